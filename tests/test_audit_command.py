@@ -15,8 +15,8 @@ import pytest
 from audited import CLOSED, FAST, Command, in_process, line, log, page, pages, robots, sitemap
 from scripted import Answer, Route, scripted
 
+from crawler.config.plan import state_directory
 from crawler.state.lock import hold_lock
-from crawler.state.store import state_directory
 from crawler.url.normalize import normalize_url
 
 

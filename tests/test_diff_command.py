@@ -8,9 +8,9 @@ import pytest
 from run import Ran, siteatlas
 from site_history import SITE, History, Seen
 
+from crawler.config.plan import state_directory
 from crawler.model import DiscoveredBy, State, Url
 from crawler.state.schema import STATE_DB
-from crawler.state.store import state_directory
 from sitemap import read
 
 HOME = Seen(found=DiscoveredBy.SEED, source=None)

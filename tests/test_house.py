@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -120,13 +121,35 @@ def test_ours_the_map_names_what_exists() -> None:
                 scope = found[0]
 
 
-def test_ours_a_package_says_what_is_in_it() -> None:
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("__init__.py")):
-            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            assert text.count(".") >= 1, path
-            for named in re.findall(r"``([a-z_]+\.py)``", text):
-                assert (path.parent / named).exists(), f"{path} names {named}"
+@cache
+def packages() -> set[str]:
+    return {".".join(path.parent.relative_to(ROOT).parts) for package in PACKAGES for _, path in modules(package)}
+
+
+def package_used(package: str, module: str) -> str:
+    """The package that is used by importing a module, no lower than where the two part; "" for values above both."""
+    parts = module.split(".") if module in packages() else module.split(".")[:-1]
+    own = package.split(".")
+    shared = next((depth for depth, part in enumerate(own) if parts[depth : depth + 1] != [part]), len(own))
+    return "" if shared in (len(parts), len(own)) else ".".join(parts[: shared + 1]).removeprefix("crawler.")
+
+
+def test_ours_a_package_says_what_is_in_it_its_front_door_and_what_it_imports() -> None:
+    names = {package.removeprefix("crawler.") for package in packages()}
+    for package in sorted(packages() - set(PACKAGES)):
+        folder = ROOT / package.replace(".", "/")
+        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+        for file in re.findall(r"``([a-z_]+\.py)``", text):
+            assert list(folder.rglob(file)), f"{package} names {file}"
+        assert "Front door" in text, package
+        stated = re.search(r"May\s+import\s+(.+?)(?:\.$|\.\s)", text, re.DOTALL)
+        assert stated, package
+        if not stated[1].startswith("everything below"):
+            inner = [path for name, path in modules(package.split(".")[0]) if f"{name}.".startswith(f"{package}.")]
+            used = {package_used(package, target) for path in inner for target in imports(path)}
+            assert used & names - {"sitemap"} == {name for name in re.split(r"[,\s]+", stated[1]) if name in names}, (
+                package
+            )
 
 
 def test_ours_sitemap_never_knows_crawler_and_crawler_uses_its_public_face() -> None:

@@ -6,7 +6,7 @@ import re
 from test_readme import MANUAL, blocks_of, text_of
 
 from crawler.audit.finding import AuditFinding, AuditReport, ResolvedFinding
-from crawler.audit.report.csv import CSV_COLUMNS, RESOLVED_COLUMNS
+from crawler.audit.report.tables import CSV_COLUMNS, RESOLVED_COLUMNS
 from crawler.audit.summary import AuditSummary, GroupSummary, NewFinding
 from crawler.model import Url
 from crawler.notify.channels.message import notice_json

@@ -15,9 +15,8 @@ from crawler.crawl.progress import ProgressLogger
 from crawler.errors import UsageError
 from crawler.schedule.site import config_changes
 from crawler.schedule.site_state import Attempt, Trigger
-from crawler.schedule.status import ScheduleStatus
+from crawler.schedule.status import ScheduleStatus, attempt_text
 from crawler.schedule.web.app import build_app
-from crawler.schedule.wording import attempt_text
 from crawler.state.runs import RunStatus
 
 FILE = """

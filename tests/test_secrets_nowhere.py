@@ -67,7 +67,7 @@ def spoil(name, module):
 WANTED = {
     "crawler.fetch.httpx_transport": ("PinnedTransport", "handle_async_request"),
     "aiosmtplib.smtp": ("SMTP", "connect"),
-    "crawler.publish.upload.bucket": ("S3Bucket", "_send"),
+    "crawler.publish.upload.s3": ("S3Bucket", "_send"),
     "crawler.publish.upload.sftp": ("SftpTarget", "_connected"),
 }
 sys.meta_path.insert(0, Finder())

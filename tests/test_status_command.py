@@ -14,17 +14,17 @@ from msgspec.structs import replace
 from run import siteatlas
 
 from crawler.audit.compare.history import AuditStatus
+from crawler.audit.report.layout import TableColumn, table_lines
 from crawler.audit.summary import AuditSummary
 from crawler.cli.status_collect import SiteOverview, StatusReport, run_trend
 from crawler.cli.status_text import status_lines, trend_text
-from crawler.cli.text_tables import TableColumn, table_lines
-from crawler.config.plan import AUDIT
+from crawler.config.plan import AUDIT, state_directory
 from crawler.notify.ledger_status import ChannelStatus, NotifyStatus
 from crawler.schedule.history import History
 from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
 from crawler.state.runs import PublishedFile, Run, RunStatus, RunStore
 from crawler.state.schema import STATE_DB
-from crawler.state.store import lock_state, state_directory
+from crawler.state.store import lock_state
 
 START = 1_790_000_000.0
 
@@ -180,7 +180,7 @@ def test_ours_refused_messages_and_audit_errors_are_problems(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("zone", "said"), [("Europe/Berlin", "CEST/CET"), ("UTC", "UTC")])
 def test_ours_times_say_of_which_zone_they_are(zone: str, said: str) -> None:
-    script = "from crawler.schedule.wording import *; print(local_time(1.79e9), zones([1.8e9, 1.79e9, 1.79e9]))"
+    script = "from crawler.schedule.status import *; print(local_time(1.79e9), zones([1.8e9, 1.79e9, 1.79e9]))"
     ran = subprocess.run(
         [sys.executable, "-c", script], env={**os.environ, "TZ": zone}, capture_output=True, text=True, check=True
     )

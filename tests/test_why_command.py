@@ -14,13 +14,13 @@ from scripted import Answer, Route, Site, links, scripted
 
 from crawler.audit.report.layout import fit
 from crawler.cli.why.explain import Explanation
-from crawler.cli.why.lookup import explain_urls, story_lines
-from crawler.cli.why.sites import known_sites, site_for_url
-from crawler.cli.why.wording import StoryTopic
+from crawler.cli.why.lookup import explain_urls, known_sites, site_for_url, story_lines
+from crawler.cli.why.story import StoryTopic
+from crawler.config.plan import state_directory
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import UsageError
 from crawler.model import DiscoveredBy, DiscoveredUrl, Url
-from crawler.state.store import Store, state_directory
+from crawler.state.store import Store
 
 TEXT = {"Content-Type": "text/plain"}
 LONG = "x" * 2100

@@ -14,9 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from crawler.audit.finding import AcceptedCount, AuditReport
-from crawler.audit.report.threshold import rules_failing
-from crawler.audit.rule_groups import RULE_GROUPS
-from crawler.audit.verdict import why_inconclusive, why_not_checked_or_absent
+from crawler.audit.rules import RULE_GROUPS
+from crawler.audit.verdict import rules_failing, why_inconclusive, why_not_checked_or_absent
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.units import count_text

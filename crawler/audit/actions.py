@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from crawler.audit.finding import Action, AuditFinding, AuditFindings, AuditReport, FindingPattern, RuleCount
 from crawler.audit.patterns import MAX_EXAMPLES, FindingGroup, PatternCounter, demand
-from crawler.audit.rule_groups import REPORTED_RULES, reported_counts
+from crawler.audit.rules import REPORTED_RULES, reported_counts
 from crawler.units import count_text
 from sitemap import RULES as LINT
 from sitemap import Rule, Severity
@@ -212,8 +212,8 @@ def _group_effect(group: FindingGroup, gain: float) -> float:
 def _action(task: _Task, parts: list[_RuleWork]) -> Action:
     count = sum(part.count for part in parts)
     parts = sorted(parts, key=lambda part: -part.effect(task.gain))
-    patterns = sorted((each for part in parts for each in part.patterns), key=lambda pattern: -pattern.count)
-    best = nlargest(MAX_EXAMPLES, (each for part in parts for each in part.best))
+    patterns = sorted((pattern for part in parts for pattern in part.patterns), key=lambda pattern: -pattern.count)
+    best = nlargest(MAX_EXAMPLES, (example for part in parts for example in part.best))
     prepared = sum(part.prepared for part in parts)
     noun = count_text(count, task.noun, task.nouns)
     if patterns and patterns[0].count >= _NEARLY_ALL * count:

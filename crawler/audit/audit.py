@@ -30,8 +30,8 @@ from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
 from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_duplicate_origins, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
+from crawler.audit.patterns import Segments, count_findings
 from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
-from crawler.audit.segments import Segments, count_findings
 from crawler.audit.summary import audit_point, summarize
 from crawler.config import fetcher as fetching
 from crawler.config.deprecated import KEYS

@@ -21,7 +21,7 @@ from crawler.audit.finding import (
     UncrawledPage,
 )
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.segments import Segments
+from crawler.audit.patterns import Segments
 from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.logs.bots import DOMAINS, BotKind, bot_kind
 from crawler.audit.statistics import OTHER_SECTIONS, Statistics, depth_label
@@ -175,7 +175,7 @@ class CrawledPages:
                     urls[FILES] += url != last
                     last = url
         found = [CrawledState(label, urls[label], _by_kind(counts)) for label, counts in states.items()]
-        found.sort(key=lambda each: (each.label in _UNJUDGED, -sum(each.requests.values()), each.label))
+        found.sort(key=lambda crawled: (crawled.label in _UNJUDGED, -sum(crawled.requests.values()), crawled.label))
         return sections, segments, depths, found
 
     def _depth(self, number: int) -> int:

@@ -23,21 +23,21 @@ from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding, AuditReport, BotActivity, Certainty
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import LinkKind
+from crawler.audit.graph.links import LinkKind
 from crawler.audit.graph.load import load_graph
 from crawler.audit.media import CheckedMedia
-from crawler.audit.not_checked import inconclusive, not_checked, nothing_to_check, why_inlinks_not_reported
 from crawler.audit.orphans.certainty import CrawlCoverage, best_certainty, limits_of_crawl, must_weigh_failures
 from crawler.audit.orphans.classes import Thresholds
 from crawler.audit.orphans.duplicates import LinkSupport, find_copies
 from crawler.audit.page_findings import NotedPages, PageFindings, with_visits
+from crawler.audit.patterns import Segments
 from crawler.audit.redirects import RedirectFindings
 from crawler.audit.second_crawl import StartUrlCheck
-from crawler.audit.segments import Segments
 from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.google.inspection import RULES as INDEX_RULES
 from crawler.audit.sources.google.inspection import IndexInspector
 from crawler.audit.statistics import Statistics, few_inlink_pages
+from crawler.audit.verdict import inconclusive, not_checked, nothing_to_check, why_inlinks_not_reported
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason
 from crawler.crawl.visit import VisitResult, source_key, with_counts

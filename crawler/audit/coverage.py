@@ -6,9 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from crawler.audit.graph.arrays import Int64Array
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import STATES
+from crawler.audit.graph.links import STATES, Int64Array
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls
 from crawler.audit.orphans.duplicates import is_bare
 from crawler.model import DocumentKind, State, Url

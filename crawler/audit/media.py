@@ -7,7 +7,7 @@ import anyio
 from msgspec import Struct
 
 from crawler.audit.finding import AuditFinding
-from crawler.audit.health.media import ListedMedia, MediaRole, check_media_url
+from crawler.audit.health.entries import ListedMedia, MediaRole, check_media_url
 from crawler.config.config import Config
 from crawler.fetch.errors import FailureCode
 from crawler.fetch.fetcher import Fetcher

@@ -21,7 +21,7 @@ import msgspec
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.finding import AuditFinding, Certainty, Referrer
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import STATES
+from crawler.audit.graph.links import STATES
 from crawler.audit.graph.load import LinkSuggester, node_names
 from crawler.audit.graph.unread_pages import MistakenFindings, UnreadPages
 from crawler.audit.orphans.certainty import is_mostly_right
@@ -36,8 +36,7 @@ from crawler.audit.orphans.classes import (
     orphan_classes,
 )
 from crawler.audit.orphans.duplicates import is_paginated
-from crawler.audit.rule_groups import ORPHAN_FAMILIES
-from crawler.audit.rules import RULES, needs_complete, rests_on_visits
+from crawler.audit.rules import ORPHAN_FAMILIES, RULES, needs_complete, rests_on_visits
 from crawler.audit.source_record import SourceKind
 from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors

@@ -14,8 +14,8 @@ import numpy as np
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import VISITOR_KINDS
-from crawler.audit.health.redirects import check_canonical, check_redirect
+from crawler.audit.graph.links import VISITOR_KINDS
+from crawler.audit.health.visit import check_canonical, check_redirect
 from crawler.audit.source_record import SourceKind
 from crawler.model import State
 from crawler.state.database import storage_errors

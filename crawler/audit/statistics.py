@@ -9,12 +9,11 @@ from typing import Final
 import numpy as np
 
 from crawler.audit.finding import HistogramBar, SectionLinks, SegmentDepth, SiteSection
-from crawler.audit.graph.arrays import BoolArray
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import LinkKind
+from crawler.audit.graph.links import BoolArray, LinkKind
 from crawler.audit.graph.metrics import links_between
 from crawler.audit.page_findings import section_of
-from crawler.audit.segments import Segments
+from crawler.audit.patterns import Segments
 from crawler.model import DocumentKind, State
 from crawler.state.database import storage_errors
 from sitemap import parse_date

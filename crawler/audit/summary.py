@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.audit.finding import AuditFindings, AuditPoint, AuditReport, CrawlPoint, RuleCount, RuleTrend, sum_trends
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup
 from crawler.audit.verdict import rests_on, verdict_kind
 from crawler.units import count_text, w3c
 from sitemap import Rule, Severity

@@ -1,4 +1,7 @@
-"""The command line of siteatlas: commands, options, output and exit codes. Imports the crawler only when needed."""
+"""The command line of siteatlas: commands, options, output and exit codes.
+
+Front door: ``app.py``. May import everything below, but only when a command needs it: help shows at once.
+"""
 
 import os
 import sys

@@ -72,7 +72,7 @@ def audit(  # noqa: PLR0913 - the command line is wide
     """
     with CommandErrors(verbose, INTERRUPTED) as errors:
         if rules:
-            from crawler.audit.rule_groups import REPORTED_RULES  # noqa: PLC0415 - not needed to show help
+            from crawler.audit.rules import REPORTED_RULES  # noqa: PLC0415 - not needed to show help
             from sitemap import rules_text  # noqa: PLC0415
 
             sys.stdout.write(fitted(rules_text(REPORTED_RULES.values()).splitlines()))

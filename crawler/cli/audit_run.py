@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from crawler.audit.finding import AuditFindings, AuditReport, RuleCount
 from crawler.audit.report.machine_readable import as_junit, write_json, write_sarif
 from crawler.audit.report.text import write_text
-from crawler.audit.report.threshold import failing_counts, inconclusive_counts, why_not_new
+from crawler.audit.verdict import failing_counts, inconclusive_counts, why_not_new
 from crawler.cli.errors import CommandErrors
 from crawler.cli.lint_options import Form
 from crawler.cli.progress import AuditProgressDisplays

@@ -26,6 +26,9 @@ _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet serve --config sites.toml --listen 127.0.0.1:9188"""
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names, as siteatlas fleet status shows them.")]
+_NOTICES: Final = (
+    "Give ids of notifications, as siteatlas fleet status shows them, or names of sites for all of theirs."
+)
 
 
 def _print(values: dict[str, Any], text: str, *, as_json: bool) -> None:
@@ -115,7 +118,7 @@ def recover(
 
         found = recover_sites(config, flags, dry_run=dry_run)
         errors.exit_code = 0
-        newer = {each.site: each.generation for each in found.newer}
+        newer = {snapshot.site: snapshot.generation for snapshot in found.newer}
         values = {"newer": newer, "unknown": list(found.unknown), "adopted": not dry_run}
         verb = "would continue" if dry_run else "continue"
         text = f"{len(newer)} sites {verb} from newer snapshots of the state store: {', '.join(newer) or 'none'}"
@@ -206,3 +209,7 @@ _command("run-now", "Run sites as soon as a worker is free, whatever their sched
 _command("pause", "Start no more runs of sites. Active runs continue.")
 _command("resume", "Run paused sites by their schedules again.")
 _command("drain", "Let workers take no more sites, and end after their active runs. Give names of workers or hosts.")
+_command("confirm", f"Record that notifications were sent whose worker failed meanwhile. {_NOTICES}")
+_command(
+    "resend", f"Send notifications again that may not have been sent, because their worker failed meanwhile. {_NOTICES}"
+)

@@ -1,7 +1,6 @@
 """What the commands of ``siteatlas fleet`` do: init, apply, worker, serve, recover, status, and changes of sites."""
 
 import sys
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -9,25 +8,25 @@ from typing import Any, Final, TypeVar
 import anyio
 import msgspec
 
-from crawler.audit.report.layout import output_width
+from crawler.audit.report.layout import TableColumn, output_width, table_lines
 from crawler.cli.options import config_from_flags
 from crawler.cli.run_sites import check_site, site_plans
 from crawler.cli.sites import shared_config
-from crawler.cli.text_tables import TableColumn, table_lines
 from crawler.config.config import Config
 from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError, single_error
-from crawler.fleet.status import FILTERS, FleetSiteStatus, FleetStatus, WorkerStatus, fleet_status
+from crawler.fleet.status import FILTERS, FleetSiteStatus, FleetStatus, UnsureNotification, WorkerStatus, fleet_status
 from crawler.fleet.worker import database_url
 from crawler.run.options import loop_options
 from crawler.schedule.site_state import Attempt
+from crawler.schedule.status import attempt_text, duration_text, long_local_time, time_ahead, zones
 from crawler.schedule.web.server import bind_socket
-from crawler.schedule.wording import attempt_text, duration_text, long_local_time, time_ahead, zones
 from crawler.units import count_text
 from sitemap import safe
 
 try:
     from crawler.fleet.database import FleetDatabase, initialize, open_fleet
+    from crawler.fleet.deliveries import confirm_deliveries, resend_deliveries
     from crawler.fleet.recovery import Findings, adopt, find_newer
     from crawler.fleet.registry import AppliedSites, apply_sites, fleet_site, pause_sites, resume_sites, run_sites_now
     from crawler.fleet.web import serve_fleet
@@ -36,7 +35,15 @@ except ModuleNotFoundError as error:
     raise UsageError(f"a fleet needs other packages ({error.name}): pip install 'siteatlas[fleet]'") from None
 
 T = TypeVar("T")
-_ACTIONS: Final = {"run-now": run_sites_now, "pause": pause_sites, "resume": resume_sites, "drain": drain_workers}
+_ACTIONS: Final = {
+    "run-now": run_sites_now,
+    "pause": pause_sites,
+    "resume": resume_sites,
+    "drain": drain_workers,
+    "confirm": confirm_deliveries,
+    "resend": resend_deliveries,
+}
+_NOUNS: Final = {"drain": "worker", "confirm": "unsure notification", "resend": "unsure notification"}
 
 
 def init_database(database: str) -> list[str]:
@@ -62,14 +69,14 @@ def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> AppliedS
 
 
 def change_sites(action: str, names: list[str], file: Path | None, flags: Mapping[str, Any]) -> list[str]:
-    """Run, pause or resume sites, or drain workers; returns their names. Raises UsageError for unknown ones."""
+    """Change sites, workers or notifications; returns the names that were found. Raises UsageError for unknown ones."""
     url = database_url(fleet_config(file, flags).fleet)
     found = with_fleet(url, lambda fleet: _ACTIONS[action](fleet, names))
-    if unknown := [name for name in names if name not in found and action != "drain"]:
+    # the names of drained workers may stand for a host that was given
+    unknown = [name for name in names if name not in found] if action != "drain" else [] if found else names
+    if unknown:
         done = f"; {action} is done for {', '.join(found)}" if found else ""
-        raise UsageError(f"the fleet has no site {', '.join(unknown)}{done}")
-    if not found:
-        raise UsageError(f"the fleet has no worker {', '.join(names)}")
+        raise UsageError(f"the fleet has no {_NOUNS.get(action, 'site')} {', '.join(unknown)}{done}")
     return found
 
 
@@ -179,17 +186,22 @@ def _lines(status: FleetStatus, width: int) -> Iterator[str]:
         yield _site(site)
     if status.last:
         yield ""
-        yield from _runs(status.last, width)
+        yield from _runs(status, width)
 
 
 def _unsure(status: FleetStatus, width: int) -> Iterator[str]:
     number = count_text(status.unsure_notifications, "notification")
     yield f"{number} of the last week may not have been sent, because a worker failed meanwhile:"
     zone = zones(notice.at for notice in status.unsure)
-    columns = [TableColumn(f"at ({zone})", is_text=True), TableColumn("site", is_text=True, shrinks=True)]
-    columns.append(TableColumn("notification", is_text=True, shrinks=True))
-    rows = [(long_local_time(each.at), each.site, safe(each.what or "unknown")) for each in status.unsure]
+    columns = [TableColumn("id", is_text=True), TableColumn(f"at ({zone})", is_text=True)]
+    columns += [TableColumn(name, is_text=True, shrinks=True) for name in ("site", "notification")]
+    rows = [(notice.id, long_local_time(notice.at), notice.site, _notice(notice)) for notice in status.unsure]
     yield from table_lines(columns, rows, width)
+    yield "If the receiver has it: siteatlas fleet confirm ID. If not: siteatlas fleet resend ID."
+
+
+def _notice(notice: UnsureNotification) -> str:
+    return f"{safe(notice.what or 'unknown')}{' (will be sent again)' if notice.is_wanted else ''}"
 
 
 def _workers(workers: Sequence[WorkerStatus], width: int) -> Iterator[str]:
@@ -198,7 +210,10 @@ def _workers(workers: Sequence[WorkerStatus], width: int) -> Iterator[str]:
         return
     columns = [TableColumn("worker", is_text=True, shrinks=True), TableColumn("host", 1, is_text=True, shrinks=True)]
     columns += [TableColumn("version", 2), TableColumn("runs"), TableColumn("seen", 3)]
-    rows = [(each.id, each.host, each.version, f"{each.running} of {each.slots}", _seen(each)) for each in workers]
+    rows = [
+        (worker.id, worker.host, worker.version, f"{worker.running} of {worker.slots}", _seen(worker))
+        for worker in workers
+    ]
     yield from table_lines(columns, rows, width)
 
 
@@ -215,16 +230,21 @@ def _site(site: FleetSiteStatus) -> str:
     return f"{site.name} ({site.origin}): {state}{where}{next_at}{home}"
 
 
-def _runs(attempts: Sequence[Attempt], width: int) -> Iterator[str]:
-    zone = zones(attempt.began for attempt in attempts)
+def _runs(status: FleetStatus, width: int) -> Iterator[str]:
+    zone = zones(attempt.began for attempt in status.last)
     columns = [TableColumn(f"began ({zone})", is_text=True), TableColumn("site", is_text=True, shrinks=True)]
     columns.append(TableColumn("result", is_text=True, shrinks=True))
     rows = [
-        (long_local_time(each.began), each.site, safe(attempt_text(each) if each.ended else _unended(each)))
-        for each in attempts
+        (
+            long_local_time(attempt.began),
+            attempt.site,
+            safe(attempt_text(attempt) if attempt.ended else _unended(attempt, status)),
+        )
+        for attempt in status.last
     ]
     yield from table_lines(columns, rows, width)
 
 
-def _unended(attempt: Attempt) -> str:
-    return f"running or cut off, since {duration_text(time.time() - attempt.began) or '0 s'}"
+def _unended(attempt: Attempt, status: FleetStatus) -> str:
+    is_active = attempt.number in status.active
+    return f"running for {duration_text(status.now - attempt.began) or '0 s'}" if is_active else "interrupted"

@@ -113,8 +113,8 @@ class HelpfulCommand(TyperCommand):
 
     def group_sizes(self, ctx: "Context") -> dict[str, int]:
         """The groups of options beside the command's own, with the number of options in each."""
-        shown = (each for each in self.get_params(ctx) if not getattr(each, "hidden", False))
-        return Counter(panel for each in shown if (panel := getattr(each, "rich_help_panel", None)))
+        shown = (option for option in self.get_params(ctx) if not getattr(option, "hidden", False))
+        return Counter(panel for option in shown if (panel := getattr(option, "rich_help_panel", None)))
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the options, group by group: the most used ones, all, or those of one group."""

@@ -7,7 +7,7 @@ from rich.console import Console
 
 import sitemap
 from crawler.audit.report.layout import fitted
-from crawler.audit.report.threshold import rules_named, split_names
+from crawler.audit.verdict import rules_named, split_names
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.lint_options import (

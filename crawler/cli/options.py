@@ -319,7 +319,7 @@ FLAGS: Final = (
     Flag("--client-timeout", "daemon.client_timeout", "SECONDS"),
     Flag("--database", "fleet.database", "URL"),
     Flag("--state-store", "fleet.state_store", "URL"),
-    Flag("--sites-at-once", "fleet.sites_at_once", "N"),
+    Flag("--sites-at-once", "fleet.sites_at_once", "N", own_variable="SITEATLAS_FLEET_SITES_AT_ONCE"),
     Flag("--lease", "fleet.lease", "SECONDS"),
     Flag("--queue-limit", "fleet.queue_limit", "N"),
     Flag("--dispatch-interval", "fleet.dispatch_interval", "SECONDS"),

@@ -14,7 +14,7 @@ from crawler.cli.options import REQUEST_KEYS, SiteOption, TraceOption, with_flag
 from crawler.errors import FindingsFound, UsageError
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
-    from crawler.audit.discovery.result import Declaration
+    from crawler.audit.discovery.readers import Declaration
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas robots https://www.example.com/

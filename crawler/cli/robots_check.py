@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from crawler.audit.discovery.check import check_discovery, check_one_robots_txt
 from crawler.audit.discovery.patch import RobotsTxtPatch, apply_patch, build_patch
-from crawler.audit.discovery.result import (
+from crawler.audit.discovery.readers import (
     CheckStatus,
     Declaration,
     DiscoveryCheck,
@@ -23,11 +23,10 @@ from crawler.audit.report.layout import Line
 from crawler.cli.options import site_config
 from crawler.cli.sites import configured_sites
 from crawler.config.config import Config
-from crawler.config.plan import plan_scope
+from crawler.config.plan import plan_scope, state_directory
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.state.status import published_sitemap_url
-from crawler.state.store import state_directory
 from crawler.units import count_text
 from sitemap import safe
 

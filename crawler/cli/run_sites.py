@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from crawler.audit.accepted import read_acceptances
 from crawler.audit.report.layout import fitted
-from crawler.audit.report.threshold import rules_failing
+from crawler.audit.verdict import rules_failing
 from crawler.cli.errors import CommandErrors
 from crawler.cli.progress import AuditProgressDisplays, CrawlProgressDisplay
 from crawler.cli.sites import ConfiguredSite, configured_sites

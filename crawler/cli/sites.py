@@ -86,8 +86,8 @@ def find_state_directory(url: str | None, file: Path | None, site: str | None, f
     config = site_config(file, flags, url, site)
     root = Path(config.state.directory)
     if config.site.url:
-        from crawler.config.plan import plan_scope  # noqa: PLC0415 - it knows all the parts of a crawl
-        from crawler.state.store import state_directory  # noqa: PLC0415
+        # it knows all the parts of a crawl
+        from crawler.config.plan import plan_scope, state_directory  # noqa: PLC0415
 
         _, sitemap_url, _ = plan_scope(config)
         directory = state_directory(root, sitemap_url)
@@ -123,8 +123,8 @@ def find_states(
     there is none.
     """
     if file is not None:
-        from crawler.config.plan import plan_scope  # noqa: PLC0415 - it knows all the parts of a crawl
-        from crawler.state.store import state_directory  # noqa: PLC0415
+        # it knows all the parts of a crawl
+        from crawler.config.plan import plan_scope, state_directory  # noqa: PLC0415
 
         sites = [(site.name, site.config) for site in configured_sites(file, flags, names) if site.is_wanted]
         return [

@@ -15,7 +15,7 @@ from crawler.audit.compare import history
 from crawler.audit.compare.history import AuditStatus
 from crawler.cli.options import site_config
 from crawler.cli.sites import find_states, history_directory, shared_config
-from crawler.cli.why.wording import w3c_or_none
+from crawler.cli.why.story import w3c_or_none
 from crawler.config.config import Config
 from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError

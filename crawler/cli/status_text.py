@@ -7,14 +7,20 @@ from typing import Final
 from msgspec.structs import replace
 
 from crawler.audit.compare.history import AuditStatus
-from crawler.audit.report.layout import fit, wrap
+from crawler.audit.report.layout import TableColumn, fit, table_lines, wrap
 from crawler.audit.verdict import VerdictKind
 from crawler.cli.status_collect import RunTrend, ScheduleHistory, SiteOverview, StatusReport
-from crawler.cli.text_tables import TableColumn, table_lines
 from crawler.notify.ledger_status import ChannelStatus
 from crawler.schedule.site_state import Attempt
-from crawler.schedule.status import SiteStatus
-from crawler.schedule.wording import local_time, long_local_time, short_local_time, status_text, time_ahead, zones
+from crawler.schedule.status import (
+    SiteStatus,
+    local_time,
+    long_local_time,
+    short_local_time,
+    status_text,
+    time_ahead,
+    zones,
+)
 from crawler.state.runs import PUBLISHING_OUTCOMES, Run, RunStatus
 from crawler.state.status import StateStatus
 from crawler.units import clock_text, count_text, outcome_text, size_text

@@ -1,6 +1,8 @@
 """The plan of a crawl: the checked values of a configuration."""
 
+import hashlib
 import os
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -13,7 +15,6 @@ from crawler.config.source import SiteSource
 from crawler.config.start import followed_start, given_starts, lacks_scheme, parse_url_setting
 from crawler.errors import UsageError
 from crawler.model import DiscoveredBy, Url
-from crawler.state.store import state_directory
 from crawler.url.normalize import origin_of
 from crawler.url.params import UrlParams
 from crawler.url.scope import CrawlBounds, Scope, ScopeError
@@ -152,3 +153,10 @@ def result_settings(config: Config) -> dict[str, object]:
 def _default_sitemap_url(seed: Url) -> Url:
     """The default URL of the sitemap: in the directory of the start URL."""
     return Url(seed.partition("?")[0].rpartition("/")[0] + "/sitemap.xml")
+
+
+def state_directory(root: Path, sitemap_url: Url) -> Path:
+    """The directory of a site's state: a readable name, distinct for each sitemap."""
+    digest = hashlib.blake2b(sitemap_url.encode(), digest_size=4).hexdigest()
+    readable = re.sub(r"[^a-z0-9.-]+", "-", sitemap_url.partition("://")[2].rpartition("/")[0].lower()).strip(".-")
+    return root / f"{readable[:60] or 'site'}-{digest}"

@@ -1,4 +1,4 @@
-"""HTTP: fetches a URL as a ``Reply`` or a ``Failure``, within limits and safely. Front door: ``fetcher.py``.
+"""HTTP: fetches a URL as a ``Reply`` or a ``Failure``, within limits and safely.
 
-Retry, redirect and throttle rules are pure modules of their names. May import url and the model.
+Front door: ``fetcher.py``; the rules of retry, redirect and throttle are pure modules of their names. May import url.
 """

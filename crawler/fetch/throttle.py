@@ -306,7 +306,9 @@ class Throttle:
     def are_all_down(self) -> bool:
         """Whether every origin has stopped responding, but not all are unreachable."""
         throttles = self._throttles.values()
-        return any(each.down for each in throttles) and all(each.down or each.is_unreachable for each in throttles)
+        return any(origin.down for origin in throttles) and all(
+            origin.down or origin.is_unreachable for origin in throttles
+        )
 
     def are_all_unreachable(self) -> bool:
         """Whether no origin can be connected to."""

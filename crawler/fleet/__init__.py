@@ -1,4 +1,5 @@
 """Runs many sites on many machines: PostgreSQL has the sites, leases and attempts; Procrastinate moves the jobs.
 
-Front door: ``database.py`` opens the database of a fleet. May import everything but cli.
+Front doors: ``database.py`` opens the database of a fleet, ``worker.py`` runs its sites. May import schedule, notify,
+audit, publish, config, fetch, state and url.
 """

@@ -13,7 +13,7 @@ import anyio
 
 from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError
-from crawler.publish.upload.bucket import S3Bucket, S3Settings, SettingNames, is_missing
+from crawler.publish.upload.s3 import S3Bucket, S3Settings, SettingNames, is_missing
 from crawler.publish.upload.target import S3Address, UploadError
 from crawler.publish.upload.upload import UploadRetries
 from sitemap import create_file

@@ -1,31 +1,49 @@
 """Claims of notifications in PostgreSQL: a notice is sent by the worker that claims it first, and by no other.
 
 A claim that its worker neither confirmed nor gave back stays: the notice may have been sent before the worker died.
-``fleet status`` shows it, and only a person can know whether to send it again.
-See ``crawler/notify/claims.py`` for the side of the run.
+``fleet status`` shows it, and only a person can know whether to send it again: ``fleet confirm`` and ``fleet resend``
+say so. The state of the site keeps such a notice among the refused ones, so that it can be sent unchanged.
+See ``crawler/notify/delivery.py`` for the side of the run.
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import anyio
 import anyio.lowlevel
 from msgspec.structs import replace
 
-from crawler.fleet.database import FleetDatabase, FleetUnavailable
-from crawler.notify.claims import ClaimAnswer, ClaimMessage, decode_claim, encode_answer
+from crawler.fleet.database import FleetDatabase, FleetUnavailable, rows
+from crawler.notify.delivery import ClaimAnswer, ClaimMessage, ClaimResult, decode_claim, encode_answer
 
 _KEEP_DAYS: Final = 7  # a run is repeated long before
 _RETRY: Final = 1.0  # seconds until the database is tried again
-_CLAIM: Final = """
+WANTED: Final = "d.again > d.claimed AND d.delivered IS NULL"
+"""The condition of a claim d whose notice a person wants to be sent again, and that no run has claimed since."""
+UNSURE: Final = """d.delivered IS NULL
+  AND (d.epoch <> s.epoch OR s.lease_until IS NULL OR s.lease_until <= now())"""
+"""The condition of a claim d whose worker failed: a run that is under way still confirms its notices."""
+ID_LENGTH: Final = 12
+"""The characters of the key of a notice that name it for a person."""
+_CLAIM: Final = f"""
 INSERT INTO delivery AS d (site, notice, epoch, what)
   SELECT name, %(notice)s, epoch, %(what)s FROM site WHERE name = %(site)s AND epoch = %(epoch)s AND lease_until > now()
-ON CONFLICT (site, notice) DO UPDATE SET epoch = d.epoch RETURNING epoch"""
+ON CONFLICT (site, notice) DO UPDATE SET
+  epoch = CASE WHEN {WANTED} THEN excluded.epoch ELSE d.epoch END,
+  claimed = CASE WHEN {WANTED} THEN now() ELSE d.claimed END
+RETURNING epoch, delivered IS NOT NULL AS is_sent"""  # noqa: S608 - our own constant
 _SENT: Final = """UPDATE delivery SET delivered = now()
   WHERE site = %(site)s AND notice = %(notice)s AND epoch = %(epoch)s"""
+# one that a person wanted to be sent again stays for that person
 _UNSENT: Final = """DELETE FROM delivery
-  WHERE site = %(site)s AND notice = %(notice)s AND epoch = %(epoch)s AND delivered IS NULL"""
+  WHERE site = %(site)s AND notice = %(notice)s AND epoch = %(epoch)s AND delivered IS NULL AND again IS NULL"""
+_CHOSEN: Final = f"""d.site = s.name AND {UNSURE}
+  AND (d.site = ANY(%(names)s) OR left(d.notice, {ID_LENGTH}) = ANY(%(names)s))
+  RETURNING d.site, left(d.notice, {ID_LENGTH}) AS id"""
+_CONFIRM: Final = f"UPDATE delivery d SET delivered = now() FROM site s WHERE {_CHOSEN}"  # noqa: S608 - our own
+_RESEND: Final = f"UPDATE delivery d SET again = now() FROM site s WHERE s.retired IS NULL AND {_CHOSEN}"  # noqa: S608
+_WAKE: Final = "UPDATE site SET next_at = now() WHERE name = ANY(%(names)s) AND lease_until IS NULL AND queued IS NULL"
 _FORGET: Final = f"DELETE FROM delivery WHERE claimed < now() - interval '{_KEEP_DAYS} days'"  # noqa: S608
 
 Send = Callable[[bytes], Awaitable[None]]
@@ -97,7 +115,30 @@ class RunDeliveries:
             await self._fleet.rows(statement, notice=message.notice, **self._values)
             return None
         found = await self._fleet.rows(_CLAIM, notice=message.notice, what=message.what, **self._values)
-        return ClaimAnswer(message.notice, found[0]["epoch"] == self._values["epoch"]) if found else None
+        return ClaimAnswer(message.notice, self._result(**found[0])) if found else None
+
+    def _result(self, *, epoch: int, is_sent: bool) -> ClaimResult:
+        if epoch == self._values["epoch"]:
+            return ClaimResult.GRANTED
+        return ClaimResult.SENT if is_sent else ClaimResult.UNSURE
+
+
+async def confirm_deliveries(fleet: FleetDatabase, names: Sequence[str]) -> list[str]:
+    """Record that these notices were sent, by their ids or sites; returns those that were found."""
+    return _found(await fleet.rows(_CONFIRM, names=list(names)), names)
+
+
+async def resend_deliveries(fleet: FleetDatabase, names: Sequence[str]) -> list[str]:
+    """Let a worker send these notices again, as :func:`confirm_deliveries`."""
+    async with fleet.transaction() as connection:
+        chosen = await rows(connection, _RESEND, names=list(names))
+        await rows(connection, _WAKE, names=[row["site"] for row in chosen])
+    return _found(chosen, names)
+
+
+def _found(chosen: Sequence[dict[str, str]], names: Sequence[str]) -> list[str]:
+    known = {row[key] for row in chosen for key in ("id", "site")}
+    return [name for name in dict.fromkeys(names) if name in known]
 
 
 async def forget_deliveries(fleet: FleetDatabase) -> None:

@@ -16,11 +16,12 @@ from pydantic import ValidationError
 
 from crawler.config.config import Config
 from crawler.fleet.database import Connection, FleetDatabase, rows
+from crawler.fleet.deliveries import WANTED
 from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
 from crawler.schedule.queue import replayed_state
 from crawler.schedule.site import build_schedule
 from crawler.schedule.site_state import Attempt, PlannedAttempt, SiteSchedule, SiteState, Trigger
-from crawler.state.lease import LeaseLost
+from crawler.state.lock import LeaseLost
 from crawler.state.runs import RunResult, RunStatus
 
 log = logging.getLogger(__name__)
@@ -29,8 +30,9 @@ OTHERS_SECONDS: Final = 60.0
 """For which a site whose configuration a worker cannot read is left to newer workers."""
 _COLUMNS: Final = ", ".join(ATTEMPT_COLUMNS)
 # By name: PostgreSQL refuses a prepared SELECT * once a migration of a newer version has added a column.
-SITE_COLUMNS: Final = """name, config, retired, paused, run_now, handled, lease_until, epoch, generation, snapshot,
-  output, extract(epoch FROM now())::float8 AS now"""
+SITE_COLUMNS: Final = f"""name, config, retired, paused, run_now, handled, lease_until, epoch, generation, snapshot,
+  output, extract(epoch FROM now())::float8 AS now,
+  ARRAY(SELECT notice FROM delivery d WHERE d.site = name AND {WANTED}) AS wanted"""  # noqa: S608 - of our own
 """The columns of a locked site that :func:`state_of` and a lease need."""
 _SITE: Final = f"SELECT {SITE_COLUMNS} FROM site WHERE name = %(name)s FOR UPDATE"  # noqa: S608 - names of our own
 _SINCE_DONE: Final = f"""SELECT {_COLUMNS} FROM attempt AS a JOIN unnest(%(names)s::text[]) AS w (name) ON site = name
@@ -61,8 +63,15 @@ _STORE_SNAPSHOT: Final = """UPDATE site SET generation = %(generation)s, snapsho
 _STORE_OUTPUT: Final = "UPDATE site SET output = %(output)s WHERE name = %(name)s"
 
 
+_FORGET_WANTED: Final = f"""UPDATE delivery d SET again = NULL
+  WHERE site = %(name)s AND notice = ANY(%(notices)s) AND {WANTED} RETURNING what"""  # noqa: S608 - of our own
+
+
 class SiteLease(Struct, frozen=True):
-    """A lease of a site: the attempt to make, the last run that ended, and the newest snapshot of the site's state."""
+    """A lease of a site: the attempt to make, the last run that ended, and the newest snapshot of the site's state.
+
+    An attempt that only notifies sends the ``wanted`` notices once more, which a person asked for.
+    """
 
     site: str
     epoch: int
@@ -72,6 +81,7 @@ class SiteLease(Struct, frozen=True):
     generation: int
     snapshot: str  # its key in the state store, "" for none
     output: str  # the output directory that is known to be the site's own, "" for none
+    wanted: list[str] = []
 
 
 def schedule_of(name: str, config: Config) -> SiteSchedule:
@@ -132,8 +142,8 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         taken = {"name": name, "epoch": epoch, "worker": worker, "job": job, "attempt": attempt.number}
         await rows(connection, _TAKE, **taken, seconds=seconds, handled=handled)
         await rows(connection, _FORGET, name=name, keep=config.daemon.history_limit)
-    newest = site["generation"], site["snapshot"]
-    return SiteLease(name, epoch, attempt, state.last, config, *newest, site["output"])
+    newest, wanted = (site["generation"], site["snapshot"]), site["wanted"] if attempt.because is Trigger.NOTIFY else []
+    return SiteLease(name, epoch, attempt, state.last, config, *newest, site["output"], wanted)
 
 
 def _readable_config(site: Mapping[str, Any]) -> Config | None:
@@ -145,13 +155,23 @@ def _readable_config(site: Mapping[str, Any]) -> Config | None:
 
 
 def _plan(state: SiteState, site: Mapping[str, Any]) -> PlannedAttempt | None:
-    """The attempt that is due now, or that a person asked for; a due run is what that person asked for too."""
+    """The attempt that is due now, or that a person asked for; a due run is what that person asked for too.
+
+    An attempt that sends wanted notices again comes after the run that is due.
+    """
     if site["retired"]:
         return None
     now, is_paused = site["now"], site["paused"]
     if site["run_now"] is not None and (is_paused or state.run_at > now):
         return PlannedAttempt(site["name"], state.handled, Trigger.ASKED, state.turn + 1)
-    return state.start(now) if state.at <= now and not is_paused else None
+    if state.at <= now and not is_paused:
+        return state.start(now)
+    is_wanted = bool(site["wanted"])
+    return (
+        PlannedAttempt(site["name"], state.handled, Trigger.NOTIFY, state.failed_notifications + 1)
+        if is_wanted
+        else None
+    )
 
 
 async def renew_leases(fleet: FleetDatabase, held: Mapping[str, int], seconds: float) -> set[str]:
@@ -185,11 +205,28 @@ async def end_lease(fleet: FleetDatabase, lease: SiteLease, result: RunResult) -
         site = await _held(connection, lease)
         values = {**asdict(result), "fate": result.fate.value, "number": lease.attempt.number, "now": site["now"]}
         await rows(connection, _STORE_RESULT, **values)
+        wanted = set(site["wanted"])
+        if result.fate is not RunStatus.STOPPED:
+            wanted -= set(lease.wanted)
+            await _forget_wanted(connection, lease)
         config = _readable_config(site) or lease.config
         state = state_of(site, config, (await load_attempts(connection, [lease.site]))[lease.site])
-        at = site["now"] if site["run_now"] else None if site["paused"] or site["retired"] else next_time(state)
+        at = (
+            site["now"]
+            if site["run_now"] or wanted
+            else None
+            if site["paused"] or site["retired"]
+            else next_time(state)
+        )
         await rows(connection, _RELEASE, name=lease.site, at=at)
     return at
+
+
+async def _forget_wanted(connection: Connection, lease: SiteLease) -> None:
+    """Say which notices that a person wanted to be sent again could not be built once more."""
+    values = {"name": lease.site, "notices": lease.wanted}
+    for row in await rows(connection, _FORGET_WANTED, **values) if lease.wanted else ():
+        log.warning("%s: this notification could not be sent again: %s", lease.site, row["what"])
 
 
 async def _held(connection: Connection, lease: SiteLease) -> dict[str, Any]:

@@ -68,6 +68,7 @@ class RunOrigins:
 
     deadline = math.inf  # the lease of the site is another matter
     owns_output = False
+    wanted: Sequence[str] = ()
 
     def __init__(self, broker: "OriginBroker", site: str, epoch: int) -> None:
         self.site, self.epoch = site, epoch
@@ -248,6 +249,6 @@ class _Addresses:
             address = ""
             with suppress(OSError, UnicodeError):
                 found = await anyio.getaddrinfo(host.strip("[]"), None)
-                address = min((str(each[4][0]) for each in found), default="")
+                address = min((str(answer[4][0]) for answer in found), default="")
             self._known[host] = (now + _ADDRESS_FOR, address)
         return address or origin

@@ -61,7 +61,7 @@ async def find_newer(fleet: FleetDatabase, snapshots: SnapshotStore) -> Findings
             for name in batch
             if name in known and _is_newer(stored[name], known[name]["generation"], known[name]["epoch"])
         ]
-    return Findings(tuple(newer), tuple(unknown), max((each.epoch for each in stored.values()), default=0))
+    return Findings(tuple(newer), tuple(unknown), max((snapshot.epoch for snapshot in stored.values()), default=0))
 
 
 async def adopt(fleet: FleetDatabase, findings: Findings) -> None:
@@ -78,9 +78,9 @@ async def adopt(fleet: FleetDatabase, findings: Findings) -> None:
             await rows(
                 connection,
                 _ADOPT,
-                names=[each.site for each in batch],
-                generations=[each.generation for each in batch],
-                keys=[each.key for each in batch],
+                names=[snapshot.site for snapshot in batch],
+                generations=[snapshot.generation for snapshot in batch],
+                keys=[snapshot.key for snapshot in batch],
             )
         (newest,) = await rows(connection, _NEWEST)
         await rows(connection, _SKIP_EPOCHS, newest=max(newest["epoch"], findings.newest_epoch), ahead=EPOCHS_AHEAD)

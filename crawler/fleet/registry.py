@@ -77,7 +77,7 @@ def _secrets(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         for key in keys:
             value = settings.get(section, {}).get(key) or ()
             values = [value] if isinstance(value, str) else value.values() if isinstance(value, dict) else value
-            yield from ((f"{section}.{key}", str(each)) for each in values)
+            yield from ((f"{section}.{key}", str(secret)) for secret in values)
 
 
 async def apply_sites(fleet: FleetDatabase, sites: Sequence[FleetSite]) -> AppliedSites:

@@ -5,7 +5,7 @@ Whatever happens, the run is recorded under the epoch of its lease, or not at al
 
 import logging
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Final
@@ -25,7 +25,7 @@ from crawler.fleet.state_store import SnapshotStore
 from crawler.publish.write import existing_sitemap
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.site import scheduled_site
-from crawler.state.lease import LeaseLost, boot_time, lease_line
+from crawler.state.lock import LeaseLost, boot_time, lease_line
 from crawler.state.runs import RunResult, RunStatus
 from crawler.state.schema import STATE_DB
 
@@ -50,6 +50,7 @@ class LeasedRun:
         self.is_lost = False
         self.generation = lease.generation
         self.owns_output = False
+        self.wanted: Sequence[str] = lease.wanted
         self.origins: RunOrigins | None = None
         self.deliveries: RunDeliveries | None = None
         self._put, self._deadlines = create_memory_object_stream[float](math.inf)
@@ -122,8 +123,8 @@ class SiteWorker:
             log.warning("%s", error)
         except Exception as error:  # the other runs and the worker continue
             log.exception("the run of %s failed", lease.site)
-            told = f"internal error: {type(error).__name__}: {error}"
-            return await self._end(run, RunResult(exit_code=1, fate=RunStatus.FAILED, told=told))
+            message = f"internal error: {type(error).__name__}: {error}"
+            return await self._end(run, RunResult(exit_code=1, fate=RunStatus.FAILED, told=message))
         finally:
             run.close()
         log.warning("%s: the lease is over, so the run does not count; another worker takes the site", lease.site)

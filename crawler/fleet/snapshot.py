@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.audit.evidence.store import AUDIT_FILE
-from crawler.audit.sources.google.cache import GOOGLE_DB
+from crawler.audit.sources.google.reader import GOOGLE_DB
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.config.start import remember_move

@@ -143,7 +143,7 @@ class SnapshotStore:
 
         Epochs only grow, so it proves that the database of the fleet was restored from an older back-up.
         """
-        newest = max(await self.snapshots(site), key=lambda each: each.epoch, default=None)
+        newest = max(await self.snapshots(site), key=lambda snapshot: snapshot.epoch, default=None)
         return newest if newest and newest.epoch >= epoch else None
 
     async def newest(self, site: str) -> Snapshot | None:

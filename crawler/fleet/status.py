@@ -6,6 +6,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from crawler.fleet.database import Connection, FleetDatabase, rows
+from crawler.fleet.deliveries import ID_LENGTH, UNSURE, WANTED
 from crawler.fleet.dispatch import RUN_TASK
 from crawler.fleet.leases import load_attempts
 from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
@@ -48,11 +49,10 @@ _WORKERS: Final = """SELECT id, host, process, version, slots, draining,
   extract(epoch FROM started)::float8 AS started, extract(epoch FROM now() - seen)::float8 AS silent,
   (SELECT count(*) FROM site s WHERE s.worker = w.id AND s.lease_until > now())::int AS running
   FROM worker w ORDER BY id"""
-# a run that is under way still confirms its notices
-_UNSURE: Final = """SELECT d.site, d.what, extract(epoch FROM d.claimed)::float8 AS at, count(*) OVER ()::int AS number
-  FROM delivery d JOIN site s ON s.name = d.site
-  WHERE d.delivered IS NULL AND (d.epoch <> s.epoch OR s.lease_until IS NULL OR s.lease_until <= now())
-  ORDER BY d.claimed DESC LIMIT %(limit)s"""
+_UNSURE: Final = f"""SELECT left(d.notice, {ID_LENGTH}) AS id, d.site, d.what, coalesce({WANTED}, false) AS is_wanted,
+  extract(epoch FROM d.claimed)::float8 AS at, count(*) OVER ()::int AS number
+  FROM delivery d JOIN site s ON s.name = d.site WHERE {UNSURE} ORDER BY d.claimed DESC LIMIT %(limit)s"""  # noqa: S608
+_ACTIVE: Final = "SELECT attempt FROM site WHERE name = ANY(%(names)s) AND lease_until > now()"
 _LAST: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt ORDER BY number DESC LIMIT %(limit)s"  # noqa: S608
 _SITES: Final = f"""SELECT name, origin, coalesce(config->'site'->>'url', origin) AS url, worker, home, epoch,
   generation, extract(epoch FROM next_at)::float8 AS next_at,
@@ -82,12 +82,15 @@ class WorkerStatus(Struct, frozen=True):
 class UnsureNotification(Struct, frozen=True):
     """A notification whose worker failed while it sent it, ``at`` a Unix time: nobody knows whether it was sent.
 
-    ``what`` names the channel and the runs; "" if a worker of an older version recorded it.
+    ``id`` is the start of its key, and ``what`` names the channel and the runs; "" if a worker of an older version
+    recorded it. ``is_wanted``: a person wants it to be sent again, and a worker will do so.
     """
 
+    id: str
     site: str
     what: str
     at: float
+    is_wanted: bool
 
 
 class FleetSiteStatus(Struct, frozen=True):
@@ -120,7 +123,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
 
     ``lost`` have a lease that is over and wait to be taken up; ``failing`` have a last run that failed. ``started`` is
     the number of runs that ever started, and ``now`` the time of the database, a Unix time. Of the
-    ``unsure_notifications`` of the last week, ``unsure`` has the newest.
+    ``unsure_notifications`` of the last week, ``unsure`` has the newest. ``active`` has the numbers of
+    those ``last`` attempts that are under way; others without an end were interrupted.
     """
 
     sites: int
@@ -139,6 +143,7 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     workers: list[WorkerStatus]
     shown: list[FleetSiteStatus]
     last: list[Attempt]
+    active: list[int] = []
     unsure_notifications: int = 0
     unsure: list[UnsureNotification] = []
 
@@ -164,6 +169,8 @@ async def fleet_status(
         shown = await _find(connection, names, only, "", limit)
         query = _OF_SITE if shown or only else _LAST
         attempts = await rows(connection, query, limit=runs, before=None, names=[site.name for site in shown])
+        open_sites = [row["site"] for row in attempts if row["ended"] is None]
+        active = await rows(connection, _ACTIVE, names=open_sites) if open_sites else []
     counts["lateness"] = max(0.0, counts["lateness"])
     return FleetStatus(
         **counts,
@@ -172,8 +179,11 @@ async def fleet_status(
         workers=workers,
         shown=shown,
         last=_attempts(attempts),
+        active=[row["attempt"] for row in active],
         unsure_notifications=unsure[0]["number"] if unsure else 0,
-        unsure=[UnsureNotification(row["site"], row["what"], row["at"]) for row in unsure],
+        unsure=[
+            UnsureNotification(**{name: row[name] for name in UnsureNotification.__struct_fields__}) for row in unsure
+        ],
     )
 
 
@@ -208,8 +218,8 @@ async def _find(
 
 
 def _site(row: dict[str, Any], since_done: Sequence[Attempt]) -> FleetSiteStatus:
-    ended = [each for each in since_done if each.ended is not None and each.because is not Trigger.NOTIFY]
-    failures = sum(each.fate in (RunStatus.FAILED, RunStatus.BROKEN) for each in ended)
+    ended = [attempt for attempt in since_done if attempt.ended is not None and attempt.because is not Trigger.NOTIFY]
+    failures = sum(attempt.fate in (RunStatus.FAILED, RunStatus.BROKEN) for attempt in ended)
     return FleetSiteStatus(**row, failures=failures, last=ended[-1] if ended else None)
 
 

@@ -36,13 +36,12 @@ from crawler.fleet.status import (
     fleet_status,
     site_runs,
 )
-from crawler.schedule.status import ScheduleStatus
+from crawler.schedule.status import ScheduleStatus, status_text
 from crawler.schedule.web.app import NO_ICON, page_frame, page_number, routed_app
 from crawler.schedule.web.metrics import exposition
 from crawler.schedule.web.pages import MAX_QUERY, render_page, w3c_time
 from crawler.schedule.web.server import HEALTH_PATH, UNIX_PREFIX, RequestGuard, address_text, is_own_host, serve_on
 from crawler.schedule.web.snapshots import MAX_RUNS, PAUSE_FACTOR, Condition, Tone, failure
-from crawler.schedule.wording import status_text
 from crawler.version import __version__
 
 log = logging.getLogger(__name__)
@@ -202,6 +201,7 @@ class _Endpoints:
             site=found[0],
             condition=site_condition(found[0]),
             runs=runs[:MAX_RUNS],
+            active=[run.number for run in runs[:1] if found[0].running and before is None],
             before=before,
             older=runs[MAX_RUNS - 1].number if len(runs) > MAX_RUNS else None,
             result=status_text,

@@ -34,8 +34,7 @@ from crawler.fleet.leases import renew_leases, take_lease
 from crawler.fleet.origins import OriginBroker, forget_origins
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
 from crawler.fleet.state_store import SnapshotStore, connect_store
-from crawler.state.lease import boot_time
-from crawler.state.lock import hold_lock
+from crawler.state.lock import boot_time, hold_lock
 from crawler.state.runs import RunResult
 from crawler.version import __version__
 from sitemap import make_directory, replacement

@@ -253,7 +253,9 @@ def match_pages(generator: SiteGenerator, heads: Iterable[tuple[str, str]], page
     found: dict[str, str] = {}
     for level in range(1 + max((level for level, *_ in claims), default=-1)):
         placed = set(found.values())
-        here = [(key, file) for each, key, file in claims if each == level and file not in placed and key not in found]
+        here = [
+            (key, file) for claimed, key, file in claims if claimed == level and file not in placed and key not in found
+        ]
         rivals = Counter(key for key, _ in here)
         found |= {key: file if rivals[key] == 1 else "" for key, file in here}
     return {key: file for key, file in found.items() if file}

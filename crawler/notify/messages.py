@@ -10,11 +10,10 @@ from msgspec.structs import replace
 from crawler.audit.compare import history
 from crawler.audit.summary import AuditSummary
 from crawler.config.plan import AUDIT, CrawlPlan
-from crawler.notify.claims import claim_key
+from crawler.notify.delivery import claim_key, send_with_retry
 from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery, audit_channel_key
 from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import MessageChannel, Notice, Occasion, SendResult, SendStatus
-from crawler.notify.retry import send_with_retry
 from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import ChangeCounts, ChangeSample
 from crawler.publish.recent_feed import recent_feed_url
@@ -33,8 +32,20 @@ class MessageNotifier:
         self._session = session
         self._channel = channel
 
+    async def begin(self) -> None:
+        """Fix what is to be sent before any channel sends: a repeated run then sends the same, not more."""
+        session, last_run = self._session, self._session.last_run()
+        if Occasion.TROUBLE in self._channel.occasions:
+            self._take_health()
+        if Occasion.CHANGES not in self._channel.occasions:
+            return
+        for cursor in session.cursors(self._channel.key, all_of_first=True):
+            is_new = cursor.until is None and cursor.told < last_run and cursor.due <= session.clock()
+            if is_new and (await session.check_live()).reception is SendStatus.ACCEPTED:
+                session.ledger.begin_delivery(cursor, last_run)
+
     async def send_pending(self) -> list[DeliveryReport]:
-        """Send every outstanding message."""
+        """Send every outstanding message, after :meth:`begin`."""
         reports = [await self._notify_health()] if Occasion.TROUBLE in self._channel.occasions else []
         if Occasion.CHANGES in self._channel.occasions:
             reports += await self._notify_changes()
@@ -52,9 +63,10 @@ class MessageNotifier:
                     return [*reports, deferred]
                 cursor, report = await self._deliver(cursor, last_run)
                 reports += [report] if report else []
-        if session.replay.refused:
-            for refused in session.ledger.refused(self._channel.key):
-                reports.append(await self._resend(refused))
+        for refused in session.ledger.refused(self._channel.key) if session.replay.is_of_refused else ():
+            notice = self._changes(refused.after, refused.until)
+            if session.replay.wants(_claim_key(self._channel, notice)):
+                reports.append(await self._resend(refused, notice))
         return reports
 
     async def _deliver(
@@ -78,10 +90,9 @@ class MessageNotifier:
             return session.ledger.refuse(cursor, None, sent), report
         return session.ledger.delivered(cursor, until, sent), report
 
-    async def _resend(self, refused: RefusedDelivery) -> DeliveryReport:
+    async def _resend(self, refused: RefusedDelivery, notice: Notice) -> DeliveryReport:
         """Send a refused message once more."""
         cursor = DeliveryCursor(id=0, channel=refused.channel, told=refused.after, until=refused.until)
-        notice = self._changes(refused.after, refused.until)
         result = await send_message(self._session, self._channel, notice)
         sent = self._session.sent_message(result, urls=notice.counts.total, **subject_of(cursor))
         self._session.ledger.resent(refused, sent)
@@ -111,7 +122,8 @@ class MessageNotifier:
 
     # ---------------------------------------------------------------- trouble
 
-    async def _notify_health(self) -> DeliveryReport | None:
+    def _take_health(self) -> None:
+        """Store what the channel is to be told of the run that just ended."""
         session, run_result = self._session, self._session.run_result
         previous = session.ledger.health_notice(self._channel.key)
         health = next_health_notice(previous, run_result, session.clock()) if run_result else previous
@@ -119,6 +131,9 @@ class MessageNotifier:
             health = replace(health, knows=False, pending=None)
         if health != previous:
             session.ledger.store_health_notice(health)
+
+    async def _notify_health(self) -> DeliveryReport | None:
+        session, health = self._session, self._session.ledger.health_notice(self._channel.key)
         if health.pending is None:
             return None
         subject = {"channel": health.channel, "occasion": health.pending, "until": health.run}
@@ -191,13 +206,16 @@ async def send_message(session: NotifySession, channel: MessageChannel, notice: 
     async def is_worth() -> bool:
         return True
 
-    what = f"{channel.key}: {notice.occasion.value} after run {notice.after}, up to run {notice.until}"
+    content = f"audit {notice.audit.number}" if notice.audit else f"run {notice.after}, up to run {notice.until}"
+    what = f"{channel.key}: {notice.occasion.value} after {content}"
     section, key = session.plan.config.notify, _claim_key(channel, notice)
     return await send_with_retry(partial(channel.send, notice), section, is_worth, key, what)
 
 
 def _claim_key(channel: MessageChannel, notice: Notice) -> str:
-    """The same for the notice of a repeated run, whose times differ; "" without a run, as it may be due once more."""
+    """The same for the notice of a repeated run or audit, whose times differ; "" for another one."""
+    if notice.audit:
+        return claim_key(channel.key, notice.occasion.value, notice.audit.number, notice.message)
     changes = [(change.url, change.kind) for change in notice.changes]
     timeless = replace(notice, at="", changes=(), audit=None)
     return claim_key(channel.key, timeless, changes) if notice.until else ""
@@ -263,8 +281,8 @@ class AuditNotifier:
             audit = remembered.get(refused.until)
             if audit is None:
                 ledger.drop_refused(refused)
-            elif self._session.replay.refused:
-                result = await send_message(self._session, self._channel, self._notice(audit))
+            elif self._session.replay.wants(_claim_key(self._channel, notice := self._notice(audit))):
+                result = await send_message(self._session, self._channel, notice)
                 ledger.resent(refused, self._session.sent_message(result, **self._subject(audit)))
                 reports.append(self._session.delivery_report(result, **self._subject(audit)))
         return reports

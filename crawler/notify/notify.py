@@ -1,22 +1,30 @@
-"""Sends the outstanding notifications of one site, channel by channel, while its state is locked."""
+"""Sends the outstanding notifications of one site, channel by channel, while its state is locked.
+
+Search Console is also asked, now and then, what it made of the sitemap; the ledger keeps the answer.
+"""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from crawler.config.plan import CrawlPlan
 from crawler.errors import SiteatlasError, StorageError
-from crawler.notify.configure import ConfiguredChannels, build_channels, build_http, check_channels
-from crawler.notify.dry_run import dry_run_channels, dry_run_report
+from crawler.notify.configure import (
+    ConfiguredChannels,
+    build_channels,
+    build_http,
+    check_channels,
+    dry_run_channels,
+    dry_run_report,
+)
+from crawler.notify.delivery import catch_all
 from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus, audit_channel_key
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.live_check import LiveSite
 from crawler.notify.messages import AuditNotifier, MessageNotifier, finished_audits_of, run_failed, wants_audits
 from crawler.notify.notice import BatchChannel, MessageChannel, Notice, Occasion, SendResult, SendStatus
-from crawler.notify.retry import catch_all
-from crawler.notify.search_console_status import read_submission_status
 from crawler.notify.session import NotifySession, ReplayRequest
 from crawler.notify.url_batches import BatchNotifier, authority
 from crawler.publish.change_feed import ChangeFeed
@@ -138,8 +146,8 @@ async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: 
     async with _channels_and_site(plan) as (channels, _):
         reports = []
         for engine in _selected(channels.batch_channels, only):
-            ready = await catch_all(partial(engine.check_ready, authority(plan.seed)))
-            reports.append(_test_report(engine.key, ready))
+            result = await catch_all(partial(engine.check_ready, authority(plan.seed)))
+            reports.append(_test_report(engine.key, result))
         for channel in _selected(channels.operator_channels, only):
             notice = Notice(
                 site=name,
@@ -209,12 +217,15 @@ def _open_session(plan: CrawlPlan, name: str, clock: Clock, *, dry_run: bool) ->
 async def _notify_channels(session: NotifySession, channels: ConfiguredChannels) -> list[DeliveryReport]:
     reports: list[DeliveryReport] = []
     only, is_first_told = session.replay.only, session.plan.config.indexnow.first_run
+    notifiers = [MessageNotifier(session, channel) for channel in _selected(channels.message_channels, only)]
+    for notifier in notifiers:
+        await notifier.begin()
     for engine in _selected(channels.batch_channels, only):
         reports += await BatchNotifier(session, engine, is_first_told=is_first_told).send_pending()
-    for channel in _selected(channels.message_channels, only):
-        reports += await MessageNotifier(session, channel).send_pending()
-    for notifier in _audit_channels(session, channels):
+    for notifier in notifiers:
         reports += await notifier.send_pending()
+    for audit_notifier in _audit_channels(session, channels):
+        reports += await audit_notifier.send_pending()
     return reports
 
 
@@ -274,3 +285,61 @@ def _build_result(
         untold=any(report.reception is SendStatus.DEFERRED for report in reports),
         reading=status,
     )
+
+
+if TYPE_CHECKING:  # with what signs its requests
+    from crawler.notify.channels.search_console import SearchConsoleChannel
+
+
+async def read_submission_status(
+    session: NotifySession, channel: "SearchConsoleChannel | None", reports: Sequence[DeliveryReport]
+) -> SubmissionStatus | None:
+    """The last known status, None: unknown. ``reports`` are this process's deliveries so far.
+
+    A status that came with a submission is stored; otherwise it is read when a check is due, or a person wants one. A
+    failed check is only a note: the next run checks again.
+    """
+    if channel is None:
+        return None
+    previous = session.ledger.submission_status(channel.key)
+    if not channel.key.startswith(session.replay.only):
+        return previous
+    status = channel.last_status
+    if status is None and _is_status_check_due(session, channel.key, previous, reports):
+        result = await catch_all(channel.read_status)
+        if isinstance(result, SendResult):
+            session.note(f"{channel.key}: the status of the sitemap at Google is unknown: {result.message}")
+        else:
+            status = result
+    if status is None:
+        return previous
+    current = SubmissionStatus(
+        channel=channel.key,
+        at=session.clock(),
+        submitted=status.submitted,
+        downloaded=status.downloaded,
+        pending=status.is_pending,
+        errors=status.errors,
+        warnings=status.warnings,
+        sentence=status.sentence,
+    )
+    session.ledger.store_submission_status(current)
+    if current.errors > (previous_errors := previous.errors if previous else 0):
+        before = f" (before: {previous_errors:,})" if previous_errors else ""
+        session.note(
+            f"{channel.key}: Google found {count_text(current.errors, 'error')} in the sitemap{before}; see Sitemaps "
+            "in "
+            f"Search Console"
+        )
+    return current
+
+
+def _is_status_check_due(
+    session: NotifySession, key: str, previous: SubmissionStatus | None, reports: Sequence[DeliveryReport]
+) -> bool:
+    """Whether a check is due. A channel with a delivery in this process waits until the next run."""
+    if session.replay.refresh_status:
+        return True
+    interval = session.plan.config.search_console.check_interval
+    is_old = previous is None or not 0 <= session.clock() - previous.at < interval
+    return is_old and not any(report.channel == key for report in reports)

@@ -23,7 +23,7 @@ from crawler.units import w3c
 
 class ReplayRequest(Struct, frozen=True, kw_only=True):
     """What a person wants sent again. ``since``: all changes after this run, 0: from the first; ``refused``: refused
-    deliveries.
+    deliveries; ``notices``: of these, those with such a :func:`crawler.notify.delivery.claim_key`.
 
     ``refresh_status``: read the Search Console status now. ``only`` is the prefix of the keys of the channels to
     notify, "" for all.
@@ -31,8 +31,18 @@ class ReplayRequest(Struct, frozen=True, kw_only=True):
 
     since: int | None = None
     refused: bool = False
+    notices: frozenset[str] = frozenset()
     refresh_status: bool = False
     only: str = ""
+
+    @property
+    def is_of_refused(self) -> bool:
+        """Whether a refused delivery may be wanted."""
+        return self.refused or bool(self.notices)
+
+    def wants(self, notice: str) -> bool:
+        """Whether a refused delivery with this key is to be sent again."""
+        return self.refused or notice in self.notices
 
     def check(self, plan: CrawlPlan) -> None:
         """Raises UsageError for a run that the site does not have; StorageError for an unusable state."""

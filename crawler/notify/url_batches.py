@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 
-from crawler.notify.claims import claim_key
+from crawler.notify.delivery import catch_all, claim_key, send_with_retry
 from crawler.notify.ledger import DeliveryCursor, RefusedDelivery
 from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import BatchChannel, SendResult, SendStatus
-from crawler.notify.retry import catch_all, send_with_retry
 from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import Change
 from crawler.units import count_text
@@ -65,9 +64,8 @@ class BatchNotifier:
             return [report]
         while not self._is_stopped and (cursor := self._next(last_run)):
             reports += await self._deliver(cursor, last_run)
-        if session.replay.refused:
-            for refused in session.ledger.refused(self._channel.key):
-                reports += [] if self._is_stopped else await self._resend(refused)
+        for refused in session.ledger.refused(self._channel.key) if session.replay.is_of_refused else ():
+            reports += [] if self._is_stopped else await self._resend(refused)
         if self._left_out:
             session.note(f"{self._left_out:,} URLs are outside the directory of the key file and are not sent")
         return reports
@@ -124,8 +122,7 @@ class BatchNotifier:
             return cursor, result
         cursor = cursor if cursor.until else self._session.ledger.begin_delivery(cursor, until)
         self._sent_hosts.add(host)
-        what = f"{self._channel.key}: {count_text(len(urls), 'URL')} of {host}, changes after run {cursor.told}"
-        result = await self._send(host, urls, claim_key(self._channel.key, cursor.told, until, host, urls), what)
+        result = await self._send(cursor, until, host, urls)
         if result.reception is SendStatus.DEFERRED:
             self._is_stopped = await self._is_ready(host)
         return self._record_batch(cursor, host, urls, result), result
@@ -138,9 +135,14 @@ class BatchNotifier:
             return result
         return await catch_all(partial(self._channel.check_ready, host))
 
-    async def _send(self, host: str, urls: Sequence[str], notice: str = "", what: str = "") -> SendResult:
+    async def _send(self, cursor: DeliveryCursor, until: int, host: str, urls: Sequence[str]) -> SendResult:
+        what = f"{self._channel.key}: {count_text(len(urls), 'URL')} of {host}, changes after run {cursor.told}"
         section, is_worth = self._session.plan.config.notify, partial(self._is_ready, host)
+        notice = self._claim_key(cursor, until, host, urls)
         return await send_with_retry(partial(self._channel.send, host, urls), section, is_worth, notice, what)
+
+    def _claim_key(self, cursor: DeliveryCursor, until: int, host: str, urls: Sequence[str]) -> str:
+        return claim_key(self._channel.key, cursor.told, until, host, urls)
 
     async def _is_ready(self, host: str) -> bool:
         return (await catch_all(partial(self._channel.check_ready, host))).reception is SendStatus.ACCEPTED
@@ -181,7 +183,7 @@ class BatchNotifier:
             yield host, batch
 
     async def _resend(self, refused: RefusedDelivery) -> list[DeliveryReport]:
-        """Send a refused delivery once more; its accepted part is dropped."""
+        """Send a refused delivery once more, if it is wanted; its accepted part is dropped."""
         session, counts, result = self._session, _BatchCounts(), None
         cursor = DeliveryCursor(
             id=0,
@@ -193,11 +195,15 @@ class BatchNotifier:
         )
         upto = refused.upto or ""
         changes = takewhile(lambda change: change.url <= upto, session.changes(refused.after, refused.until))
-        for host, urls in self._batches(changes, cursor, set()):
+        batches = list(self._batches(changes, cursor, set()))
+        keys = (self._claim_key(cursor, refused.until, host, urls) for host, urls in batches)
+        if batches and not any(map(session.replay.wants, keys)):
+            return []
+        for host, urls in batches:
             result = await self._may_send(host)
             if result.reception is not SendStatus.ACCEPTED:
                 break
-            result = await self._send(host, urls)
+            result = await self._send(cursor, refused.until, host, urls)
             sent = session.sent_message(result, urls=len(urls), **subject_of(cursor, host))
             if result.reception is not SendStatus.ACCEPTED:
                 session.ledger.log_message(sent)

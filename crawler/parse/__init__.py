@@ -1,5 +1,5 @@
-"""Parses documents in worker processes that can be killed. Front door: ``pool.py``.
+"""Parses documents in worker processes that can be killed.
 
-``worker.py`` is the program of those processes. ``robots_meta.py`` reads noindex.
-May import fetch, url and the values.
+Front door: ``pool.py``; ``worker.py`` is the program of those processes, ``robots_meta.py`` reads noindex. May import
+fetch and url.
 """

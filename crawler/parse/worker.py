@@ -106,7 +106,7 @@ def rare_modules() -> Iterator[str]:
     """The modules that are imported when a document needs them: readers of sitemaps, encodings, the scanner."""
     yield from _RARE_MODULES
     modules = pkgutil.walk_packages(sitemap.__path__, "sitemap.")
-    yield from (each.name for each in modules if not each.ispkg and not each.name.startswith(_NOT_FOR_READING))
+    yield from (module.name for module in modules if not module.ispkg and not module.name.startswith(_NOT_FOR_READING))
     for label in dict.fromkeys(LABELS.values()):
         codec = normalize_encoding(PYTHON_NAMES.get(label, label)).lower()
         yield f"encodings.{aliases.get(codec, codec)}"

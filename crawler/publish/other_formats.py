@@ -19,7 +19,7 @@ from crawler.publish.outlines import SiteOutline, SitePage, description_of, html
 from crawler.publish.recent_feed import recent_feed_url, title_of
 from crawler.publish.write import sitemap_names
 from crawler.state.database import storage_errors
-from crawler.state.lease import RUN_LEASE
+from crawler.state.lock import RUN_LEASE
 from crawler.state.runs import PublishedFile
 from crawler.state.store import FORMATS_KEY, Store, read_about, write_about
 from crawler.units import count_text

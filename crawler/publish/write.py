@@ -22,7 +22,7 @@ from crawler.publish.entries import EntryBuilder, EntryCounts
 from crawler.publish.listing import Listing
 from crawler.publish.shards import ShardAssigner
 from crawler.state.database import storage_errors
-from crawler.state.lease import RUN_LEASE
+from crawler.state.lock import RUN_LEASE
 from crawler.state.runs import PublishedFile, Run
 from crawler.state.store import Store, read_about, write_about
 from sitemap import (

@@ -129,7 +129,7 @@ class Renderer:
 
     def _learn(self, page: RawPage, raw: Page, rendered: Page, resources: PageResources) -> bool:
         """Whether the two readings of a page differ."""
-        words = (words_of(load_snapshot(each.text) or "") for each in (raw, rendered))
+        words = (words_of(load_snapshot(reading.text) or "") for reading in (raw, rendered))
         found = differences(page.url, raw, rendered, *words)
         self._templates.learn(page, found, _digest(resources.scripts))
         self.tally.compared += 1

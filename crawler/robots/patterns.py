@@ -85,8 +85,8 @@ class PatternIndex:
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._patterns = _Index([each for each in enumerate(patterns) if _DOLLAR not in each[1]])
-        self._waiting = [each for each in enumerate(patterns) if _DOLLAR in each[1]]
+        self._patterns = _Index([numbered for numbered in enumerate(patterns) if _DOLLAR not in numbered[1]])
+        self._waiting = [numbered for numbered in enumerate(patterns) if _DOLLAR in numbered[1]]
 
     @cached_property
     def _with_dollar(self) -> "_Index":

@@ -17,9 +17,9 @@ from crawler.audit.audit import ProgressWatchers, audit
 from crawler.audit.base_crawl import begin_settings
 from crawler.audit.compare import history
 from crawler.audit.finding import AuditFindings, AuditReport
-from crawler.audit.report.threshold import rules_failing
 from crawler.audit.report.write import prepare_directory, write_reports
 from crawler.audit.summary import AuditSummary
+from crawler.audit.verdict import rules_failing
 from crawler.config.config import Config
 from crawler.config.deprecated import KEYS
 from crawler.config.plan import AUDIT, CrawlPlan, plan_audit

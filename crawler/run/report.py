@@ -185,8 +185,8 @@ def build_report(
 def _hints(frontier: Frontier, pages: int, visited: VisitResult) -> list[str]:
     """Hints about a result that looks wrong."""
     states = set(frontier.counts()) - {State.INDEXABLE, State.SITEMAP_FILE, State.OUT_OF_SCOPE}
-    told = any("rendered" in note for note in visited.notes)  # a browser was tried
-    if pages == 1 and not states and not told and visited.ending is FinishReason.COMPLETE:
+    was_rendered = any("rendered" in note for note in visited.notes)  # a browser was tried
+    if pages == 1 and not states and not was_rendered and visited.ending is FinishReason.COMPLETE:
         return [ONE_PAGE_HINT]
     return []
 

@@ -1,4 +1,5 @@
-"""The daemon: which site is due, in which order, in which process. Front door: ``scheduler.py``.
+"""The daemon: which site is due, in which order, in which process.
 
-``cron.py``, ``queue.py`` and ``site_state.py`` are pure. May import run and all below it.
+Front door: ``scheduler.py``; ``cron.py``, ``queue.py`` and ``site_state.py`` are pure. May import run, notify, audit,
+publish, crawl, config, fetch and state.
 """

@@ -18,12 +18,11 @@ from crawler.errors import SiteatlasError
 from crawler.schedule.history import History
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.scheduler import Scheduler
-from crawler.schedule.site import LoadedConfig, config_changes
+from crawler.schedule.site import LoadedConfig, config_changes, some_names
 from crawler.schedule.site_state import Attempt
-from crawler.schedule.status import ScheduleStatus
+from crawler.schedule.status import ScheduleStatus, attempt_text, local_time, needs_attention, time_ahead, trigger_text
 from crawler.schedule.web.app import build_app
 from crawler.schedule.web.server import address_text, serve_on
-from crawler.schedule.wording import attempt_text, local_time, needs_attention, some_names, time_ahead, trigger_text
 from crawler.units import count_text
 from crawler.version import __version__
 

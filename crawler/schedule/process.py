@@ -5,7 +5,7 @@ import math
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, Literal, Protocol
 
@@ -31,8 +31,8 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     start of the attempt as a Unix time; ``shutdown_timeout`` is in seconds, from the close of the pipe. ``may_audit``:
     a due audit may follow; otherwise it is left to the next run. ``is_linked``: the run asks its parent before it
     sends requests to an origin, and before it sends a notice. ``lease_until`` is the deadline of its lease, see
-    ``crawler/state/lease.py``. ``may_replace``: it may replace files in the output directory that its state does not
-    know.
+    ``crawler/state/lock.py``. ``may_replace``: it may replace files in the output directory that its state does not
+    know. ``wanted`` are the keys of the notices that a person wants to be sent again.
     """
 
     name: str
@@ -46,15 +46,18 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     is_linked: bool = False
     lease_until: float | None = None
     may_replace: bool = False
+    wanted: list[str] = []
 
 
 class RunLink(Protocol):
     """What the process of a run and its parent tell each other, besides the job and the results."""
 
     deadline: float
-    """Of the lease at the start, see ``crawler/state/lease.py``; infinity for none."""
+    """Of the lease at the start, see ``crawler/state/lock.py``; infinity for none."""
     owns_output: bool
     """Whether the files in the output directory are the site's own, also when its state does not know them."""
+    wanted: Sequence[str]
+    """The keys of the notices that a person wants to be sent again."""
 
     def hear(self, line: bytes) -> None:
         """Take a line of its standard output."""
@@ -121,6 +124,7 @@ class ProcessRunner:
             is_linked=link is not None,
             lease_until=link.deadline if link and math.isfinite(link.deadline) else None,
             may_replace=link is not None and link.owns_output,
+            wanted=list(link.wanted) if link else [],
         )
         try:
             return await self._run(job, config.daemon.shutdown_timeout, stop, link)

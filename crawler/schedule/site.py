@@ -4,7 +4,7 @@ import difflib
 import functools
 import os
 import zoneinfo
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -20,13 +20,13 @@ from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.schedule.cron import Cron, Interval, Recurrence, Schedule, ScheduleError
-from crawler.schedule.wording import some_names
 
 LOCAL_ZONE: Final = "local"
 
 _NO_ZONE: Final = ScheduleConfig().timezone  # the default; an interval needs none
 
 _LOCALTIME: Final = Path("/etc/localtime")
+_MAX_NAMES: Final = 5  # names in a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +156,9 @@ def _has_changed(before: LoadedConfig, now: LoadedConfig, key: str) -> bool:
 def _site_settings(site: ScheduledSite) -> ScheduledSite:
     """The site's own settings, without those of the daemon."""
     return replace(site, config=site.config.model_copy(update={"daemon": DaemonConfig()}))
+
+
+def some_names(names: Sequence[str]) -> str:
+    """The first names, and the number of the others."""
+    more = f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
+    return f"{', '.join(names[:_MAX_NAMES])}{more}"

@@ -30,16 +30,17 @@ from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.progress import ProgressLogger
 from crawler.errors import Incomplete, SiteatlasError
 from crawler.fetch.permits import SharedOrigins, decode_grants, encode_message, use_permits
-from crawler.notify.claims import SharedClaims, encode_claim, use_claims
+from crawler.notify.delivery import SharedClaims, encode_claim, use_claims
 from crawler.notify.ledger_status import NotifyResult, NotifyStatus, notify_status
 from crawler.notify.notify import send_notifications
+from crawler.notify.session import ReplayRequest
 from crawler.publish.upload.upload import why_not_uploaded
 from crawler.run.options import RunOptions, loop_options
 from crawler.run.regenerate import crawl_and_report
 from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.schedule.process import SiteJob
 from crawler.schedule.site_state import Attempt
-from crawler.state.lease import RUN_LEASE, boot_time
+from crawler.state.lock import RUN_LEASE, boot_time
 from crawler.state.runs import Run, RunResult, RunStatus, RunStore
 from crawler.state.schema import STATE_DB
 from crawler.state.store import lock_state
@@ -187,7 +188,8 @@ def _notify(plan: CrawlPlan, job: SiteJob) -> RunResult:
     async def send() -> NotifyResult:
         if not plan.config.notify.enabled:
             return NotifyResult()
-        return await send_notifications(plan, job.name, ended=_last_scheduled_result(plan, job.last))
+        again = ReplayRequest(notices=frozenset(job.wanted))
+        return await send_notifications(plan, job.name, ended=_last_scheduled_result(plan, job.last), again=again)
 
     status = _notify_status(plan)
     announced = anyio.run(send, backend_options=loop_options())

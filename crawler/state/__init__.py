@@ -1,4 +1,4 @@
-"""The state of a site on disk: one SQLite file that all runs share. Front door: ``store.py``.
+"""The state of a site on disk: one SQLite file that all runs share; its tables, locks and migrations.
 
-Opens, locks and migrates SQLite files, and holds the tables that several packages use.
+Front door: ``store.py``; ``database.py`` alone opens SQLite files. May import nothing but the values.
 """

@@ -96,7 +96,7 @@ class RunTotals(Struct, frozen=True, array_like=True):
 
     def __add__(self, other: "RunTotals") -> "RunTotals":
         """Both together."""
-        sums = (mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True))
+        sums = (left + right for left, right in zip(astuple(self), astuple(other), strict=True))
         return RunTotals(*sums)
 
 

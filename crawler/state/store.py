@@ -1,8 +1,6 @@
 """The state of one site: locks its directory, opens its database, and begins or resumes a run."""
 
-import hashlib
 import os
-import re
 import shutil
 import sqlite3
 import time
@@ -18,7 +16,6 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.errors import DamagedFile, SiteatlasError, UsageError, single_error
-from crawler.model import Url
 from crawler.state.database import FRESH_REMEDY, storage_errors, transaction
 from crawler.state.lock import hold_lock
 from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
@@ -81,13 +78,6 @@ def purge_content(db: sqlite3.Connection) -> None:
     """Delete content that no table refers to. Part of the caller's transaction. Raises StorageError."""
     with storage_errors():
         db.execute(PURGE_CONTENT)
-
-
-def state_directory(root: Path, sitemap_url: Url) -> Path:
-    """The directory of a site's state: a readable name, distinct for each sitemap."""
-    digest = hashlib.blake2b(sitemap_url.encode(), digest_size=4).hexdigest()
-    readable = re.sub(r"[^a-z0-9.-]+", "-", sitemap_url.partition("://")[2].rpartition("/")[0].lower()).strip(".-")
-    return root / f"{readable[:60] or 'site'}-{digest}"
 
 
 def public_hosts(directory: Path) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""URLs: canonical form, resolution of references, scope, patterns, query parameters. Front door: ``normalize.py``.
+"""URLs: normal form, resolution of references, scope, patterns, query parameters.
 
-Pure. Imports the model only.
+Pure. Front door: ``normalize.py``. May import nothing but the values.
 """

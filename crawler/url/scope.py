@@ -211,7 +211,9 @@ class Scope:
 
     def count_hosts(self, origins: Iterable[str]) -> None:
         """Count the other hosts that a run crawled before it was interrupted, for ``max_hosts``."""
-        self._crawled.update(each for each in origins if self._relation(Url(f"{each}/")) in ("named", "subdomain"))
+        self._crawled.update(
+            origin for origin in origins if self._relation(Url(f"{origin}/")) in ("named", "subdomain")
+        )
 
     def _is_one_host_more(self, url: Url) -> bool:
         origin = origin_of(url)

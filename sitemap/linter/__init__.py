@@ -1,4 +1,4 @@
-"""Checks sitemaps and sets of sitemaps against the rules. Entry point: ``lint.py``.
+"""Checks sitemaps and sets of sitemaps against the rules, and reports in every format.
 
-Each ``report_*.py`` writes the findings in one format.
+Front door: ``lint.py``. May import sitemap.reader.
 """

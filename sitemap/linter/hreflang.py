@@ -8,8 +8,7 @@ from typing import Final
 
 from sitemap.escape import quote_text
 from sitemap.languages import hreflang_fault
-from sitemap.linter.duplicates import DuplicateChecks
-from sitemap.linter.urls import is_normal_form, normal_form
+from sitemap.linter.urls import DuplicateChecks, is_normal_form, normal_form
 from sitemap.model import Alternate, Entry
 from sitemap.rules import FindingCollector
 from sitemap.validation import alternate_faults

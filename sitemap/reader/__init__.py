@@ -1,4 +1,4 @@
-"""Reads sitemaps, indexes, feeds and lists of URLs: bytes in, entries and findings out. Entry point: ``parser.py``.
+"""Reads sitemaps, indexes, feeds and lists of URLs: bytes in, entries and findings out.
 
-``tree.py`` follows an index to its children.
+Front door: ``parser.py``; ``tree.py`` follows an index to its children. May import nothing but the values.
 """

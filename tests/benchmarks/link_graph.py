@@ -18,8 +18,8 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from crawler.audit.graph.link_suggestions import LinkSuggestions
 from crawler.audit.graph.load import load_graph, node_names
+from crawler.audit.graph.suggestions import LinkSuggestions
 from crawler.crawl.frontier.storage import pack_links
 from crawler.model import DiscoveredBy, Page
 from crawler.state.schema import STATE_TABLES

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from lint_cases import HOME, NOW, url, urlset
 
 from sitemap import Linter, lint, walk
-from sitemap.linter.duplicates import DuplicateChecks
-from sitemap.linter.urls import UrlChecks, normal_form, normal_key
+from sitemap.linter.urls import DuplicateChecks, UrlChecks, normal_form, normal_key
 from sitemap.location import is_within
 from sitemap.rules import FindingCollector
 

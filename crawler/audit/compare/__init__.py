@@ -1,4 +1,5 @@
-"""What changed since the previous audit: new, continued and resolved findings. Start at ``compare.py``.
+"""What changed since the previous audit: new, continued and resolved findings.
 
-``rules.py`` is pure and decides; ``store.py`` keeps earlier findings; ``history.py`` reads past audits.
+Front door: ``compare.py``; ``rules.py`` is pure and decides. May import audit.evidence, audit.orphans, audit.sources,
+config, state and url.
 """

@@ -27,11 +27,10 @@ from crawler.audit.compare.rules import (
 from crawler.audit.compare.store import AuditHistory, LastAudit
 from crawler.audit.finding import AuditComparisonResult, AuditReport
 from crawler.audit.media import CheckedMedia
-from crawler.audit.not_checked import RULE_SOURCES
-from crawler.audit.rule_groups import RULE_GROUPS
+from crawler.audit.rules import RULE_GROUPS
 from crawler.audit.source_record import SourceReport
 from crawler.audit.summary import AuditSummary
-from crawler.audit.verdict import why_inconclusive, why_not_checked
+from crawler.audit.verdict import RULE_SOURCES, why_inconclusive, why_not_checked
 from crawler.config import plan as planning
 from crawler.config.plan import CrawlPlan
 from crawler.config.sections import AuditConfig

@@ -15,8 +15,7 @@ from msgspec import Struct
 from crawler.audit.finding import AuditFinding
 from crawler.audit.orphans.classes import is_gone
 from crawler.audit.orphans.duplicates import normalize_spelling
-from crawler.audit.rule_groups import REPORTED_RULES
-from crawler.audit.rules import RULES
+from crawler.audit.rules import REPORTED_RULES, RULES
 from crawler.audit.sources.cross_submit import ONE_PER_FILE_RULES
 from crawler.model import State, Url
 from crawler.url.normalize import origin_of

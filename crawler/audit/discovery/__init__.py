@@ -1,4 +1,4 @@
 """Whether search engines can find the published sitemap: its line in robots.txt, and the answer of both URLs.
 
-Start at ``check.py``. May import fetch, robots and config.
+Front door: ``check.py``; ``readers.py`` is pure and decides. May import crawl, config, robots, fetch and url.
 """

@@ -10,19 +10,17 @@ from urllib.parse import urlsplit
 
 from crawler.audit.discovery.readers import (
     SEARCH_READERS,
-    SiteReader,
-    check_ai_access,
-    check_preferences,
-    check_reader,
-    likely_cause,
-)
-from crawler.audit.discovery.result import (
     CheckStatus,
     Declaration,
     DiscoveryCheck,
+    SiteReader,
+    check_ai_access,
     check_failed,
     check_passed,
+    check_preferences,
+    check_reader,
     check_unknown,
+    likely_cause,
 )
 from crawler.config.config import Config
 from crawler.config.plan import plan_scope

@@ -133,8 +133,8 @@ def _copy_metadata(file: Path, descriptor: int, draft: Path) -> None:
     except FileNotFoundError:
         os.fchmod(descriptor, 0o644)
         return
-    mine = os.fstat(descriptor)
-    if (mine.st_uid, mine.st_gid) != (original.st_uid, original.st_gid):
+    copy = os.fstat(descriptor)
+    if (copy.st_uid, copy.st_gid) != (original.st_uid, original.st_gid):
         try:
             os.fchown(descriptor, original.st_uid, original.st_gid)
         except PermissionError:

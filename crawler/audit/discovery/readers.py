@@ -1,17 +1,82 @@
-"""Who reads a site, and what each is told: search engines and AI crawlers, by robots.txt and by the server. Pure."""
+"""Checks of what readers of a site are told: search engines and AI crawlers, by robots.txt and by the server. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from enum import StrEnum
+from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
-from crawler.audit.discovery.result import CheckStatus, DiscoveryCheck, check_failed, check_passed
 from crawler.fetch.challenge import detect_challenge
 from crawler.model import Reply, Url
 from crawler.robots.rules import Blocked, parse_robots
 from crawler.units import count_text
 from sitemap import shorten
+
+
+class CheckStatus(StrEnum):
+    """The outcome of one check."""
+
+    OK = "ok"
+    PROBLEM = "problem"
+    UNKNOWN = "not checked"
+
+
+class DiscoveryCheck(Struct, frozen=True):
+    """One check. ``about`` is a stable name, ``message`` and ``remedy`` are sentences."""
+
+    about: str
+    status: CheckStatus
+    message: str
+    remedy: str = ""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "message", shorten(self.message))
+
+
+class Declaration(Struct, frozen=True, kw_only=True):
+    """The result for one sitemap. ``missing`` has the lines that each robots.txt lacks, by its URL."""
+
+    name: str
+    sitemap_url: str
+    robots_url: str
+    checks: tuple[DiscoveryCheck, ...]
+    missing: dict[str, list[str]]
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether there is no problem."""
+        return all(check.status is not CheckStatus.PROBLEM for check in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        return {
+            "name": self.name,
+            "sitemap_url": self.sitemap_url,
+            "robots_url": self.robots_url,
+            "well": self.is_ok,
+            "checks": [
+                {"about": check.about, "outcome": check.status, "told": check.message, "remedy": check.remedy}
+                for check in self.checks
+            ],
+            "missing": self.missing,
+        }
+
+
+def check_passed(about: str, message: str) -> DiscoveryCheck:
+    """A check without a problem."""
+    return DiscoveryCheck(about, CheckStatus.OK, message)
+
+
+def check_failed(about: str, message: str, remedy: str) -> DiscoveryCheck:
+    """A check that found a problem."""
+    return DiscoveryCheck(about, CheckStatus.PROBLEM, message, remedy)
+
+
+def check_unknown(about: str, message: str) -> DiscoveryCheck:
+    """A check that could not be made."""
+    return DiscoveryCheck(about, CheckStatus.UNKNOWN, message)
 
 
 class SiteReader(Struct, frozen=True):
@@ -183,9 +248,9 @@ def check_reader(reader: SiteReader, own: Reply | None, reply: Reply | str) -> D
         return check_failed(about, f"as {name}: {reply}", _LOG_REMEDY)
     vendor = challenge.vendor if (challenge := detect_challenge(reply)) else ""
     if vendor or (own is not None and reply.status in _FIREWALL_STATUSES):
-        said = f"{vendor} answers with a challenge" if vendor else f"the server answers {reply.status}"
+        answer = f"{vendor} answers with a challenge" if vendor else f"the server answers {reply.status}"
         remedy = f"a firewall that verifies addresses refuses this machine, and lets {name} itself in: {_LOG_REMEDY}"
-        return DiscoveryCheck(about, CheckStatus.UNKNOWN, f"as {name}: {said}", remedy)
+        return DiscoveryCheck(about, CheckStatus.UNKNOWN, f"as {name}: {answer}", remedy)
     if reply.status != 200:
         return check_failed(about, f"as {name}: the server answers {reply.status}", _LOG_REMEDY)
     if own is not None and reply.url != own.url:

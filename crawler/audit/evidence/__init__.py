@@ -1,4 +1,5 @@
 """The claims of sources about each URL, stored in SQLite and joined with the visits of the crawl.
 
-``store.py`` has the tables. May import audit.sources, audit.graph, crawl, state and url.
+Front door: ``store.py``, which has the tables. May import audit.compare, audit.graph, audit.health, audit.orphans,
+audit.sources, lastmod, parse, state and url.
 """

@@ -10,9 +10,15 @@ import msgspec
 
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding
-from crawler.audit.health.entries import PublishedEntry, check_duplicate_spellings, check_entry, check_outside_site
+from crawler.audit.health.entries import (
+    ListedMedia,
+    MediaRole,
+    PublishedEntry,
+    check_duplicate_spellings,
+    check_entry,
+    check_outside_site,
+)
 from crawler.audit.health.lastmod import ObservedDates, check_lastmod
-from crawler.audit.health.media import ListedMedia, MediaRole
 from crawler.audit.health.visit import VisitedUrl
 from crawler.lastmod.policy import SEEN_TO_CHANGE
 from crawler.model import State, Url

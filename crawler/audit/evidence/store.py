@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from crawler.audit.accepted import Acceptances
 from crawler.audit.compare.rules import finding_identity
 from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount, UncrawledPage
-from crawler.audit.segments import Segments
+from crawler.audit.patterns import Segments
 from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import BotLedger
 from crawler.audit.sources.urls import file_pattern

@@ -6,8 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler.audit.graph.arrays import BoolArray, Edges, Int32Array, Nodes
-from crawler.audit.graph.link_kind import (
+from crawler.audit.graph.links import (
     CLICK_FLAGS,
     EVIDENCE_FLAGS,
     HEAD_FLAGS,
@@ -15,7 +14,11 @@ from crawler.audit.graph.link_kind import (
     PAGE_STATES,
     STATE_CODES,
     UNTOUCHED_ROW,
+    BoolArray,
+    Edges,
+    Int32Array,
     LinkKind,
+    Nodes,
     link_kind_table,
 )
 from crawler.audit.graph.metrics import click_depths, find_islands, page_ranks, reachable
@@ -39,7 +42,7 @@ class LinkGraph:
     ``start``: the node where the start's redirects end. ``home``: the node where redirects and canonicals end, for most
     nodes the node itself. ``depth``: clicks from the start over followed links of all pages that were read, -1 without
     such a path. ``touched``: the start leads to the node by any evidence. ``ways``: flags of
-    :class:`crawler.audit.graph.link_kind.LinkKind`, 0 when nothing leads to the node; the start may have none. Links to
+    :class:`crawler.audit.graph.links.LinkKind`, 0 when nothing leads to the node; the start may have none. Links to
     another spelling of a page count for the page as REDIRECT or CANONICAL. A spelling that leads on has only its own
     links. ``inlinks``: the number of pages with FOLLOWED links to the node.
     """

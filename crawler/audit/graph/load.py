@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler.audit.finding import LinkSuggestion
-from crawler.audit.graph.arrays import Edges, Nodes
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import STATE_CODES
-from crawler.audit.graph.link_suggestions import LinkSuggestions
-from crawler.audit.graph.redirect_targets import RedirectTargets
+from crawler.audit.graph.links import STATE_CODES, Edges, Nodes
+from crawler.audit.graph.suggestions import LinkSuggestions, RedirectTargets
 from crawler.model import DiscoveredBy, DocumentKind, Page, State, Url
 from crawler.parse.snapshot.blocks import parse_blocks
 from crawler.state.database import storage_errors
@@ -250,7 +248,9 @@ class LinkSuggester:
         self._compared += 1
         own = _texts(row[1]) - self._common_texts
         length = sum(map(len, own))
-        return sorted((self._with_text(each, own, length) for each in found), key=lambda each: -each.score)
+        return sorted(
+            (self._with_text(suggestion, own, length) for suggestion in found), key=lambda suggestion: -suggestion.score
+        )
 
     def _with_text(self, target: LinkSuggestion, own: frozenset[str], length: int) -> LinkSuggestion:
         """A redirect target, with the share of the dead page's ``own`` texts that it has."""

@@ -5,8 +5,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler.audit.graph.arrays import EDGES_AT_ONCE, BoolArray, Edges, Int32Array, Int64Array
-from crawler.audit.graph.link_kind import CLICK_FLAGS, EVIDENCE_FLAGS
+from crawler.audit.graph.links import (
+    CLICK_FLAGS,
+    EDGES_AT_ONCE,
+    EVIDENCE_FLAGS,
+    BoolArray,
+    Edges,
+    Int32Array,
+    Int64Array,
+)
 from crawler.model import DiscoveredBy
 
 

@@ -11,9 +11,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from crawler.audit.graph.arrays import BoolArray, Edges, Int32Array
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import EVIDENCE_FLAGS, LinkKind
+from crawler.audit.graph.links import EVIDENCE_FLAGS, BoolArray, Edges, Int32Array, LinkKind
 from crawler.audit.graph.metrics import click_depths, reachable
 from crawler.audit.graph.similarity import url_shape
 from crawler.model import State, Url

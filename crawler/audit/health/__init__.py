@@ -1,4 +1,5 @@
 """Rules on sitemap entries, lastmod, hreflang, redirects and media, checked against what the crawl saw.
 
-Every module is pure: values in, findings out. Each module is named after its rules.
+Pure: values in, findings out. Front doors: the modules, each named after its rules. May import lastmod, parse, fetch
+and url.
 """

@@ -1,4 +1,5 @@
 """The orphan classes of pages, and whether the crawl was complete enough to call a page an orphan.
 
-Pure. Start with ``classes.py``; ``certainty.py`` decides which findings stay inconclusive.
+Pure. Front door: ``classes.py``; ``certainty.py`` decides which findings stay inconclusive. May import audit.graph and
+parse.
 """

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.audit.finding import Certainty
-from crawler.audit.graph.link_kind import has_failed
+from crawler.audit.graph.links import has_failed
 from crawler.model import State
 from crawler.units import count_text
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.graph.link_kind import VISITOR_KINDS, LinkKind
+from crawler.audit.graph.links import VISITOR_KINDS, LinkKind
 from crawler.audit.source_record import SourceKind
 from crawler.model import State, Url
 

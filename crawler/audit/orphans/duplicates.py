@@ -78,11 +78,13 @@ def _is_same(page: DuplicateCandidate, other: DuplicateCandidate) -> bool:
     """
     if _is_exact(page, other):
         return True
-    queries = {query for each in (page, other) if (query := _sorted_query(each.url))}
+    queries = {query for version in (page, other) if (query := _sorted_query(version.url))}
     if page.title != other.title or len(queries) > 1 or not (page.text and other.text):
         return False
-    only = [each.url for each in (page, other) if "?" in each.url]
-    texts = [_without_parameters(each.text, only[0]) if len(only) == 1 else each.text for each in (page, other)]
+    only = [version.url for version in (page, other) if "?" in version.url]
+    texts = [
+        _without_parameters(version.text, only[0]) if len(only) == 1 else version.text for version in (page, other)
+    ]
     delta = compare(*texts)
     lost, gained = (
         Counter(change.shape for change in delta.differences if change.gone is side) for side in (True, False)

@@ -1,4 +1,4 @@
-"""The report of an audit in every format: text, HTML, CSV, JSON, SARIF, JUnit. Start at ``write.py``.
+"""The report of an audit in every format: text, HTML, CSV, XLSX, JSON, SARIF, JUnit.
 
-May import audit findings and rules, and the page's templates; knows neither crawl nor sources.
+Front door: ``write.py``, for files; ``text.py`` writes to the terminal. May import audit.sources, state and url.
 """

@@ -288,11 +288,11 @@ MAX_HISTORY: Final = 24
 def day_chart(activity: BotActivity) -> StackedChart | None:
     """The requests of bots by day and kind of bot; a day without logs is a gap."""
     kinds = list(activity.total.requests)
-    days = [(date.fromisoformat(each.day).toordinal(), each) for each in activity.by_day if each.day]
+    days = [(date.fromisoformat(row.day).toordinal(), row) for row in activity.by_day if row.day]
     last = days[-1][0] if days else 0
     columns = [
-        (place, each.day, [each.requests.get(kind, 0) for kind in kinds])
-        for place, each in days
+        (place, row.day, [row.requests.get(kind, 0) for kind in kinds])
+        for place, row in days
         if place > last - MAX_DAYS
     ]
     tones = [f"series-{number}" for number, kind in enumerate(BotKind, 1) if kind in kinds]
@@ -314,14 +314,14 @@ _MAX_SEGMENTS: Final = 5  # with a colour each
 
 def segment_depth_chart(depths: Sequence[SegmentDepth]) -> StackedChart | None:
     """The pages by depth and segment; the smaller segments share a colour. None without segments."""
-    totals = sum((Counter(each.pages) for each in depths), Counter[str]())
+    totals = sum((Counter(row.pages) for row in depths), Counter[str]())
     names = [name for name, _ in totals.most_common(_MAX_SEGMENTS)]
     others = len(totals) > len(names)
     series = [(name or "all other pages", f"series-{number}") for number, name in enumerate(names, 1)]
     columns = []
-    for place, each in enumerate(depths):
-        counts = [each.pages.get(name, 0) for name in names]
-        columns.append((place, each.label, [*counts, sum(each.pages.values()) - sum(counts)][: len(names) + others]))
+    for place, row in enumerate(depths):
+        counts = [row.pages.get(name, 0) for name in names]
+        columns.append((place, row.label, [*counts, sum(row.pages.values()) - sum(counts)][: len(names) + others]))
     return stacked_chart([*series, *([("other segments", "series-6")] if others else [])], columns)
 
 

@@ -1,10 +1,12 @@
 """Writes an audit as one self-contained HTML file: no network, no other file, and no script except for the table.
 
 Its policy (https://www.w3.org/TR/CSP3/) lets the browser load nothing, and run only the one script whose hash it
-names. Text of the site is escaped, or packed as JSON.
+names. Text of the site is escaped, or packed as JSON. Status pages share the style.
 """
 
+import hashlib
 import re
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -54,9 +56,7 @@ from crawler.audit.report.html_data import (
     pack_findings,
     visit_texts,
 )
-from crawler.audit.report.style import csp_source, read_style
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, reported_counts
-from crawler.audit.rules import needs_complete
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, needs_complete, reported_counts
 from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.logs.bots import BotKind
 from crawler.audit.verdict import (
@@ -72,6 +72,19 @@ from crawler.audit.verdict import (
 from crawler.units import clock_text, size_text
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url, origin_of
 from sitemap import Rule, Severity, safe
+
+
+def read_style(package: str, name: str) -> str:
+    """The common style, followed by a file of a package's templates."""
+    common = files("crawler.audit.report") / "templates" / "base.css"
+    own = files(package) / "templates" / name
+    return common.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")
+
+
+def csp_source(text: str) -> str:
+    """The hash source of an inline style or script: https://www.w3.org/TR/CSP3/#grammardef-hash-source."""
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -306,7 +319,9 @@ def _segment_matrix(report: AuditReport) -> LinkMatrix | None:
         SectionLinks(names.get(pair.source, pair.source), names.get(pair.target, pair.target), pair.links)
         for pair in report.segment_links
     ]
-    return link_matrix(links, [SiteSection(names[each.name], each.pages, each.orphans, 0) for each in report.segments])
+    return link_matrix(
+        links, [SiteSection(names[segment.name], segment.pages, segment.orphans, 0) for segment in report.segments]
+    )
 
 
 def _inline_assets() -> dict[str, Any]:

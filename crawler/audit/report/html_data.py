@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.audit.finding import AuditFinding, AuditFindings, Certainty, RuleCount
-from crawler.audit.rule_groups import REPORTED_RULES
+from crawler.audit.rules import REPORTED_RULES
 from crawler.audit.source_record import SourceKind
 from crawler.units import count_text
 

@@ -17,10 +17,16 @@ from msgspec import to_builtins
 from msgspec.structs import asdict, replace
 
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, ResolvedFinding, RuleCount, RuleTrend
-from crawler.audit.report.threshold import failing_counts, is_open
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup, reported_counts, reported_groups
-from crawler.audit.rules import WHY_LIKELY, why_unproven
-from crawler.audit.verdict import why_inconclusive, why_not_checked_or_absent, why_uncertain
+from crawler.audit.rules import (
+    REPORTED_RULES,
+    RULE_GROUPS,
+    WHY_LIKELY,
+    RuleGroup,
+    reported_counts,
+    reported_groups,
+    why_unproven,
+)
+from crawler.audit.verdict import failing_counts, is_open, why_inconclusive, why_not_checked_or_absent, why_uncertain
 from sitemap import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml, sarif
 
 FORMAT_VERSION: Final = 1
@@ -96,7 +102,7 @@ def as_junit(report: AuditReport, findings: AuditFindings, fail_on: Sequence[str
 
     Every rule of the audit is a case, and every rule of lint that has findings. A case without findings passes if the
     rule was checked completely; otherwise it is skipped, with the reason. A case with certain findings fails if
-    ``fail_on`` names it (:func:`crawler.audit.report.threshold.failing_counts`). A case with only inconclusive findings
+    ``fail_on`` names it (:func:`crawler.audit.verdict.failing_counts`). A case with only inconclusive findings
     is skipped, with the reason. Any other passes, and its output lists the findings.
     """
     failing = {count.rule: count for count in failing_counts(report, fail_on)}

@@ -19,8 +19,7 @@ from crawler.audit.finding import (
 from crawler.audit.patterns import fold_findings
 from crawler.audit.report.html_data import ISLAND_RULE, OrphanIsland, find_orphan_islands, visit_texts
 from crawler.audit.report.layout import output_width, wrap
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
-from crawler.audit.rules import needs_complete
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup, needs_complete
 from crawler.audit.source_record import SourceReport
 from crawler.audit.sources.logs.bots import BotKind
 from crawler.audit.summary import rule_histories

@@ -10,7 +10,9 @@ from typing import BinaryIO, Final
 
 from crawler.audit.actions import LINKS_FILE, REDIRECTS_FILE
 from crawler.audit.finding import AuditFindings, AuditReport
-from crawler.audit.report.csv import (
+from crawler.audit.report.html import write_html
+from crawler.audit.report.machine_readable import as_junit, write_json, write_sarif
+from crawler.audit.report.tables import (
     write_accepted,
     write_csv,
     write_findings,
@@ -18,13 +20,11 @@ from crawler.audit.report.csv import (
     write_redirects,
     write_resolved,
     write_uncrawled,
+    write_xlsx,
 )
-from crawler.audit.report.html import write_html
-from crawler.audit.report.machine_readable import as_junit, write_json, write_sarif
-from crawler.audit.report.xlsx import write_xlsx
-from crawler.audit.rule_groups import REPORTED_RULES, reported_counts
+from crawler.audit.rules import REPORTED_RULES, reported_counts
 from crawler.errors import StorageError
-from crawler.state.lease import RUN_LEASE
+from crawler.state.lock import RUN_LEASE
 from sitemap import make_directory, replacement
 
 CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings

@@ -1,4 +1,5 @@
-"""Readers of sources that name URLs of the site: sitemaps, access logs, exports, lists.
+"""Readers of sources that name URLs of the site: access logs, exports, Google's reports, lists.
 
-Each reader turns its input into claims (``audit/claim.py``). May import audit.claim, url and sitemap.
+Front doors: the ``reader.py`` of each kind, which turns its input into claims. May import parse, config, fetch, state
+and url.
 """

@@ -1,4 +1,5 @@
-"""``siteatlas init``: writes a configuration and the files that start Siteatlas on a schedule. Start at ``init.py``.
+"""``siteatlas init``: writes a configuration and the files that start Siteatlas on a schedule.
 
-One module for each scheduler: systemd, crontab, GitHub Actions, Kubernetes.
+Front door: ``init.py``; systemd, Kubernetes and GitHub Actions have a module each. May import audit, schedule, config,
+fetch and url.
 """

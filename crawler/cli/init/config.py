@@ -12,69 +12,69 @@ from crawler.cli.options import FLAGS
 from crawler.config.config import Config
 
 _HEAD: Final = """\
-# The configuration of {what}:
+# The configuration of Siteatlas for {what}:
 #
 #   siteatlas run --config {file} --dry-run
-#     crawls, and shows what it would publish
+#     crawls the site, and shows what it would publish
 #   siteatlas run --config {file}
-#     crawls and publishes; later runs fetch what has changed
+#     crawls the site and publishes the sitemap; later runs download only pages that changed
 #
-# Remove the # before a setting to use it. These are not all: "siteatlas init --example" prints every setting
-# with its default. Paths are relative to the directory of this file.
+# To use a setting, remove the # before it. "siteatlas init --example" prints all settings with their defaults.
+# Paths are relative to the directory of this file.
 """
 
 _SITE: Final = """
 [site]
-# The crawl starts here. The sitemap lists the pages in this directory and below.
+# URL of the page where the crawl starts. The sitemap lists the pages in its directory and below.
 url = {url}
 """
 
 _OUTPUT: Final = """
 [output]
 {directory}# gzip = true
-# A feed of the latest changes, beside the sitemap:
+# Publish a feed of the latest changes in the same directory:
 # recent = "atom"
 """
 
 _DIRECTORY: Final = """\
-# What the web server shows as {public}
+# The directory that the web server serves as {public}
 directory = {directory}
 """
 
 _STATE: Final = """
 [state]
-# The state of {whom}, for the next run. Keep it, and do not publish it.
+# What Siteatlas stores about {whom} for the next run. Keep this directory, and do not publish it.
 directory = {directory}
 """
 
 _OPTIONAL_SECTIONS: Final = """
 [scope]
-# URLs to exclude, by path:
+# Do not crawl these URLs:
 # exclude = ["/search*", "/cart/*"]
-# Maximum duration of a crawl; the next run continues it.
+# Maximum time of a crawl. The next run continues the crawl.
 # max_time = "2h"
 
 [pace]
-# Concurrent requests, and requests per second:
+# Maximum requests at the same time, and requests per second:
 # concurrency = 4
 # rate = 10
 
 [schedule]
-# When "siteatlas schedule" runs {whom}; cron and timers have their own schedule.
+# When "siteatlas schedule" runs {whom}. Other schedulers, such as cron, ignore this section.
 {off}cron = "{cron}"
 # The default is UTC:
 # timezone = "Europe/Berlin"
 
 [audit]
-# After a run, look for orphan pages, dead links and faults of the sitemap, at this interval:
+# After a run, audit the site for orphan pages and dead links, if the last audit is at least this old:
 # every = "7d"
 # logs = ["/var/log/nginx/access.log*"]
 # report = "audit"
 
-# Notify search engines and people of changes. Name secrets as env:NAME or file:PATH, do not write them here.
+# Notify search engines and people of changes. Do not write secrets into this file: write env:NAME or file:PATH.
 
 [indexnow]
-# Bing, Yandex and others. Create a key, and serve it on the site:
+# Notify Bing, Yandex and other search engines. Create a key, and publish it on the site:
 #   openssl rand -hex 16 > indexnow.key
 #   {show_key}
 # key = "file:indexnow.key"
@@ -86,12 +86,12 @@ _OPTIONAL_SECTIONS: Final = """
 # urls = ["env:CHAT_URL"]
 
 [email]
-# Failing runs, once, and new findings of audits:
+# Send an e-mail when runs begin to fail, and when an audit has new findings:
 # to = ["webmaster@{host}"]
 # server = "localhost:25"
 
 [upload]
-# Upload the files to another place too:
+# Also upload the files:
 # to = "s3://bucket/prefix"
 """
 
@@ -99,7 +99,7 @@ _NAMED_SITE: Final = """
 [sites.{name}.site]
 url = {url}
 [sites.{name}.output]
-# What the web server shows as {public}
+# The directory that the web server serves as {public}
 directory = {directory}
 """
 
@@ -111,7 +111,7 @@ def new_config(sites: Mapping[str, tuple[str, str]], *, file: str, state: str, c
     """
     urls = [url for url, _ in sites.values()]
     is_single = len(urls) == 1
-    parts = [_HEAD.format(what=f"the sitemap of {urls[0]}" if is_single else "these sitemaps", file=file)]
+    parts = [_HEAD.format(what=urls[0] if is_single else "several sites", file=file)]
     if is_single:
         ((url, directory),) = sites.values()
         parts.append(_SITE.format(url=_toml_string(url)))
@@ -127,7 +127,9 @@ def new_config(sites: Mapping[str, tuple[str, str]], *, file: str, state: str, c
         _OPTIONAL_SECTIONS.format(whom=sites_text, off=comment, cron=cron, host=host, show_key=_show_key(sites))
     )
     if not is_single:
-        parts.append("\n# The sections of a site override the sections above, which all sites share.\n")
+        parts.append(
+            "\n# The sections above apply to all sites. A key in a section of a site overrides the same key above.\n"
+        )
         parts += [
             _NAMED_SITE.format(name=name, url=_toml_string(url), public=_public(url), directory=_toml_string(directory))
             for name, (url, directory) in sites.items()
@@ -168,7 +170,7 @@ def _show_key(sites: Mapping[str, tuple[str, str]]) -> str:
         ((url, directory),) = sites.values()
         if urlsplit(_public(url)).path == "/":
             return f"cp indexnow.key {shlex.quote(directory)}/$(cat indexnow.key).txt"
-    return 'and have each host serve it as /KEY.txt, where KEY is the output of "cat indexnow.key"'
+    return 'and serve the file on each host as /KEY.txt; KEY is the output of "cat indexnow.key"'
 
 
 def _toml_string(value: str) -> str:
@@ -176,16 +178,17 @@ def _toml_string(value: str) -> str:
 
 
 _EXAMPLE_HEAD = """\
-# Every setting of siteatlas, at its default. Use it with: siteatlas run --config site.toml
-# A flag on the command line overrides the environment (SITEATLAS_ and the flag's name), which overrides this file.
-# Durations are seconds, or 90s, 15m, 2h, 1d. Sizes are bytes, or 512K, 20M, 1G.
+# Every setting of Siteatlas, with its default. To use the file: siteatlas run --config site.toml
+# The text in parentheses is the option that sets the same value. An option on the command line overrides its
+# environment variable, such as SITEATLAS_MAX_DEPTH for --max-depth. The variable overrides this file.
+# Times are numbers of seconds, or 90s, 15m, 2h, 1d. Sizes are numbers of bytes, or 512K, 20M, 1G.
 """
 
 _EXAMPLE_SITES = """\
 # [sites]
-# Several sites, for: siteatlas run --config sites.toml. Each has a name of letters, digits, ".", "_" and "-", and
-# sections of its own. Their keys override the shared ones above; a list or a table replaces the shared one as a whole.
-# Paths are relative to the directory of this file.
+# Several sites in one file. Each site has a name and its own sections. The name consists of letters, digits, ".",
+# "_" and "-". A key in a section of a site overrides the same key in the shared section above. If its value is a
+# list or a table, it replaces the whole shared value. Paths are relative to the directory of this file.
 #
 # [sites.shop.site]
 # url = "https://shop.example.com/"
@@ -209,7 +212,7 @@ def example_config(width: int = 0) -> str:
     for name, field in Config.model_fields.items():
         section = field.default
         lines.append(f"[{name}]")
-        lines.append(f"# {section.__doc__}")
+        lines += [*wrap(" ".join(str(section.__doc__).split()), width, "# ", "# "), ""]
         for key, setting in type(section).model_fields.items():
             flag = flags.get(f"{name}.{key}")
             text = f"{setting.description} ({flag})" if flag else str(setting.description)

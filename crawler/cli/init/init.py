@@ -124,7 +124,7 @@ def init(  # noqa: PLR0913 - the command line is wide
             sys.stdout.write(_fitted_file(example_config(output_width(sys.stdout))))
             return
         if signing_key or signature_agent:
-            from crawler.cli.init.signing import key_directory  # noqa: PLC0415
+            from crawler.cli.init.files import key_directory  # noqa: PLC0415
 
             sys.stdout.write(key_directory(signing_key, signature_agent, errors.print_line))
             return

@@ -1,4 +1,5 @@
-"""``siteatlas why``: explains one URL from the state. Start at ``why.py``.
+"""``siteatlas why``: explains one URL from the state.
 
-``queries.py`` reads the state; ``explain.py`` and the modules it calls are pure.
+Front door: ``why.py``; ``queries.py`` reads the state, ``explain.py`` and ``topics.py`` are pure. May import run,
+audit, crawl, lastmod, render, parse, config, robots, fetch, state and url.
 """

@@ -5,25 +5,30 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from crawler.cli.why.answers import (
-    canonical_topic,
-    noindex_topic,
-    page_topic,
-    requests_topic,
-    robots_topic,
-    target_topic,
-)
-from crawler.cli.why.predict import CrawlRules, predict
-from crawler.cli.why.story import LastVisit, ReferringPage, SitemapPosition, UrlHistory, UrlStory
-from crawler.cli.why.wording import (
+from crawler.cli.why.story import (
     STATE_TEXTS,
+    LastVisit,
+    ReferringPage,
+    SitemapPosition,
     StoryTopic,
+    UrlHistory,
+    UrlStory,
     discovery_text,
     distance_text,
     run_text,
     state_text,
     utc_time_text,
     w3c_or_none,
+)
+from crawler.cli.why.topics import (
+    CrawlRules,
+    canonical_topic,
+    noindex_topic,
+    page_topic,
+    predict,
+    requests_topic,
+    robots_topic,
+    target_topic,
 )
 from crawler.crawl.frontier.url_templates import exclude_remedy_of
 from crawler.fetch.header_values import parse_http_date

@@ -1,23 +1,214 @@
-"""Explains URLs from the states of their sites, and formats the explanations as text or JSON."""
+"""Opens the states of sites read-only, finds the site of each URL, and explains the URL as text or JSON."""
 
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import anyio
+import msgspec
 from msgspec.structs import replace
 
+from crawler.audit.compare.history import StoredFinding, stored_findings
+from crawler.audit.evidence.by_url import UrlEvidence
+from crawler.audit.evidence.store import EVIDENCE
 from crawler.audit.report.layout import Line
+from crawler.audit.rules import REPORTED_RULES
+from crawler.cli.options import with_flag_values
+from crawler.cli.sites import find_states
 from crawler.cli.why.explain import Explanation, explain
-from crawler.cli.why.readings import readings_topic
-from crawler.cli.why.sites import KnownSite, known_sites, site_for_url
+from crawler.cli.why.queries import UrlStories
 from crawler.cli.why.suggestions import nearest_urls, other_spellings
-from crawler.config.plan import plan_audit
-from crawler.errors import UsageError, single_error
+from crawler.cli.why.topics import CrawlRules, readings_topic
+from crawler.config.config import Config
+from crawler.config.deprecated import current_keys
+from crawler.config.load import build_config, known_keys
+from crawler.config.plan import AUDIT, plan_audit, plan_scope
+from crawler.config.source import read_source
+from crawler.config.start import lacks_scheme
+from crawler.errors import StorageError, UsageError, single_error
 from crawler.model import Url
+from crawler.render.renderer import known_templates
+from crawler.render.templates import TemplateRecord
+from crawler.robots.cache import RobotsStore
+from crawler.robots.rules import RobotsAccess
 from crawler.run.options import loop_options
-from crawler.url.normalize import InvalidUrl
+from crawler.state.schema import STATE_DB
+from crawler.url.normalize import InvalidUrl, join_url, normalize_url, origin_of
+from crawler.url.params import UrlParams
+from crawler.url.scope import Scope
 from sitemap import safe
+
+_MAX_NAMED: Final = 5  # sites in a message
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSite:
+    """A site with a state: its directory, its configuration and its scope."""
+
+    directory: Path
+    config: Config
+    start: Url
+    scope: Scope
+    params: UrlParams
+    stories: UrlStories
+    robots: RobotsStore
+    db: sqlite3.Connection
+
+    def url(self, text: str) -> Url:
+        """The canonical form of a URL, or of a path of this site. Raises InvalidUrl."""
+        if text.startswith("/"):
+            return join_url(self.start, text, self.params)
+        return normalize_url(f"{self.start.partition(':')[0]}://{text}" if lacks_scheme(text) else text, self.params)
+
+    def templates(self) -> dict[str, TemplateRecord]:
+        """What the runs decided for each template: see :mod:`crawler.render.templates`. Raises StorageError."""
+        return known_templates(self.db)
+
+    def sources(self, url: Url) -> list[str]:
+        """What the sources of the last audit say about a URL, if this is the state of a finished audit."""
+        try:
+            with EVIDENCE.reading(self.directory) as db:
+                row = db.execute("SELECT id FROM home WHERE url = ?", (url,)).fetchone()
+                return UrlEvidence(db).sentences(row[0], url)[0] if row else []
+        except (StorageError, UsageError):  # missing, or being replaced by another audit
+            return []
+
+    def findings(self, url: Url) -> list[str]:
+        """The findings of the last finished audit about a URL, in sentences, if this is the state of audits."""
+        try:
+            return [_finding_text(finding) for finding in stored_findings(self.directory, url)]
+        except (StorageError, UsageError):  # the next audit reports the fault
+            return []
+
+    def policy(self, url: Url) -> CrawlRules:
+        """The rules of a crawl of the site for a URL."""
+        obey, agent = self.config.obey, self.config.fetch.user_agent
+        stored = self.robots.get(origin_of(url))
+        policy = CrawlRules(
+            self.scope,
+            self.start,
+            obey_robots=obey.robots,
+            obey_noindex=obey.noindex,
+            obey_engine_noindex=obey.noindex and obey.engine_noindex,
+            obey_canonical=obey.canonical,
+        )
+        if stored is None:
+            return policy
+        rules = stored.current(agent)
+        return replace(
+            policy,
+            robots=rules,
+            robots_at=stored.fetched_at,
+            robots_said=stored.said,
+            is_robots_copy=rules.access is RobotsAccess.RULES and stored.copy_at != stored.fetched_at,
+        )
+
+
+@contextmanager
+def known_sites(file: Path | None, flags: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[KnownSite]]:
+    """Open the sites of a configuration, or without one all in the state directory. At least one.
+
+    Raises UsageError, StorageError.
+    """
+    with ExitStack() as stack:
+        sites, faults = [], []
+        for directory, config in _state_directories(file, flags, names):
+            try:
+                db = stack.enter_context(STATE_DB.reading(directory))
+                sites.append(_known_site(directory, db, config or _stored_config(db, directory, flags)))
+            except UsageError as error:
+                faults.append(error)
+        if not sites:
+            raise faults[0]
+        yield sites
+
+
+def _state_directories(
+    file: Path | None, flags: Mapping[str, Any], names: Sequence[str]
+) -> list[tuple[Path, Config | None]]:
+    """The directories of states: those of runs, and then those of audits, which know other URLs."""
+    states = [(directory, config) for _, directory, config in find_states(file, flags, names)]
+    audits = [(directory / AUDIT, config) for directory, config in states]
+    return states + [audit for audit in audits if STATE_DB.is_in(audit[0])]
+
+
+def site_for_url(text: str, sites: Sequence[KnownSite]) -> KnownSite:
+    """The site of a URL: the one whose sitemap may list it, else one that has found it.
+
+    Of a site and its audit it is the first that has found the URL, else the site. Raises UsageError when none of
+    several sites covers the URL, or several know a path.
+    """
+    if len({site.start for site in sites}) == 1:
+        return next((site for site in sites if _has_url(site, text)), sites[0])
+    ranked = []
+    for number, site in enumerate(sites):
+        try:
+            url = site.url(text)
+        except InvalidUrl:
+            continue
+        covers = len(site.scope.directory) if url.startswith(site.scope.directory) else 0
+        if (covers and not text.startswith("/")) or site.stories.knows(url):
+            ranked.append((covers, site.stories.knows(url), -number, site))
+    if text.startswith("/") and len(directories := {item[3].scope.directory for item in ranked}) > 1:
+        raise UsageError(
+            f"several sites have the path {text} ({', '.join(sorted(directories))}): write the whole URL, or choose a "
+            f"site with --config or --state"
+        )
+    if ranked:
+        return max(ranked, key=lambda item: item[:3])[3]
+    shown = ", ".join(site.scope.directory for site in sites[:_MAX_NAMED])
+    more = f" and {len(sites) - _MAX_NAMED} more" if len(sites) > _MAX_NAMED else ""
+    raise UsageError(f"no crawled site covers {text!a}: the crawled sites are {shown}{more}; choose one with --config")
+
+
+def _has_url(site: KnownSite, text: str) -> bool:
+    try:
+        return site.stories.knows(site.url(text))
+    except InvalidUrl:
+        return False
+
+
+def _known_site(directory: Path, db: sqlite3.Connection, config: Config) -> KnownSite:
+    start, _, scope = plan_scope(config)
+    return KnownSite(directory, config, start, scope, _url_params(config, start), UrlStories(db), RobotsStore(db), db)
+
+
+def _url_params(config: Config, start: Url) -> UrlParams:
+    """The parameters that normalize URLs; they map those of a staging server to public ones."""
+    try:
+        read_from = read_source(config, start)
+    except UsageError:  # the source is gone, the state is not
+        read_from = None
+    return UrlParams(config.urls.drop_params, config.urls.keep_params, read_from.mirror if read_from else None)
+
+
+def _stored_config(db: sqlite3.Connection, directory: Path, flags: Mapping[str, Any]) -> Config:
+    """The settings of the last run that decide what a crawl finds, overridden by the flags."""
+    about = UrlStories(db).about()
+    if "settings" not in about:
+        raise UsageError(
+            f"the state in {directory} does not name its site yet: give the site's configuration with --config"
+        )
+    sections = known_keys()
+    tables: dict[str, Any] = {}
+    for name, value in current_keys(msgspec.json.decode(about["settings"])).items():
+        section, _, key = name.partition(".")
+        if key in sections.get(section, ()):
+            tables.setdefault(section, {})[key] = value
+    if agent := about.get("user_agent"):
+        tables.setdefault("fetch", {})["user_agent"] = agent
+    return build_config(with_flag_values(tables, flags))
+
+
+def _finding_text(finding: StoredFinding) -> str:
+    title = REPORTED_RULES[finding.rule].title if finding.rule in REPORTED_RULES else finding.rule
+    doubt = "" if finding.is_certain else ", inconclusive"
+    carried = "; the last audit could not check it again" if finding.is_inconclusive else ""
+    return f"{title} ({finding.rule}{doubt}), found since {finding.since}{carried}"
+
 
 _TITLE_WIDTH: Final = 11  # columns of the names of topics
 _TITLES: Final = {"leads_to": "leads to", "near": "similar", "would": "if found"}

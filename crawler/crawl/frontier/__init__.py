@@ -1,4 +1,6 @@
-"""The frontier's contract: every URL of a crawl and its state. Front door: ``sqlite.py``.
+"""The frontier's contract: every URL of a crawl and its state.
+
+Front door: ``sqlite.py``; ``traps.py`` decides about crawler traps. May import parse, state and url.
 
 Guarantees, tested against every implementation with a dictionary as oracle (``tests/crawler/crawl/frontier``):
 

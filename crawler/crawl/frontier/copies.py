@@ -5,7 +5,7 @@ Three kinds of evidence, all of pages that were read:
 - *Equal but for one segment* of the path, such as a session id: the same text and pictures, and the same links if that
   segment is left open in them. Segments that only count, such as the days of a calendar, are left to the templates
   (:mod:`crawler.crawl.frontier.url_templates`).
-- *Equal with fresh links* (:mod:`crawler.crawl.frontier.fresh_links`): ids anywhere in the path, new on every page.
+- *Equal with fresh links* (:mod:`crawler.crawl.frontier.fresh_links`): ids anywhere in the URL, new on every page.
 - *Equal to the byte*, found on a page that is equal to another one: relative links such as ``next/`` lead deeper and
   deeper.
 
@@ -16,14 +16,14 @@ twice as many follow. So a page is left out only when the pages beside it and a 
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from typing import Final
 
 from msgspec import Struct, field
 
 from crawler.crawl.frontier.cache import MAX_RECENT, Recent, StateCounts
-from crawler.crawl.frontier.fresh_links import COPY_PREFIX, FreshLinks, FreshSpace
+from crawler.crawl.frontier.fresh_links import COPY_PREFIX, Content, FreshLinks
 from crawler.crawl.frontier.storage import unpack_links
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, Page, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import load_snapshot
@@ -45,8 +45,10 @@ _PARENT_DIGEST: Final = """SELECT c.digest FROM visit v JOIN visit s ON s.id = v
 _CONTENT: Final = "SELECT text, links, digest FROM content WHERE id = ?"
 _CONTENT_OF: Final = "SELECT c.text, c.links FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"
 _URL: Final = "SELECT url FROM url WHERE id = ?"
-_WAITING: Final = f"""SELECT v.id, u.url, v.state, c.digest FROM visit v JOIN url u ON u.id = v.id JOIN visit s
-  ON s.id = v.source LEFT JOIN content c ON c.id = s.content WHERE v.attempts = 0 AND v.status IS NULL
+_NEW: Final = "SELECT v.id, v.state FROM url u JOIN visit v ON v.id = u.id WHERE u.url = ?"
+_SOURCE: Final = "SELECT source FROM visit WHERE id = ?"
+_WAITING: Final = f"""SELECT v.id, u.url, v.state, c.digest, v.source FROM visit v JOIN url u ON u.id = v.id
+  JOIN visit s ON s.id = v.source LEFT JOIN content c ON c.id = s.content WHERE v.attempts = 0 AND v.status IS NULL
   AND (v.state = '{State.PENDING}' OR v.state = '{State.TRAP}' AND v.reason NOT LIKE '{COPY_PREFIX}%')
   AND v.kind = {int(DocumentKind.PAGE)} AND v.found & {int(DiscoveredBy.SITEMAP)} = 0
   ORDER BY v.depth, v.id"""  # noqa: S608
@@ -93,10 +95,11 @@ class _Read(Struct):
 
 
 class _Sample(Struct):
-    """How many postponed URLs of a reason were visited in the end, and how much was new before."""
+    """How many postponed URLs of a reason are visited in the end, how many are left, and how much was new before."""
 
     size: int
     news: int
+    left: int = SAMPLE
     is_over: bool = False
 
 
@@ -123,27 +126,48 @@ class CopyDetector:
         self._had_traps = db.execute(_HAS_TRAPS).fetchone() is not None
         self._news = 0
         self._lease, self._url = 0, Url("")  # the page that is read now ...
+        self._content: _Content | None = None
+        self._new: list[Url] = []  # ... the URLs that it leads to first ...
         self._copy_of: list[_Space] = []  # ... and the spaces in which it is a copy
-        self._fresh_copy_of: list[FreshSpace] = []
 
     def read(self, outcome: Outcome) -> bool:
         """Compare a page with those before it. Returns whether pending URLs were postponed."""
         lease = outcome.lease
         self._lease, self._url, self._copy_of = lease.id, lease.url, []
-        self._fresh_copy_of = []
+        self._content, self._new = None, []
         if outcome.status != _OK or lease.kind is not DocumentKind.PAGE:
             return False
         if outcome.page is None and not self._had_traps:
             return False
-        content = _content(self._db, outcome)
+        self._content = content = _content(self._db, outcome)
         if content is None:
             return False
         touched = [*self._compare_bytes(lease, content), *self._compare_segments(lease, content)]
-        self._fresh_copy_of = self._fresh.read(lease, content.links, content.markup)
-        self._news += not (self._copy_of or self._fresh_copy_of or self._repeats_bytes(content))
         decided = [space.decide(self._evidence) for space in touched]
-        decided += map(self._fresh.decide, self._fresh_copy_of)
         return any(decided) and self._postpone_pending()
+
+    def finish(self, lease: Lease) -> bool:
+        """Compare a page again, when its new URLs are known. Returns whether pending URLs were postponed."""
+        content = self._content
+        if content is None or lease.id != self._lease:
+            return False
+        (source,) = self._db.execute(_SOURCE, (lease.id,)).fetchone()
+        space = self._fresh.read(lease, source, Content(content.markup, content.links), self._new)
+        self._news += not (self._copy_of or space or self._repeats_bytes(content))
+        if space and self._fresh.decide(space, lease.url, source):
+            return self._postpone_pending()
+        return self._postpone_new(lease.id)
+
+    def _postpone_new(self, page: int) -> bool:
+        """Postpone the new URLs of a page that belong to endless spaces of fresh links."""
+        moved = False
+        for url in self._new:
+            if (space := self._fresh.space_of(url, page)) and not self._is_remembered(url):
+                number, state = self._db.execute(_NEW, (url,)).fetchone()
+                if state == State.PENDING:
+                    self._move(number, url, State.PENDING, State.TRAP, space.reason)
+                    moved = True
+        return moved
 
     def refusal(self, find: DiscoveredUrl) -> Verdict | None:
         """Why a new URL is postponed; None when it is visited."""
@@ -151,15 +175,19 @@ class CopyDetector:
             return None
         self._record_new(find.url)
         by_bytes = [space for space in self._copy_of if space.is_endless and space.forms is None]
-        space = by_bytes[0] if by_bytes else self._space_of(find.url) or self._fresh.space_of(find.url)
+        space = by_bytes[0] if by_bytes else self._space_of(find.url)
         if space is None or self._is_remembered(find.url):
             return None
         return Verdict(State.TRAP, space.reason)
 
+    def decides_later(self, find: DiscoveredUrl) -> bool:
+        """Whether :meth:`finish` decides about a new URL."""
+        return find.source == self._lease and self._fresh.is_fresh(find.url, find.source)
+
     def _record_new(self, url: Url) -> None:
         """Note that the page that is read now leads to a new URL."""
-        for fresh in self._fresh_copy_of:
-            fresh.lead(self._lease, url)
+        self._new.append(url)
+        self._fresh.learn(self._lease, url)
         for space in self._copy_of:
             if space.forms is not None:
                 form = _form(url, space.pattern)
@@ -177,19 +205,19 @@ class CopyDetector:
             waiting.setdefault(reason, []).append((number, url))
         admitted = False
         for reason, urls in waiting.items():
-            sample = self._samples.get(reason)
-            if sample is None:
-                sample = self._samples[reason] = _Sample(SAMPLE, self._news)
-            elif not sample.is_over and self._news > sample.news:
+            sample = self._samples.setdefault(reason, _Sample(SAMPLE, self._news))
+            if self._news > sample.news and not sample.is_over:
                 sample.size, sample.news = 2 * sample.size, self._news
-            else:
+                sample.left = sample.size
+            if not sample.left or sample.is_over:
                 sample.is_over = True
                 self._drop_copies(reason)
                 self.notes[reason] = _note(reason, urls[0][1], len(urls))
                 continue
-            step = max(1, len(urls) // sample.size)
-            for number, url in urls[::step][: sample.size]:
+            step = max(1, len(urls) // sample.left)
+            for number, url in urls[::step][: sample.left]:
                 self._move(number, url, State.TRAP, State.PENDING, "")
+                sample.left -= 1
             admitted = True
         return admitted
 
@@ -307,10 +335,10 @@ class CopyDetector:
         links = self._urls(row[1])
         return {_opened(url, pattern) for url in links} == {_opened(url, pattern) for url in content.links}
 
-    def _load(self, number: int) -> tuple[Callable[[], str], list[Url]] | None:
+    def _load(self, number: int) -> Content | None:
         """Text and pictures of a page that was read, and its links."""
         row = self._db.execute(_CONTENT_OF, (number,)).fetchone()
-        return (lambda: _markup(row[0]), [*self._urls(row[1])]) if row else None
+        return Content(lambda: _markup(row[0]), [*self._urls(row[1])]) if row else None
 
     def _urls(self, links: bytes) -> Iterator[Url]:
         for number, _ in unpack_links(links):
@@ -322,7 +350,8 @@ class CopyDetector:
             space, first = self._spaces.get(pattern), self._reads.get(open_url)
             if space and space.is_endless:
                 if first is None:
-                    self._reads.keep(open_url, _Read(0, Url(url), 0, _UNREAD))
+                    first = self._reads.keep(open_url, _Read(0, Url(url), 0, _UNREAD))
+                if first.signature == _UNREAD and first.url == url:
                     continue
                 is_dynamic = space.equal >= _DYNAMIC * space.different
                 if not first.differs or is_dynamic:
@@ -331,10 +360,10 @@ class CopyDetector:
 
     def _postpone_pending(self) -> bool:
         moved = False
-        for number, url, state, digest in self._db.execute(_WAITING).fetchall():
+        for number, url, state, digest, source in self._db.execute(_WAITING).fetchall():
             by_bytes = self._byte_spaces.get(digest) if digest else None
             is_of_copies = by_bytes and by_bytes.is_endless
-            space = by_bytes if is_of_copies else self._space_of(url) or self._fresh.space_of(url)
+            space = by_bytes if is_of_copies else self._space_of(url) or self._fresh.space_of(url, source)
             if space and number not in self._out and not self._is_remembered(url):
                 self._move(number, url, State(state), State.TRAP, space.reason)
                 moved = True

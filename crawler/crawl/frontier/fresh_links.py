@@ -1,20 +1,25 @@
 """Copies with fresh links: pages that are equal but for ids in their URLs, and whose links have new ids on each page.
 
-The ids, one or two, may stand anywhere in the path, also behind the name of the page, and the text may show them. A
-parameter of a segment, as ``b`` in ``/a;b``, is a segment here. Two pages are copies if
+A *token* is a segment of a path, a parameter of a segment (as ``b`` in ``/a;b``), or a value of a query. It is *fresh*
+in a URL if no page before the one that leads to the URL had it in a link. The *shape* of a URL is the URL with ``*``
+for fresh tokens and ``~`` for all others, its *mask* has ``*`` alone: a page that is found again under a new id has the
+mask ``/*/news``, and the shape ``/*/~``. A page is a copy if
 
-- their URLs are equal when the segments of the ids are left open,
-- so are, one by one, those of their links that are not on both pages: at least two, or one to another open URL,
-- none of these links has the page's own ids, as links within a version or a language have,
-- and text and pictures are equal without the ids.
+- a page before it had the same text and pictures, without the ids of its new links, which either may show,
+- the same links otherwise, and as many new ones,
+- and each of its new links has fresh tokens, and none has an id of the page itself, as links within a version or a
+  language have.
 
-Such a space is endless if the pages that the copies lead to are copies, too. Pure.
+The text may show the page's own ids too where other masks of its shape tell pages by their names.
+
+A space of the URLs of one shape is endless when the last pages in it were copies, ``evidence`` in a row, and so were
+the last ones of each shape that the copies lead to. Pure.
 """
 
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
@@ -22,61 +27,78 @@ from crawler.crawl.frontier.cache import Recent
 from crawler.model import Lease, Url
 from crawler.url.normalize import origin_of
 
-Opening = tuple[int, ...]
-"""The segments of a path that are left open, counted from its start or, below zero, from its end."""
-Content = tuple[Callable[[], str], list[Url]]
-"""What is compared of a page: text and pictures, and links."""
-
 COPY_PREFIX: Final = "trap.copies: "
 """The start of the reason of a URL that is left out because it belongs to a space of copies."""
-_OPENINGS: Final[tuple[Opening, ...]] = (
-    *((0,), (1,), (2,), (3,), (-1,), (-2,)),
-    *((0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (0, -1), (-2, -1)),
-)
-_MIN_LINKS: Final = 2  # so many links must have new ids, if one of them leads to the open URL of its page
-_MIN_FORMS: Final = 3  # so many ids must be seen, and so many copies lead to new URLs
+_MIN_LEADING: Final = 3  # so many ids must be seen, and so many copies lead to new URLs
 _MIN_SHOWN: Final = 6  # characters of an id that is shown in the text
-_SHARE: Final = 5  # times as many copies as other pages among those that copies lead to
-_MAX_TARGETS: Final = 20_000
+_MIN_OWN: Final = 4  # characters of an id that links of its page contain
+_TARGET_SHARE: Final = 4  # of the evidence for a space, this part is needed for each shape that its copies lead to
+_MAX_MASKS: Final = 20_000
 
-_delimiters = re.compile("([/;])").split  # a semicolon delimits a parameter of a segment (RFC 3986 3.3)
+_pieces = re.compile("([/;?&=])").split  # a semicolon delimits a parameter of a segment (RFC 3986 3.3)
 _parts = re.compile(r"[A-Za-z0-9]++").findall
+_runs = re.compile(r"([\w~-]++)").split
+_pictures = re.compile(r"(<img\b[^>]*+>)", re.IGNORECASE).split
 _count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
+
+_Links = tuple[int, int, int]
+"""The links of a page: a digest and the number of those that are not new, and the number of new ones."""
+_Menu = tuple[str, int]
+"""The shape of a page, and the number of its new links."""
+
+
+class Content(NamedTuple):
+    """What is compared of a page. ``text`` gives its text and pictures."""
+
+    text: Callable[[], str]
+    links: list[Url]
+
+
+class _UrlForm(NamedTuple):
+    """A URL whose fresh tokens are known."""
+
+    shape: str
+    mask: str
+    fresh: tuple[str, ...]
 
 
 class FreshSpace(Struct):
-    """Pages of one origin that may be copies without end. ``reason`` is why a URL of the space is left out."""
+    """URLs of one shape that may be copies without end. ``reason`` is why a URL of the space is left out."""
 
-    reason: str
-    opening: Opening
-    copies: int = 0
+    shape: str
+    reason: str = ""
+    row: int = 0  # copies since the last page that was none
+    news: int = 0  # pages that were none
     leading: set[int] = field(default_factory=set)  # ids of copies that led to new URLs, a few
-    forms: list[set[str]] = field(default_factory=list)  # of the ids in new URLs, a few of each
-    targets: set[str] = field(default_factory=set)  # the open URLs of fresh links
-    members: dict[str, list[tuple[int, Url, int]]] = field(default_factory=dict)  # depth, URL and id, by open URL
+    forms: list[set[str]] = field(default_factory=list)  # of the ids, a few of each
+    targets: set[str] = field(default_factory=set)  # the shapes that copies lead to
+    masks: dict[str, list[int]] = field(default_factory=dict)  # by mask: the number of copies, and of other pages
+    awaited: dict[str, Url] = field(default_factory=dict)  # by mask: the URL that is visited because none was read
+    members: dict[str, list[tuple[int, Url, int]]] = field(default_factory=dict)  # depth, URL and id of equal pages
     is_endless: bool = False
 
-    def lead(self, page: int, url: Url) -> None:
-        """Note that a copy, by its id, leads to a new URL."""
-        opened = _opened(url, self.opening)
-        if opened and opened[0] in self.targets:
-            for forms, value in zip(self.forms, opened[1], strict=True):
-                if len(forms) < _MIN_FORMS:
-                    forms.add(_count("#", value))  # segments that only count are left to the templates
-            if len(self.leading) < _MIN_FORMS:
-                self.leading.add(page)
+    def note_ids(self, ids: Iterable[str]) -> None:
+        """Note the ids of a URL. Those that only count, as the days of a calendar, are left to the templates."""
+        for place, value in enumerate(ids):
+            if place == len(self.forms):
+                self.forms.append(set())
+            if len(self.forms[place]) < _MIN_LEADING:
+                self.forms[place].add(_count("#", value))
+
+    def note_mask(self, mask: str, *, is_copy: bool) -> None:
+        """Count a page of a mask."""
+        counts = self.masks.setdefault(mask, [0, 0]) if len(self.masks) < _MAX_MASKS else [0, 0]
+        counts[not is_copy] += 1
 
 
-class _FirstRead(Struct):
-    """The first page of an open URL; its ``id`` is 0 while it waits to be read."""
+class _Read(NamedTuple):
+    """A page that was read. ``new_ids`` are those of its new links."""
 
     depth: int
     url: Url
     id: int
-    links: int
-    copies: int = 0
-    differs: bool = False
-    has_other_links: bool = False
+    form: _UrlForm
+    new_ids: list[str]
 
 
 class FreshLinks:
@@ -85,152 +107,168 @@ class FreshLinks:
     def __init__(self, load: Callable[[int], Content | None], evidence: int) -> None:
         self._load = load
         self._evidence = evidence
-        self._reads: Recent[tuple[Opening, str], _FirstRead] = Recent()
-        self.spaces: dict[tuple[str, Opening], FreshSpace] = {}
+        self._first_pages: Recent[str, int] = Recent()  # by token: the id of the page that led to it first
+        self._firsts: Recent[_Links, _Read] = Recent()  # the first page with these links
+        self._equal: Recent[tuple[_Links, int, str], _Read] = Recent()  # by what is compared of a text
+        self._menus: Recent[int, _Menu] = Recent()  # the new links of pages that were no copies, by their ids
+        self._rows: Recent[_Menu, int] = Recent()  # copies, in a row, among the pages that such links led to
+        self.spaces: Recent[str, FreshSpace] = Recent()  # by shape
 
-    def read(self, lease: Lease, links: list[Url], text: Callable[[], str]) -> list[FreshSpace]:
-        """Compare a page with the first one of each of its open URLs. Returns the spaces in which it is a copy.
+    def learn(self, page: int, url: Url) -> None:
+        """Note that a page, by its id, leads to a new URL."""
+        pieces, places = _split(url)
+        for place in places:
+            if self._first_pages.use(pieces[place]) is None:
+                self._first_pages.keep(pieces[place], page)
 
-        ``text`` gives the text and the pictures of the page.
+    def read(self, lease: Lease, source: int | None, content: Content, new: list[Url]) -> FreshSpace | None:
+        """Compare a page with those before it. Returns the space in which it is a copy.
+
+        ``source`` is the id of the page that led to it first, and ``new`` are the URLs that it leads to first.
         """
-        copy_of: list[FreshSpace] = []
-        head, segments, tail = _split(lease.url)
-        for opening, places in _open_places(_size(segments)):
-            open_url = _open(head, segments, tail, places)
-            first = self._reads.use((opening, open_url))
-            if first is None or not first.id:
-                self._reads.keep((opening, open_url), _FirstRead(lease.depth, lease.url, lease.id, len(links)))
-            elif first.differs or first.id == lease.id:
-                continue
-            elif abs(first.links - len(links)) > 1:  # one of the pages may link to itself
-                first.differs = first.has_other_links = True
-            else:
-                own = [segments[place] for place in places]
-                if space := self._compare(first, lease, (text, links), opening, open_url, own):
-                    copy_of.append(space)
-        return copy_of
-
-    def _compare(
-        self, first: _FirstRead, lease: Lease, content: Content, opening: Opening, open_url: str, own: list[str]
-    ) -> FreshSpace | None:
-        before = self._load(first.id)
-        if before is None:
+        own = self._form(lease.url, source)
+        forms = [self._form(url, lease.id) for url in new]
+        leads = bool(forms) and self._are_fresh(own, forms)
+        if not own.fresh and not leads:
             return None
-        text, links = content
-        fresh = _targets({*links}.difference(before[1], [lease.url]), opening, own, open_url)
-        _, own_before = _opened(first.url, opening) or ("", [])
-        stale = _targets({*before[1]}.difference(links, [first.url]), opening, own_before, open_url)
-        if not fresh or not stale or fresh.keys() != stale.keys():
-            first.differs = first.has_other_links = True
+        space = self._space(own.shape)
+        first = self._first_equal(lease, own, content, new, forms) if leads or not new else None
+        is_copy = first is not None and bool(own.fresh)
+        if own.fresh:
+            space.row = space.row + 1 if is_copy else 0
+            space.news += not is_copy
+            space.note_mask(own.mask, is_copy=is_copy)
+        if source is not None and (menu := self._menus.use(source)):
+            self._rows.keep(menu, (self._rows.get(menu) or 0) + 1 if is_copy else 0)
+        if leads and not is_copy:
+            self._menus.keep(lease.id, (own.shape, len(forms)))
+        if first is None or not is_copy:
             return None
-        text_before, text_now = before[0](), text()
-        if text_now != text_before and _without(text_now, own, fresh) != _without(text_before, own_before, stale):
-            first.differs = True
-            return None
-        first.copies += 1
-        space = self._space(lease.url, opening, open_url)
-        space.copies += 1
-        if len(space.targets) < _MAX_TARGETS:
-            space.targets.update(fresh)
-        members = space.members.setdefault(open_url, [(first.depth, first.url, first.id)])
+        space.note_ids(own.fresh)
+        space.reason = space.reason or (
+            f"{COPY_PREFIX}pages such as {own.mask} are equal but for * in their URLs and in their links"
+        )
+        members = space.members.setdefault(f"{first.id}", [(first.depth, first.url, first.id)])
         members.append((lease.depth, lease.url, lease.id))
+        if leads:
+            if len(space.leading) < _MIN_LEADING:
+                space.leading.add(lease.id)
+            space.targets.update(form.shape for form in forms)
         return space
 
-    def _space(self, url: Url, opening: Opening, open_url: str) -> FreshSpace:
-        key = (origin_of(url), opening)
-        if (space := self.spaces.get(key)) is None:
-            reason = f"{COPY_PREFIX}pages such as {open_url} are equal but for * in their URLs and in their links"
-            space = self.spaces[key] = FreshSpace(reason, opening, forms=[set() for _ in opening])
-        return space
+    def _form(self, url: Url, source: int | None) -> _UrlForm:
+        """A URL that a page, by its id, leads to first."""
+        pieces, places = _split(url)
+        fresh = [place for place in places if self._first_pages.get(pieces[place]) == source]
+        if source is None or not fresh:
+            return _UrlForm("", url, ())
+        shape, mask = list(pieces), list(pieces)
+        for place in places:
+            shape[place] = "~"
+        for place in fresh:
+            shape[place] = mask[place] = "*"
+        return _UrlForm("".join(shape), "".join(mask), tuple(pieces[place] for place in fresh))
 
-    def decide(self, space: FreshSpace) -> bool:
-        """Whether a space is found to be endless now."""
-        if space.is_endless or space.copies < self._evidence or len(space.leading) < _MIN_FORMS:
+    def _are_fresh(self, own: _UrlForm, forms: list[_UrlForm]) -> bool:
+        """Whether all new links of a page have ids, and none has an id of the page."""
+        if not all(form.fresh for form in forms):
             return False
-        reads = [read for target in space.targets if (read := self._reads.get((space.opening, target)))]
-        different = sum(read.differs for read in reads)
-        equal = sum(read.copies > 0 and not read.differs for read in reads)
-        has_forms = all(len(forms) >= _MIN_FORMS for forms in space.forms)
-        space.is_endless = has_forms and equal > 0 and equal >= _SHARE * different
+        ids = [value for value in own.fresh if len(value) >= _MIN_OWN]
+        return not any(value in piece for value in ids for form in forms for piece in form.fresh)
+
+    def _first_equal(
+        self, lease: Lease, own: _UrlForm, content: Content, new: list[Url], forms: list[_UrlForm]
+    ) -> _Read | None:
+        """The first page that this one is equal to; None, and it is remembered, when there is none."""
+        others = frozenset({*content.links}.difference(new, [lease.url]))
+        links = (hash((origin_of(lease.url), others)), len(others), len(new))
+        page = _Read(lease.depth, lease.url, lease.id, own, [value for form in forms for value in form.fresh])
+        before = self._firsts.use(links)
+        if before is None:
+            self._firsts.keep(links, page)
+            return None
+        if before.id and (loaded := self._load(before.id)):
+            self._remember(links, before, _keys(loaded.text(), before))
+            self._firsts.keep(links, before._replace(id=0))  # its text is known
+        *keys, without_own = _keys(content.text(), page)
+        if len(self._space(own.shape).masks) > 1:
+            keys.append(without_own)
+        first = next((first for key in keys if (first := self._equal.use((links, *key)))), None)
+        if first is None:
+            self._remember(links, page, [*keys, without_own])
+        return first
+
+    def _remember(self, links: _Links, page: _Read, keys: Iterable[tuple[int, str]]) -> None:
+        for key in keys:
+            self._equal.keep((links, *key), page)
+
+    def _space(self, shape: str) -> FreshSpace:
+        return self.spaces.use(shape) or self.spaces.keep(shape, FreshSpace(shape))
+
+    def decide(self, space: FreshSpace, url: Url, source: int | None) -> bool:
+        """Whether a space, or the mask of a URL in it, is found to be endless now."""
+        if space.is_endless:
+            copies, others = space.masks.get(self._form(url, source).mask, (0, 0))
+            return copies == 1 and others > 0
+        if space.row < self._evidence or len(space.leading) < _MIN_LEADING:
+            return False
+        if any(len(forms) < _MIN_LEADING for forms in space.forms):
+            return False
+        needed = max(1, self._evidence // _TARGET_SHARE)
+        targets = [self.spaces.get(shape) for shape in space.targets if shape != space.shape]
+        space.is_endless = all(target is not None and target.row >= needed for target in targets)
         return space.is_endless
 
-    def space_of(self, url: Url) -> FreshSpace | None:
-        """The endless space that a URL belongs to, unless it is the first of its pages."""
-        if not any(space.is_endless for space in self.spaces.values()):
+    def is_fresh(self, url: Url, source: int | None) -> bool:
+        """Whether an endless space has URLs of this shape, so that the page decides about the URL when it is read."""
+        space = self.spaces.get(self._form(url, source).shape)
+        return space is not None and space.is_endless
+
+    def space_of(self, url: Url, source: int | None) -> FreshSpace | None:
+        """The endless space that a URL belongs to, which a page, by its id, leads to first."""
+        form = self._form(url, source)
+        space = self.spaces.get(form.shape) if form.fresh else None
+        if space is None or not space.is_endless:
             return None
-        origin = origin_of(url)
-        head, segments, tail = _split(url)
-        for opening, places in _open_places(_size(segments)):
-            open_url = _open(head, segments, tail, places)
-            space = self.spaces.get((origin, opening))
-            if space and space.is_endless and open_url in space.targets:
-                first = self._reads.get((opening, open_url))
-                if first is None:
-                    self._reads.keep((opening, open_url), _FirstRead(0, url, 0, 0))
-                elif not first.has_other_links:
-                    return space
-        return None
+        copies, others = space.masks.get(form.mask, (0, 0))
+        if others > 1 and source is not None and (menu := self._menus.get(source)):
+            # nothing in the URL tells the pages of the mask, and those of this menu may be new
+            return space if (self._rows.get(menu) or 0) >= self._evidence else None
+        if not copies and not others and space.news and space.awaited.setdefault(form.mask, url) == url:
+            return None
+        return space if copies or not others else None
 
 
-def _targets(links: Iterable[Url], opening: Opening, own: list[str], open_url: str) -> dict[str, list[str]]:
-    """The values of the open segments of links by their open URLs; nothing if these are no fresh links.
+def _keys(text: str, page: _Read) -> list[tuple[int, str]]:
+    """What is compared of a text: as it is, without the ids of its new links, and without those of the page too.
 
-    One link alone may be the next page, unless it leads from the open URL of its page to another one.
+    The last one keeps what pictures show, and is equal under one mask only.
     """
-    targets: dict[str, list[str]] = {}
-    for link in links:
-        opened = _opened(link, opening)
-        if opened is None or opened[0] in targets or any(map(str.__eq__, opened[1], own)):
-            return {}
-        targets[opened[0]] = opened[1]
-    return targets if len(targets) >= _MIN_LINKS or open_url not in targets else {}
+    without_new = _without(text, page.new_ids)
+    parts = enumerate(_pictures(without_new))
+    without_own = "".join(part if n % 2 else _without(part, page.form.fresh) for n, part in parts)
+    return [(hash(text), ""), (hash(without_new), ""), (hash(without_own), page.form.mask)]
 
 
-def _without(text: str, own: list[str], targets: dict[str, list[str]]) -> str:
-    """A text without the ids of a page and of its links, which may be parts of their segments, as in ``s-9F8A``."""
-    values = {value for values in (own, *targets.values()) for value in values}
+def _without(text: str, values: Iterable[str]) -> str:
+    """A text without the runs that have one of these ids, which may be parts of their tokens, as in ``s-9F8A``."""
     ids = {part for value in values for part in (value, *_parts(value)) if len(part) >= _MIN_SHOWN}
-    return re.sub("|".join(map(re.escape, sorted(ids, key=len, reverse=True))), "", text) if ids else text
+    if not ids:
+        return text
+    runs = _runs(text)
+    runs[1::2] = ["" if run in ids or not ids.isdisjoint(_parts(run)) else run for run in runs[1::2]]
+    return "".join(runs)
 
 
-@lru_cache(maxsize=256)  # a URL has at most thousands of segments
-def _open_places(size: int) -> tuple[tuple[Opening, Opening], ...]:
-    """Each opening that a path of ``size`` segments has room for, with its places among segments and delimiters."""
-    found = []
-    for opening in _OPENINGS:
-        places = [at if at >= 0 else size + at for at in opening]
-        if min(places) >= 0 and max(places) < size and len({*places}) == len(places):
-            found.append((opening, tuple(2 * place for place in places)))
-    return tuple(found)
-
-
-def _opened(url: Url, opening: Opening) -> tuple[str, list[str]] | None:
-    """A URL with ``*`` for its open segments, and their values; None if its path is too short."""
-    head, segments, tail = _split(url)
-    places = dict(_open_places(_size(segments))).get(opening)
-    if places is None:
-        return None
-    return _open(head, segments, tail, places), [segments[place] for place in places]
-
-
-def _split(url: Url) -> tuple[str, list[str], str]:
-    """A URL as its origin with a slash, the segments of its path, and its query with the question mark.
-
-    Between two segments is their delimiter.
-    """
-    start = url.index("/", 8) + 1
-    path, mark, query = url[start:].partition("?")
-    return url[:start], _delimiters(path), mark + query
-
-
-def _size(segments: list[str]) -> int:
-    """The number of segments between the delimiters; an empty last one does not count."""
-    return (len(segments) + 1) // 2 - (not segments[-1])
-
-
-def _open(head: str, segments: list[str], tail: str, places: Opening) -> str:
-    """The URL with ``*`` in these places."""
-    opened = segments.copy()
-    for place in places:
-        opened[place] = "*"
-    return f"{head}{''.join(opened)}{tail}"
+@lru_cache(maxsize=256)  # a new URL is looked at when it is found, and when its page and the page itself are read
+def _split(url: Url) -> tuple[list[str], list[int]]:
+    """A URL in pieces, and the places of its tokens among them. Names of parameters are none."""
+    start = url.index("/", 8)
+    pieces = [url[:start], *_pieces(url[start:])[1:]]
+    end = len(pieces)
+    places = [
+        place
+        for place in range(2, end, 2)
+        if pieces[place] and not (pieces[place - 1] in "?&" and place + 1 < end and pieces[place + 1] == "=")
+    ]
+    return pieces, places

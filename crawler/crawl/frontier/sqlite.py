@@ -243,6 +243,8 @@ class SqliteFrontier:
                 number = self._ensure_known(find)
                 if find.kind is DocumentKind.PAGE:
                     targets.append((number, find.found))
+            if self._trap_detector.finish(lease):
+                self._ahead.clear()
             content = outcome.content if outcome.page is None else self._contents.store(outcome, outcome.page, targets)
             metadata = outcome.sighting or _NO_METADATA
             self._db.execute(

@@ -199,6 +199,10 @@ class TrapDetector:
         """Compare a page with those before it. Returns whether pending URLs were postponed."""
         return self._trap_limit > 0 and self._copies.read(outcome)
 
+    def finish(self, lease: Lease) -> bool:
+        """Compare a page again, when its new URLs are known. Returns whether pending URLs were postponed."""
+        return self._trap_limit > 0 and self._copies.finish(lease)
+
     def reset(self) -> None:
         """Count again at the next call."""
         self._is_counted = False
@@ -219,7 +223,7 @@ class TrapDetector:
         template = self.template_of(find)
         if self._trap_limit and (copy := self._copies.refusal(find)):
             return copy
-        if template is None:
+        if template is None or self._copies.decides_later(find):
             return None
         self._count()
         own = self._own[template]

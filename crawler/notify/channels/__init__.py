@@ -1,4 +1,5 @@
 """One module for each channel: IndexNow, Search Console, WebSub, webhook, e-mail, command.
 
-Each speaks its protocol and decides nothing else; all implement a protocol of ``crawler.notify.notice``.
+Front doors: the modules, each of which speaks its protocol and decides nothing else. May import audit, publish, config,
+fetch and url.
 """

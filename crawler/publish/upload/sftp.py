@@ -20,6 +20,7 @@ from crawler.config.secrets import reveal_secret
 from crawler.config.sections import UploadConfig
 from crawler.errors import UsageError
 from crawler.publish.upload.target import LocalFile, RemoteFile, SftpAddress, UploadError
+from crawler.state.lock import RUN_LEASE, LeaseLost
 
 KNOWN_HOSTS: Final = "~/.ssh/known_hosts"
 
@@ -251,6 +252,7 @@ class SftpTarget:
         remote = _remote_file(await client.lstat(draft))
         if remote.size != local.size:
             raise UploadError(f"{remote.size:,} bytes of {local.name} arrived instead of {local.size:,}", again=True)
+        RUN_LEASE.check()  # it may have been suspended since the first byte
         await self._rename(client, draft, self._path(local.name))
         return remote
 
@@ -286,6 +288,8 @@ class SftpTarget:
                 return await operation(connection)
         except asyncssh.HostKeyNotVerifiable:
             raise unknown_host_error(self._address, self._hosts_file, known=self._has_host_key()) from None
+        except LeaseLost:
+            raise
         except Exception as error:  # noqa: BLE001 - the library fails in many ways on garbage; no error may show a secret
             failure = sftp_upload_error(_first_exception(error), act, self._address)
             if failure.may_retry and connection is not None and self._client is connection.client:

@@ -33,8 +33,7 @@ from crawler.publish.upload.target import (
     parse_target_address,
     target_name,
 )
-from crawler.state.lease import RUN_LEASE
-from crawler.state.lock import hold_lock
+from crawler.state.lock import RUN_LEASE, hold_lock
 from crawler.state.runs import Run
 
 T = TypeVar("T")
@@ -274,6 +273,10 @@ class _Transfer:
         if lead in missing:
             await self._retries.run(lambda: put(lead))
 
+    async def _remove_one(self, name: str) -> None:
+        RUN_LEASE.check()
+        await self._target.remove(name)
+
     async def _remove(self, remote: dict[str, RemoteFile], before: float) -> int:
         """Remove what left the set long enough ago. A failed removal is reported, and retried by the next run."""
         removed = 0
@@ -282,8 +285,7 @@ class _Transfer:
         for name, sent in sorted(unlisted, key=lambda entry: entry[0] != self._index):
             try:
                 if sent.is_ours(remote.get(name)):
-                    RUN_LEASE.check()
-                    await self._retries.run(partial(self._target.remove, name))
+                    await self._retries.run(partial(self._remove_one, name))
                     removed += 1
             except UploadError as error:
                 self._say(

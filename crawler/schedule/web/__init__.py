@@ -1,4 +1,4 @@
-"""The daemon's web server: health, metrics, pages for people, the published files. Front door: ``app.py``.
+"""The daemon's web server: health, metrics, pages for people, the published files. Changes nothing.
 
-Reads only; it changes nothing.
+Front door: ``app.py``. May import notify, audit, publish, config, fetch and state.
 """

@@ -21,7 +21,7 @@ from starlette.responses import FileResponse, Response
 from starlette.staticfiles import NotModifiedResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from crawler.audit.rule_groups import REPORTED_RULES
+from crawler.audit.rules import REPORTED_RULES
 from crawler.fetch.header_values import content_type
 from crawler.schedule.status import SiteStatus
 from crawler.schedule.web.snapshots import SiteSnapshot

@@ -13,8 +13,7 @@ from starlette.responses import Response
 
 from crawler.audit.compare.history import AuditStatus, finished_audits
 from crawler.audit.finding import AuditPoint
-from crawler.audit.report.html import is_http_url
-from crawler.audit.report.style import csp_source, read_style
+from crawler.audit.report.html import csp_source, is_http_url, read_style
 from crawler.audit.summary import audit_point, rule_histories
 from crawler.config.plan import AUDIT
 from crawler.notify.ledger_status import NotifyStatus, notify_status

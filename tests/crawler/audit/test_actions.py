@@ -11,7 +11,7 @@ from steps import steps
 from crawler.audit.actions import rank_actions
 from crawler.audit.finding import AuditFinding, FindingPattern, LinkSuggestion, RuleCount
 from crawler.audit.patterns import PatternCounter, fold_findings, url_patterns
-from crawler.audit.rule_groups import REPORTED_RULES
+from crawler.audit.rules import REPORTED_RULES
 
 SITE = "https://example.com"
 

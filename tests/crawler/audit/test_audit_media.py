@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 from scripted import Answer, Site, scripted
 
-from crawler.audit.health.media import ListedMedia, MediaRole
+from crawler.audit.health.entries import ListedMedia, MediaRole
 from crawler.audit.media import PROBE_BYTES, CheckedMedia, check_media
 from crawler.config.config import Config
 from crawler.config.fetcher import build_fetcher

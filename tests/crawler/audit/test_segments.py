@@ -9,7 +9,7 @@ from audited import FAST, in_process, pages
 from scripted import scripted
 from selectolax.lexbor import LexborHTMLParser
 
-from crawler.audit.segments import NO_SEGMENT, Segments
+from crawler.audit.patterns import NO_SEGMENT, Segments
 from crawler.errors import UsageError
 
 SITE = "https://example.com"

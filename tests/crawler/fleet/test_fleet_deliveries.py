@@ -11,11 +11,22 @@ from postgres_server import PostgresServer
 
 from crawler.config.sections import NotifyConfig
 from crawler.fleet.database import FleetDatabase, initialize, open_fleet
-from crawler.fleet.deliveries import RunDeliveries, forget_deliveries
-from crawler.notify.claims import ClaimMessage, NoClaims, SharedClaims, claim_key, encode_claim, use_claims
+from crawler.fleet.deliveries import ID_LENGTH, RunDeliveries, confirm_deliveries, forget_deliveries, resend_deliveries
+from crawler.fleet.leases import end_lease, take_lease
+from crawler.notify.delivery import (
+    ClaimMessage,
+    ClaimResult,
+    NoClaims,
+    SharedClaims,
+    claim_key,
+    encode_claim,
+    send_with_retry,
+    use_claims,
+)
 from crawler.notify.notice import SendResult, SendStatus
-from crawler.notify.retry import send_with_retry
-from crawler.state.lease import RUN_LEASE, LeaseLost
+from crawler.schedule.site_state import Trigger
+from crawler.state.lock import RUN_LEASE, LeaseLost
+from crawler.state.runs import RunResult, RunStatus
 
 pytestmark = pytest.mark.anyio
 
@@ -54,26 +65,26 @@ async def runs(database: str, *epochs: int) -> AsyncIterator[tuple[FleetDatabase
 
 async def test_ours_a_notice_is_sent_by_the_first_run_that_claims_it(database: str) -> None:
     async with runs(database, 1, 2) as (fleet, (first, second)):
-        assert await first.claims.may_send("sent")
-        assert await first.claims.may_send("unsure", "webhook: changes after run 3")
-        assert await first.claims.may_send("failed")
+        assert await first.claims.claim("sent") is ClaimResult.GRANTED
+        assert await first.claims.claim("unsure", "webhook: changes after run 3") is ClaimResult.GRANTED
+        assert await first.claims.claim("failed") is ClaimResult.GRANTED
         first.claims.end("sent", is_sent=True)
         first.claims.end("failed", is_sent=False)
-        assert await first.claims.may_send("told last")
+        assert await first.claims.claim("told last") is ClaimResult.GRANTED
         ended = RunDeliveries(fleet, "shop", 1)
         ended.hear(encode_claim(ClaimMessage("told last", "unsent")))
         ended.hear(encode_claim(ClaimMessage("asked last", "ask")))  # it got no answer, so it sent nothing
         await ended.finish()
         await fleet.rows("UPDATE site SET epoch = 2")
-        assert not await second.claims.may_send("sent")
-        assert not await second.claims.may_send("unsure")  # it may have been sent
-        assert await second.claims.may_send("failed")
+        assert await second.claims.claim("sent") is ClaimResult.SENT
+        assert await second.claims.claim("unsure") is ClaimResult.UNSURE  # it may have been sent
+        assert await second.claims.claim("failed") is ClaimResult.GRANTED
         (unsure,) = await fleet.rows("SELECT what FROM delivery WHERE notice = 'unsure'")
         assert unsure["what"] == "webhook: changes after run 3"
         left = await fleet.rows("SELECT notice, epoch, delivered IS NOT NULL AS sent FROM delivery ORDER BY 1")
         assert [tuple(row.values()) for row in left] == [("failed", 2, False), ("sent", 1, True), ("unsure", 1, False)]
         with anyio.move_on_after(0.5) as waiting:  # its lease is over: it gets no answer
-            await first.claims.may_send("later")
+            await first.claims.claim("later")
         assert waiting.cancelled_caught
         await fleet.rows("UPDATE delivery SET claimed = now() - interval '8 days' WHERE notice = 'sent'")
         await forget_deliveries(fleet)
@@ -86,7 +97,7 @@ async def test_ours_a_claim_waits_until_the_database_is_back(postgres: PostgresS
         answers: list[bool] = []
 
         async def ask() -> None:
-            answers.append(await run.claims.may_send("notice"))
+            answers.append(await run.claims.claim("notice") is ClaimResult.GRANTED)
 
         tasks.start_soon(ask)
         await anyio.sleep(0.3)
@@ -108,7 +119,7 @@ async def test_ours_a_notice_whose_run_lost_its_lease_before_it_was_sent_is_sent
         return True
 
     async with runs(database, 1, 2) as (fleet, (first, second)):
-        monkeypatch.setattr(first.claims, "may_send", partial(_losing, first.claims.may_send))
+        monkeypatch.setattr(first.claims, "claim", partial(_losing, first.claims.claim))
         try:
             use_claims(first.claims)
             with pytest.raises(LeaseLost):
@@ -120,12 +131,12 @@ async def test_ours_a_notice_whose_run_lost_its_lease_before_it_was_sent_is_sent
             while await fleet.rows("SELECT 1 FROM delivery"):  # noqa: ASYNC110 - another connection deletes it
                 await anyio.sleep(0.05)
         await fleet.rows("UPDATE site SET epoch = 2")
-        assert await second.claims.may_send("notice")
+        assert await second.claims.claim("notice") is ClaimResult.GRANTED
 
 
-async def _losing(may_send: Callable[[str], Awaitable[bool]], notice: str, _what: str) -> bool:
+async def _losing(claim: Callable[[str], Awaitable[ClaimResult]], notice: str, _what: str) -> ClaimResult:
     """Claim a notice, and lose the lease at once."""
-    answer = await may_send(notice)
+    answer = await claim(notice)
     RUN_LEASE.renew(0.0)
     return answer
 
@@ -174,8 +185,8 @@ async def test_ours_the_state_is_stored_once_before_the_first_claim(database: st
         prepared.deliveries = RunDeliveries(fleet, "shop", 1, prepare)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(prepared.listen)
-            assert await prepared.claims.may_send("one")
-            assert await prepared.claims.may_send("two")
+            assert await prepared.claims.claim("one") is ClaimResult.GRANTED
+            assert await prepared.claims.claim("two") is ClaimResult.GRANTED
             tasks.cancel_scope.cancel()
     assert seen == [0]
 
@@ -196,8 +207,58 @@ async def test_ours_what_another_worker_sent_counts_as_sent(database: str) -> No
                 use_claims(run.claims)
                 result = await send_with_retry(send, NotifyConfig(), is_worth, claim_key("webhook", 1, "changes"))
                 assert result.reception is SendStatus.ACCEPTED
+                with anyio.fail_after(20):
+                    while not await fleet.rows("SELECT 1 FROM delivery WHERE delivered IS NOT NULL"):  # noqa: ASYNC110
+                        await anyio.sleep(0.02)
                 await fleet.rows("UPDATE site SET epoch = 2")
         finally:
             use_claims(NoClaims())
     assert sent == ["one"]
     assert claim_key("webhook", 1, "changes") != claim_key("webhook", 2, "changes")
+
+
+_KEYS = [f"{number}" * 32 for number in range(4)]
+_UNSURE = """INSERT INTO delivery (site, notice, epoch, what)
+  SELECT 'shop', unnest, 1, 'webhook: ' || unnest FROM unnest(%(keys)s::text[])"""
+_SENT = RunResult(exit_code=0, fate=RunStatus.DONE)
+
+
+async def test_ours_a_person_says_whether_an_unsure_notice_was_sent(database: str) -> None:
+    ids = [key[:ID_LENGTH] for key in _KEYS]
+    async with runs(database) as (fleet, _):
+        await fleet.rows(_UNSURE, keys=_KEYS)
+        assert await confirm_deliveries(fleet, [ids[0]]) == [], "the run under way may still confirm it"
+        await fleet.rows("UPDATE site SET lease_until = NULL, next_at = now() + interval '1 h', epoch = 5")
+        assert await confirm_deliveries(fleet, [ids[0], "unknown"]) == [ids[0]]
+        assert await resend_deliveries(fleet, [ids[0]]) == [], "it was sent"
+        assert await resend_deliveries(fleet, [ids[1], ids[2]]) == [ids[1], ids[2]]
+        lease = await take_lease(fleet, "shop", "worker", None, 60)
+        assert lease
+        assert (lease.attempt.because, sorted(lease.wanted)) == (Trigger.NOTIFY, [_KEYS[1], _KEYS[2]])
+        claims = Run(fleet, lease.epoch)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(claims.listen)
+            results = [await claims.claims.claim(key) for key in _KEYS[:2]]
+            assert results == [ClaimResult.SENT, ClaimResult.GRANTED]
+            assert await claims.claims.claim(_KEYS[3]) is ClaimResult.UNSURE, "nobody asked for this one"
+            claims.claims.end(_KEYS[1], is_sent=False)
+            tasks.cancel_scope.cancel()
+        await claims.deliveries.finish()
+        await end_lease(fleet, lease, _SENT)
+        left = await fleet.rows("SELECT notice FROM delivery WHERE delivered IS NULL ORDER BY 1")
+        assert [row["notice"] for row in left] == _KEYS[1:], "what could not be sent again stays for the person"
+        assert await take_lease(fleet, "shop", "worker", None, 60) is None, "each request is tried once"
+        assert await confirm_deliveries(fleet, ["shop"]) == ["shop"]
+
+
+async def test_ours_a_request_to_send_again_outlives_a_stopped_worker(database: str) -> None:
+    async with runs(database) as (fleet, _):
+        await fleet.rows(_UNSURE, keys=_KEYS[:1])
+        await fleet.rows("UPDATE site SET lease_until = NULL, paused = true")
+        assert await resend_deliveries(fleet, ["shop"]) == ["shop"]
+        for fate in (RunStatus.STOPPED, RunStatus.DONE):
+            lease = await take_lease(fleet, "shop", "worker", None, 60)
+            assert lease
+            assert lease.wanted == _KEYS[:1]
+            await end_lease(fleet, lease, RunResult(exit_code=0, fate=fate))
+        assert await take_lease(fleet, "shop", "worker", None, 60) is None

@@ -28,7 +28,7 @@ from crawler.fleet.registry import FleetSite, apply_sites, pause_sites, resume_s
 from crawler.fleet.site_run import LeasedRun
 from crawler.schedule.queue import RunQueue
 from crawler.schedule.site_state import Attempt, Trigger
-from crawler.state.lease import LeaseLost
+from crawler.state.lock import LeaseLost
 from crawler.state.runs import RunResult, RunStatus
 
 pytestmark = pytest.mark.anyio

@@ -27,7 +27,7 @@ from crawler.fleet.registry import apply_sites, fleet_site, run_sites_now
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
 from crawler.fleet.snapshot import DAMAGED_MARK
 from crawler.fleet.state_store import DirectoryStore, SnapshotStore
-from crawler.state.lease import boot_time
+from crawler.state.lock import boot_time
 from crawler.state.runs import RunResult, RunStatus
 
 pytestmark = pytest.mark.anyio

@@ -39,6 +39,12 @@ async def test_ours_the_status_counts_and_shows_the_sites_of_each_state(database
         assert [site.name for site in await find_sites(fleet, only="attention")] == ["failing", "lost", "late"]
         assert [site.name for site in await find_sites(fleet, words="HTTPS ed")] == ["mended", "paused", "retired"]
         assert [site.failures for site in await find_sites(fleet, ["failing", "mended"])] == [2, 0]
+        assert "interrupted" in status_text(status)
+        await fleet.rows(
+            "UPDATE site SET lease_until = now() + interval '1 h', attempt = (SELECT max(number) FROM attempt "
+            "WHERE site = 'failing') WHERE name = 'failing'"
+        )
+        assert "running for" in status_text(await fleet_status(fleet))
         newest, *older = await site_runs(fleet, "failing", 10)
         assert newest.ended is None
         assert await site_runs(fleet, "failing", 2, newest.number) == older[:2]
@@ -66,6 +72,7 @@ async def test_ours_the_status_names_notices_that_may_not_have_been_sent(databas
         told = status_text(status)
         assert "3 notifications of the last week may not have been sent" in told
         assert "webhook: changes after run 3" in told
+        assert "siteatlas fleet resend ID" in told
         assert "unknown" in told
         await fleet.rows("DELETE FROM delivery WHERE epoch = 1 OR site <> 'running'")
         assert "may not have been sent" not in status_text(await fleet_status(fleet))

@@ -221,9 +221,15 @@ def test_ours_a_notice_whose_worker_died_while_it_was_sent_is_named_and_can_be_s
         told = siteatlas(tmp_path, "fleet", "status", "--database", database).out
         assert "1 notification of the last week may not have been sent" in told
         assert re.search(r"shop  hook [0-9a-f]+: changes after run 0, up to run 1", told), told
-        words = ["--config", "sites.toml", "--site", "shop", "--state", "worker1", "--since", "0", "--only", "hook"]
-        ran = siteatlas(tmp_path, "notify", *words)
-        assert (ran.code, runs_told(posted.read_text())) == (0, [2]), ran.err  # with the run of the second worker
+        (notice,) = json.loads(siteatlas(tmp_path, "fleet", "status", "--json", "--database", database).out)["unsure"]
+        assert notice["id"] in told
+        wrong = siteatlas(tmp_path, "fleet", "resend", "0123", "--database", database)
+        assert (wrong.code, wrong.err) == (2, "siteatlas: the fleet has no unsure notification 0123\n")
+        assert siteatlas(tmp_path, "fleet", "resend", notice["id"], "--database", database).code == 0
+        fleet.wait(posted.exists)
+        fleet.wait(lambda: fleet.rows("SELECT fate FROM attempt WHERE because = 'tell'") == [{"fate": "done"}])
+        assert runs_told(posted.read_text()) == [1], "the same notification"
+        assert "may not have been sent" not in siteatlas(tmp_path, "fleet", "status", "--database", database).out
         assert siteatlas(tmp_path, "fleet", "run-now", "shop", "--database", database).code == 0
-        fleet.wait(lambda: fleet.done() == ["shop"] * 2)
-        assert runs_told(posted.read_text()) == [2], "not once more"
+        fleet.wait(lambda: fleet.done() == ["shop"] * 3)  # the run, what was sent again, and this run
+        assert runs_told(posted.read_text()) == [1], "not once more"

@@ -1,6 +1,7 @@
 """Telling others of a site with a history, on real sockets: all that changed, each once, whatever they answer."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -16,6 +17,7 @@ from site_history import Seen
 from crawler.cli.sites import find_state_directory
 from crawler.errors import StorageError
 from crawler.model import State
+from crawler.notify.delivery import ClaimResult, NoClaims, use_claims
 from crawler.notify.ledger import LEDGER_DB
 from crawler.notify.ledger_status import NotifyResult, notify_status
 from crawler.notify.notice import Occasion, SendStatus
@@ -544,3 +546,62 @@ def test_ours_no_secret_is_in_the_ledger_or_in_what_is_told(
         said += "".join(path.read_bytes().decode("latin-1") for path in files)
     assert "***" in said
     assert not [hidden for hidden in (KEY, "xoxb-SECRET", "SECRET-signing") if hidden in said]
+
+
+class RepeatedClaims:
+    """The claims of a run and of those that repeat it; the ledger is kept as it is before the first of them."""
+
+    def __init__(self, ledger: Path) -> None:
+        self._ledger = ledger
+        self.kept = ledger.with_suffix(".kept")
+        self.results: dict[str, ClaimResult] = {}
+
+    async def claim(self, notice: str, what: str = "") -> ClaimResult:
+        if not self.kept.exists():
+            with closing(sqlite3.connect(self._ledger)) as live, closing(sqlite3.connect(self.kept)) as copy:
+                live.backup(copy)
+        return self.results.setdefault(notice, ClaimResult.GRANTED)
+
+    def end(self, notice: str, *, is_sent: bool) -> None:
+        self.results[notice] = ClaimResult.SENT if is_sent else ClaimResult.GRANTED
+
+
+def test_ours_a_repeated_run_tells_no_channel_a_page_twice(site: Site) -> None:
+    settings = hooked(site, webhook__on=["changes"], webhook__urls=[f"{site.double.home}/{name}" for name in "abc"])
+    tell(site, site.run(["/a"]), **settings)
+    ledger = site.plan.state / LEDGER_DB.file
+    claims = RepeatedClaims(ledger)
+    use_claims(claims)
+    try:
+        tell(site, site.run(["/a", "/b"]), **settings)
+        shutil.copy(claims.kept, ledger)  # its worker died, and another one continues from its snapshot
+        tell(site, site.run(["/a", "/b", "/c"]), **settings)
+    finally:
+        use_claims(NoClaims())
+    added = [[change["url"] for change in message["changes"]] for message in site.double.messages[3:]]
+    assert sorted(added) == [[site.url("/b")]] * 3 + [[site.url("/c")]] * 3
+
+
+def test_ours_what_may_have_been_sent_is_sent_again_only_if_a_person_wants_that(site: Site) -> None:
+    settings = hooked(site, webhook__on=["changes"])
+    tell(site, site.run(["/a"]), **settings)
+    claims = RepeatedClaims(site.plan.state / LEDGER_DB.file)
+    use_claims(claims)
+    try:
+        tell(site, site.run(["/a", "/b"]), **settings)
+        ((notice, _),) = claims.results.items()
+        shutil.copy(claims.kept, site.plan.state / LEDGER_DB.file)
+        claims.results[notice] = ClaimResult.UNSURE
+        (delivery,) = tell(site, site.run(["/a", "/b"], outcome="unchanged"), **settings).deliveries
+        assert delivery.reception is SendStatus.REFUSED
+        tell(site, site.run(["/a", "/b", "/c"]), **settings)
+        sent = list(site.double.messages)
+        assert len(sent) == 3
+        claims.results[notice] = ClaimResult.GRANTED
+        assert not tell(site, again=ReplayRequest(notices=frozenset({"another"})), **settings).deliveries
+        for _ in range(2):
+            tell(site, again=ReplayRequest(notices=frozenset({notice})), **settings)
+        again = site.double.messages[len(sent) :]
+        assert [message["changes"] for message in again] == [sent[1]["changes"]]
+    finally:
+        use_claims(NoClaims())

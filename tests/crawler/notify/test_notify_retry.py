@@ -6,8 +6,8 @@ import trio
 from trio.testing import MockClock
 
 from crawler.config.sections import NotifyConfig
+from crawler.notify.delivery import catch_all, send_with_retry
 from crawler.notify.notice import SendResult, SendStatus
-from crawler.notify.retry import catch_all, send_with_retry
 
 LATER, ACCEPTED, REFUSED = SendStatus.DEFERRED, SendStatus.ACCEPTED, SendStatus.REFUSED
 

@@ -16,9 +16,9 @@ from run import FAST, listed
 from scripted import Answer, Route, Site, links, scripted
 
 from crawler.config.load import build_config
+from crawler.config.plan import state_directory
 from crawler.model import State, Url
 from crawler.state.schema import STATE_DB, STATE_VERSION
-from crawler.state.store import state_directory
 
 # What version 1 wrote, as it wrote it.
 TABLES = """

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from .world import PAGES, GrowingSite, Receiver
+from .world import HOOKS, PAGES, GrowingSite, Receiver
 
 RATE = 10.0  # requests per second
 _NS = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
@@ -88,11 +88,11 @@ def judged_pace(site: GrowingSite) -> list[str]:
     return [f"{site.name}: {most} requests within a second, at a rate of {RATE:g}"] if most > RATE + 2 else []
 
 
-def announced(site: GrowingSite, receiver: Receiver) -> Counter[str]:
-    """How often each page that was added was announced by name; 0 for one in a whole sitemap that was new."""
+def announced(site: GrowingSite, receiver: Receiver, hook: str) -> Counter[str]:
+    """How often each new page was announced by name to a webhook; 0 for one in a whole sitemap that was new."""
     told: Counter[str] = Counter()
-    for _, message in receiver.received:
-        if message["site"] == site.name:
+    for path, message in receiver.received:
+        if (path, message["site"]) == (hook, site.name):
             if not message["runs"]["after"]:  # a first run, or one repeated from no state: its pages are not listed
                 told.update(dict.fromkeys(site.added[: message["pages"] - 1 - len(PAGES)], 0))
             changes = message["changes"]
@@ -101,15 +101,19 @@ def announced(site: GrowingSite, receiver: Receiver) -> Counter[str]:
 
 
 def judged_notices(site: GrowingSite, receiver: Receiver, is_claim_open: bool) -> list[str]:
-    """Each page that was added is announced once. An open claim of a worker that died may have taken one with it."""
-    told = announced(site, receiver)
+    """Each webhook hears once of each new page. An open claim of a worker that died may have taken one with it."""
+    return [sentence for path in HOOKS for sentence in _judged_hook(site, receiver, path, is_claim_open)]
+
+
+def _judged_hook(site: GrowingSite, receiver: Receiver, hook: str, is_claim_open: bool) -> list[str]:
+    told = announced(site, receiver, hook)
     twice = sorted(path for path, times in told.items() if times > 1)
     missing = [path for path in site.added if path not in told and not is_claim_open]
     messages = Counter(
         json.dumps({key: value for key, value in message.items() if key not in ("id", "at")}, sort_keys=True)
-        for _, message in receiver.received
-        if message["site"] == site.name
+        for path, message in receiver.received
+        if (path, message["site"]) == (hook, site.name)
     )
     same = [message for message, times in messages.items() if times > 1]
     findings = {"announced more than once": twice, "never announced": missing, "the same message twice": same}
-    return [f"{site.name}: {what}: {found}" for what, found in findings.items() if found]
+    return [f"{site.name}: {hook[1:]} webhook: {what}: {found}" for what, found in findings.items() if found]

@@ -18,7 +18,7 @@ from run import command, environment, siteatlas
 
 from .faults import LEASE, Worker, draw_fault
 from .judge import RATE, Reader, announced, judged_notices, judged_pace
-from .world import GrowingSite, Proxy, Receiver, serving
+from .world import HOOKS, GrowingSite, Proxy, Receiver, serving
 
 EVERY = 5.0  # seconds from one due run of a site to the next
 CALM = 75.0  # seconds after the last fault until everything must be right: a job that nobody took is one for 30
@@ -106,8 +106,9 @@ class FleetTrial:
                     worker.proxy.close()
 
     def _register(self) -> None:
-        (self.folder / "hook").write_text(self.receiver.url)
-        hook = '[webhook]\nurls = ["file:hook"]\non = ["changes"]\n'
+        for path in HOOKS:
+            (self.folder / path[1:]).write_text(self.receiver.url + path)
+        hook = f'[webhook]\nurls = {[f"file:{path[1:]}" for path in HOOKS]}\non = ["changes"]\n'
         tables = [
             f'[sites.{site.name}]\nsite = {{url = "{site.url}"}}\noutput = {{directory = "out/{site.name}"}}\n'
             for site in self.sites
@@ -179,7 +180,7 @@ def _missing(fleet: FleetTrial, reader: Reader) -> list[str]:
     for site in fleet.sites:
         if missing := site.urls() - reader.listed(site):
             wrong.append(f"{site.name}: still not published: {sorted(missing)}")
-        elif site.added and site.added[-1] not in announced(site, fleet.receiver):
+        elif site.added and any(site.added[-1] not in announced(site, fleet.receiver, path) for path in HOOKS):
             wrong.append(f"{site.name}: the last page is not announced")
     return wrong
 
@@ -187,6 +188,8 @@ def _missing(fleet: FleetTrial, reader: Reader) -> list[str]:
 def _stopped_well(fleet: FleetTrial) -> list[str]:
     """Ends all workers in good order; what is wrong with that."""
     wrong = []
+    started = {worker.process.pid for worker in fleet.workers if worker.process}
+    _wait(lambda: started <= {row["process"] for row in fleet.rows("SELECT process FROM worker")}, CALM)
     for worker in fleet.workers:
         if worker.process:
             worker.process.terminate()

@@ -4,7 +4,6 @@ import http.server
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Any, Literal
 from scripted import Answer, Route, links, scripted
 
 PAGES = [f"/page-{number}" for number in range(12)]
+HOOKS = ("/first", "/second")
 
 
 class GrowingSite:
@@ -53,10 +53,10 @@ class GrowingSite:
 
 @dataclass
 class Receiver:
-    """A webhook: the messages that it got, with their moments."""
+    """Two webhooks, the paths below ``url``: the messages that they got, each with its path."""
 
     url: str = ""
-    received: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
+    received: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     @contextmanager
     def serving(self) -> Iterator[None]:
@@ -65,7 +65,7 @@ class Receiver:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                received.append((time.monotonic(), json.loads(body)))
+                received.append((self.path, json.loads(body)))
                 with suppress(OSError):
                     self.send_response(204)
                     self.end_headers()
@@ -74,7 +74,7 @@ class Receiver:
                 pass
 
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-            self.url = f"http://127.0.0.1:{server.server_address[1]}/"
+            self.url = f"http://127.0.0.1:{server.server_address[1]}"
             thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
             thread.start()
             try:

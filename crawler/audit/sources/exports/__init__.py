@@ -1,1 +1,4 @@
-"""Exports of Search Console, analytics, backlink tools and crawlers, as CSV, JSON or SQLite; see ``reader.py``."""
+"""Exports of Search Console, analytics, backlink tools and crawlers, as CSV, JSON or SQLite.
+
+Front door: ``reader.py``. May import state.
+"""

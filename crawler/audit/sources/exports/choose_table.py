@@ -17,10 +17,9 @@ from crawler.audit.sources.exports.columns import (
     parse_day,
     split_tables,
 )
-from crawler.audit.sources.exports.csv import NO_SEPARATOR, CsvRows, ExportText
 from crawler.audit.sources.exports.files import ExportPart, OpenedExport
 from crawler.audit.sources.exports.headers import format_of, normalize_name, source_of
-from crawler.audit.sources.exports.json import JsonRows
+from crawler.audit.sources.exports.rows import NO_SEPARATOR, CsvRows, ExportText, JsonRows
 from crawler.errors import UsageError
 
 MAX_TABLES: Final = 100  # of one file that are searched for a column of URLs

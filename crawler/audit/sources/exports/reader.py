@@ -18,10 +18,9 @@ from crawler.audit.sources.exports.columns import (
     parse_day,
     split_tables,
 )
-from crawler.audit.sources.exports.csv import MAX_LINE, CsvRows, ExportText
 from crawler.audit.sources.exports.files import ExportPart, OpenUrl, is_remote_source, open_export
 from crawler.audit.sources.exports.headers import ColumnRole, source_of
-from crawler.audit.sources.exports.json import JsonRows
+from crawler.audit.sources.exports.rows import MAX_LINE, CsvRows, ExportText, JsonRows
 from crawler.audit.sources.exports.siteatlas_state import check_state, find_state, read_state
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.errors import UsageError

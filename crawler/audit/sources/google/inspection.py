@@ -16,8 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.audit.finding import AuditFinding
-from crawler.audit.sources.google.cache import InspectionCache
-from crawler.audit.sources.google.reader import ApiReader, ApiUnavailable
+from crawler.audit.sources.google.reader import ApiReader, ApiUnavailable, InspectionCache
 from crawler.audit.sources.google.reports import GoogleApi, inspection_api
 from crawler.config.config import Config
 from crawler.errors import UsageError

@@ -7,8 +7,7 @@ from typing import Final, Protocol
 from crawler.audit.sources.logs import json_format
 from crawler.audit.sources.logs.fields import LogRow
 from crawler.audit.sources.logs.json_format import JsonLogReader
-from crawler.audit.sources.logs.log_format import LogFormatError, LogFormatReader, unwrap_format
-from crawler.audit.sources.logs.w3c_format import W3cLogReader
+from crawler.audit.sources.logs.text_formats import LogFormatError, LogFormatReader, W3cLogReader, unwrap_format
 
 COMMON: Final = '$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent'
 COMBINED: Final = f'{COMMON} "$http_referer" "$http_user_agent"'

@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from crawler.audit.sources.logs.fields import LogRow, decoded_target
-from crawler.audit.sources.logs.log_format import LogFormatError
+from crawler.audit.sources.logs.text_formats import LogFormatError
 
 MAX_DEPTH: Final = 4
 """Levels of nested objects that are read."""

@@ -10,7 +10,7 @@ from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotLedger, BotVerifie
 from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, LogClaimBuilder, OwnTargets
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.formats import LogReader
-from crawler.audit.sources.logs.w3c_format import W3cLogReader
+from crawler.audit.sources.logs.text_formats import W3cLogReader
 from crawler.audit.sources.logs.worker import CountedLines, LineCounter, line_form, quote_line
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.units import count_text

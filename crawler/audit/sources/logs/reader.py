@@ -14,8 +14,8 @@ from crawler.audit.sources.logs.claims import AddressCounts
 from crawler.audit.sources.logs.files import LogFile, LogRefused, find_copies, find_logs, is_stream
 from crawler.audit.sources.logs.formats import NAMES, LogReader, choose_reader
 from crawler.audit.sources.logs.log import AccessLog, LogBlock, LogOptions
-from crawler.audit.sources.logs.log_format import LogFormatError
 from crawler.audit.sources.logs.parallel import count_in_parallel
+from crawler.audit.sources.logs.text_formats import LogFormatError
 from crawler.audit.sources.logs.worker import MAX_SHOWN, line_form, quote_line
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError

@@ -12,8 +12,7 @@ from doubles_console import EMAIL, console
 from nginx import nginx
 
 from crawler.audit.discovery.check import check_discovery
-from crawler.audit.discovery.readers import AI_READERS, check_ai_access, check_preferences
-from crawler.audit.discovery.result import CheckStatus, DiscoveryCheck
+from crawler.audit.discovery.readers import AI_READERS, CheckStatus, DiscoveryCheck, check_ai_access, check_preferences
 from crawler.config.config import Config, FetchConfig, PaceConfig, SiteConfig
 from crawler.model import Url
 

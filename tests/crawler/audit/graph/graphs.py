@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from crawler.audit.graph.arrays import Edges, Nodes
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import PAGE_STATES, STATE_CODES, LinkKind
+from crawler.audit.graph.links import PAGE_STATES, STATE_CODES, Edges, LinkKind, Nodes
 from crawler.model import DiscoveredBy, State
 
 Link = tuple[int, int, int]

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.audit.graph.link_kind import STATES, LinkKind
+from crawler.audit.graph.links import STATES, LinkKind
 from crawler.audit.graph.load import load_graph, node_names, unpack_many
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.frontier.storage import pack_links, unpack_links

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.audit.graph.graph import InboundLink, LinkGraph
-from crawler.audit.graph.link_kind import LinkKind
+from crawler.audit.graph.links import LinkKind
 from crawler.audit.graph.metrics import links_between
 from crawler.model import DiscoveredBy, State
 

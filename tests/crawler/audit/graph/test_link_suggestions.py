@@ -8,7 +8,7 @@ import pytest
 from graphs import Link, graph
 
 from crawler.audit.finding import LinkSuggestion
-from crawler.audit.graph.link_suggestions import LinkSuggestions
+from crawler.audit.graph.suggestions import LinkSuggestions
 from crawler.model import DiscoveredBy, State
 
 HOME = "https://example.com"

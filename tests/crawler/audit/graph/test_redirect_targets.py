@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from crawler.audit.graph.redirect_targets import RedirectTargets
+from crawler.audit.graph.suggestions import RedirectTargets
 
 SITE = "https://example.com"
 PAGES = {

@@ -4,9 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crawler.audit.health.entries import PublishedEntry, check_duplicate_spellings, check_entry
+from crawler.audit.health.entries import (
+    ListedMedia,
+    MediaRole,
+    PublishedEntry,
+    check_duplicate_spellings,
+    check_entry,
+    check_media_url,
+)
 from crawler.audit.health.lastmod import ObservedDates, check_lastmod
-from crawler.audit.health.media import ListedMedia, MediaRole, check_media_url
 from crawler.audit.health.visit import VisitedUrl
 from crawler.audit.rules import RULES
 from crawler.model import Failure, Reply, State, Url

@@ -2,8 +2,7 @@
 
 import pytest
 
-from crawler.audit.health.redirects import check_canonical, check_redirect
-from crawler.audit.health.visit import VisitedUrl
+from crawler.audit.health.visit import VisitedUrl, check_canonical, check_redirect
 from crawler.model import State
 
 HOME = "https://example.com/"

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from crawler.audit.graph.link_kind import LinkKind
+from crawler.audit.graph.links import LinkKind
 from crawler.audit.orphans.classes import (
     NO_SOURCES,
     SourceStats,

@@ -15,10 +15,10 @@ from naughty import NAUGHTY, storable
 
 from crawler.audit.actions import rank_actions
 from crawler.audit.finding import AuditFinding, LinkSuggestion
-from crawler.audit.report.csv import CSV_COLUMNS, cell_text, write_csv
+from crawler.audit.report.tables import CSV_COLUMNS, cell_text, write_csv
 from crawler.audit.report.write import write_reports
 from crawler.errors import StorageError
-from crawler.state.lease import RUN_LEASE, LeaseLost
+from crawler.state.lock import RUN_LEASE, LeaseLost
 from sitemap import safe
 
 

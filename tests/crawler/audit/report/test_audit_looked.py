@@ -2,7 +2,9 @@
 
 import pytest
 
-from crawler.audit.not_checked import (
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.source_record import SourceKind, SourceReport
+from crawler.audit.verdict import (
     CRAWL_INCOMPLETE,
     MAX_ALWAYS_REPORTED,
     NO_SOURCE_GIVEN,
@@ -11,8 +13,6 @@ from crawler.audit.not_checked import (
     nothing_to_check,
     why_inlinks_not_reported,
 )
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
-from crawler.audit.source_record import SourceKind, SourceReport
 
 SITEMAP = SourceReport(source=SourceKind.SITEMAP, name="sitemap.xml", rows=3, used=3, bytes=900)
 LOG = SourceReport(source=SourceKind.LOG, name="access.log", rows=3, used=3)

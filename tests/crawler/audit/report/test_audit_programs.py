@@ -17,11 +17,10 @@ from naughty import NAUGHTY, storable
 from schemas import jenkins_junit
 
 from crawler.audit.finding import AuditFinding, AuditReport, RuleCount
-from crawler.audit.report.csv import write_csv
 from crawler.audit.report.machine_readable import MAX_FINDINGS_PER_RULE, as_junit, write_json, write_sarif
-from crawler.audit.report.threshold import failing_counts, rules_failing
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
-from crawler.audit.rules import RULES
+from crawler.audit.report.tables import write_csv
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RULES, RuleGroup
+from crawler.audit.verdict import failing_counts, rules_failing
 from crawler.errors import UsageError
 from sitemap import RULES as LINT
 

@@ -24,10 +24,10 @@ from crawler.audit.finding import (
 )
 from crawler.audit.report.machine_readable import as_junit, write_json, write_sarif
 from crawler.audit.report.text import TextFormatter, report_lines
-from crawler.audit.report.threshold import failing_counts, inconclusive_counts, why_not_new
 from crawler.audit.report.write import write_reports
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
 from crawler.audit.summary import summarize
+from crawler.audit.verdict import failing_counts, inconclusive_counts, why_not_new
 
 BEFORE = 1_794_648_600.0  # 2026-11-14 09:30 UTC
 NEW = AuditFinding(

@@ -16,7 +16,7 @@ from naughty import NAUGHTY
 
 from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.audit.report.text import TextFormatter, report_lines, write_text
-from crawler.audit.rule_groups import REPORTED_RULES
+from crawler.audit.rules import REPORTED_RULES
 from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.cli.errors import CommandErrors
 from crawler.errors import UsageError

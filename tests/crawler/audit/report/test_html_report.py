@@ -34,8 +34,7 @@ from crawler.audit.patterns import fold_findings
 from crawler.audit.report.charts import chart_bars, shade_of, treemap_tiles
 from crawler.audit.report.html import keep_options_whole, link_text, percent_text
 from crawler.audit.report.html_data import allotment, known_visits
-from crawler.audit.rule_groups import REPORTED_RULES
-from crawler.audit.rules import RULES
+from crawler.audit.rules import REPORTED_RULES, RULES
 from sitemap import shorten
 
 WORDS = [storable(text) for text in NAUGHTY]

@@ -18,8 +18,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from test_html_report import WORDS, hostile
 
 from crawler.audit.finding import AuditFinding, RuleCount
-from crawler.audit.report.csv import write_csv
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.report.tables import write_csv
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
 from sitemap import shorten
 
 pytestmark = pytest.mark.needs_chromium

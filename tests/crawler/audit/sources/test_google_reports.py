@@ -18,8 +18,7 @@ from scripted import Site, scripted
 
 from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.google import reports
-from crawler.audit.sources.google.cache import ReportCache
-from crawler.audit.sources.google.reader import google_reports, read_report
+from crawler.audit.sources.google.reader import ReportCache, google_reports, read_report
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.config.config import Config
 from crawler.config.load import configured

@@ -368,7 +368,7 @@ def test_ours_a_new_configuration_says_how_indexnow_gets_its_key(tmp_path: Path)
     below = {"": (f"{URL}docs/", "www")}
     text = new_config(below, file="x", state="s", cron="1 2 * * *", is_scheduled=False)
     assert "cp indexnow.key" not in text  # it is the host that shows the key
-    assert "serve it as /KEY.txt" in text
+    assert "on each host as /KEY.txt" in text
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from crawler.cli.why.explain import Explanation, explain
-from crawler.cli.why.predict import CrawlRules
 from crawler.cli.why.queries import UrlStories
-from crawler.cli.why.wording import STATE_TEXTS
+from crawler.cli.why.story import STATE_TEXTS
+from crawler.cli.why.topics import CrawlRules
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.model import (
     DiscoveredBy,

@@ -13,8 +13,8 @@ from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.logs.fields import LogRow
 from crawler.audit.sources.logs.formats import COMBINED, LINE_FORMATS
 from crawler.audit.sources.logs.log import LogOptions
-from crawler.audit.sources.logs.log_format import LogFormatReader
 from crawler.audit.sources.logs.reader import check_logs, read_logs
+from crawler.audit.sources.logs.text_formats import LogFormatReader
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError
 from crawler.model import Url
