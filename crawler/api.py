@@ -8,6 +8,7 @@ from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.config.config import Config
 from crawler.config.plan import plan_audit, plan_crawl
 from crawler.crawl.engine import Tally, Watch
+from crawler.run.crawl import RunChoices
 from crawler.run.regenerate import regenerate_site
 from crawler.run.report import Report
 from crawler.state.store import Resume
@@ -41,15 +42,8 @@ async def crawl_site(  # noqa: PLR0913 - the choices of a person, each with a de
     the command.
     """
     plan = plan_crawl(config)
-    return await regenerate_site(
-        plan,
-        name or plan.scope.origin.partition("://")[2],
-        watch,
-        begin=begin,
-        dry_run=dry_run,
-        accept_shrink=accept_shrink,
-        replace_foreign=replace_foreign,
-    )
+    choices = RunChoices(begin=begin, dry_run=dry_run, accept_shrink=accept_shrink, replace_foreign=replace_foreign)
+    return await regenerate_site(plan, name or plan.scope.origin.partition("://")[2], watch, choices)
 
 
 @contextmanager

@@ -95,6 +95,7 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.writer.files import is_planted as is_planted
     from sitemap.writer.files import make_directory as make_directory
     from sitemap.writer.files import replacement as replacement
+    from sitemap.writer.files import sync_to_disk as sync_to_disk
     from sitemap.writer.generations import Generations as Generations
     from sitemap.writer.index import write_index as write_index
     from sitemap.writer.layout import encoder as encoder
@@ -131,7 +132,7 @@ _MODULES: Final = {
     "writer.destination": "Destination Directory Stage",
     "writer.encoder": "Encoder",
     "writer.feeds": "Channel",
-    "writer.files": "create_file is_planted make_directory replacement",
+    "writer.files": "create_file is_planted make_directory replacement sync_to_disk",
     "writer.generations": "Generations",
     "writer.index": "write_index",
     "writer.layout": "encoder",

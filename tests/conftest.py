@@ -19,11 +19,37 @@ _MEMORY = Path("/dev/shm")
 
 
 def pytest_configure() -> None:
+    """Spare the processes of the tests what each would do anew."""
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # else each compiles all that it imports, at every run
+        sys.dont_write_bytecode = False
+    _keep_temporary_files_in_memory()
+
+
+def _keep_temporary_files_in_memory() -> None:
     """Let temporary files live in memory if it has room: making a file durable is the same call, and costs no time."""
     if not os.access(_MEMORY, os.W_OK) or shutil.disk_usage(_MEMORY).free < 2**30:
         return
     if not os.statvfs(_MEMORY).f_flag & os.ST_NOEXEC:  # some tests write programs
         os.environ.setdefault("TMPDIR", str(_MEMORY))
+
+
+class _Turned(pytest.Dir):
+    """A directory whose entries a worker takes from its own on: it finds what others have rewritten meanwhile."""
+
+    def collect(self) -> list[pytest.Item | pytest.Collector]:
+        found = [*super().collect()]
+        number, workers = int(os.environ["PYTEST_XDIST_WORKER"][2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        first = len(found) * number // workers
+        return found[first:] + found[:first]
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    return _Turned.from_parent(parent, path=path) if "PYTEST_XDIST_WORKER" in os.environ else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All workers must name the tests in one order."""
+    items.sort(key=lambda item: item.path)  # keeps the order within a file
 
 
 @pytest.fixture

@@ -1,14 +1,23 @@
 """What runs do with the content of a site, without a crawl around them: compare, read again, judge, learn."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
-
-from noisy_site import NoisySite
+from typing import Protocol
 
 from crawler.lastmod.experiment import SecondRead, choose_second_reads
 from crawler.lastmod.memory import SiteMemory
 from crawler.lastmod.significance import SAMPLE_SIZE, SignificanceModel, build_significance_model
 from crawler.parse.snapshot.diff import Delta, compare, content_keys
 from crawler.parse.snapshot.snapshot import take_snapshot
+
+
+class Rendered(Protocol):
+    """A site: its paths, and what a visitor of each is shown."""
+
+    @property
+    def pages(self) -> Collection[str]: ...
+
+    def render(self, path: str) -> bytes: ...
 
 
 @dataclass
@@ -37,7 +46,7 @@ class Score:
 class Lab:
     """Visits a site run by run. ``reads`` counts the second reads of the last run."""
 
-    site: NoisySite
+    site: Rendered
     limit: int = 60
     kept: dict[int, bytes] = field(default_factory=dict)
     memory: SiteMemory = field(default_factory=SiteMemory)

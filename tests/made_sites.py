@@ -21,10 +21,12 @@ from crawler.config import fetcher
 from crawler.config import plan as planning
 from crawler.config.config import Config
 from crawler.crawl import visit
+from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.transports import CallerTransport, ReqwestTransports
 from crawler.model import FetchedDocument, Page
 from crawler.parse import worker
 from crawler.parse.protocol import ParseJob, ParserOptions
+from crawler.robots import cache
 from crawler.state.store import Resume
 from crawler.url.resolve import UrlResolver
 
@@ -250,6 +252,7 @@ def in_memory(site: Made) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fetcher, ReqwestTransports.__name__, lambda *_: CallerTransport(served))
         patch.setattr(visit, "ParsePool", InPlace)
+        patch.setattr(cache, "MAX_RETRIES", RetryPolicy())  # the other names of a site never answer
         yield served
 
 

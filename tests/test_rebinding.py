@@ -21,7 +21,7 @@ from crawler.config.plan import plan_crawl
 from crawler.errors import NothingCrawlable
 from crawler.fetch import address_policy
 from crawler.fetch.address_policy import AddressKind
-from crawler.run.crawl import crawl
+from crawler.run.crawl import RunChoices, crawl
 from crawler.run.report import Report
 from crawler.state.store import Resume, public_hosts
 
@@ -58,7 +58,7 @@ class Web:
         self.plan = plan_crawl(build_config(tables))
 
         async def regenerate() -> Report:
-            return await crawl(self.plan, lambda _: None, begin=begin)
+            return await crawl(self.plan, lambda _: None, RunChoices(begin=begin))
 
         return anyio.run(regenerate)
 

@@ -44,7 +44,6 @@ IMPORTED = (
     "anyio._backends._asyncio",
     "anyio.streams.tls",
     "isal.igzip",
-    "numpy.ma",
     "uvloop",
 )
 

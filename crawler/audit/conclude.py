@@ -170,7 +170,7 @@ class AuditFinisher:
             Thresholds(audit.max_clicks, few, audit.min_visits),
             copies=copies,
             best=best_certainty(facts),
-            unread=forgotten_pages(graph).tolist() if must_weigh_failures(facts) else (),
+            unread=forgotten_pages(graph) if must_weigh_failures(facts) else (),
             has_sitemap=any(report.used for report in sitemaps),
             is_listing_whole=all(report.complete for report in sitemaps)
             and not matcher.has_unresolved(SourceKind.SITEMAP),

@@ -1,13 +1,12 @@
 """Measures how much a crawl saw of what its start leads to: the facts that make orphans certain or not."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Container, Iterable
+from itertools import compress
 from typing import Final
 
-import numpy as np
-
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.links import STATES, Int64Array
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls
 from crawler.audit.orphans.duplicates import is_bare
 from crawler.model import DocumentKind, State, Url
@@ -66,11 +65,11 @@ def crawl_coverage(  # noqa: PLR0913 - all that limits what a crawl sees
     )
 
 
-def forgotten_pages(graph: LinkGraph) -> Int64Array:
+def forgotten_pages(graph: LinkGraph) -> list[int]:
     """The nodes of the pages that the start leads to, that failed, and that no earlier visit read."""
-    is_forgotten = graph.touched & graph.nodes.unread
-    is_forgotten[graph.nodes.remembered] = False
-    return np.flatnonzero(is_forgotten)
+    remembered = {*graph.nodes.remembered}
+    unread = (node for node, is_unread in enumerate(graph.nodes.unread) if is_unread)
+    return [node for node in unread if graph.touched[node] and node not in remembered]
 
 
 def _page_origins(db: sqlite3.Connection) -> frozenset[str]:
@@ -83,17 +82,22 @@ def _page_origins(db: sqlite3.Connection) -> frozenset[str]:
 def _end_states(db: sqlite3.Connection, graph: LinkGraph) -> dict[tuple[State, int | None], EndedUrls]:
     """How the URLs in scope that the start leads to ended."""
     nodes = graph.nodes
-    touched = np.flatnonzero(graph.touched & (graph.crawlable | ~nodes.in_states(State.NOFOLLOW)))
-    keys = nodes.state[touched].astype(np.int32) * 1_000 + nodes.status[touched]
+    counts: Counter[tuple[State, int]] = Counter()
+    firsts: dict[tuple[State, int], int] = {}
+    for node, key in enumerate(zip(nodes.state, nodes.status, strict=True)):
+        if graph.touched[node] and (graph.crawlable[node] or key[0] is not State.NOFOLLOW):
+            counts[key] += 1
+            firsts.setdefault(key, node)
+    order = {state: place for place, state in enumerate(State)}
     ended: dict[tuple[State, int | None], EndedUrls] = {}
-    for key, first, count in zip(*np.unique(keys, return_index=True, return_counts=True), strict=True):
-        state, status = STATES[int(key) // 1_000], int(key) % 1_000 or None
+    for state, answered in sorted(counts, key=lambda key: (order[key[0]], key[1])):
+        status, first, count = answered or None, firsts[state, answered], counts[state, answered]
         if state in (State.OUT_OF_SCOPE, State.SITEMAP_FILE):
             continue
         with storage_errors():
-            url, reason, kind = db.execute(_ROW, (int(nodes.ids[touched[first]]),)).fetchone()
+            url, reason, kind = db.execute(_ROW, (nodes.ids[first],)).fetchone()
         if kind == DocumentKind.PAGE:
-            ended[state, status] = EndedUrls(int(count), url, reason if state in _STATES_WITH_EXAMPLE else "")
+            ended[state, status] = EndedUrls(count, url, reason if state in _STATES_WITH_EXAMPLE else "")
     return ended
 
 
@@ -123,13 +127,13 @@ def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Contain
     Scripts may do so if the start links no page, or has next to no text and leads to less than half of all pages.
     """
     nodes = graph.nodes
-    pages = nodes.in_states(State.INDEXABLE)
-    read = pages | nodes.in_states(State.NOINDEX, State.CANONICAL_ELSEWHERE)
-    others = graph.reached & read & (graph.home != graph.home[graph.start])
-    led, known = int(np.count_nonzero(others)) + 1, sum(n not in copies for n in nodes.ids[pages].tolist())
+    read = nodes.in_states(State.INDEXABLE, State.NOINDEX, State.CANONICAL_ELSEWHERE)
+    start = graph.home[graph.start]
+    led = 1 + sum(read[node] and depth >= 0 and graph.home[node] != start for node, depth in enumerate(graph.depth))
+    known = sum(number not in copies for number in compress(nodes.ids, nodes.in_states(State.INDEXABLE)))
     if not read[graph.start] or known <= 1:
         return 0
-    return led if led == 1 or (2 * led < known and _is_bare(db, int(nodes.ids[graph.start]))) else 0
+    return led if led == 1 or (2 * led < known and _is_bare(db, nodes.ids[graph.start])) else 0
 
 
 def _is_bare(db: sqlite3.Connection, number: int) -> bool:

@@ -14,6 +14,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from random import Random
 from typing import Final
 
 import msgspec
@@ -21,7 +22,6 @@ import msgspec
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.finding import AuditFinding, Certainty, Referrer
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.links import STATES
 from crawler.audit.graph.load import LinkSuggester, node_names
 from crawler.audit.graph.unread_pages import MistakenFindings, UnreadPages
 from crawler.audit.orphans.certainty import is_mostly_right
@@ -92,7 +92,8 @@ class PageFindings:
         self._limits = limits
         self.copies = copies
         self._best = best
-        self._unread = UnreadPages(graph, unread, node_names(db).urls) if unread else None
+        draw = Random(len(unread)).choice  # noqa: S311 - the same draws in each audit
+        self._unread = UnreadPages(graph, unread, node_names(db).urls, draw) if unread else None
         self._found = Counter[str]()  # findings by the kind of mistake; only with unread pages
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
@@ -118,14 +119,12 @@ class PageFindings:
     def _classified(self) -> Iterator[tuple[int, int, UrlFacts, SourceStats, list[str]]]:
         """Node, id, facts and claims of every URL that may have findings, with the rules that apply to it."""
         graph = self._graph
-        ids, states = graph.nodes.ids.tolist(), graph.nodes.state.tolist()
         by_page = self._evidence.by_page()
         next_number, next_stats = next(by_page, (-1, NO_SOURCES))
-        for node, page in enumerate(ids):
+        for node, (page, state) in enumerate(zip(graph.nodes.ids, graph.nodes.state, strict=True)):
             while -1 < next_number < page:
                 next_number, next_stats = next(by_page, (-1, NO_SOURCES))
             stats = next_stats if next_number == page else NO_SOURCES
-            state = STATES[states[node]]
             is_meant = state in CLASSIFIED_STATES and (state is State.SOFT_404 or page not in self.copies)
             if is_meant and not self._is_forgotten(node, stats):
                 facts = self._url_facts(node, state)

@@ -13,7 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, FindingPattern, SiteSegment
-from crawler.audit.rules import ORPHAN_FAMILIES, REPORTED_RULES, reported_counts
+from crawler.audit.rules import ORPHAN_FAMILIES, REPORTED_RULES
+from crawler.audit.verdict import reported_counts
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.url.scope import ScopeError, UrlPattern

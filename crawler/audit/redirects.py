@@ -9,8 +9,6 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Final
 
-import numpy as np
-
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding
 from crawler.audit.graph.graph import LinkGraph
@@ -38,10 +36,11 @@ class RedirectFindings:
         Only redirects that answered count: for another name of the site the graph merely assumes one.
         """
         graph = self._graph
-        is_named = (graph.ways & np.uint8(VISITOR_KINDS)) != 0
-        leads_on = (graph.moved >= 0) & (graph.moved[graph.moved] >= 0)
-        candidates = (graph.moved >= 0) & (graph.nodes.status > 0) & (is_named | leads_on)
-        for node in np.flatnonzero(candidates).tolist():
+        for node, target in enumerate(graph.moved):
+            if target < 0 or not graph.nodes.status[node]:
+                continue
+            if not graph.ways[node] & VISITOR_KINDS and graph.moved[target] < 0:
+                continue
             url = self._url(node)
             sources = self._sources(url)
             if not graph.visitor_link_kinds(node) & VISITOR_KINDS and SourceKind.SITEMAP not in sources:
@@ -61,9 +60,11 @@ class RedirectFindings:
     def canonicals(self) -> Iterator[AuditFinding]:
         """About pages that links or sources name, and that name another page as canonical. Raises StorageError."""
         graph, nodes = self._graph, self._graph.nodes
-        is_fine = nodes.in_states(State.INDEXABLE)  # most are: skip their look-up
-        named = np.flatnonzero(nodes.in_states(State.CANONICAL_ELSEWHERE) & (nodes.target >= 0))
-        for node in named[~is_fine[nodes.target[named]]].tolist():
+        for node, (state, target) in enumerate(zip(nodes.state, nodes.target, strict=True)):
+            if state is not State.CANONICAL_ELSEWHERE or target < 0:
+                continue
+            if nodes.state[target] is State.INDEXABLE:  # most are: skip their look-up
+                continue
             url = self._url(node)
             if not graph.ways[node] and node != graph.start and not self._sources(url):
                 continue
@@ -81,7 +82,7 @@ class RedirectFindings:
 
     def _url(self, node: int) -> str:
         with storage_errors():
-            return str(self._db.execute(_URL, (int(self._graph.nodes.ids[node]),)).fetchone()[0])
+            return str(self._db.execute(_URL, (self._graph.nodes.ids[node],)).fetchone()[0])
 
     def _sources(self, url: str) -> set[str]:
         """The kinds of sources that name a URL."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -24,67 +24,67 @@ _LASTMOD = "https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-p
 _TABLE: Final = (
     Rule("orphan.sitemap", _W, "In the sitemap only", "An indexable page is in a sitemap, but no page of the site links to it.", "Link to it from a page that visitors can reach, or remove it from the sitemap.", _LINKS),
     Rule("orphan.search", _W, "In search or analytics only", "An indexable page appears in search or analytics data, but no page links to it and no sitemap lists it.", "Link to it and list it in the sitemap, or replace it with a redirect or status 410.", _LINKS),
-    Rule("orphan.log", _W, "In the logs only", "An indexable page is requested in the access logs, but no page links to it and no sitemap lists it.", "Link to it and list it in the sitemap, or replace it with a redirect or status 410.", _LINKS),
+    Rule("orphan.log", _W, "In the logs only", "The access logs contain requests for an indexable page, but no page links to it and no sitemap lists it.", "Link to it and list it in the sitemap, or replace it with a redirect or status 410.", _LINKS),
     Rule("orphan.list", _W, "In lists, backlinks or another crawl only", "A list, other sites or another crawl name an indexable page, but no page links to it and no sitemap lists it.", "Link to it and list it in the sitemap, or replace it with a redirect or status 410.", _LINKS),
-    Rule("orphan.island", _W, "Isolated islands of pages", "A group of pages link to one another, but no path of links leads from the start URL to any of them.", "Link to one page of each island.", _LINKS),
-    Rule("weak.redirect", _W, "Linked through redirects only", "Every link to the page goes to another URL, which redirects to the page.", "Change the links to the URL of the page itself.", _LINKS),
-    Rule("weak.canonical", _W, "Linked from non-canonical pages only", "All pages that link to the page name another page as their canonical, or the page is known only as the canonical of other pages.", "Link to the page from pages that name themselves as canonical.", _CANONICAL),
-    Rule("weak.noindex", _W, "Linked from noindexed pages only", "Every page that links to the page has noindex. After some time, search engines ignore the links on pages with noindex.", "Link to it from a page that is indexed.", _LINKS),
+    Rule("orphan.island", _W, "Isolated islands of pages", "A group of pages link to each other, but no links lead from the start URL to any of them. Such a group is called an island.", "Link to at least one page of each island from a page that visitors can reach.", _LINKS),
+    Rule("weak.redirect", _W, "Linked through redirects only", "All links to the page go to another URL, and this URL redirects to the page.", "Change the links to the URL of the page itself.", _LINKS),
+    Rule("weak.canonical", _W, "Linked from non-canonical pages only", "All pages that link to the page name another page as their canonical. Or no page links to the page, and other pages only name it as their canonical.", "Link to the page from pages that name themselves as canonical.", _CANONICAL),
+    Rule("weak.noindex", _W, "Linked from noindexed pages only", "All pages that link to the page have noindex. After some time, search engines ignore the links on such pages.", "Link to it from a page that is indexed.", _LINKS),
     Rule("weak.nofollow", _W, "Linked by nofollow only", "Every link to the page is a nofollow link.", "Remove nofollow from at least one link.", _LINKS),
-    Rule("weak.head", _N, "Referenced, but without a link", "Only hreflang, next/prev or AMP links or feeds name the page. Visitors cannot click any of them.", "Link to it in the text of a page.", _LINKS),
-    Rule("reach.deep", _N, "Deep pages", "The page is more clicks away from the start URL than --max-clicks allows.", "Link to it from a page that is nearer to the start URL."),
-    Rule("reach.few", _N, "Pages with few inlinks", "At most --min-inlinks other pages link to the page, but most pages of the site have more inlinks.", "Link to it from related pages."),
+    Rule("weak.head", _N, "Referenced, but without a link", "The page is named only in hreflang, next, prev or AMP elements, or in feeds. Visitors cannot click these.", "Link to it in the text of a page.", _LINKS),
+    Rule("reach.deep", _N, "Deep pages", "The page is more than --max-clicks clicks away from the start URL.", "Link to it from a page that is nearer to the start URL."),
+    Rule("reach.few", _N, "Pages with few inlinks", "At most --min-inlinks other pages link to the page. Most pages of the site have more such links.", "Link to it from related pages."),
     Rule("listed.missing", _W, "Linked, but not in the sitemap", "The site links to an indexable page that no sitemap lists.", "Add it to the sitemap. siteatlas crawl writes a sitemap that lists it.", _SITEMAPS),
-    Rule("listed.series", _N, "Later page of a list, not in the sitemap", "No sitemap lists a later page of a paginated list (/page/2/, ?page=2).", "No action is needed, unless search engines should show this page itself.", _SITEMAPS),
-    Rule("gone.visited", _W, "Gone, but visited", "The URL no longer returns a page, but people, bots, searchers or other sites still use the URL.", "Redirect it to the page that replaces it."),
-    Rule("gone.soft", _W, "Soft 404", "A URL returns status 200, but its page says that the page does not exist, or the site returns the same page for URLs that do not exist.", "Let the server respond with status 404 or 410. If the page has moved, redirect the URL. Remove the URL from the sitemap and from links.", "https://developers.google.com/search/docs/crawling-indexing/troubleshoot-crawling-errors#soft-404-errors"),
-    Rule("gone.named", _N, "Gone, but in a list", "A list, another crawl or a search console contains a URL that does not exist (4xx). No source shows visits to the URL.", "Redirect it to the page that replaces it, or remove it from the list."),
+    Rule("listed.series", _N, "Later page of a list, not in the sitemap", "No sitemap lists a page such as /page/2/ or ?page=2, which continues a list of pages.", "No action is needed, unless search engines should show this page itself.", _SITEMAPS),
+    Rule("gone.visited", _W, "Gone, but visited", "The URL no longer returns a page. But visits, search results or links from other sites show that the URL is still in use.", "Redirect it to the page that replaces it."),
+    Rule("gone.soft", _W, "Soft 404", "The URL returns status 200, but the page does not exist: the text of the page says so, or the site returns the same page for any missing URL.", "Let the server respond with status 404 or 410. If the page has moved, redirect the URL. Remove the URL from the sitemap and from links.", "https://developers.google.com/search/docs/crawling-indexing/troubleshoot-crawling-errors#soft-404-errors"),
+    Rule("gone.named", _N, "Gone, but in a list", "A list, another crawl or Search Console data contain a URL that does not exist (4xx). No source shows visits to the URL.", "Redirect it to the page that replaces it, or remove it from the list."),
     Rule("gone.linked", _W, "Gone, but linked", "Pages of the site link to a URL that does not exist (4xx).", "Correct or remove the links."),
-    Rule("gone.failing", _W, "Failing, but linked", "Pages of the site link to a URL that failed in this audit: 5xx, no response, or redirects in a loop.", "Look for the cause in the log of the server. Correct the URL or the links."),
-    Rule("gone.down", _W, "Failing, but visited", "People, bots, searchers or other sites use a URL that failed in this audit: 5xx, no response, or redirects in a loop. No page links to the URL.", "Look for the cause in the log of the server. Repair the URL, or redirect it to the page that replaces it."),
-    Rule("canonical.lost", _E, "Lost to its canonical", "The canonical of an otherwise indexable page cannot be indexed: it is gone, has noindex, is blocked, or leads back to the page. So a sitemap can list neither of the two URLs.", "On the page, name the page itself or another indexable page as the canonical.", _CANONICAL),
-    Rule("canonical.chain", _W, "Canonical that is not canonical itself", "The canonical of a page redirects, or names another URL as its canonical.", "Name the final page as the canonical.", _CANONICAL),
-    Rule("canonical.origin", _W, "The site under another name", "Another scheme or another name of the host (http or https, with or without www) returns the start page itself. It does not redirect to the main name, and does not name it as the canonical. Search engines see two sites.", "Redirect all URLs of the other name to the main name of the site.", _CANONICAL),
-    Rule("link.chain", _W, "Redirects in a row", "Links or sitemaps contain a URL whose redirect leads to another permanent redirect, or to more than three redirects in a row.", "Change the first redirect, the links and the sitemap to the final URL. If a temporary redirect (302, 303, 307) follows, use the URL of the temporary redirect.", _CHAIN),
+    Rule("gone.failing", _W, "Failing, but linked", "Pages of the site link to a URL that failed in this audit: 5xx, no response, or redirects in a loop.", "Find the cause in the log of the server. Then repair the URL, or correct the links."),
+    Rule("gone.down", _W, "Failing, but visited", "A URL failed in this audit: 5xx, no response, or redirects in a loop. No page links to it, but visits, search results or links from other sites show that it is in use.", "Find the cause in the log of the server. Then repair the URL, or redirect it to the page that replaces it."),
+    Rule("canonical.lost", _E, "Lost to its canonical", "A page names a canonical that search engines cannot index: the canonical is gone, has noindex, is blocked, or leads back to the page. So no sitemap can list the page or its canonical.", "On the page, name the page itself or another indexable page as the canonical.", _CANONICAL),
+    Rule("canonical.chain", _W, "Canonical with another canonical", "The canonical of a page redirects, or names another URL as its canonical.", "Name the final page as the canonical.", _CANONICAL),
+    Rule("canonical.origin", _W, "The site under another name", "Under another scheme or host name (http or https, with or without www), the site also returns the start page. This name does not redirect to the main name of the site, and its page does not name the main name as the canonical. So search engines see two sites.", "Redirect all URLs of the other name to the main name of the site.", _CANONICAL),
+    Rule("link.chain", _W, "Redirects in a row", "Links or sitemaps contain a URL that redirects several times in a row: to another permanent redirect, or more than three times in total.", "Let the first redirect, the links and the sitemap point to the final URL. If one of the redirects is temporary (302, 303, 307), let them point to the URL that redirects temporarily.", _CHAIN),
     Rule("link.redirect", _N, "Links to redirects", "Pages of the site link to a URL that redirects permanently to another URL of the site.", "Change the links to the final URL.", _REDIRECT),
-    Rule("declared.unreadable", _E, "Declared as a sitemap, but unreadable", "robots.txt declares a sitemap that cannot be read.", "Fix the sitemap, or remove the line from robots.txt.", _SITEMAPS),
+    Rule("declared.unreadable", _E, "Declared as a sitemap, but unreadable", "robots.txt names a sitemap that Siteatlas cannot read.", "Correct the sitemap, or remove the line from robots.txt.", _SITEMAPS),
     Rule("entry.gone", _E, "Listed, but gone", "The sitemap lists a URL that returns 4xx.", "Remove it from the sitemap.", _SITEMAPS),
-    Rule("entry.failed", _W, "Listed, but failing", "The sitemap lists a URL that failed in this audit: 5xx, no response, or redirects in a loop.", "Look for the cause in the log of the server."),
+    Rule("entry.failed", _W, "Listed, but failing", "The sitemap lists a URL that failed in this audit: 5xx, no response, or redirects in a loop.", "Find the cause in the log of the server, and repair the URL."),
     Rule("entry.refused", _W, "Listed, but refused", "The sitemap lists a URL that needs a login or is forbidden (401, 403).", "Remove it from the sitemap, or make it public.", _SITEMAPS),
     Rule("entry.redirect", _W, "Listed, but redirected", "The sitemap lists a URL that redirects.", "List the target of the redirect instead.", _SITEMAPS),
     Rule("entry.outside", _W, "Listed under another name of the site", "The sitemap lists URLs with another scheme or host name than the site: http instead of https, or with www instead of without.", "List the URLs under the main name of the site, and redirect the other names to it.", _SITEMAPS),
     Rule("entry.noindex", _E, "Listed, but noindexed", "The sitemap lists a page that has noindex.", "Remove the page from the sitemap, or remove noindex from the page.", _SITEMAPS),
-    Rule("entry.noindex_engine", _E, "Listed, but noindexed for Googlebot or Bingbot", "The sitemap lists a page with a noindex that applies only to Googlebot or only to Bingbot. The search engine reports the URL as submitted, but noindexed.", "Remove the page from the sitemap, or remove noindex from the page.", _ROBOTS_META),
+    Rule("entry.noindex_engine", _E, "Listed, but noindexed for Googlebot or Bingbot", "The sitemap lists a page with a noindex for Googlebot or for Bingbot only. This search engine reports the URL as submitted, but noindexed.", "Remove the page from the sitemap, or remove noindex from the page.", _ROBOTS_META),
     Rule("entry.blocked", _E, "Listed, but blocked by robots.txt", "The sitemap lists a URL that robots.txt does not allow crawlers to fetch.", "Allow it in robots.txt, or remove it from the sitemap.", _SITEMAPS),
     Rule("entry.canonical", _E, "Listed, but not canonical", "The sitemap lists a page that names another page as its canonical.", "List the canonical page.", _CANONICAL),
     Rule("entry.type", _W, "Listed, but not a page", "The sitemap lists a picture, a video, a style sheet, a script or another file. Search engines do not show such files as results.", "Remove the file from the sitemap. List pictures and videos in the entry of the page that shows them.", "https://developers.google.com/search/docs/crawling-indexing/indexable-file-types"),
     Rule("entry.duplicate", _W, "Listed in several spellings", "Several entries of the sitemaps lead to the same page.", "List only the canonical spelling, and only once.", _CANONICAL),
     Rule("entry.lastmod_late", _W, "lastmod later than any change", "The lastmod in the sitemap is later than the last change of the page.", "Set lastmod to the date of the last significant change.", _LASTMOD),
-    Rule("entry.lastmod_early", _W, "lastmod before the last change", "The page changed after the lastmod in the sitemap. Earlier visits show the change, or the page states a later date. The header Last-Modified alone does not cause this finding.", "Set lastmod to the date of the last significant change.", _LASTMOD),
-    Rule("cluster.code", _E, "hreflang: no language", "The hreflang code of a version is not a language that search engines know.", "Write the ISO 639-1 code of the language, followed by a country if needed.", _HREFLANG),
+    Rule("entry.lastmod_early", _W, "lastmod before the last change", "The page changed after the lastmod in the sitemap. Siteatlas saw the change in earlier visits, or the page contains a later date.", "Set lastmod to the date of the last significant change.", _LASTMOD),
+    Rule("cluster.code", _E, "hreflang: no language", "The hreflang code of a language version is not a code that search engines know.", "Write the ISO 639-1 code of the language, and add a country if you need it, as in en or en-GB.", _HREFLANG),
     Rule("cluster.not_mutual", _E, "hreflang: no link back", "A page lists another page as a language version, but that page does not list it in return.", "On every version, list all versions.", _HREFLANG),
     Rule("cluster.no_self", _E, "hreflang: does not name itself", "A page lists its versions in other languages, but not itself.", "On each page, also list the page itself.", _HREFLANG),
-    Rule("cluster.no_default", _N, "hreflang: no x-default", "No version is marked as the default for all other languages.", "Mark one version as x-default, if one suits all visitors.", _HREFLANG),
-    Rule("cluster.target", _E, "hreflang: version is not indexable", "A listed version does not return 200, redirects, has noindex or is not canonical.", "List the canonical page instead, or remove the version.", _HREFLANG),
-    Rule("cluster.label", _W, "hreflang: another language than the page's own", "The hreflang label of a page differs from the language in its html element.", "Correct the label or the language of the html element.", _HREFLANG),
-    Rule("cluster.swapped", _E, "hreflang: labels swapped", "Two versions have each other's language as their label.", "Swap the labels.", _HREFLANG),
-    Rule("cluster.conflict", _E, "hreflang: contradictions", "One label belongs to several pages, or the page and the sitemap contradict each other.", "List each version once, in one place only.", _HREFLANG),
+    Rule("cluster.no_default", _N, "hreflang: no x-default", "No language version is marked as the default (x-default) for visitors with other languages.", "If one version suits all visitors, mark it as x-default.", _HREFLANG),
+    Rule("cluster.target", _E, "hreflang: version is not indexable", "A page lists a language version that redirects, does not return status 200, has noindex, or is not canonical.", "List the canonical page instead, or remove the version.", _HREFLANG),
+    Rule("cluster.label", _W, "hreflang: another language than the page's own", "The hreflang code of a page differs from the language in its html element.", "Correct the hreflang code, or the language of the html element.", _HREFLANG),
+    Rule("cluster.swapped", _E, "hreflang: labels swapped", "Two language versions have exchanged hreflang codes: each has the code of the other.", "Exchange the two codes.", _HREFLANG),
+    Rule("cluster.conflict", _E, "hreflang: contradictions", "One hreflang code belongs to several pages, or the page and the sitemap name different versions.", "List each version once, either on the page or in the sitemap.", _HREFLANG),
     Rule("bots.uncrawled", _N, "Not crawled by search engines", "According to the access logs, no search engine requested an indexable page that is linked or in a sitemap.", "Link to the page from pages that search engines crawl often, and list the page in the sitemap with its lastmod.", _BUDGET),
-    Rule("render.canonical", _W, "Another canonical when rendered", "A script changes the canonical of the page. Search engines see two canonicals, one before and one after rendering.", "In the HTML that the server sends, state the same canonical or no canonical.", _JAVASCRIPT),
-    Rule("render.noindex", _W, "noindex changed by a script", "A script adds or removes noindex. If the HTML that the server sends has noindex, search engines may not run the script.", "State the intended robots rules in the HTML that the server sends.", _JAVASCRIPT),
+    Rule("render.canonical", _W, "Another canonical when rendered", "A script changes the canonical of the page. Search engines see two canonicals, one before and one after rendering.", "Let the server send HTML with the same canonical as the script sets, or without a canonical.", _JAVASCRIPT),
+    Rule("render.noindex", _W, "noindex changed by a script", "A script adds or removes noindex. If the HTML that the server sends has noindex, search engines may not run the script.", "Let the server send HTML with the intended robots rules, and do not change them in a script.", _JAVASCRIPT),
     Rule("render.links", _N, "Links only when rendered", "The page has links that only its scripts create. Search engines find such links late, and many other crawlers never find them.", "Write important links into the HTML that the server sends.", _JAVASCRIPT),
-    Rule("render.orphan", _N, "Orphan without JavaScript", "All links to the page are created by scripts. A crawler that runs no scripts finds the page in the sitemap only.", "Write at least one link to the page into the HTML that the server sends.", _JAVASCRIPT),
+    Rule("render.orphan", _N, "Orphan without JavaScript", "Scripts create all links to the page. A crawler that runs no scripts can find the page only in a sitemap.", "Write at least one link to the page into the HTML that the server sends.", _JAVASCRIPT),
     Rule("render.title", _N, "Another title when rendered", "A script changes the title of the page.", "Write the title into the HTML that the server sends.", _JAVASCRIPT),
     Rule("render.redirect", _W, "Redirected by a script", "A script redirects visitors of the page to another URL.", "Redirect the URL on the server.", _JAVASCRIPT),
-    Rule("render.address", _N, "Address changed by a script", "A script changes the address of the page before anybody clicks, with history.pushState or replaceState. Search engines know the page under the address that they requested. They find the other address only if a link leads to it.", "Link to the address that visitors see, and let the server redirect to it.", _JAVASCRIPT),
+    Rule("render.address", _N, "Address changed by a script", "A script changes the URL of the page while the page loads (history.pushState or replaceState). Search engines know the page under the URL that they requested. They find the other URL only if a link leads to it.", "Link to the URL that visitors see, and let the server redirect to it.", _JAVASCRIPT),
     Rule("render.hash", _W, "Links to parts of the address after #", "The page has links such as #/about. For search engines, such links lead to the same page, so no sitemap can list them.", "Use the History API in the script, so that each page has its own URL.", _JAVASCRIPT),
     Rule("render.blocked", _W, "Scripts blocked by robots.txt", "The page needs a script, a style sheet or data that robots.txt blocks. Search engines render the page without the blocked files.", "Allow the blocked files in robots.txt.", _JAVASCRIPT),
-    Rule("render.cut", _N, "Rendering cut short", "The page was still loading or changing after --render-timeout, or sent more requests than --render-max-requests. Siteatlas read the content that the page had at this time.", "Change the page so that it finishes loading, or raise the option.", _JAVASCRIPT),
-    Rule("google.size", _W, "Larger than Googlebot reads", "The HTML of the page is larger than 2 MB without compression. Googlebot reads the first 2 MB and ignores the rest.", "Move inline styles, scripts, data and pictures into files of their own, or divide the page. Put the canonical, the robots rules and JSON-LD near the start.", "https://developers.google.com/search/blog/2026/03/crawler-blog-post"),
-    Rule("google.unindexed", _W, "In the sitemap, but not indexed by Google", "The sitemap lists an indexable page that is not in Google's index, according to URL Inspection.", "Read the reason that Google gives. Link to the page from important pages, and make sure that it says something that other pages do not.", "https://support.google.com/webmasters/answer/7440203"),
-    Rule("google.canonical", _W, "Google takes another canonical", "According to URL Inspection, Google takes another URL for the canonical of an indexable page.", "If the two pages are duplicates, redirect one to the other or name one canonical on both. Otherwise, make their texts differ.", _CANONICAL),
-    Rule("media.image", _W, "Listed images that cannot be fetched", "The sitemap lists an image that cannot be fetched.", "Correct the image on the page that shows it, because siteatlas crawl lists the images of the pages. If another tool writes the sitemap, remove the image there."),
-    Rule("media.video", _W, "Listed videos that cannot be fetched", "The sitemap lists a video, a player or a thumbnail that cannot be fetched.", "Correct the video on the page that shows it, because siteatlas crawl lists the videos of the pages. If another tool writes the sitemap, remove the video there."),
+    Rule("render.cut", _N, "Rendering cut short", "The page was not complete after --render-timeout seconds, or sent more than --render-max-requests requests. Siteatlas read the content that the page had at this time.", "Make the page complete earlier, or raise the option.", _JAVASCRIPT),
+    Rule("google.size", _W, "Larger than Googlebot reads", "The HTML of the page is larger than 2 MB without compression. Googlebot reads the first 2 MB and ignores the rest.", "Move inline styles, scripts, data and pictures into separate files, or divide the page. Put the canonical, the robots rules and JSON-LD near the start of the page.", "https://developers.google.com/search/blog/2026/03/crawler-blog-post"),
+    Rule("google.unindexed", _W, "In the sitemap, but not indexed by Google", "The sitemap lists an indexable page that is not in Google's index, according to URL Inspection.", "Read the reason that Google gives. Link to the page from important pages, and give it content that no other page has.", "https://support.google.com/webmasters/answer/7440203"),
+    Rule("google.canonical", _W, "Google takes another canonical", "According to URL Inspection, Google uses another URL as the canonical of an indexable page.", "If the two pages are duplicates, redirect one page to the other, or name the same canonical on both. Otherwise, give the pages different texts.", _CANONICAL),
+    Rule("media.image", _W, "Listed images that cannot be fetched", "The sitemap lists an image that cannot be fetched.", "Correct the image on the page that shows it. siteatlas crawl then lists the correct image. If another tool writes the sitemap, correct the sitemap."),
+    Rule("media.video", _W, "Listed videos that cannot be fetched", "The sitemap lists a video, a player or a thumbnail that cannot be fetched.", "Correct the video on the page that shows it. siteatlas crawl then lists the correct video. If another tool writes the sitemap, correct the sitemap."),
 )  # fmt: skip
 
 RULES: Final = {rule.id: rule for rule in _TABLE}
@@ -107,20 +107,16 @@ ALL_RULES: Final = RULES | LINT
 """The rules of the audit and of lint, by id."""
 
 
-WHY_LIKELY: Final = "Some pages failed, but it is unlikely that one of them disproves this finding."
+WHY_LIKELY: Final = "Some pages failed, but probably none of them shows that this finding is wrong."
 
 
 def why_unproven(rule: str) -> str:
     """Why uncertain findings of a rule are inconclusive, in a sentence."""
     if needs_complete(rule):
-        return "The crawl did not read the whole site, and a page that it did not read may disprove this finding."
+        return "The crawl did not read the whole site. A page that it did not read may show that this finding is wrong."
     if rests_on_visits(rule):
         return "Only a log contains this URL, and the log may contain requests for another site."
-    return "Some sources could not be read completely, and their unread parts may disprove this finding."
-
-
-if TYPE_CHECKING:
-    from crawler.audit.finding import AuditReport, RuleCount
+    return "Siteatlas could not read some sources completely. Their unread parts may show that this finding is wrong."
 
 
 ORPHAN_FAMILIES: Final = frozenset({"orphan", "weak"})
@@ -133,11 +129,6 @@ class RuleGroup(Struct, frozen=True):
     name: str
     title: str
     rules: tuple[str, ...]
-
-    def counts(self, report: "AuditReport") -> "list[RuleCount]":
-        """The counts of its rules that have findings, in the order of the reports."""
-        found = {count.rule: count for count in report.counts if count.total}
-        return [found[count] for count in self.rules if count in found]
 
 
 def heading_name(heading: str) -> str:
@@ -169,21 +160,3 @@ RULE_GROUPS: Final = (
 )
 
 REPORTED_RULES: Final = {rule: ALL_RULES[rule] for group in RULE_GROUPS for rule in group.rules}
-
-
-def reported_counts(report: "AuditReport") -> "list[RuleCount]":
-    """The counts of all rules that have findings, in the order of the reports."""
-    return [count for group in RULE_GROUPS for count in group.counts(report)]
-
-
-def reported_groups(report: "AuditReport") -> list[tuple[RuleGroup, list[str]]]:
-    """The groups with the rules that a report mentions: all of the audit, and those of lint that have findings.
-
-    If lint was not checked, its first rule stands for all of them.
-    """
-    broken = {count.rule for count in report.counts if count.total}
-    groups = []
-    for group in RULE_GROUPS:
-        shown = [rule for rule in group.rules if rule in RULES or rule in broken]
-        groups.append((group, shown or list(group.rules[:1] if group.name in report.unchecked else ())))
-    return [(group, rules) for group, rules in groups if rules]

@@ -6,11 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
-import numpy as np
-
 from crawler.audit.finding import HistogramBar, SectionLinks, SegmentDepth, SiteSection
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.links import BoolArray, LinkKind
+from crawler.audit.graph.links import LinkKind
 from crawler.audit.graph.metrics import links_between
 from crawler.audit.page_findings import section_of
 from crawler.audit.patterns import Segments
@@ -76,17 +74,16 @@ class Statistics:
                     self.segments[segment_of_node[node]] += 1
         self.ages = _bars(ages, [*(label for _, label in _AGE_BARS), "older", "not known"])
         self.urls = sum(bar.count for bar in self.states)
-        pages = graph.nodes.in_states(State.INDEXABLE)
-        pages &= np.array([number not in copies for number in graph.nodes.ids.tolist()], np.bool_)
-        depth, inlinks = graph.depth[pages], graph.inlinks[pages]
-        self.pages = len(depth)
-        self.reached = int(np.count_nonzero(depth >= 0))
+        pages = _pages(graph, copies)
+        depths = [graph.depth[node] for node in pages]
+        self.pages = len(pages)
+        self.reached = sum(depth >= 0 for depth in depths)
         sections = {node: path if self._sections[path] > 1 else "/" for node, path in section_of_node.items()}
         self.section_links = _part_links(graph, sections, self._merge_small(self._sections))
         self.segment_links = _part_links(graph, segment_of_node, self.segments) if segments else []
         self.segment_depths = _segment_depths(graph, pages, segment_of_node) if segments else []
-        self.depths = _depth_bars(depth.tolist())
-        self.inlinks = _inlink_bars(inlinks.tolist())
+        self.depths = _depth_bars(depths)
+        self.inlinks = _inlink_bars([graph.inlinks[node] for node in pages])
 
     def sections(self, orphans: Mapping[str, int], unlisted: Mapping[str, int]) -> list[SiteSection]:
         """The sections of the site, the largest first."""
@@ -123,32 +120,41 @@ def _part_links(graph: LinkGraph, part_of_node: Mapping[int, str], sizes: Mappin
     """The links that visitors can click between the largest parts; a redirect counts for its target."""
     names = sorted(sizes, key=lambda name: (-sizes[name], name))[:MAX_LINKED_SECTIONS]
     places, rest = {name: place for place, name in enumerate(names)}, len(names)
-    place_of = np.full(len(graph.nodes), -1, np.int32)
+    place_of = [-1] * len(graph.nodes)
     for node, name in part_of_node.items():
         place_of[node] = places.get(name, rest)
     names.append(OTHER_SECTIONS)
     counts = links_between(graph.edges, graph.home, place_of, len(names))
     return [
-        SectionLinks(names[source], names[target], int(counts[source, target]))
-        for source, target in np.argwhere(counts).tolist()
+        SectionLinks(names[source], names[target], count)
+        for source, row in enumerate(counts)
+        for target, count in enumerate(row)
+        if count
     ]
 
 
-def _segment_depths(graph: LinkGraph, pages: BoolArray, segment_of_node: Mapping[int, str]) -> list[SegmentDepth]:
+def _segment_depths(graph: LinkGraph, pages: Iterable[int], segment_of_node: Mapping[int, str]) -> list[SegmentDepth]:
     counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for node in np.flatnonzero(pages).tolist():
-        counts[min(int(graph.depth[node]), FAR_CLICKS)][segment_of_node[node]] += 1
+    for node in pages:
+        counts[min(graph.depth[node], FAR_CLICKS)][segment_of_node[node]] += 1
     order = sorted(counts, key=lambda depth: (depth < 0, depth))
     return [SegmentDepth(depth_label(depth), dict(counts[depth])) for depth in order]
 
 
 def few_inlink_pages(graph: LinkGraph, copies: Container[int], few: int) -> tuple[int, int]:
     """How many linked pages have at most ``few`` inlinks, and how many linked pages there are."""
-    is_led = (graph.ways & np.uint8(LinkKind.FOLLOWED)) != 0
-    pages = graph.nodes.in_states(State.INDEXABLE) & is_led & graph.visitor_reachable
-    pages &= np.array([number not in copies for number in graph.nodes.ids.tolist()], np.bool_)
-    pages[graph.start] = False
-    return int(np.count_nonzero(pages & (graph.inlinks <= few))), int(np.count_nonzero(pages))
+    linked = [
+        node
+        for node in _pages(graph, copies)
+        if graph.ways[node] & LinkKind.FOLLOWED and graph.visitor_reachable[node] and node != graph.start
+    ]
+    return sum(graph.inlinks[node] <= few for node in linked), len(linked)
+
+
+def _pages(graph: LinkGraph, copies: Container[int]) -> list[int]:
+    """The nodes of the indexable pages, without copies."""
+    found = enumerate(zip(graph.nodes.ids, graph.nodes.state, strict=True))
+    return [node for node, (number, state) in found if state is State.INDEXABLE and number not in copies]
 
 
 def _age_label(lastmod: str, now: float) -> str:

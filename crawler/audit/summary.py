@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from crawler.audit.finding import AuditFindings, AuditPoint, AuditReport, CrawlPoint, RuleCount, RuleTrend, sum_trends
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup
-from crawler.audit.verdict import rests_on, verdict_kind
+from crawler.audit.verdict import group_counts, rests_on, verdict_kind
 from crawler.units import count_text, w3c
 from sitemap import Rule, Severity
 
@@ -193,7 +193,7 @@ def _severities(counts: Sequence[RuleCount]) -> dict[str, int]:
 
 
 def _summarize_group(group: RuleGroup, report: AuditReport) -> GroupSummary | None:
-    counts = group.counts(report)
+    counts = group_counts(group, report)
     total = sum(count.total for count in counts)
     trend = sum_trends([trend for rule, trend in report.trends.items() if rule in group.rules])
     if not (total or trend.new or trend.gone):

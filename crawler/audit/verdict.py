@@ -12,10 +12,10 @@ from crawler.audit.finding import AuditReport, Certainty, RuleCount, RuleTrend
 from crawler.audit.rules import (
     REPORTED_RULES,
     RULE_GROUPS,
+    RULES,
     RuleGroup,
     heading_name,
     needs_complete,
-    reported_counts,
     rests_on_visits,
 )
 from crawler.audit.source_record import SourceKind, SourceReport
@@ -46,6 +46,30 @@ class EmptyGroups(Struct, frozen=True):
     clean: list[str]
     unchecked: list[ReportGap]
     undecided: list[ReportGap]
+
+
+def group_counts(group: RuleGroup, report: AuditReport) -> list[RuleCount]:
+    """The counts of the rules of a group that have findings, in the order of the reports."""
+    found = {count.rule: count for count in report.counts if count.total}
+    return [found[rule] for rule in group.rules if rule in found]
+
+
+def reported_counts(report: AuditReport) -> list[RuleCount]:
+    """The counts of all rules that have findings, in the order of the reports."""
+    return [count for group in RULE_GROUPS for count in group_counts(group, report)]
+
+
+def reported_groups(report: AuditReport) -> list[tuple[RuleGroup, list[str]]]:
+    """The groups with the rules that a report mentions: all of the audit, and those of lint that have findings.
+
+    If lint was not checked, its first rule stands for all of them.
+    """
+    broken = {count.rule for count in report.counts if count.total}
+    groups = []
+    for group in RULE_GROUPS:
+        shown = [rule for rule in group.rules if rule in RULES or rule in broken]
+        groups.append((group, shown or list(group.rules[:1] if group.name in report.unchecked else ())))
+    return [(group, rules) for group, rules in groups if rules]
 
 
 def verdict_kind(report: AuditReport) -> VerdictKind:

@@ -15,8 +15,6 @@ from crawler.cli.sites import shared_config
 from crawler.config.config import Config
 from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError, single_error
-from crawler.fleet.status import FILTERS, FleetSiteStatus, FleetStatus, UnsureNotification, WorkerStatus, fleet_status
-from crawler.fleet.worker import database_url
 from crawler.run.options import loop_options
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import attempt_text, duration_text, long_local_time, time_ahead, zones
@@ -29,6 +27,14 @@ try:
     from crawler.fleet.deliveries import confirm_deliveries, resend_deliveries
     from crawler.fleet.recovery import Findings, adopt, find_newer
     from crawler.fleet.registry import AppliedSites, apply_sites, fleet_site, pause_sites, resume_sites, run_sites_now
+    from crawler.fleet.status import (
+        FILTERS,
+        FleetSiteStatus,
+        FleetStatus,
+        UnsureNotification,
+        WorkerStatus,
+        fleet_status,
+    )
     from crawler.fleet.web import serve_fleet
     from crawler.fleet.worker import FleetWorker, database_url, drain_workers, snapshot_store
 except ModuleNotFoundError as error:

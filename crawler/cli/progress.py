@@ -139,7 +139,7 @@ class AuditProgressDisplays:
         self._crawling = CrawlProgressDisplay(console, site, enabled=enabled)
 
     def __enter__(self) -> "ProgressWatchers":
-        from crawler.audit.audit import ProgressWatchers  # noqa: PLC0415 - with numpy, which a crawl does not need
+        from crawler.audit.audit import ProgressWatchers  # noqa: PLC0415 - a crawl needs none of it
 
         return ProgressWatchers(self._watch, self._reading.watch, self._part)
 

@@ -30,7 +30,7 @@ from crawler.run.report import Report
 from crawler.units import count_text
 from sitemap import safe
 
-if TYPE_CHECKING:  # an audit loads numpy: only when one is due
+if TYPE_CHECKING:  # an audit loads much: only when one is due
     from crawler.run.audit import FollowUpAudit
 
 _INTERRUPTED: Final = "interrupted"
@@ -134,7 +134,7 @@ def _audit_site(
 ) -> "FollowUpAudit | None":
     if result.report is None or plan.config.audit.every is None:
         return None
-    from crawler.run.audit import audit_after_run, should_audit  # noqa: PLC0415 - with numpy, which a run does not need
+    from crawler.run.audit import audit_after_run, should_audit  # noqa: PLC0415 - a run without an audit needs none of it
 
     plan = plan_crawl(plan.config)  # the run may have found that the start URL has moved
     if not should_audit(plan, result.report):

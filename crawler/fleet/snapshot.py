@@ -37,7 +37,7 @@ from crawler.state.schema import STATE_DB
 from crawler.state.store import DAMAGED_MARK, GENERATIONS_DIRECTORY
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url
 from crawler.version import __version__
-from sitemap import Generations, SitemapError, create_file, make_directory, replacement
+from sitemap import Generations, SitemapError, create_file, make_directory, replacement, sync_to_disk
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -183,10 +183,10 @@ def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:
 
 def _exchange(state: Path, new: Path, old: Path) -> None:
     for folder, _, _ in os.walk(new, topdown=False):  # the files are durable already
-        _sync_directory(Path(folder))
+        sync_to_disk(Path(folder))
     state.rename(old)
     new.rename(state)
-    _sync_directory(state.parent)
+    sync_to_disk(state.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -196,7 +196,7 @@ def recover(state: Path) -> None:
         new, old = _waiting(state)
         if old.exists() and not state.exists():
             old.rename(state)
-            _sync_directory(state.parent)
+            sync_to_disk(state.parent)
         for left in (new, old):
             shutil.rmtree(left, ignore_errors=True)
 
@@ -329,14 +329,6 @@ def _extract(tar: tarfile.TarFile, directory: Path) -> None:
         except (FileExistsError, NotADirectoryError):
             raise BadSnapshot(f"the snapshot has a member twice: {ascii(member.name)[:100]}") from None
         os.utime(path, (member.mtime, member.mtime))
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager

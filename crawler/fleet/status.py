@@ -25,18 +25,20 @@ _COUNTS: Final = """SELECT count(*) FILTER (WHERE retired IS NULL) AS sites, cou
   count(*) FILTER (WHERE next_at <= now() - %(late)s * interval '1 s') AS late,
   coalesce(extract(epoch FROM now() - min(next_at)), 0)::float8 AS lateness,
   extract(epoch FROM now())::float8 AS now, (SELECT coalesce(max(number), 0) FROM attempt) AS started FROM site"""
-# from the few failed attempts, by their index, and not from a million sites
-_FAILED: Final = """SELECT a.site FROM attempt a WHERE a.fate IN ('failed', 'broken') AND a.because <> 'tell'
+_FAILED_OF_NAMES: Final = """WITH failed AS (SELECT w.site FROM unnest(%(names)s::text[]) AS w (site) WHERE (
+  SELECT fate IN ('failed', 'broken') FROM attempt a WHERE a.site = w.site AND ended IS NOT NULL AND because <> 'tell'
+  ORDER BY number DESC LIMIT 1))"""
+# from the failed attempts, by an index, and not from a million sites; once, however often a query names it
+_FAILED: Final = """WITH failed AS MATERIALIZED (
+  SELECT a.site FROM attempt a WHERE a.fate IN ('failed', 'broken') AND a.because <> 'tell'
   AND NOT EXISTS (SELECT 1 FROM attempt b WHERE b.site = a.site AND b.number > a.number AND b.ended IS NOT NULL
-    AND b.because <> 'tell')"""
-_FAILING: Final = f"""SELECT count(*) AS failing FROM site
-  WHERE retired IS NULL AND name IN ({_FAILED})"""  # noqa: S608 - of our own
+    AND b.because <> 'tell'))"""
 STATES: Final = {
     "running": "lease_until > now()",
     "lost": "lease_until <= now()",
     "queued": "queued IS NOT NULL",
     "late": f"next_at <= now() - interval '{LATE_SECONDS} s'",
-    "failing": f"retired IS NULL AND name IN ({_FAILED})",
+    "failing": "retired IS NULL AND name IN (SELECT site FROM failed)",
     "paused": "paused",
     "retired": "retired IS NOT NULL",
 }
@@ -54,6 +56,7 @@ _UNSURE: Final = f"""SELECT left(d.notice, {ID_LENGTH}) AS id, d.site, d.what, c
   FROM delivery d JOIN site s ON s.name = d.site WHERE {UNSURE} ORDER BY d.claimed DESC LIMIT %(limit)s"""  # noqa: S608
 _ACTIVE: Final = "SELECT attempt FROM site WHERE name = ANY(%(names)s) AND lease_until > now()"
 _LAST: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt ORDER BY number DESC LIMIT %(limit)s"  # noqa: S608
+_FAILING: Final = f"{_FAILED} SELECT count(*) AS failing FROM site WHERE {STATES['failing']}"  # noqa: S608 - of our own
 _SITES: Final = f"""SELECT name, origin, coalesce(config->'site'->>'url', origin) AS url, worker, home, epoch,
   generation, extract(epoch FROM next_at)::float8 AS next_at,
   {", ".join(f"({condition}) IS TRUE AS {state}" for state, condition in STATES.items())} FROM site"""  # noqa: S608
@@ -208,11 +211,11 @@ async def _find(
 ) -> list[FleetSiteStatus]:
     if not (names or only or words):
         return []
-    condition = "name = ANY(%(names)s)"
+    condition, failed = "name = ANY(%(names)s)", _FAILED_OF_NAMES
     if only or words:
-        condition += f" OR ({FILTERS.get(only, 'true')}) AND {_MATCHES}"
+        condition, failed = f"{condition} OR ({FILTERS.get(only, 'true')}) AND {_MATCHES}", _FAILED
     values = {"names": list(names), "words": words.lower().split(), "limit": len(names) + limit * bool(only or words)}
-    found = await rows(connection, f"{_SITES} WHERE {condition} {_ORDER}", **values)
+    found = await rows(connection, f"{failed} {_SITES} WHERE {condition} {_ORDER}", **values)
     attempts = await load_attempts(connection, [row["name"] for row in found])
     return [_site(row, attempts[row["name"]]) for row in found]
 

@@ -63,14 +63,15 @@ class SecondRead(NamedTuple):
 
 
 class _OwnVariation:
-    """What varied on one page: exact keys that did not stay, figures by shape, and texts by place."""
+    """What varied on one page: exact keys that did not stay, or not in order, figures by shape, and texts by place."""
 
-    __slots__ = ("figures", "places", "unstable")
+    __slots__ = ("figures", "moved", "places", "unstable")
 
     def __init__(self, delta: Delta) -> None:
         stamped = restamped_shapes(delta.differences)
         self.figures = stamped
-        texts = [d for d in delta.differences if d.shape not in stamped]
+        texts = [d for d in delta.differences if d.shape not in stamped and not d.flags & MOVED]
+        self.moved = {d.exact for d in delta.differences if d.flags & MOVED}
         self.unstable = {d.exact for d in texts}
         gone, came = (Counter(d.place for d in texts if d.gone is side) for side in (True, False))
         self.places = gone | came
@@ -172,9 +173,10 @@ class Experiment:
         for n, d in enumerate(differences):
             if self._is_unlike(d):
                 continue
-            if d.exact in own.unstable or (d.shape in own.figures and d.shape in stamped):
+            is_unstable = d.exact in own.unstable or (d.flags & MOVED and d.exact in own.moved)
+            if is_unstable or (d.shape in own.figures and d.shape in stamped):
                 reasons[n] = VARIES
-            elif d.gone and own.places[d.place]:
+            elif d.gone and own.places[d.place] and not d.flags & MOVED:
                 gone.setdefault(d.place, []).append(n)
         for place, here in gone.items():
             if len(here) <= own.places[place]:
@@ -243,8 +245,7 @@ class Experiment:
         return slot is not None and slot.drawn >= MIN_DRAWN and slot.fresh <= MAX_FRESH * slot.drawn
 
     def _order_varies(self, d: Difference) -> bool:
-        slot = self.slot(d.place ^ ORDER) if d.flags & MOVED else None
-        return slot is not None and slot.varied > 0
+        return any((slot := self.slot(k)) and slot.varied > 0 for k in slots_of(d))
 
     def _texts_vary(self, k: int, *, whole: bool) -> bool:
         slot = self.slot(k)
@@ -281,8 +282,8 @@ class Experiment:
 
 
 def slots_of(d: Difference) -> tuple[int, ...]:
-    """The slots that a difference is in, from the widest to the narrowest; of a text that moved, that of its order."""
-    return (d.place ^ ORDER,) if d.flags & MOVED else (d.place, d.spot, d.nth, d.nth_last, d.box)
+    """The slots that a difference is in, from the widest to the narrowest; of a text that moved, those of its order."""
+    return (d.place ^ ORDER, d.box ^ ORDER) if d.flags & MOVED else (d.place, d.spot, d.nth, d.nth_last, d.box)
 
 
 def restamped_shapes(differences: Iterable[Difference]) -> set[int]:

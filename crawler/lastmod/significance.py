@@ -22,7 +22,6 @@ from typing import Final, NamedTuple
 
 from crawler.lastmod.experiment import (
     IN_POOL,
-    ORDER,
     VARIES,
     VARIES_HERE,
     Experiment,
@@ -51,9 +50,6 @@ MAX_OWN_SHARE: Final = 0.02
 """Share of the pages up to which a text is one of their own."""
 MAX_CARD_TEXTS: Final = 3
 """Texts beside a link that rotates, up to which they came with it."""
-MAX_FIGURE_TEXT: Final = 40
-MAX_BARE_FIGURE: Final = 12
-"""Characters of a text that is a figure and little else, and of a figure alone: these may vary on one page alone."""
 SAMPLE_SIZE: Final = 400
 """Pages of a site, changed or not, that show how common a text is."""
 
@@ -131,7 +127,9 @@ class SignificanceModel:
         for n in _unbalanced(differences, rotating):
             d, reason = differences[n], reasons[n]
             is_odd = n in found and reason in {USUAL, USUAL_HERE} and not self._changes.is_whole_slot(d)
-            is_inserted = has_more and (n in found or reason == VARIES_HERE) and self._is_inserted(d, differences)
+            is_inserted = (
+                has_more and (n in found or reason == VARIES_HERE) and self._is_inserted(d, differences, stamped)
+            )
             if is_odd or is_inserted:
                 del reasons[n]
         self._explain_by_exchange(differences, reasons)
@@ -239,25 +237,30 @@ class SignificanceModel:
         Not so a date: people write a new one.
         """
         if d.flags & MOVED:
-            return self._changes.moves_here_again(page, d.place ^ ORDER, 1)
-        most = MAX_FIGURE_TEXT if self._changes.moves_little(d.shape) else MAX_BARE_FIGURE
+            return any(self._changes.moves_here_again(page, k, 1) for k in slots_of(d))
         return (
             figures
             and not d.flags & DATED
-            and d.size <= most
             and any(self._changes.moves_here_again(page, k ^ FIGURES, 1) for k in (d.nth, d.nth_last))
         )
 
-    def _is_inserted(self, d: Difference, differences: list[Difference]) -> bool:
-        """Whether a text of no pool came to others at a place that lost fewer: a rotation exchanges texts."""
+    def _is_inserted(self, d: Difference, differences: list[Difference], stamped: set[int]) -> bool:
+        """Whether a text of no pool came to others at a place that lost fewer: a rotation exchanges texts.
+
+        New figures in the same words are an exchange, too, which leaves the texts beside them alone.
+        """
         if d.gone or d.flags & (LINK | MOVED) or self.experiment.in_pool(d):
             return False
         here = [other for other in differences if other.place == d.place and not other.flags & LINK]
+        lost, gained = ({_beside_figures(other) for other in here if other.gone is side} for side in (True, False))
+        here = [o for o in here if o.shape not in stamped and _beside_figures(o) not in (lost & gained) - {()}]
+        if d not in here:
+            return False
         unknown = sum(not other.gone and not self.experiment.in_pool(other) for other in here)
         return unknown <= len(here) - 2 * sum(other.gone for other in here) and not is_whole(here)
 
     def _explain_by_exchange(self, differences: list[Difference], reasons: dict[int, str]) -> None:
-        """Explain the other text of each exchange: it may be rare by chance."""
+        """Explain the other text of each exchange: it may be rare by chance, or new in a pool that is not known yet."""
         sides: dict[int, list[int]] = {}
         for n, d in enumerate(differences):
             if n not in reasons or reasons[n] in _ROTATING:
@@ -267,8 +270,12 @@ class SignificanceModel:
                 gone, came = sorted(pair, key=lambda n: not differences[n].gone)
                 if gone not in reasons and came in reasons:
                     reasons[gone] = EXCHANGED
-                elif came not in reasons and reasons.get(gone) == WANDERS:
+                elif came not in reasons and self._makes_room(reasons.get(gone, ""), differences[came]):
                     reasons[came] = EXCHANGED
+
+    def _makes_room(self, reason: str, came: Difference) -> bool:
+        """Whether a text that left for this reason made room for one that its slot may show."""
+        return reason == WANDERS or (reason == IN_POOL and not self.experiment.is_surprising(came))
 
     @staticmethod
     def _explain_by_unit(differences: list[Difference], reasons: dict[int, str]) -> None:
@@ -326,6 +333,11 @@ def build_significance_model(
     for page, delta in deltas():
         model.add_second_pass(page, delta)
     return model
+
+
+def _beside_figures(d: Difference) -> tuple[tuple[int, int], ...]:
+    """The words beside the figures of a text: a price has other figures beside the same sign."""
+    return tuple((before, after) for before, after, _ in d.figures)
 
 
 def _announced(differences: list[Difference]) -> list[int]:

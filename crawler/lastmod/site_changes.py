@@ -74,7 +74,7 @@ _TEXTS: Final = 200  # of one place in memory
 class _PlaceCounts:
     """Changes at one place or spot that its texts do not explain. All counts are of pages."""
 
-    __slots__ = ("links", "pool", "restamped", "short", "texts", "tiny", "turned", "wandered")
+    __slots__ = ("filled", "links", "pool", "restamped", "short", "texts", "tiny", "turned", "wandered")
 
     def __init__(self) -> None:
         self.restamped = 0  # figures changed inside words that only the page has
@@ -82,6 +82,7 @@ class _PlaceCounts:
         self.turned = 0  # most of the place was replaced
         self.links = 0  # of those that turned: by links
         self.short = 0  # of those that turned: by short texts
+        self.filled = 0  # of those that turned: where nothing stayed, and no figure is shown
         self.tiny = 0  # of those that turned: by labels and figures only
         self.pool: set[int] = set()  # exact keys of moving texts, a sample
         self.texts: list[int] = []  # exact keys of replaced texts, a sample
@@ -186,6 +187,7 @@ class SiteChanges:
             place.turned += 1
             place.links += sum(bool(d.flags & LINK) for d in here) * 2 > len(here)
             place.short += sum(len(d.text) for d in here) < MAX_SHORT_LENGTH * len(here)
+            place.filled += gone >= max(d.among for d in here) and not any(d.figures for d in here)
             place.tiny += all(d.size < MIN_POOL_TEXT for d in here)
             if len(place.texts) < _TEXTS:
                 place.texts.extend(d.exact for d in here)
@@ -267,10 +269,6 @@ class SiteChanges:
         history = self._history.get(k)
         return self._memory.compared == 0 or (history is not None and history.seen == 0)
 
-    def moves_little(self, shape: int) -> bool:
-        """Whether the figures inside some words moved by little."""
-        return shape in self._small_steps
-
     def counts_there(self, k: int) -> bool:
         """Whether figures moved at a place on most pages, and no earlier run saw it."""
         place = self._places.get(k)
@@ -282,7 +280,8 @@ class SiteChanges:
     def moves_as_usual(self, k: int, *, is_counting: bool = False) -> bool:
         """Whether a slot moves in most runs on most of its pages, and does so now.
 
-        Some of its pages are enough for an order, for links, and for texts that other pages show, too. On few pages it
+        Some of its pages are enough for an order, for links, for texts that other pages show, too, and for boxes whose
+        whole text is replaced on several pages in each run. On few pages it
         must move in nearly all runs, unless it is figures that may count something.
         """
         history = self._history.get(k)
@@ -296,7 +295,7 @@ class SiteChanges:
             return False
         if few and not (is_plain or is_counting) and history.moved_share < MIN_MOVED_RUNS_OF_FEW:
             return False
-        is_pool = place is not None and self._is_repeated(place)
+        is_pool = place is not None and (self._is_repeated(place) or self._is_refilled(place, history))
         if history.share < MIN_USUAL_PLACE_SHARE and not (is_plain or is_pool):
             return False
         return self._moved_share(k) >= history.share * MIN_OF_USUAL
@@ -387,6 +386,11 @@ class SiteChanges:
             return True
         return place.turned >= MIN_PAGES_SMALL_SITE and len(set(place.texts)) >= MIN_POOL_SIZE
 
+    @staticmethod
+    def _is_refilled(place: _PlaceCounts, history: ChangeHistory) -> bool:
+        """Whether several pages show other texts there and keep none, as they did in earlier runs."""
+        return place.filled >= MIN_MOVED_PAGES and place.filled * 2 > place.turned and history.share >= MIN_SHARE
+
     def _is_repeated(self, place: _PlaceCounts) -> bool:
         """Whether some pages now show other texts there, and most of these are on other pages too."""
         texts = set(place.texts)
@@ -456,15 +460,13 @@ class SiteChanges:
 
 
 def _exchanged_slots(differences: list[Difference]) -> set[int]:
-    """The slots at which a page lost and gained texts, if these were many of a place."""
+    """The slots at which a page lost and gained texts, if these were many of a place, and those of a new order."""
     sides: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
     among: dict[int, dict[int, int]] = {}
     for d in differences:
         sides[d.gone].update({*slots_of(d)})
         for k in (d.place, d.spot, d.box):
             among.setdefault(k, {})[d.spot] = d.among
-        if d.flags & MOVED:
-            among.setdefault(d.place ^ ORDER, {})[d.spot] = d.among
     exchanged = sides[True] & sides[False]
     return {k for k, n in exchanged.items() if n >= MIN_TURNOVER_SHARE * sum(among.get(k, {}).values())}
 

@@ -7,6 +7,9 @@
 
 import time
 from functools import partial
+from typing import Final
+
+from msgspec import Struct
 
 from crawler.config import plan as planning
 from crawler.config.deprecated import KEYS
@@ -33,34 +36,39 @@ from sitemap import DestinationError
 MAX_EXAMPLES = 3  # URLs named for each state of omitted URLs
 
 
-async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
-    plan: CrawlPlan,
-    watch: Watch,
-    *,
-    begin: Resume = Resume.ALWAYS,
-    dry_run: bool = False,
-    accept_shrink: bool = False,
-    replace_foreign: bool = False,
-    all_left_out: bool = False,
-    clock: Clock = time.time,
-) -> Report:
-    """Crawl, publish and report. ``all_left_out`` names every omitted URL, not a few of each state.
+class RunChoices(Struct, frozen=True, kw_only=True):
+    """What a person decides for one run. ``begin`` says whether to resume an earlier run.
 
-    ``begin`` says whether to resume an earlier run, ``accept_shrink`` accepts a smaller set than before, and
-    ``replace_foreign`` overwrites a sitemap that no run with this state wrote. ``clock`` gives Unix time for the run
-    and its responses. Raises SiteatlasError when nothing could be done; every other ending is in the report.
+    ``dry_run`` publishes nothing, ``accept_shrink`` accepts a smaller set than before, ``replace_foreign`` overwrites a
+    sitemap that no run with this state wrote, and ``all_left_out`` names every omitted URL, not a few of each state.
+    """
+
+    begin: Resume = Resume.ALWAYS
+    dry_run: bool = False
+    accept_shrink: bool = False
+    replace_foreign: bool = False
+    all_left_out: bool = False
+
+
+NO_CHOICES: Final = RunChoices()
+
+
+async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES, *, clock: Clock = time.time) -> Report:
+    """Crawl, publish and report. ``clock`` gives Unix time for the run and its responses.
+
+    Raises SiteatlasError when nothing could be done; every other ending is in the report.
     """
     commits = commit_dates(plan.config.content, plan.seed)
     destination = build_destination(plan)
     try:
-        if not dry_run:
+        if not choices.dry_run:
             destination.check()
             build_writer(plan, destination).abort()  # report impossible settings now, not after hours
             check_names(plan)
         settings = planning.result_settings(plan.config)
-        with Store(plan.state, settings, begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
+        with Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock(), renamed=KEYS) as store:
             adopt_published(plan, store.db)
-            if not (dry_run or replace_foreign):
+            if not (choices.dry_run or choices.replace_foreign):
                 check_output_is_ours(plan, store)
                 check_formats_are_ours(plan, store)
             frontier = open_frontier(plan, store)
@@ -70,7 +78,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
                     known.admit(discovered)
                 return False
 
-            reject = partial(_start_rejection, plan) if store.is_first and not accept_shrink else None
+            reject = partial(_start_rejection, plan) if store.is_first and not choices.accept_shrink else None
             is_static = plan.source is not None and plan.source.folder is not None
             is_observed = plan.config.content.lastmod in OBSERVING_POLICIES and not is_static
             again = plan.config.fetch.second_reads if is_observed else 0
@@ -84,9 +92,10 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             except NothingCrawlable as error:
                 store.record_failure(error, clock())
                 raise
-            finisher = RunFinisher(plan, store, None if dry_run else destination, commits)
-            finished = finisher.finish(visited, accept_shrink=accept_shrink)
-            report = build_report(plan, store, frontier, visited, finished, None if all_left_out else MAX_EXAMPLES)
+            finisher = RunFinisher(plan, store, None if choices.dry_run else destination, commits)
+            finished = finisher.finish(visited, accept_shrink=choices.accept_shrink)
+            examples = None if choices.all_left_out else MAX_EXAMPLES
+            report = build_report(plan, store, frontier, visited, finished, examples)
             if visited.ending in (FinishReason.SITE_DOWN, FinishReason.PARKED):
                 requeue_failed(store.db)
             return report

@@ -9,7 +9,6 @@ A failed upload or notification does not undo the crawl: the report names it, an
 
 import logging
 from contextlib import closing
-from functools import partial
 from typing import Final
 
 import anyio
@@ -22,7 +21,7 @@ from crawler.errors import PublishRefused, SiteatlasError, StateInUse
 from crawler.notify.ledger_status import NotifyResult
 from crawler.notify.notify import register_channels, send_notifications
 from crawler.publish.upload.upload import check_upload, upload
-from crawler.run.crawl import crawl
+from crawler.run.crawl import NO_CHOICES, RunChoices, crawl
 from crawler.run.options import RunOptions, loop_options, tune_garbage_collector
 from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.runs import RunResult, RunStore
@@ -33,56 +32,29 @@ log = logging.getLogger(__name__)
 _MILDER_EXIT_CODES: Final = frozenset({0, PublishRefused.exit_code})  # than that of an upload that failed
 
 
-async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with a default
-    plan: CrawlPlan,
-    name: str,
-    watch: Watch,
-    *,
-    begin: Resume = Resume.ALWAYS,
-    dry_run: bool = False,
-    accept_shrink: bool = False,
-    replace_foreign: bool = False,
-    all_left_out: bool = False,
-) -> Report:
+async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: RunChoices = NO_CHOICES) -> Report:
     """Crawl, publish, upload and send notifications. ``name`` is the name of the site in messages.
 
     Raises SiteatlasError when nothing could be done, after notifying of it; UsageError before the first request when a
     channel or the upload target is misconfigured.
     """
-    if not dry_run:
+    if not choices.dry_run:
         check_upload(plan)
         register_channels(plan)
     try:
-        report = await crawl(
-            plan,
-            watch,
-            begin=begin,
-            dry_run=dry_run,
-            accept_shrink=accept_shrink,
-            replace_foreign=replace_foreign,
-            all_left_out=all_left_out,
-        )
+        report = await crawl(plan, watch, choices)
     except StartMoved as moved:
         followed = plan.moved_to(moved.target)
-        report = await regenerate_site(
-            followed,
-            name,
-            watch,
-            begin=begin,
-            dry_run=dry_run,
-            accept_shrink=accept_shrink,
-            replace_foreign=replace_foreign,
-            all_left_out=all_left_out,
-        )
+        report = await regenerate_site(followed, name, watch, choices)
         remember_move(plan.config, plan.seed, followed.seed)
         return report
     except SiteatlasError as error:
-        if not dry_run and not isinstance(error, StateInUse):  # the process that uses it reports
+        if not choices.dry_run and not isinstance(error, StateInUse):  # the process that uses it reports
             announced = await _announce(plan, name, run_result_of_error(error))
             error.notify_pending = bool(announced and announced.untold)
             _log(announced, error)
         raise
-    if dry_run or report.ending == FinishReason.INTERRUPTED.value:
+    if choices.dry_run or report.ending == FinishReason.INTERRUPTED.value:
         return report
     if report.published:
         report = await _upload(plan, report)
@@ -128,8 +100,7 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
 
     Raises SiteatlasError.
     """
-    run = partial(
-        regenerate_site,
+    choices = RunChoices(
         begin=resume_mode(options),
         dry_run=options.dry_run,
         accept_shrink=options.accept_shrink,
@@ -137,7 +108,7 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
         all_left_out=options.verbose,
     )
     tune_garbage_collector()
-    return anyio.run(run, plan, name, watch, backend_options=loop_options())
+    return anyio.run(regenerate_site, plan, name, watch, choices, backend_options=loop_options())
 
 
 def resume_mode(options: RunOptions) -> Resume:

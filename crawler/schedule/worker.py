@@ -140,7 +140,7 @@ def _result_with_audit(plan: CrawlPlan, job: SiteJob, report: Report, watch: Wat
     done = run_result(report)
     if plan.config.audit.every is None:
         return done
-    from crawler.audit.audit import ProgressWatchers  # noqa: PLC0415 - loads numpy
+    from crawler.audit.audit import ProgressWatchers  # noqa: PLC0415 - a run without an audit needs none of it
     from crawler.run.audit import CUT_SHORT, PUT_OFF, audit_after_run, should_audit  # noqa: PLC0415
 
     if not should_audit(plan, report):

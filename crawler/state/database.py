@@ -17,7 +17,7 @@ import msgspec
 
 from crawler.errors import DamagedFile, StorageError, UsageError
 from crawler.version import __version__
-from sitemap import create_file
+from sitemap import create_file, sync_to_disk
 
 log = logging.getLogger(__name__)
 
@@ -316,9 +316,5 @@ def _back_up(db: sqlite3.Connection, copy: Path) -> None:
     create_file(draft, 0o600).close()
     with closing(sqlite3.connect(draft)) as target:
         db.backup(target)
-    descriptor = os.open(draft, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_to_disk(draft)
     draft.replace(copy)

@@ -21,7 +21,7 @@ from crawler.config.plan import plan_crawl
 from crawler.errors import SiteatlasError
 from crawler.fetch import address_policy
 from crawler.fetch.address_policy import AddressKind
-from crawler.run.crawl import crawl
+from crawler.run.crawl import RunChoices, crawl
 from crawler.state.store import Resume
 
 PUBLIC = "127.0.0.2"
@@ -183,7 +183,7 @@ def _run(draw: random.Random, port: int, folder: Path) -> None:
     plan = plan_crawl(build_config(tables))
 
     async def regenerate() -> None:
-        await crawl(plan, lambda _: None, begin=Resume.IF_SAME_SETTINGS)
+        await crawl(plan, lambda _: None, RunChoices(begin=Resume.IF_SAME_SETTINGS))
 
     with suppress(SiteatlasError):  # a site that cannot be crawled is no fault
         anyio.run(regenerate)

@@ -24,7 +24,7 @@ from crawler.config.plan import plan_crawl
 from crawler.errors import SiteatlasError
 from crawler.fetch import address_policy
 from crawler.fetch.address_policy import AddressKind
-from crawler.run.crawl import crawl
+from crawler.run.crawl import RunChoices, crawl
 from crawler.state.store import Resume
 from sitemap import read
 
@@ -156,7 +156,7 @@ def _run(port: int, folder: Path) -> None:
     plan = plan_crawl(build_config(tables))
 
     async def regenerate() -> None:
-        await crawl(plan, lambda _: None, begin=Resume.IF_SAME_SETTINGS)
+        await crawl(plan, lambda _: None, RunChoices(begin=Resume.IF_SAME_SETTINGS))
 
     with suppress(SiteatlasError):
         anyio.run(regenerate)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-import numpy as np
 
 from crawler.audit.graph.load import load_graph, node_names
 from crawler.audit.graph.suggestions import LinkSuggestions
@@ -79,13 +78,13 @@ def main() -> None:
             step("nothing yet", lambda: None)
             graph = step("load", lambda: load_graph(db))
             assert graph is not None
-            print(f"  {len(graph.nodes):,} URLs, {len(graph.edges):,} links, {int(graph.pages.sum()):,} pages")
+            print(f"  {len(graph.nodes):,} URLs, {len(graph.edges):,} links, {sum(graph.pages):,} pages")
             step("weight", lambda: graph.weight)
             step("islands", lambda: graph.island)
             step("referrers of the start", lambda: graph.referrers(graph.start, 100))
             called = step("names", lambda: node_names(db))
-            pages = np.flatnonzero(graph.pages)
-            orphans = np.random.default_rng(1).choice(pages, min(asked.orphans, len(pages)), replace=False).tolist()
+            pages = [node for node, is_page in enumerate(graph.pages) if is_page]
+            orphans = random.Random(1).sample(pages, min(asked.orphans, len(pages)))
             hubs = step("hubs, index", lambda: LinkSuggestions(graph, called.urls, called.titles, orphans))
             step(f"hubs of {len(orphans):,}", lambda: [hubs.suggest(node) for node in orphans])
 

@@ -17,6 +17,7 @@ from crawler.audit.orphans.classes import is_gone
 from crawler.audit.orphans.duplicates import normalize_spelling
 from crawler.audit.rules import REPORTED_RULES, RULES
 from crawler.audit.sources.cross_submit import ONE_PER_FILE_RULES
+from crawler.fetch.retry import FAILURES
 from crawler.model import State, Url
 from crawler.url.normalize import origin_of
 from sitemap import RULES as LINT
@@ -26,18 +27,7 @@ _NUMBERS: Final = re.compile(r"\d[\d.,:TZ+-]*")
 _PAGE_STATES: Final = frozenset(
     {State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX, State.SOFT_404, State.WRONG_TYPE}
 )
-_HIDING_STATES: Final = frozenset(
-    {
-        State.PENDING,
-        State.SERVER_ERROR,
-        State.CHALLENGED,
-        State.UNREACHABLE,
-        State.BAD_ANSWER,
-        State.PARSE_FAILED,
-        State.INTERNAL_ERROR,
-        State.ROBOTS,
-    }
-)
+_HIDING_STATES: Final = FAILURES | {State.PENDING, State.ROBOTS}
 _PAGE_RULE_FAMILIES: Final = frozenset({"cluster", "canonical", "link"})  # they depend on another URL too
 _OUTSIDE_RULE: Final = "entry.outside"
 _ANSWER_RULES: Final = (

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from crawler.errors import StorageError, UsageError
 from crawler.robots.rules import MAX_BYTES
-from sitemap import missing_lines
+from sitemap import missing_lines, sync_to_disk
 
 FILE_NAME: Final = "robots.txt"
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
@@ -75,7 +75,7 @@ def apply_patch(patch: RobotsTxtPatch) -> None:
             with suppress(OSError):
                 draft.unlink()
             raise
-        _sync(folder)
+        sync_to_disk(folder)
     except OSError as error:
         raise StorageError(f"{patch.path} cannot be written: {error.strerror or error}") from None
 
@@ -143,11 +143,3 @@ def _copy_metadata(file: Path, descriptor: int, draft: Path) -> None:
             ) from None
     shutil.copystat(file, draft)  # mode and access lists
     os.utime(descriptor)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,10 +1,10 @@
 """The link graph of a site: the pages that the start leads to, by which kinds of links, how deep. Pure."""
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from heapq import nsmallest
 from typing import Final, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from crawler.audit.graph.links import (
     CLICK_FLAGS,
@@ -12,20 +12,18 @@ from crawler.audit.graph.links import (
     HEAD_FLAGS,
     LINK_FLAGS,
     PAGE_STATES,
-    STATE_CODES,
-    UNTOUCHED_ROW,
-    BoolArray,
     Edges,
-    Int32Array,
     LinkKind,
+    Mask,
     Nodes,
-    link_kind_table,
+    link_kind,
 )
 from crawler.audit.graph.metrics import click_depths, find_islands, page_ranks, reachable
 from crawler.model import DiscoveredBy, State
 
 _REACHED_KINDS: Final = int(~LinkKind.UNREACHED)
 _CLICK_FLAGS: Final = CLICK_FLAGS | DiscoveredBy.NOFOLLOW | DiscoveredBy.REFRESH
+_FOLLOWED: Final = int(LinkKind.FOLLOWED)
 
 
 class InboundLink(NamedTuple):
@@ -36,105 +34,109 @@ class InboundLink(NamedTuple):
     via: int
 
 
+class _Inbound(NamedTuple):
+    """The links that have these flags and, by the state of their pages, these kinds: their pages by target."""
+
+    flags: int
+    kinds: int
+    sources: dict[int, list[int]]
+
+
 class LinkGraph:
-    """Arrays by node. Links between spellings of one page (redirects to it, copies that name it) never count.
+    """Lists by node. Links between spellings of one page (redirects to it, copies that name it) never count.
 
     ``start``: the node where the start's redirects end. ``home``: the node where redirects and canonicals end, for most
     nodes the node itself. ``depth``: clicks from the start over followed links of all pages that were read, -1 without
     such a path. ``touched``: the start leads to the node by any evidence. ``ways``: flags of
     :class:`crawler.audit.graph.links.LinkKind`, 0 when nothing leads to the node; the start may have none. Links to
     another spelling of a page count for the page as REDIRECT or CANONICAL. A spelling that leads on has only its own
-    links. ``inlinks``: the number of pages with FOLLOWED links to the node.
+    links. ``followed``: the pages with FOLLOWED links to the node, by ascending ids; ``inlinks``: their number.
     """
 
     def __init__(self, nodes: Nodes, edges: Edges, start: int) -> None:
         self.nodes = nodes
         self.edges = edges
         self._first = start
-        self.moved: Int32Array = np.where(nodes.in_states(State.REDIRECT), nodes.target, -1).astype(np.int32)
-        target = np.where(nodes.in_states(State.REDIRECT, State.CANONICAL_ELSEWHERE), nodes.target, -1)
-        self.target: Int32Array = target.astype(np.int32)
+        pairs = [*zip(nodes.state, nodes.target, strict=True)]
+        self.moved = [target if state is State.REDIRECT else -1 for state, target in pairs]
+        leading = (State.REDIRECT, State.CANONICAL_ELSEWHERE)
+        self.target = [target if target >= 0 and state in leading else -1 for state, target in pairs]
         self.home, self._through = _chain_ends(self.target, self.moved)
         self.start = _chain_end(self.moved, start)
         self.depth = click_depths(edges, self.moved, start)
         self.touched = reachable(edges, self.target, start)
-        self.incoming = edges.reversed()
-        self._bits = self._edge_ways()
-        self.inlinks, self.ways = self._ways(start)
+        self._inbound = self._turned()
+        self.followed = self._followed()
+        self.inlinks = [*map(len, self.followed)]
+        self.ways = self._ways(start)
 
     @property
-    def reached(self) -> BoolArray:
+    def reached(self) -> Mask:
         """A mask of the nodes that clicks lead to."""
-        return self.depth >= 0
+        return bytearray(depth >= 0 for depth in self.depth)
 
     @property
-    def pages(self) -> BoolArray:
+    def pages(self) -> Mask:
         """A mask of the pages that were read and whose links count, reached or not."""
-        pages: BoolArray = self.nodes.in_states(*PAGE_STATES) & (
-            self.nodes.in_states(State.INDEXABLE) | (self.nodes.status == 200)
+        return bytearray(
+            state is State.INDEXABLE or (status == 200 and state in PAGE_STATES)
+            for state, status in zip(self.nodes.state, self.nodes.status, strict=True)
         )
-        return pages
 
     @cached_property
-    def visitor_reachable(self) -> BoolArray:
+    def visitor_reachable(self) -> Mask:
         """A mask of the nodes that a visitor reaches who clicks every link, nofollow or not."""
         return reachable(self.edges, self.target, self._first, EVIDENCE_FLAGS & ~HEAD_FLAGS)
 
     @cached_property
-    def crawlable(self) -> BoolArray:
+    def crawlable(self) -> Mask:
         """A mask of the nodes that not only nofollow links of noindexed pages lead to.
 
         Such links lead to histories, forms and search results, which lead to endlessly many more of their kind.
         """
-        mask = np.zeros(len(self.home), np.bool_)
-        mask[self.target[self.target >= 0]] = True
-        noindexed = self.nodes.in_states(State.NOINDEX)
-        for first, last in self.edges.blocks():
-            begin, end = int(self.edges.start[first]), int(self.edges.start[last])
-            degrees = np.diff(self.edges.start[first : last + 1])
-            counts = ~np.repeat(noindexed[first:last], degrees) | (self.edges.flags[begin:end] != DiscoveredBy.NOFOLLOW)
-            mask[self.edges.to[begin:end][counts]] = True
+        mask, states = bytearray(len(self.home)), self.nodes.state
+        for target in self.target:
+            if target >= 0:
+                mask[target] = 1
+        for inbound in self._inbound:
+            for node, sources in inbound.sources.items():
+                if inbound.flags != DiscoveredBy.NOFOLLOW or any(
+                    states[source] is not State.NOINDEX for source in sources
+                ):
+                    mask[node] = 1
         return mask
 
     @cached_property
-    def weight(self) -> NDArray[np.float64]:
+    def weight(self) -> list[float]:
         """See :func:`crawler.audit.graph.metrics.page_ranks`."""
-        start = np.zeros(len(self.home) + 1, np.int64)
-        np.cumsum(self.inlinks, out=start[1:])
-        counts = (self._bits & np.uint8(LinkKind.FOLLOWED)).view(np.bool_)
-        links = Edges(start, self.incoming.to[counts], np.empty(0, np.uint16))
-        return page_ranks(links, self.home, self.pages)
+        return page_ranks(self.followed, self.home, self.pages)
 
     @cached_property
-    def drawn(self) -> BoolArray:
+    def drawn(self) -> Mask:
         """A mask of the nodes with FOLLOWED links, all of which are created by scripts."""
-        incoming, counts = self.incoming, np.zeros((2, len(self.home)), np.int64)
-        if not (incoming.flags & DiscoveredBy.SCRIPT).any():
-            return np.zeros(len(self.home), np.bool_)
-        for first, last in incoming.blocks():
-            begin, end = int(incoming.start[first]), int(incoming.start[last])
-            nodes = np.repeat(np.arange(last - first), np.diff(incoming.start[first : last + 1]))
-            is_followed = (self._bits[begin:end] & np.uint8(LinkKind.FOLLOWED)) != 0
-            is_drawn = (incoming.flags[begin:end] & DiscoveredBy.SCRIPT) != 0
-            for row, chosen in enumerate((is_followed, is_followed & is_drawn)):
-                counts[row, first:last] = np.bincount(nodes[chosen], minlength=last - first)
-        drawn: BoolArray = (counts[0] > 0) & (counts[0] == counts[1])
+        drawn = bytearray(len(self.home))
+        followed = [inbound for inbound in self._inbound if inbound.kinds & _FOLLOWED]
+        for is_drawn in (1, 0):
+            for inbound in followed:
+                if bool(inbound.flags & DiscoveredBy.SCRIPT) == is_drawn:
+                    for node in inbound.sources:
+                        drawn[node] = is_drawn
         return drawn
 
     @cached_property
-    def island(self) -> Int32Array:
+    def island(self) -> list[int]:
         """See :func:`crawler.audit.graph.metrics.find_islands`."""
         return find_islands(self.edges, self.target, self.nodes.in_states(State.INDEXABLE), self.touched)
 
     def is_endless(self, node: int) -> bool:
         """Whether the redirects of a node form a loop."""
-        return bool(self.moved[_chain_end(self.moved, node)] >= 0)
+        return self.moved[_chain_end(self.moved, node)] >= 0
 
     def referrers(self, node: int, limit: int) -> list[InboundLink]:
         """The nodes that lead to a node or to another spelling of it: by the kind of link, then by weight."""
         best: dict[int, InboundLink] = {}
-        for alias in (node, *self._aliases(node)):
-            for link in self._inbound(alias, node, limit):
+        for alias in (node, *self._aliases.get(node, ())):
+            for link in self._leading_to(alias, node, limit):
                 if link.node not in best or link.way < best[link.node].way:
                     best[link.node] = link
         ranked = sorted(best.values(), key=lambda link: (link.way, -self.weight[link.node], link.node))
@@ -142,114 +144,120 @@ class LinkGraph:
 
     def visitor_link_kinds(self, node: int) -> int:
         """The kinds of links by which a visitor reaches a node, itself or through a redirect; no canonicals."""
-        redirects = (alias for alias in self._aliases(node) if self._through[alias] == LinkKind.REDIRECT)
-        is_redirected = any(self._clicks(redirect) & _REACHED_KINDS for redirect in redirects)
-        return self._clicks(node) | int(LinkKind.REDIRECT) * is_redirected
-
-    def _clicks(self, node: int) -> int:
-        begin, end = int(self.incoming.start[node]), int(self.incoming.start[node + 1])
-        is_click = (self.incoming.flags[begin:end] & _CLICK_FLAGS) != 0
-        return int(np.bitwise_or.reduce(self._bits[begin:end][is_click], initial=0))
-
-    def following_pages(self, node: int, limit: int) -> Int32Array:
-        """The first ``limit`` pages with FOLLOWED links to a node, by their ids."""
-        begin, end = int(self.incoming.start[node]), int(self.incoming.start[node + 1])
-        counts = (self._bits[begin:end] & np.uint8(LinkKind.FOLLOWED)) != 0
-        first: Int32Array = self.incoming.to[begin:end][counts][:limit]
-        return first
-
-    def links_of_kind(self, kind: LinkKind) -> tuple[Int32Array, Int32Array]:
-        """The source and the target of each link of a kind."""
-        counts = np.flatnonzero(self._bits & np.uint8(kind))
-        degrees = np.diff(self.incoming.start)
-        targets = np.repeat(np.arange(len(self.home), dtype=np.int32), degrees)
-        return self.incoming.to[counts], targets[counts]
-
-    def linking(self, node: int, flags: int) -> Int32Array:
-        """The nodes whose links to a node or to another spelling of it have one of these flags of DiscoveredBy."""
-        parts = []
-        for alias in (node, *self._aliases(node)):
-            begin, end = int(self.incoming.start[alias]), int(self.incoming.start[alias + 1])
-            parts.append(self.incoming.to[begin:end][(self.incoming.flags[begin:end] & flags) != 0])
-        nodes: Int32Array = np.unique(np.concatenate(parts))
-        return nodes
-
-    def _inbound(self, alias: int, node: int, limit: int) -> list[InboundLink]:
-        """The nodes that lead to one spelling of a node, the best first."""
-        begin, end = int(self.incoming.start[alias]), int(self.incoming.start[alias + 1])
-        bits = self._bits[begin:end].astype(np.int16)
-        if alias != node:
-            bits = np.where(bits & _REACHED_KINDS, int(self._through[alias]), bits)
-        best = bits & -bits
-        sources = self.incoming.to[begin:end]
-        places = np.flatnonzero(best)
-        places = places[np.lexsort((sources[places], -self.weight[sources[places]], best[places]))][:limit]
-        via = -1 if alias == node else alias
-        return [InboundLink(int(sources[place]), LinkKind(int(best[place])), via) for place in places]
+        redirects = (alias for alias in self._aliases.get(node, ()) if self._through[alias] == LinkKind.REDIRECT)
+        is_redirected = any(self._click_kinds[redirect] & _REACHED_KINDS for redirect in redirects)
+        return self._click_kinds[node] | int(LinkKind.REDIRECT) * is_redirected
 
     @cached_property
-    def _spellings(self) -> tuple[Int32Array, NDArray[np.int64]]:
-        away = np.flatnonzero(self.home != np.arange(len(self.home))).astype(np.int32)
-        away = away[np.argsort(self.home[away], kind="stable")]
-        return away, np.searchsorted(self.home[away], np.arange(len(self.home) + 1)).astype(np.int64)
+    def _click_kinds(self) -> bytearray:
+        kinds = bytearray(len(self.home))
+        for inbound in self._inbound:
+            if inbound.flags & _CLICK_FLAGS:
+                for node in inbound.sources:
+                    kinds[node] |= inbound.kinds
+        return kinds
 
-    def _aliases(self, node: int) -> list[int]:
-        away, start = self._spellings
-        aliases: list[int] = away[start[node] : start[node + 1]].tolist()
+    def linking(self, node: int, flags: int) -> set[int]:
+        """The nodes whose links to a node or to another spelling of it have one of these flags of DiscoveredBy."""
+        found: set[int] = set()
+        for alias in (node, *self._aliases.get(node, ())):
+            for inbound in self._inbound:
+                if inbound.flags & flags:
+                    found.update(inbound.sources.get(alias, ()))
+        return found
+
+    def _leading_to(self, alias: int, node: int, limit: int) -> Iterator[InboundLink]:
+        """The nodes that lead to one spelling of a node, the best first."""
+        through = self._through[alias]
+        found = []
+        for inbound in self._inbound:
+            kinds = inbound.kinds
+            if kinds and (sources := inbound.sources.get(alias)):
+                kinds = through if alias != node and kinds & _REACHED_KINDS else kinds
+                found += [(kinds & -kinds, -self.weight[source], source) for source in sources]
+        via = -1 if alias == node else alias
+        for best, _, source in nsmallest(limit, found):
+            yield InboundLink(source, LinkKind(best), via)
+
+    @cached_property
+    def _aliases(self) -> dict[int, list[int]]:
+        """The other spellings of each node that has any."""
+        aliases: dict[int, list[int]] = {}
+        for node, home in enumerate(self.home):
+            if home != node:
+                aliases.setdefault(home, []).append(node)
         return aliases
 
-    def _edge_ways(self) -> NDArray[np.uint8]:
-        """The link kinds of each incoming edge, 0 for an edge that does not count."""
-        incoming, kinds = self.incoming, link_kind_table()
-        states = self.nodes.state.copy()
-        states[self.nodes.remembered] = STATE_CODES[State.INDEXABLE]
-        rows = np.where(self.touched, states, UNTOUCHED_ROW).astype(np.int16)
-        bits = np.empty(len(incoming), np.uint8)
-        for first, last in incoming.blocks():
-            begin, end = int(incoming.start[first]), int(incoming.start[last])
-            source = incoming.to[begin:end]
-            homes = np.repeat(self.home[first:last], np.diff(incoming.start[first : last + 1]))
-            edge_kinds = kinds[rows[source], incoming.flags[begin:end] & LINK_FLAGS]
-            bits[begin:end] = np.where(self.home[source] == homes, 0, edge_kinds)
-        return bits
+    def _turned(self) -> list[_Inbound]:
+        """The links by their targets. Those between spellings of a page have no kinds."""
+        turned: dict[tuple[int, int], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        states: list[State | None] = [*self.nodes.state]
+        for node in self.nodes.remembered:
+            states[node] = State.INDEXABLE
+        for source, groups in enumerate(self.edges.of_page):
+            state = states[source] if self.touched[source] else None
+            home = self.home[source]
+            own = {home, *self._aliases[home]} if home in self._aliases else {source}
+            for flags, targets in groups:
+                kinds = link_kind(state, flags & LINK_FLAGS)
+                if kinds and not own.isdisjoint(targets):
+                    for target in own.intersection(targets):
+                        turned[flags, 0][target].append(source)
+                    targets = tuple(target for target in targets if target not in own)  # noqa: PLW2901
+                sources = turned[flags, kinds]
+                for target in targets:
+                    sources[target].append(source)
+        return [_Inbound(flags, kinds, {**sources}) for (flags, kinds), sources in turned.items()]
 
-    def _ways(self, start: int) -> tuple[Int32Array, NDArray[np.uint8]]:
-        incoming, size = self.incoming, len(self.home)
-        ways = np.zeros(size, np.uint8)
-        inlinks = np.zeros(size, np.int32)
-        has = np.flatnonzero(np.diff(incoming.start))
-        if len(has):
-            places = incoming.start[has]
-            ways[has] = np.bitwise_or.reduceat(self._bits, places)
-            inlinks[has] = np.add.reduceat(self._bits & np.uint8(LinkKind.FOLLOWED), places, dtype=np.int32)
-        away = np.flatnonzero(self._through)
-        is_linked = ((ways[away] & _REACHED_KINDS) != 0) | (away == start)
-        inherited = np.where(is_linked, self._through[away], 0) | (ways[away] & np.uint8(LinkKind.UNREACHED))
-        np.bitwise_or.at(ways, self.home[away], inherited.astype(np.uint8))
-        return inlinks, ways
+    def _followed(self) -> list[Sequence[int]]:
+        followed: list[Sequence[int]] = [()] * len(self.home)
+        for inbound in self._inbound:
+            if inbound.kinds & _FOLLOWED:
+                for node, sources in inbound.sources.items():
+                    followed[node] = sorted([*followed[node], *sources]) if followed[node] else sources
+        return followed
+
+    def _ways(self, start: int) -> bytearray:
+        ways = bytearray(len(self.home))
+        for inbound in self._inbound:
+            for node in inbound.sources:
+                ways[node] |= inbound.kinds
+        for home, aliases in self._aliases.items():
+            for alias in aliases:
+                is_linked = ways[alias] & _REACHED_KINDS or alias == start
+                ways[home] |= (self._through[alias] if is_linked else 0) | (ways[alias] & LinkKind.UNREACHED)
+        return ways
 
 
-def _chain_ends(target: Int32Array, moved: Int32Array) -> tuple[Int32Array, NDArray[np.uint8]]:
+def _chain_ends(target: list[int], moved: list[int]) -> tuple[list[int], bytearray]:
     """The end of each node's chain, and its kind: REDIRECT, or CANONICAL if the chain has a canonical; 0: no chain.
 
     A loop has no end: its members, and the nodes that lead into it, are their own ends.
     """
-    size = len(target)
-    itself = np.arange(size, dtype=np.int32)
-    home = np.where(target >= 0, target, itself)
-    named = (target >= 0) & (moved < 0)  # the chain has a canonical
-    for _ in range(max(1, size.bit_length())):  # each round doubles the steps
-        named = named | named[home]
-        home = home[home]
-    ends = (target[home] < 0) & (target >= 0)
-    home = np.where(ends, home, itself).astype(np.int32)
-    kind = np.where(named, int(LinkKind.CANONICAL), int(LinkKind.REDIRECT))
-    return home, np.where(ends, kind, 0).astype(np.uint8)
+    home, kind = [*range(len(target))], bytearray(len(target))
+    done = bytearray(len(target))
+    for first in range(len(target)):
+        passed = []
+        node = first
+        while target[node] >= 0 and not done[node]:
+            done[node] = 1
+            passed.append(node)
+            node = target[node]
+        if not passed:
+            continue
+        # the chain ends at this node, goes on as that of a node that was passed before, or is a loop
+        is_end, named = target[node] < 0 or kind[node] != 0, kind[node] == LinkKind.CANONICAL
+        for earlier in reversed(passed):
+            named = named or moved[earlier] < 0
+            if is_end:
+                home[earlier] = home[node]
+                kind[earlier] = LinkKind.CANONICAL if named else LinkKind.REDIRECT
+    return home, kind
 
 
-def _chain_end(moved: Int32Array, node: int) -> int:
+def _chain_end(moved: list[int], node: int) -> int:
     passed = {node}
-    while moved[node] >= 0 and int(moved[node]) not in passed:
-        node = int(moved[node])
+    while moved[node] >= 0 and moved[node] not in passed:
+        node = moved[node]
         passed.add(node)
     return node

@@ -1,13 +1,11 @@
-"""The URLs of a site and the links between them, as arrays: the input of the link graph; and the kinds of links."""
+"""The URLs of a site and the links between them: the input of the link graph; and the kinds of links. Pure."""
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag
 from functools import cache
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from crawler.fetch.retry import is_failure
 from crawler.model import DiscoveredBy, State
@@ -46,9 +44,6 @@ _KIND_WORDS: Final = {
     LinkKind.UNREACHED: "link on an unlinked page",
 }
 
-STATES: Final = tuple(State)
-"""The states by their codes in :attr:`Nodes.state`."""
-STATE_CODES: Final = {state: code for code, state in enumerate(STATES)}
 PAGE_STATES: Final = frozenset({State.INDEXABLE, State.OUT_OF_SCOPE, State.EXCLUDED, State.TOO_LONG})
 """States of pages whose links count. Search engines index a page that was read even if the sitemap may not list it."""
 
@@ -60,8 +55,14 @@ LINK_FLAGS: Final = (1 << 13) - 1
 """The flags of DiscoveredBy that a kind of link depends on."""
 
 
-def link_kind(state: State, flags: int) -> int:
-    """The link kinds of a link with these flags of DiscoveredBy on a page in this state."""
+@cache  # there are few pairs of a state and flags
+def link_kind(state: State | None, flags: int) -> int:
+    """The link kinds of a link with these flags of DiscoveredBy on a page in this state.
+
+    None is the state of a page that the start does not lead to.
+    """
+    if state is None:
+        return int(LinkKind.UNREACHED) if flags & CLICK_FLAGS else 0
     kinds = 0
     if flags & CLICK_FLAGS:
         if state in PAGE_STATES:
@@ -81,19 +82,6 @@ def link_kind(state: State, flags: int) -> int:
     return int(kinds)
 
 
-@cache
-def link_kind_table() -> NDArray[np.uint8]:
-    """The link kinds by the code of the page's state and the flags of the link.
-
-    Pages that the start does not lead to have their own row, :data:`UNTOUCHED_ROW`.
-    """
-    rows = {state: [link_kind(state, flags) for flags in range(LINK_FLAGS + 1)] for state in _LINKING_STATES}
-    other = rows[State.NOINDEX]
-    by_state = [rows[State.INDEXABLE] if state in PAGE_STATES else rows.get(state, other) for state in STATES]
-    untouched = [int(LinkKind.UNREACHED) if flags & CLICK_FLAGS else 0 for flags in range(LINK_FLAGS + 1)]
-    return np.array([*by_state, untouched], dtype=np.uint8)
-
-
 _EMPTY_STATUSES: Final = frozenset({204, 205, *range(300, 400)})  # answers in which a browser sees no page either
 
 
@@ -102,64 +90,57 @@ def has_failed(state: State, status: int | None) -> bool:
     return is_failure(state, status) or (state is State.BAD_ANSWER and status not in _EMPTY_STATUSES)
 
 
-_LINKING_STATES: Final = (State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX)
-UNTOUCHED_ROW: Final = len(STATES)
-
-
-Int32Array = NDArray[np.int32]
-Int64Array = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-EDGES_AT_ONCE: Final = 1 << 20  # edges in one step, which bounds the memory
+Mask = bytearray
+"""A byte for each node: 1 if the node is in the mask, else 0."""
+LinkGroup = tuple[int, tuple[int, ...]]
+"""The links of one page that have the same flags of :class:`crawler.model.DiscoveredBy`: the flags and the targets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """The URLs by ascending ids; a node is an index of these arrays.
+    """The URLs by ascending ids; a node is an index of these lists.
 
-    ``state`` holds codes of :data:`STATES`, ``status`` the HTTP status or 0, ``target``
-    the node that a redirect or a canonical names, or -1. ``remembered`` are the pages that failed and whose links are
-    those of an earlier visit.
+    ``status`` is the HTTP status or 0, ``target`` the node that a redirect or a canonical names, or -1. ``remembered``
+    are the pages that failed and whose links are those of an earlier visit.
     """
 
-    ids: Int64Array
-    state: NDArray[np.int8]
-    status: NDArray[np.int16]
-    target: Int32Array
-    remembered: Int32Array = field(default_factory=lambda: np.empty(0, np.int32))
+    ids: Sequence[int]
+    state: list[State]
+    status: Sequence[int]
+    target: list[int]
+    remembered: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def node(self, number: int) -> int:
         """The node of an id, or -1."""
-        place = int(np.searchsorted(self.ids, number))
+        place = bisect_left(self.ids, number)
         return place if place < len(self.ids) and self.ids[place] == number else -1
 
-    def in_states(self, *states: State) -> BoolArray:
+    def in_states(self, *states: State) -> Mask:
         """A mask of the nodes in one of these states."""
-        return np.isin(self.state, [STATE_CODES[state] for state in states])
+        return bytearray(map(frozenset(states).__contains__, self.state))
 
     @property
-    def unread(self) -> BoolArray:
+    def unread(self) -> Mask:
         """A mask of the pages that failed, so that the crawl did not see their links."""
-        keys = self.state.astype(np.int32) * 1_000 + self.status
-        failed = [key for key in np.unique(keys).tolist() if has_failed(STATES[key // 1_000], key % 1_000 or None)]
-        return np.isin(keys, failed)
+        return bytearray(map(_is_unread, self.state, self.status))
+
+
+@cache
+def _is_unread(state: State, status: int) -> bool:
+    return has_failed(state, status or None)
 
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Links by their page: those of node ``n`` are ``to`` and ``flags`` from ``start[n]`` to ``start[n + 1]``.
+    """Links by their page: ``of_page`` has the groups of each node. A page has each flag once for one target."""
 
-    ``flags`` are of :class:`crawler.model.DiscoveredBy`. A page has each flag at most once for one target.
-    """
-
-    start: Int64Array
-    to: Int32Array
-    flags: NDArray[np.uint16]
+    of_page: list[tuple[LinkGroup, ...]]
 
     def __len__(self) -> int:
-        return len(self.to)
+        return sum(map(self.out_degree, range(len(self.of_page))))
 
     @classmethod
     def of(cls, count: int, links: Iterable[tuple[int, int, int]]) -> "Edges":
@@ -167,53 +148,11 @@ class Edges:
         merged: dict[tuple[int, int], int] = {}
         for source, target, flags in links:
             merged[source, target] = merged.get((source, target), 0) | flags
-        rows = sorted((source, target, flags) for (source, target), flags in merged.items())
-        sources = np.array([row[0] for row in rows], np.int64)
-        return cls(
-            np.searchsorted(sources, np.arange(count + 1)).astype(np.int64),
-            np.array([row[1] for row in rows], np.int32),
-            np.array([row[2] for row in rows], np.uint16),
-        )
+        groups: list[dict[int, list[int]]] = [{} for _ in range(count)]
+        for (source, target), flags in sorted(merged.items()):
+            groups[source].setdefault(flags, []).append(target)
+        return cls([tuple((flags, tuple(targets)) for flags, targets in group.items()) for group in groups])
 
-    def reversed(self) -> "Edges":
-        """The same edges by their targets: ``to`` has the sources, in ascending order."""
-        count = len(self.start) - 1
-        start = np.zeros(count + 1, np.int64)
-        np.cumsum(self.in_degrees(), out=start[1:])
-        turned = Edges(start, np.empty_like(self.to), np.empty_like(self.flags))
-        free = start[:-1].copy()
-        for first, last in self.blocks():
-            begin, end = int(self.start[first]), int(self.start[last])
-            order, to = _sorted(self.to[begin:end])
-            many = np.bincount(to, minlength=count)
-            # each target's first free place, plus one for each earlier edge of the block
-            places = np.arange(len(to)) + (free - np.cumsum(many) + many)[to]
-            free += many
-            source = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(self.start[first : last + 1]))
-            turned.to[places] = source[order]
-            turned.flags[places] = self.flags[begin:end][order]
-        return turned
-
-    def in_degrees(self) -> Int64Array:
-        """The number of edges that lead to each node."""
-        count = len(self.start) - 1
-        degrees = np.zeros(count, np.int64)
-        for begin in range(0, len(self.to), EDGES_AT_ONCE):
-            degrees += np.bincount(self.to[begin : begin + EDGES_AT_ONCE], minlength=count)
-        return degrees
-
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of nodes, first and end, with at most about :data:`EDGES_AT_ONCE` edges each."""
-        first, count = 0, len(self.start) - 1
-        while first < count:
-            last = int(np.searchsorted(self.start, self.start[first] + EDGES_AT_ONCE, side="right")) - 1
-            last = min(count, max(first + 1, last))
-            yield first, last
-            first = last
-
-
-def _sorted(keys: Int32Array) -> tuple[Int64Array, Int32Array]:
-    """The stable order of the keys, and the sorted keys. numpy counts numbers of 16 bits, so sort by halves."""
-    order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
-    order = order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
-    return order, keys[order]
+    def out_degree(self, node: int) -> int:
+        """The number of links of a page."""
+        return sum(len(targets) for _, targets in self.of_page[node])

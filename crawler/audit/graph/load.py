@@ -1,85 +1,27 @@
 """Loads the link graph of a site from its state: the pages of the last run, or of the run in progress."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from heapq import merge
-from itertools import islice
+from itertools import chain, compress
 from typing import Any, Final, NamedTuple
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from crawler.audit.finding import LinkSuggestion
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.links import STATE_CODES, Edges, Nodes
+from crawler.audit.graph.links import Edges, LinkGroup, Nodes
 from crawler.audit.graph.suggestions import LinkSuggestions, RedirectTargets
+from crawler.crawl.frontier.storage import unpack_groups
 from crawler.model import DiscoveredBy, DocumentKind, Page, State, Url
 from crawler.parse.snapshot.blocks import parse_blocks
 from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
 from crawler.url.scope import alias_origins
-
-
-class UnpackedLinks(NamedTuple):
-    """Links of several pages, in order: the place of the page, the id of the target, flags of DiscoveredBy."""
-
-    page: NDArray[np.int64]
-    target: NDArray[np.int64]
-    flags: NDArray[np.uint16]
-
-
-def unpack_many(packed: Sequence[bytes]) -> UnpackedLinks:
-    """The links of all pages, in the order of :func:`crawler.crawl.frontier.storage.unpack_links`."""
-    numbers, first = _numbers(packed)
-    heads, pages = _group_heads(numbers, first)
-    flags, counts = numbers[heads], numbers[heads + 1]
-    begins = np.cumsum(counts) - counts
-    places = np.repeat(heads + 2 - begins, counts) + np.arange(int(counts.sum()))
-    total = np.cumsum(numbers[places])
-    base = np.concatenate([[0], total])[begins]  # within a group, ids are stored as differences
-    return UnpackedLinks(
-        np.repeat(pages, counts), total - np.repeat(base, counts), np.repeat(flags.astype(np.uint16), counts)
-    )
-
-
-def _numbers(packed: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All numbers, stored with seven bits a byte, and the index of each page's first number, plus the end."""
-    data = np.frombuffer(b"".join(packed), np.uint8)
-    last = data < 0x80
-    sizes = np.array([len(links) for links in packed], np.int64)
-    ended = np.concatenate([[0], np.cumsum(last)])
-    first = ended[np.concatenate([[0], np.cumsum(sizes)])]
-    ends = np.flatnonzero(last)
-    numbers = data[ends].astype(np.int64)
-    length = np.diff(ends, prepend=-1)
-    for byte in range(1, int(length.max(initial=1))):
-        long = np.flatnonzero(length > byte)
-        numbers[long] = numbers[long] << 7 | data[ends[long] - byte] & 0x7F
-    return numbers, first
-
-
-def _group_heads(numbers: NDArray[np.int64], first: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The place of each group of links, which begins with its flags and its size, and its page; in order."""
-    heads, pages = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    here, ends, page = first[:-1], first[1:], np.arange(len(first) - 1)
-    while True:
-        more = here < ends
-        here, ends, page = here[more], ends[more], page[more]
-        if not len(here):
-            break
-        heads.append(here)
-        pages.append(page)
-        here = here + 2 + numbers[here + 1]
-    all_heads, page_of_head = np.concatenate(heads), np.concatenate(pages)
-    order = np.argsort(all_heads)
-    return all_heads[order], page_of_head[order]
-
-
-CHUNK: Final = 4_096  # pages whose links are unpacked at once
 
 _NODES: Final = "SELECT id, state, coalesce(status, 0) FROM visit ORDER BY id"
 _TARGETS: Final = """SELECT v.id, u.id FROM visit v JOIN url u ON u.url = v.target
@@ -139,7 +81,7 @@ def node_names(db: sqlite3.Connection) -> NodeNames:
 def load_graph(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | None:
     """The graph of the visited pages, or None when the start was not visited. ``start`` is by default that of the run.
 
-    Takes a few seconds and about 20 bytes a link. Raises StorageError.
+    Takes about a second and 20 MB for a million links. Raises StorageError.
     """
     with storage_errors(), _snapshot(db):
         query, key = (_START, DiscoveredBy.SEED) if start is None else (_FIND_URL, start)
@@ -149,7 +91,7 @@ def load_graph(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | 
         if row:
             _link_aliases(db, nodes, row[1])
         earlier = _earlier_links(db, nodes) if row else []
-        nodes = replace(nodes, remembered=np.array([nodes.node(number) for number, _ in earlier], np.int32))
+        nodes = replace(nodes, remembered=[nodes.node(number) for number, _ in earlier])
         edges = _edges(db, nodes, earlier) if first >= 0 else None
     return None if edges is None else LinkGraph(nodes, edges, first)
 
@@ -168,16 +110,14 @@ def _snapshot(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _nodes(db: sqlite3.Connection) -> Nodes:
-    (count,) = db.execute("SELECT count(*) FROM visit").fetchone()
-    ids, states, statuses = np.empty(count, np.int64), np.empty(count, np.int8), np.empty(count, np.int16)
-    rows = db.execute(_NODES)
-    for place, (number, state, status) in enumerate(islice(rows, count)):
-        ids[place], states[place], statuses[place] = number, STATE_CODES[State(state)], status
-    target = np.full(count, -1, np.int32)
-    nodes = Nodes(ids, states, statuses, target)
-    moved = np.array(db.execute(_TARGETS).fetchall(), np.int64).reshape(-1, 2)
-    places = _node_of_id(ids)
-    target[places[moved[:, 0]]] = places.take(moved[:, 1], mode="clip")
+    ids, states, statuses = array("q"), [], array("h")
+    for number, state, status in db.execute(_NODES):
+        ids.append(number)
+        states.append(State(state))
+        statuses.append(status)
+    nodes = Nodes(ids, states, statuses, [-1] * len(ids))
+    for number, target in db.execute(_TARGETS):
+        nodes.target[nodes.node(number)] = nodes.node(target)
     return nodes
 
 
@@ -186,40 +126,36 @@ def _link_aliases(db: sqlite3.Connection, nodes: Nodes, start: Url) -> None:
     for origin in alias_origins(start):
         for number, target in db.execute(_BEHIND_ALIASES, (f"{origin_of(start)}/", f"{origin}/", f"{origin}0")):
             node = nodes.node(number)
-            nodes.state[node], nodes.target[node] = STATE_CODES[State.REDIRECT], nodes.node(target)
+            nodes.state[node], nodes.target[node] = State.REDIRECT, nodes.node(target)
 
 
 def _earlier_links(db: sqlite3.Connection, nodes: Nodes) -> list[tuple[int, bytes]]:
     """The ids of the failed pages that an earlier visit read, and the links that they had, by ascending ids."""
-    failed = nodes.ids[nodes.unread].tolist()
+    failed = compress(nodes.ids, nodes.unread)
     rows = (db.execute(_EARLIER_LINKS, (number, DocumentKind.PAGE)).fetchone() for number in failed)
     return [row for row in rows if row]
 
 
 def _edges(db: sqlite3.Connection, nodes: Nodes, earlier: Iterable[tuple[int, bytes]] = ()) -> Edges:
-    counts = np.zeros(len(nodes), np.int64)
-    targets, flags = [np.empty(0, np.int32)], [np.empty(0, np.uint16)]
-    places = _node_of_id(nodes.ids)
+    # the node of each id: a list is as fast as can be, and all links share its numbers
+    node_of = [-1] * (nodes.ids[-1] + 1)
+    for node, number in enumerate(nodes.ids):
+        node_of[number] = node
+    of_page: list[tuple[LinkGroup, ...]] = [()] * len(nodes)
     rows: Iterator[tuple[int, bytes]] = db.execute(_LINKS, (DocumentKind.PAGE,))
-    rows = merge(rows, earlier) if earlier else rows
-    while chunk := list(islice(rows, CHUNK)):
-        page, to, link_flags = unpack_many([packed for _, packed in chunk])
-        place = places.take(to, mode="clip")
-        pages = places[[number for number, _ in chunk]]
-        known = place >= 0
-        counts[pages] = np.bincount(page[known], minlength=len(chunk))
-        targets.append(place[known])
-        flags.append(link_flags[known])
-    start = np.zeros(len(nodes) + 1, np.int64)
-    np.cumsum(counts, out=start[1:])
-    return Edges(start, np.concatenate(targets), np.concatenate(flags))
+    for number, packed in chain(rows, earlier):
+        of_page[node_of[number]] = tuple(
+            (flags, targets) for flags, ids in unpack_groups(packed) if (targets := _known(ids, node_of))
+        )
+    return Edges(of_page)
 
 
-def _node_of_id(ids: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The node of each id, or -1. Ten times as fast as a search, for four bytes an id."""
-    nodes = np.full(int(ids[-1]) + 2 if len(ids) else 1, -1, np.int32)  # the last item stands for all greater ids
-    nodes[ids] = np.arange(len(ids), dtype=np.int32)
-    return nodes
+def _known(ids: list[int], node_of: list[int]) -> tuple[int, ...]:
+    """The nodes of ascending ids, without those that have none."""
+    if ids and ids[-1] >= len(node_of):
+        ids = ids[: bisect_left(ids, len(node_of))]
+    nodes = tuple(map(node_of.__getitem__, ids))
+    return tuple(node for node in nodes if node >= 0) if -1 in nodes else nodes
 
 
 class LinkSuggester:
@@ -240,7 +176,7 @@ class LinkSuggester:
         Considers the title and the texts that the URL had at an earlier visit, if it was a page then.
         """
         with storage_errors():
-            row = self._db.execute(_LAST_PAGE, (int(self._graph.nodes.ids[node]),)).fetchone()
+            row = self._db.execute(_LAST_PAGE, (self._graph.nodes.ids[node],)).fetchone()
         page: Any = _named(row[0]) if row and row[0] else None
         found = self._targets.suggest(self._names.urls[node], page.title if page else "")
         if not (page and found) or self._compared == _MAX_COMPARED:
@@ -279,8 +215,8 @@ class LinkSuggester:
 
     @cached_property
     def _targets(self) -> RedirectTargets:
-        pages = np.flatnonzero(self._graph.nodes.in_states(State.INDEXABLE)).tolist()
-        return RedirectTargets((self._names.urls[page], self._names.titles[page]) for page in pages)
+        pages = self._graph.nodes.in_states(State.INDEXABLE)
+        return RedirectTargets(compress(zip(*self._names, strict=True), pages))
 
 
 def _texts(snapshot: bytes) -> frozenset[str]:

@@ -1,16 +1,16 @@
 """Suggests pages to link to an orphan, and the page that should replace a dead URL. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Sequence
-from math import prod
+from heapq import nsmallest
+from itertools import chain
+from math import prod, sqrt
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from crawler.audit.finding import LinkSuggestion
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.links import Int32Array, LinkKind
+from crawler.audit.graph.links import LinkKind
 from crawler.audit.graph.similarity import (
     PathSiblings,
     TitleIndex,
@@ -47,15 +47,19 @@ class LinkSuggestions:
         self._graph = graph
         self._urls = urls
         self._titles = titles
-        fit = graph.nodes.in_states(State.INDEXABLE) & graph.reached & ((graph.ways & np.uint8(LinkKind.FOLLOWED)) != 0)
+        fit = bytearray(
+            state is State.INDEXABLE and depth >= 0 and way & LinkKind.FOLLOWED != 0
+            for state, depth, way in zip(graph.nodes.state, graph.depth, graph.ways, strict=True)
+        )
         fit[graph.start] = graph.pages[graph.start]
-        fit[[*orphans]] = False
+        for orphan in orphans:
+            fit[orphan] = 0
         self._fit = fit
-        pages: list[int] = np.flatnonzero(fit).tolist()
+        pages = [node for node, is_fit in enumerate(fit) if is_fit]
         self._by_url = {urls[node]: node for node in pages}
         self._siblings = PathSiblings((node, urls[node]) for node in pages)
+        self._outlinks = [*map(graph.edges.out_degree, range(len(graph.nodes)))]
         self._words = TitleIndex((node, urls[node], titles[node]) for node in pages)
-        self._outlinks = np.diff(graph.edges.start)
 
     def suggest(self, orphan: int, breadcrumb: Sequence[str] = ()) -> list[LinkSuggestion]:
         """The best pages to link to an orphan, at most three. ``breadcrumb`` are the URLs that the orphan names."""
@@ -73,8 +77,7 @@ class LinkSuggestions:
 
     def _scores(self, orphan: int, reasons: Reasons) -> dict[int, float]:
         """The scores of the best pages that can carry a link and do not link to the orphan yet."""
-        edges = self._graph.edges
-        linked = set(edges.to[edges.start[orphan] : edges.start[orphan + 1]].tolist())
+        linked = {target for _, targets in self._graph.edges.of_page[orphan] for target in targets}
         closed = self._already_linking(orphan)
         scores: dict[int, float] = {}
         for node, node_reasons in reasons.items():
@@ -106,7 +109,7 @@ class LinkSuggestions:
                 reason = "index of a directory above it" if step else "index of its directory"
                 _add_reason(reasons, node, reason, _ROOT_SCORE if node == self._graph.start else score)
         siblings = self._not_in_menu(self._siblings.siblings(url, orphan))
-        weights = 1 / (1 + 0.25 * np.arange(len(siblings)))
+        weights = [1 / (1 + 0.25 * place) for place in range(len(siblings))]
         self._vote(siblings, weights, "{} of its {} nearest siblings", reasons)
 
     def _by_title(self, orphan: int, reasons: Reasons) -> None:
@@ -120,29 +123,31 @@ class LinkSuggestions:
                 _add_reason(reasons, node, f"title shares {examples}", 0.6 * score)
         for word, nodes in self._words.subjects(words):
             pages = self._not_in_menu(node for node in nodes if node != orphan)
-            self._vote(pages, np.ones(len(pages)), f"{{}} of {{}} pages on '{word}'", reasons)
+            self._vote(pages, [1.0] * len(pages), f"{{}} of {{}} pages on '{word}'", reasons)
 
     def _not_in_menu(self, nodes: Iterable[int]) -> list[int]:
         """The nodes that less than half of the site links to: links to the others are navigation."""
         return [node for node in nodes if self._graph.inlinks[node] * 2 < len(self._by_url)]
 
-    def _vote(self, pages: Sequence[int], weights: NDArray[np.float64], text: str, reasons: Reasons) -> None:
+    def _vote(self, pages: Sequence[int], weights: Sequence[float], text: str, reasons: Reasons) -> None:
         """Score the pages that link to most of the similar ``pages``, and not to all of the site."""
         if len(pages) < 2:
             return
-        parts = [self._graph.following_pages(node, _MAX_REFERRERS) for node in pages]
-        sources: Int32Array = np.concatenate(parts)
-        votes = np.repeat(weights / weights.sum(), [len(part) for part in parts])
-        fit = self._fit[sources]
-        nodes, places = np.unique(sources[fit], return_inverse=True)
-        share = np.bincount(places, votes[fit])
-        count = np.bincount(places)
-        focus = np.sqrt(np.minimum(1.0, 3 * count / np.maximum(self._outlinks[nodes], 1)))
-        score = 0.8 * share * (0.3 + 0.7 * focus) * len(pages) / (len(pages) + 1)
-        for place in np.argsort(-score, kind="stable")[: 4 * MAX_SUGGESTIONS]:
-            if count[place] > 1:
-                reason = f"links to {text.format(int(count[place]), len(pages))}"
-                _add_reason(reasons, int(nodes[place]), reason, float(score[place]))
+        parts = [self._graph.followed[node][:_MAX_REFERRERS] for node in pages]
+        count = Counter(chain.from_iterable(parts))
+        share = {node: 0.0 for node, links in count.items() if links > 1 and self._fit[node]}
+        voters = share.keys()
+        for part, weight in zip(parts, weights, strict=True):
+            for node in voters & part:
+                share[node] += weight
+        every = 0.8 * len(pages) / (len(pages) + 1) / sum(weights)
+        score = {node: every * votes * self._focus(node, count[node]) for node, votes in share.items()}
+        for node in nsmallest(4 * MAX_SUGGESTIONS, score, key=lambda node: (-score[node], node)):
+            _add_reason(reasons, node, f"links to {text.format(count[node], len(pages))}", score[node])
+
+    def _focus(self, node: int, links: int) -> float:
+        """A factor for a page with so many links to the similar pages: less for one that links to all of the site."""
+        return 0.3 + 0.7 * sqrt(min(1.0, 3 * links / max(self._outlinks[node], 1)))
 
 
 def _add_reason(reasons: Reasons, node: int, reason: str, score: float) -> None:

@@ -4,15 +4,15 @@ A page that failed, and that no earlier visit read, may link to anything. But it
 and to those that link back to it, and apart from these it is likely to link to as much as pages with a similar URL do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import compress
 from math import inf, sqrt
+from statistics import fmean, pstdev
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.links import EVIDENCE_FLAGS, BoolArray, Edges, Int32Array, LinkKind
+from crawler.audit.graph.links import EVIDENCE_FLAGS, Edges, Mask
 from crawler.audit.graph.metrics import click_depths, reachable
 from crawler.audit.graph.similarity import url_shape
 from crawler.model import State, Url
@@ -33,19 +33,22 @@ class MistakenFindings(NamedTuple):
 
 
 class UnreadPages:
-    """The nodes ``unread`` of a graph. ``urls`` are by node."""
+    """The nodes ``unread`` of a graph. ``urls`` are by node; ``draw`` chooses one of some nodes at random."""
 
-    def __init__(self, graph: LinkGraph, unread: Sequence[int], urls: Sequence[str]) -> None:
+    def __init__(
+        self, graph: LinkGraph, unread: Sequence[int], urls: Sequence[str], draw: Callable[[list[int]], int]
+    ) -> None:
         self._graph = graph
         self._unread = unread
         self._urls = urls
+        self._draw = draw
 
     def may_link_to(self, node: int) -> bool:
         """Whether an unread page is likely to link to a node, or to its island."""
         return bool(self._near[node])
 
     @cached_property
-    def _near(self) -> BoolArray:
+    def _near(self) -> Mask:
         """A mask of the nodes that are below an unread page, or that link to it, and of the islands of these.
 
         Pages that half of the site links to are in a menu, so links to them say nothing.
@@ -54,13 +57,15 @@ class UnreadPages:
         below = {f"{self._urls[node].partition('?')[0].rstrip('/')}/" for node in self._unread} - {
             f"{origin_of(Url(self._urls[0]))}/"
         }
-        near = np.array([_is_below(url, below) for url in self._urls], np.bool_)
+        near = bytearray(_is_below(url, below) for url in self._urls)
+        reached = sum(graph.reached)
         for node in self._unread:
             linking = graph.linking(node, EVIDENCE_FLAGS)
-            if 2 * len(linking) < np.count_nonzero(graph.reached):
-                near[linking] = True
-        islands = np.unique(graph.island[near])
-        return near | np.isin(graph.island, islands[islands >= 0])
+            if 2 * len(linking) < reached:
+                for page in linking:
+                    near[page] = 1
+        islands = {*compress(graph.island, near)} - {-1}
+        return bytearray(is_near or island in islands for is_near, island in zip(near, graph.island, strict=True))
 
     def mistaken(self, min_inlinks: int, max_clicks: int) -> MistakenFindings:
         """How many findings are expected to be wrong: of a page without links, with few inlinks, or too deep.
@@ -71,63 +76,53 @@ class UnreadPages:
         graph = self._graph
         work = len(graph.edges) + len(graph.nodes)
         draws = min(_MAX_DRAWS, max(_MIN_DRAWS, _MAX_WORK // work))
-        dice = np.random.default_rng(len(self._unread))
         similar = self._similar()
         if not all(similar):  # nothing is known about pages like these
             return MistakenFindings(inf, inf, inf)
-        lost = np.array([self._lost(_draw(similar, dice), min_inlinks, max_clicks) for _ in range(draws)], float)
-        upper = lost.mean(axis=0) + 2 * lost.std(axis=0) / sqrt(draws) + 1 / draws
-        return MistakenFindings(*upper.tolist())
+        lost = [self._lost({self._draw(group) for group in similar}, min_inlinks, max_clicks) for _ in range(draws)]
+        upper = (fmean(counts) + 2 * pstdev(counts) / sqrt(draws) + 1 / draws for counts in zip(*lost, strict=True))
+        return MistakenFindings(*upper)
 
     def _similar(self) -> list[list[int]]:
         """For each unread page the nodes of read pages that are like it."""
         graph = self._graph
-        read = np.flatnonzero(graph.touched & graph.nodes.in_states(State.INDEXABLE, State.NOINDEX))
         groups: dict[object, list[int]] = {}
-        for node in read[read != graph.start].tolist():
-            for key in _likeness(self._urls[node]):
-                groups.setdefault(key, []).append(node)
+        for node, is_read in enumerate(graph.nodes.in_states(State.INDEXABLE, State.NOINDEX)):
+            if is_read and graph.touched[node] and node != graph.start:
+                for key in _likeness(self._urls[node]):
+                    groups.setdefault(key, []).append(node)
         similar = []
         for node in self._unread:
             found = (groups.get(key, []) for key in _likeness(self._urls[node]))
             similar.append(next((group for group in found if len(group) >= _MIN_SIMILAR), []))
         return similar
 
-    def _lost(self, removed: list[int], min_inlinks: int, max_clicks: int) -> tuple[int, int, int]:
+    def _lost(self, removed: set[int], min_inlinks: int, max_clicks: int) -> tuple[int, int, int]:
         """How many pages seem to have no links, few inlinks, or to be too deep, without the ``removed`` nodes."""
         graph = self._graph
-        is_left = np.ones(len(graph.nodes), np.bool_)
-        is_left[removed] = False
-        edges = _without(graph.edges, is_left)
-        sources, targets = self._followed
-        counts = (is_left & reachable(edges, graph.target, graph.start))[sources]
-        inlinks = np.bincount(targets[counts], minlength=len(graph.nodes))
+        edges = Edges(graph.edges.of_page.copy())
+        for node in removed:
+            edges.of_page[node] = ()
+        counts = reachable(edges, graph.target, graph.start)
+        uncounted = {node for node, is_counted in enumerate(counts) if not is_counted} | removed
         depth = click_depths(edges, graph.moved, graph.start)
-        pages = graph.nodes.in_states(State.INDEXABLE) & is_left & graph.reached & (graph.inlinks > 0)
-        is_linked = pages & (inlinks > 0)
-        return (
-            int(np.count_nonzero(pages & (inlinks == 0))),
-            int(np.count_nonzero(is_linked & (graph.inlinks > min_inlinks) & (inlinks <= min_inlinks))),
-            int(np.count_nonzero(is_linked & (graph.depth <= max_clicks) & ((depth > max_clicks) | (depth < 0)))),
-        )
+        unlinked = few = deep = 0
+        for node, is_page in enumerate(self._linked):
+            if not is_page or node in removed:
+                continue
+            before = graph.inlinks[node]
+            inlinks = before - len(uncounted.intersection(graph.followed[node]))
+            unlinked += inlinks == 0
+            few += 0 < inlinks <= min_inlinks < before
+            deep += inlinks > 0 and graph.depth[node] <= max_clicks and not 0 <= depth[node] <= max_clicks
+        return unlinked, few, deep
 
     @cached_property
-    def _followed(self) -> tuple[Int32Array, Int32Array]:
-        """The source and the target of each followed link."""
-        return self._graph.links_of_kind(LinkKind.FOLLOWED)
-
-
-def _draw(similar: list[list[int]], dice: np.random.Generator) -> list[int]:
-    return [group[int(dice.integers(len(group)))] for group in similar]
-
-
-def _without(edges: Edges, is_left: BoolArray) -> Edges:
-    """The edges without those of some nodes."""
-    degrees = np.diff(edges.start)
-    kept = np.repeat(is_left, degrees)
-    start = np.zeros(len(edges.start), np.int64)
-    np.cumsum(np.where(is_left, degrees, 0), out=start[1:])
-    return Edges(start, edges.to[kept], edges.flags[kept])
+    def _linked(self) -> Mask:
+        """A mask of the pages with followed links that clicks lead to."""
+        graph = self._graph
+        fit = zip(graph.nodes.state, graph.depth, graph.inlinks, strict=True)
+        return bytearray(state is State.INDEXABLE and depth >= 0 and inlinks > 0 for state, depth, inlinks in fit)
 
 
 def _likeness(url: str) -> tuple[object, ...]:

@@ -56,13 +56,15 @@ from crawler.audit.report.html_data import (
     pack_findings,
     visit_texts,
 )
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, needs_complete, reported_counts
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, needs_complete
 from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.logs.bots import BotKind
 from crawler.audit.verdict import (
     ReportGap,
     empty_groups,
+    group_counts,
     report_gaps,
+    reported_counts,
     reservation,
     rests_on,
     utc_minute,
@@ -340,7 +342,7 @@ def _inline_assets() -> dict[str, Any]:
 
 def _families(report: AuditReport, findings: AuditFindings, taken: dict[str, int]) -> Iterator[RuleFamilyView]:
     for group in RULE_GROUPS:
-        classes = [_class(count, report, findings, taken) for count in group.counts(report)]
+        classes = [_class(count, report, findings, taken) for count in group_counts(group, report)]
         if classes:
             yield RuleFamilyView(group.name, group.title, classes)
 

@@ -17,16 +17,17 @@ from msgspec import to_builtins
 from msgspec.structs import asdict, replace
 
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, ResolvedFinding, RuleCount, RuleTrend
-from crawler.audit.rules import (
-    REPORTED_RULES,
-    RULE_GROUPS,
-    WHY_LIKELY,
-    RuleGroup,
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, WHY_LIKELY, RuleGroup, why_unproven
+from crawler.audit.verdict import (
+    failing_counts,
+    group_counts,
+    is_open,
     reported_counts,
     reported_groups,
-    why_unproven,
+    why_inconclusive,
+    why_not_checked_or_absent,
+    why_uncertain,
 )
-from crawler.audit.verdict import failing_counts, is_open, why_inconclusive, why_not_checked_or_absent, why_uncertain
 from sitemap import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml, sarif
 
 FORMAT_VERSION: Final = 1
@@ -48,7 +49,7 @@ def write_json(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> 
     file.write(_json(head)[:-1] + b',\n"findings":[')
     separator = b"\n"
     for group in RULE_GROUPS:
-        for count in group.counts(report):
+        for count in group_counts(group, report):
             severity = REPORTED_RULES[count.rule].severity.value
             for finding in findings(count.rule):
                 file.write(separator + _json(_finding_row(finding, severity)))
@@ -83,7 +84,7 @@ def _counts(report: AuditReport) -> list[dict[str, Any]]:
             "inconclusive": count.open_,
         }
         for group in RULE_GROUPS
-        for count in group.counts(report)
+        for count in group_counts(group, report)
     ]
 
 

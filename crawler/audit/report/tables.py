@@ -27,7 +27,7 @@ from crawler.audit.finding import (
     ResolvedFinding,
     UncrawledPage,
 )
-from crawler.audit.rules import reported_counts
+from crawler.audit.verdict import reported_counts
 from sitemap import safe
 
 _MAX_CELL: Final = 32_000  # characters: Excel splits a cell with more than 32,767

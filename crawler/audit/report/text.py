@@ -27,6 +27,7 @@ from crawler.audit.verdict import (
     EmptyGroups,
     VerdictKind,
     empty_groups,
+    group_counts,
     lower_first,
     reservation,
     rests_on,
@@ -159,7 +160,7 @@ def report_lines(
     yield from _figures(report, page)
     yield from _inputs(report.inputs, page)
     for group in RULE_GROUPS:
-        if counts := group.counts(report):
+        if counts := group_counts(group, report):
             yield from _group(group, counts, page)
             for count in counts:
                 yield from _rule_lines(count, report, findings, page, verbose)

@@ -22,7 +22,8 @@ from crawler.audit.report.tables import (
     write_uncrawled,
     write_xlsx,
 )
-from crawler.audit.rules import REPORTED_RULES, reported_counts
+from crawler.audit.rules import REPORTED_RULES
+from crawler.audit.verdict import reported_counts
 from crawler.errors import StorageError
 from crawler.state.lock import RUN_LEASE
 from sitemap import make_directory, replacement

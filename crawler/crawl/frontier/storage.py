@@ -4,6 +4,7 @@ with its outlinks, packed as bytes."""
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Final
 
 import msgspec
@@ -149,18 +150,18 @@ def _append_distances(out: bytearray, numbers: Iterable[int]) -> None:
 
 def unpack_links(packed: bytes) -> list[tuple[int, int]]:
     """The links that :func:`pack_links` wrote, by flags and then by id."""
-    links: list[tuple[int, int]] = []
+    return [(number, flags) for flags, numbers in unpack_groups(packed) for number in numbers]
+
+
+def unpack_groups(packed: bytes) -> Iterator[tuple[int, list[int]]]:
+    """The same: each flags with the ids of its targets."""
     numbers = _numbers(packed)
     start = 0
     while start < len(numbers):
         flags, count = numbers[start], numbers[start + 1]
         start += 2
-        number = 0
-        for gap in numbers[start : start + count]:
-            number += gap
-            links.append((number, flags))
+        yield flags, [*accumulate(numbers[start : start + count])]
         start += count
-    return links
 
 
 def _numbers(packed: bytes) -> list[int]:

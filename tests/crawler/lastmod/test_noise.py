@@ -234,3 +234,74 @@ def test_ours_noises_at_random_are_told_from_edits(size: int, noises: int) -> No
     score = total([trial(seed, size, noises) for seed in range(40)])
     print(f"\n{size} pages, {noises} noises: precision {score.precision:.4f}, recall {score.recall:.4f}")
     assert min(score.precision, score.recall) >= (0.99 if noises == 1 else 0.97)
+
+
+def test_ours_an_order_that_moves_by_one_item_in_each_run_is_no_edit() -> None:
+    items = [sentence(random.Random(k), 6) for k in range(6)]
+
+    def listed(n: int, _: int) -> str:
+        here = [*items]
+        here.insert(5 - lab.run % 5, here.pop(0))
+        return f"<div class=t{n}><ul class=tips>{''.join(f'<li>{item}</li>' for item in here)}</ul></div>" * (n < 3)
+
+    lab = Lab(Template(60, listed))
+    said = [lab.visit() for _ in range(5)]
+    assert said[1] == {"/0", "/1", "/2"}  # for once, it looks like an edit
+    assert said[2:] == [set(), set(), set()]
+
+
+def test_ours_an_order_that_varies_in_one_template_varies_in_the_same_list_of_others() -> None:
+    def shuffled(n: int, request: int) -> str:
+        items = [sentence(random.Random(f"{n} {k}"), 6) for k in range(5)]
+        random.Random(f"{n} {(request // 40 + n) // 3}").shuffle(items)
+        return f"<div class=t{n}><ul class=tips>{''.join(f'<li>{item}</li>' for item in items)}</ul></div>"
+
+    lab = visited(Template(40, shuffled), 3)
+    assert lab.visit() == set()
+
+
+def test_ours_other_words_in_a_list_that_is_shuffled_are_an_edit() -> None:
+    words: dict[int, str] = {}
+
+    def shuffled(n: int, request: int) -> str:
+        items = [sentence(random.Random(f"{n} {k}"), 6) for k in range(5)]
+        items[2] = words.get(n, items[2])
+        random.Random(request).shuffle(items)
+        return f"<ul class=tips>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+
+    lab = visited(Template(30, shuffled), 3)
+    words[6] = "We move to Oak Street in the first week of May."
+    assert lab.visit() == {"/6"}
+
+
+def test_ours_a_sentence_that_came_before_a_price_that_moves_is_an_edit() -> None:
+    news: dict[int, str] = {}
+
+    def offer(n: int, request: int) -> str:
+        price = random.Random(f"{n} {request // 40}").randrange(1000, 9000) / 100
+        return f"<div class=offer>{news.get(n, '')} From ${price:.2f}</div>" * (n % 2)
+
+    lab = visited(Template(40, offer), 4)
+    news[7] = "We move to Oak Street in the first week of May."
+    assert lab.visit() == {"/7"}
+    assert lab.visit() == set()
+
+
+def test_ours_figures_of_a_long_text_that_move_on_one_page_in_each_run_are_no_edits() -> None:
+    def counted(n: int, request: int) -> str:
+        visitors = random.Random(request // 40).randrange(10, 9000)
+        return f"<p>Since the spring the lighthouse of our harbour has welcomed {visitors} visitors.</p>" * (n == 5)
+
+    lab = visited(Template(40, counted), 2)
+    assert "/5" not in lab.visit()
+
+
+def test_ours_boxes_whose_whole_text_is_replaced_on_some_pages_in_each_run_are_no_edits() -> None:
+    def quoted(n: int, request: int) -> str:
+        of = random.Random(f"{n} {(request // 40 + n) // 3}").randrange(9000)
+        return f"<div class=t{n}><div class=box>{sentence(random.Random(of), 8)}</div></div>" * (n % 2)
+
+    site = Template(40, quoted)
+    lab = visited(site, 5)
+    site.pages["/9"][1] = "Something else was written here today."
+    assert lab.visit() == {"/9"}

@@ -7,6 +7,7 @@ import random
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from tests.forked import forked
@@ -46,10 +47,12 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--failed", type=Path, help="file to append the trials that were not right to, with what the pages showed"
     )
+    parser.add_argument("--in-process", action="store_true", help="judge the pages without a crawl around them")
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
     options = parser.parse_args(words)
     results: list[Result] = []
-    with tempfile.TemporaryDirectory() as work, forked(Path(work)) as crawler:
+    with tempfile.TemporaryDirectory() as work, ExitStack() as stack:
+        crawler = None if options.in_process else stack.enter_context(forked(Path(work)))
         for drawn in (_draw(options, n) for n in range(options.seed, options.seed + options.trials)):
             try:
                 site = pages(drawn.system, drawn.pages, options.cache)

@@ -108,7 +108,8 @@ def edit_word(page: Page, rng: random.Random) -> str:
 
 @_kind
 def edit_figure(page: Page, rng: random.Random) -> str:
-    nodes = [node for node in page.texts(4) if re.search(r"\b\d{2,4}\b", node.text)]
+    """A figure in the text, but not what is left in stock: that is a noise."""
+    nodes = [n for n in page.texts(4) if re.search(r"\b\d{2,4}\b", n.text) and not _STOCK.search(n.text)]
     return _replaced(
         _picked(nodes, rng),
         lambda text: re.sub(r"\b(\d{2,4})\b", lambda at: str(int(at[1]) + rng.randrange(1, 30)), text, count=1),

@@ -1,7 +1,8 @@
 """What varies on a page without an edit: a value, in a place of a template, moving in some way, on some of the pages.
 
 A noise is drawn from the product of these four, so that nobody can write them all down. Left out is only what nobody
-could tell from an edit, whoever looks: a value of no shared pool that changes seldom and on few pages.
+could tell from an edit, whoever looks: a value of no shared pool that changes seldom and on few pages. So a noise that
+does not move in every run stands on at least ``MIN_SELDOM`` pages; where a site has no room for that, it moves always.
 """
 
 import json
@@ -41,6 +42,7 @@ PLAIN = ("jsonld", "meta", "data-attribute")
 
 STEADY = ("request", "run", "run-shared", "rotation", "rotation-request")
 SELDOM = ("cached", "now-and-then")
+MIN_SELDOM = 5
 COUNTED = ("counter", "counter-some", "counter-own", "counter-site", "walk")
 SPREADS = ("all", "template", "half", "tenth", "three")
 
@@ -473,6 +475,12 @@ def draw(rng: random.Random, number: int, pages: Sequence[Page]) -> Noise:
     noise = Noise(number, value, place, dynamics, spread, str(rng.random()), known, targets=targets)
     for page in _chosen(rng, spread, pages):
         noise.install(page)
+    if dynamics in (*SELDOM, "counter-some") and len(noise.pages) < MIN_SELDOM:
+        for page in rng.sample(list(pages), len(pages)):
+            if page.path not in noise.pages and len(noise.pages) < MIN_SELDOM:
+                noise.install(page)
+        if len(noise.pages) < MIN_SELDOM:
+            noise.dynamics = "run"
     return noise
 
 

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.links import PAGE_STATES, STATE_CODES, Edges, LinkKind, Nodes
+from crawler.audit.graph.links import PAGE_STATES, Edges, LinkKind, Nodes
 from crawler.model import DiscoveredBy, State
 
 Link = tuple[int, int, int]
@@ -18,15 +16,11 @@ MOVES = (State.REDIRECT, State.CANONICAL_ELSEWHERE)
 def graph(states: Iterable[State], links: Iterable[Link], targets: dict[int, int] | None = None) -> LinkGraph:
     """The graph of these pages, the first of which is the start."""
     named = list(states)
-    target = np.full(len(named), -1, np.int32)
+    target = [-1] * len(named)
     for source, to in (targets or {}).items():
         target[source] = to
-    nodes = Nodes(
-        np.arange(10, 10 + len(named), dtype=np.int64),
-        np.array([STATE_CODES[state] for state in named], np.int8),
-        np.array([200 if state in PAGE_STATES else 0 for state in named], np.int16),
-        target,
-    )
+    statuses = [200 if state in PAGE_STATES else 0 for state in named]
+    nodes = Nodes(range(10, 10 + len(named)), named, statuses, target)
     return LinkGraph(nodes, Edges.of(len(named), links), 0)
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.audit.graph.links import STATES, LinkKind
-from crawler.audit.graph.load import load_graph, node_names, unpack_many
+from crawler.audit.graph.links import LinkKind
+from crawler.audit.graph.load import load_graph, node_names
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.crawl.frontier.storage import pack_links, unpack_links
+from crawler.crawl.frontier.storage import pack_links, unpack_groups, unpack_links
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, Page, State, Url, Verdict
 from crawler.state.schema import STATE_DB
 
@@ -64,7 +64,7 @@ def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
     numbers = dict(db.execute("SELECT url, id FROM url"))
     node = {path: graph.nodes.node(numbers[url(path)]) for path in ANSWERS}
     assert graph.start == node["/"]
-    assert {path: STATES[graph.nodes.state[place]] for path, place in node.items()} == {
+    assert {path: graph.nodes.state[place] for path, place in node.items()} == {
         path: answer[0] for path, answer in ANSWERS.items()
     }
     assert {path: LinkKind(int(graph.ways[place])) for path, place in node.items()} == {
@@ -109,10 +109,26 @@ def test_ours_a_state_without_a_visit_has_no_graph(tmp_path: Path) -> None:
 LINKS = st.lists(st.tuples(st.integers(0, 40) | st.integers(1, 2**40), st.integers(1, 8191)), max_size=30)
 
 
-@given(st.lists(LINKS, min_size=1, max_size=8))
+@given(LINKS)
 @settings(deadline=None)
-def test_ours_many_pages_are_unpacked_as_one_would_be(pages: list[list[tuple[int, int]]]) -> None:
-    packed = [pack_links(links) for links in pages]
-    found = unpack_many(packed)
-    expected = [(place, *link) for place, each in enumerate(packed) for link in unpack_links(each)]
-    assert list(zip(found.page.tolist(), found.target.tolist(), found.flags.tolist(), strict=True)) == expected
+def test_ours_links_are_unpacked_as_they_were_packed(links: list[tuple[int, int]]) -> None:
+    groups = {flags: sorted({number for number, each in links if each == flags}) for _, flags in links}
+    packed = pack_links(links)
+    assert list(unpack_groups(packed)) == sorted(groups.items())
+    assert unpack_links(packed) == [(number, flags) for flags in sorted(groups) for number in groups[flags]]
+
+
+def test_ours_a_link_to_a_url_that_was_never_visited_is_left_out(tmp_path: Path) -> None:
+    db = STATE_DB.open(tmp_path / STATE_DB.file)
+    for number in (2, 5):
+        db.execute("INSERT INTO url VALUES (?, ?)", (number, url(f"/{number}")))
+        row = (number, "", b"", "text/html", pack_links([(1, 1), (5, 1), (2**40, 1), (3, 2)]), b"", b"", b"")
+        db.execute("INSERT INTO content VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?)", row)
+        visit = (number, "", DocumentKind.PAGE, State.INDEXABLE, DiscoveredBy.SEED, number)
+        columns = "(id, origin, kind, state, found, depth, status, content)"
+        db.execute(f"INSERT INTO visit {columns} VALUES (?, ?, ?, ?, ?, 0, 200, ?)", visit)
+    graph = load_graph(db)
+    assert graph is not None
+    assert graph.edges.of_page == [((1, (1,)),), ((1, (1,)),)]
+    assert len(graph.edges) == 2
+    db.close()

@@ -20,6 +20,7 @@ from test_html_report import WORDS, hostile
 from crawler.audit.finding import AuditFinding, RuleCount
 from crawler.audit.report.tables import write_csv
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.verdict import group_counts
 from sitemap import shorten
 
 pytestmark = pytest.mark.needs_chromium
@@ -31,7 +32,7 @@ MARKUP = [word for word in WORDS if len(word) < 500 and any(sign in word for sig
 REPORT, FINDINGS = made(2_000)
 TOTAL = sum(each.total for each in REPORT.counts)
 ORPHANS, REACH = (
-    sum(each.total for group in RULE_GROUPS if group.name == name for each in group.counts(REPORT))
+    sum(each.total for group in RULE_GROUPS if group.name == name for each in group_counts(group, REPORT))
     for name in ("orphans", "reach")
 )
 
