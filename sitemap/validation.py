@@ -135,7 +135,7 @@ def _list_faults(video: Video) -> Iterator[Fault]:
         if pair is not None and (pair[0] not in {"allow", "deny"} or not allowed.fullmatch(pair[1])):
             yield Fault(
                 f"video.{name}",
-                f"{name} {' '.join(pair)[:64]!r} must be allow or deny, with a list that the XSD allows",
+                f"{name} {' '.join(pair)[:64]!r} needs allow or deny as its relationship, and a list of valid codes",
             )
     if len(video.tags) > limits.MAX_VIDEO_TAGS:
         yield Fault(

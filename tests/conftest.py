@@ -58,7 +58,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def process(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Forked]":
     """Commands in forks of one warm process."""
     from forked import forked

@@ -61,7 +61,8 @@ def test_ours_what_leaves_one_by_one_leaves_at_once_and_a_landslide_when_it_is_a
         assert "degraded: 1 URL failed: 1 server error" in ran.out
         assert "1 moved; 1 kept although they failed; 10 held by the gate" in ran.out
         assert (
-            "left out, and why (held pages, and those kept although they failed, are still in the sitemap)" in ran.out
+            "left out, and why (pages that the gate holds, and pages that failed temporarily, stay in the sitemap)"
+            in ran.out
         )
         assert len(listed(tmp_path)) == 20
         assert night(tmp_path, site.url, "--accept-shrink").code == 0

@@ -214,7 +214,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site
     notify.write(site, indexnow__key="env:INDEXNOW", notify__enabled=False)
     code, out, err = notify("--config", str(notify.file))
     assert (code, out) == (2, "")
-    assert "notifications are off (notify.enabled): --notify sends them anyway" in err
+    assert "notifications are off (enabled = false in [notify]): add --notify to send them" in err
     assert notify("--config", str(notify.file), "--notify")[0] == 0
 
 

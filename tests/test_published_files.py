@@ -38,7 +38,7 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
     assert (went_back.code, first) == (0, "the sitemap of run 2 is published again: 3 pages in out")
     assert changes.startswith("  0 added, ")
     assert changes.endswith(", 1 removed")
-    assert "the next run publishes what it finds, so it undoes the rollback" in note
+    assert "otherwise, the next run publishes the same sitemap as before the rollback" in note
     assert published(tmp_path) == sets[1]
     (site,) = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
     run = site["runs"][0]

@@ -211,7 +211,7 @@ def test_ours_who_is_down_is_said_and_told_by_the_next_run(world: World) -> None
     ran = world.run()
     assert (ran.code, ran.err) == (0, "")
     assert "  indexnow: postponed: IndexNow answered 503, service unavailable\n" in ran.out
-    assert "  the next run sends what could not be delivered; siteatlas notify sends it now\n\ncrawled " in ran.out
+    assert "  the next run tries to send these messages again; siteatlas notify tries now\n\ncrawled " in ran.out
     world.pages("a", "b", "c", "d")
     quiet = world.run("-q")
     assert (quiet.code, quiet.out) == (0, "")

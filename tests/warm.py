@@ -146,7 +146,18 @@ def prepare() -> None:
     gc.freeze()
 
 
+def compile_templates() -> None:
+    """Do once what takes longest of a short report."""
+    with suppress(Exception):
+        from crawler.audit.report.html import template
+
+        templates = template().environment
+        for name in templates.list_templates("html"):
+            templates.get_template(name)
+
+
 def serve(orders: socket.socket) -> None:
+    compile_templates()
     prepare()
     while True:
         data, descriptors, _, _ = socket.recv_fds(orders, 1 << 16, 3)

@@ -112,7 +112,7 @@ def acceptance_notes(report: AuditReport) -> Iterator[str]:
     for count in report.accepted:
         name = f"the acceptance of {count.rule} for {count.url}"
         if count.is_expired:
-            yield f"{name} expired on {count.until}: mend its findings, or set a later date"
+            yield f"{name} expired on {count.until}: resolve its findings, or set a later date"
         elif not count.findings and _is_checked(report, count.rule):
             yield f"{name} matches no finding: remove it"
 

@@ -51,7 +51,7 @@ _TASKS: Final = (
     ),
     _Task(
         "repair", "Repair {}", "failing URL", "failing URLs", "Visitors and search engines get a server error", 1.0,
-        "Look for the cause in the log of the server.",
+        "Find the cause in the log of the server, and repair the URL.",
         frozenset({"gone.failing", "gone.down", "entry.failed"}),
     ),
     _Task(
@@ -67,13 +67,13 @@ _TASKS: Final = (
     ),
     _Task(
         "canonical", "Correct {}", "canonical", "canonicals", "Search engines may index neither page", 0.25,
-        "State as canonical the page itself, or another page that can be indexed.",
+        "On each page, name the page itself or another indexable page as the canonical.",
         frozenset({"canonical"}),
     ),
     _Task(
         "entries", "Correct {}", "sitemap entry", "sitemap entries",
         "Search engines crawl URLs that they cannot index, and trust the sitemap less", 0.0,
-        "List only canonical URLs of pages that can be indexed. siteatlas crawl writes such a sitemap.",
+        "List only the canonical URLs of indexable pages. siteatlas crawl writes such a sitemap.",
         frozenset({"entry", "declared"}),
     ),
     _Task(
@@ -82,7 +82,7 @@ _TASKS: Final = (
         frozenset({"listed"}),
     ),
     _Task(
-        "hreflang", "Correct {}", "hreflang fault", "hreflang faults",
+        "hreflang", "Correct {}", "hreflang error", "hreflang errors",
         "Search engines may show visitors the wrong language", 0.0,
         "On every language version, list all versions with their canonical URLs.",
         frozenset({"cluster"}),
@@ -90,7 +90,7 @@ _TASKS: Final = (
     _Task(
         "render", "Send {} as browsers show them", "page that scripts change", "pages that scripts change",
         "Search engines may index these pages late, or without their links", 0.1,
-        "Send canonical, robots rules and links in the HTML of the page.",
+        "Let the server send the canonical, the robots rules and the links in the HTML of the page.",
         frozenset({"render"}),
     ),
     _Task(
@@ -106,14 +106,14 @@ _TASKS: Final = (
         frozenset({"media"}),
     ),
     _Task(
-        "lint", "Correct {}", "fault in the sitemap files", "faults in the sitemap files",
+        "lint", "Correct {}", "error in the sitemap files", "errors in the sitemap files",
         "Search engines may skip the entries", 0.0,
         "Correct the program that writes the sitemap.",
         frozenset({*LINT}),
     ),
     _Task(
         "reach", "Bring {} nearer to the start page", "page", "pages",
-        "Visitors and crawlers rarely come this far", 0.25,
+        "Visitors and crawlers rarely follow so many links", 0.25,
         "Link to them from pages that are nearer to the start page.",
         frozenset({"reach.deep"}),
     ),
@@ -125,7 +125,7 @@ _TASKS: Final = (
     ),
     _Task(
         "crawl", "Lead search engines to {}", "page", "pages",
-        "Search engines did not request these pages, so their results cannot show what the pages say today", 0.25,
+        "Search engines did not request these pages, so their results cannot show the present content", 0.25,
         "Link to them from pages that search engines crawl often, and list them in the sitemap with their lastmod.",
         frozenset({"bots"}),
     ),

@@ -53,7 +53,7 @@ def show_help(
         list[str],
         typer.Argument(
             metavar="COMMAND [GROUP]",
-            help="Name of a command, and the first letters of a group of its options, such as scope.",
+            help="Name of a command, such as crawl. GROUP is a group of its options, such as scope.",
             show_default=False,
         ),
     ],

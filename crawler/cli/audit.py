@@ -29,9 +29,9 @@ EPILOG = f"""{RAW}Examples:
   siteatlas audit --config site.toml --site shop --fail-on error,orphan
   siteatlas audit https://www.example.com/ --fail-on new:warning
 
-Exit codes: 0 done, 1 internal error, 2 usage or configuration, 4 incomplete (the report is written; run again to
-continue), or findings that --fail-on names are inconclusive or may be new, 5 nothing crawlable, 6 state in use by
-another process, 7 storage error, 10 conclusive findings that --fail-on names.
+Exit codes: 0 done, 1 internal error, 2 usage or configuration, 4 the crawl is incomplete (run again to
+continue), or selected findings are inconclusive, 5 nothing to crawl, 6 another process uses the state, 7 storage error,
+10 conclusive findings that you selected with --fail-on.
 """
 
 _AUDIT_SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "render", "audit")
@@ -53,22 +53,24 @@ def audit(  # noqa: PLR0913 - the command line is wide
     form: Annotated[Form, typer.Option("--format", help="Format of the report on standard output.")] = Form.TEXT,
     rules: Annotated[bool, typer.Option("--rules", help="Print the table of rules and exit.")] = False,
     fresh_crawl: Annotated[
-        bool, typer.Option("--fresh-crawl", help="Crawl the site even if the last run is recent.")
+        bool, typer.Option("--fresh-crawl", help="Always crawl the site, even if the last run is recent.")
     ] = False,
     fresh: FreshOption = False,
     restart: RestartOption = False,
     quiet: QuietOption = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show every URL that has a finding, and log more.")
+        bool, typer.Option("--verbose", "-v", help="Show all URLs with findings, and log more.")
     ] = False,
     **flags: Any,
 ) -> None:
-    """Find orphan pages: pages that exist, are visited or are published, but that no page of the site links to.
+    """Find orphan pages, which are pages that no page of the site links to.
 
-    The audit crawls the site by its links only, and compares the result with the site's sitemaps and with the logs,
-    exports and lists that you name. It fetches the URLs that only these sources name, to learn their present state. It
-    also reports errors in the sitemaps. If the last run is recent (--max-crawl-age), the audit uses the crawl of that
-    run, and requests only what the run did not see.
+    The audit crawls the site by its links only. Then it compares the crawl with the sources: the sitemaps of the site,
+    and the logs, exports and lists that you name. It requests the URLs that only a source names, and reports their
+    present state. It also reports errors in the sitemaps.
+
+    If the last run is recent (--max-crawl-age), the audit uses the crawl of that run. It then requests only URLs that
+    the run did not visit.
     """
     with CommandErrors(verbose, INTERRUPTED) as errors:
         if rules:

@@ -30,9 +30,9 @@ EPILOG = f"""{RAW}Examples:
 def crawl(url: StartUrlArgument = None, config: ConfigOption = None, **flags: Any) -> None:
     """Crawl a website from URL and publish its sitemap in a directory.
 
-    The sitemap lists pages in the directory of URL and below, as the sitemap protocol demands. For example,
-    https://example.com/docs/ covers /docs/ and below. If a crawl is cut short, run the same command again to continue
-    it.
+    The sitemap lists pages in the directory of URL and below, as the sitemap protocol demands. For example, a crawl of
+    https://example.com/docs/ lists pages under /docs/. If a crawl is interrupted, run the same command again
+    to continue it.
     """
     with CommandErrors(flags["verbose"], INTERRUPTED) as errors:
         settings = site_config(

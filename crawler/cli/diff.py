@@ -26,9 +26,9 @@ from crawler.state.schema import STATE_DB
 from sitemap import Format
 
 EPILOG: Final = f"""{RAW}Examples:
-  siteatlas diff                        since the run before the last
-  siteatlas diff 12                     since run 12
-  siteatlas diff 12 15 --format jsonl   between any two runs
+  siteatlas diff                        changes of the last run
+  siteatlas diff 12                     changes after run 12
+  siteatlas diff 12 15 --format jsonl   changes after run 12, up to run 15
   siteatlas diff https://www.example.com/ --format atom > changes.atom
 """
 _DEFAULT_LIMIT: Final = 20  # URLs of each kind, as text
@@ -66,9 +66,9 @@ def diff(
         list[str] | None,
         typer.Argument(
             metavar="[URL] [FROM [TO]]",
-            help="URL of the site, needed only if there are several, and the numbers of two runs. Default of TO: the "
-            "last run that published. Default of FROM: the run that published before TO. FROM 0: before the first "
-            "run.",
+            help="URL: start URL of the site, needed only if the state has several sites. FROM and TO: the numbers of "
+            "two runs. Default of TO: the last run that published a sitemap. Default of FROM: the run before TO that "
+            "published one. FROM 0 means the time before the first run.",
             show_default=False,
         ),
     ] = None,
@@ -81,7 +81,7 @@ def diff(
             "--limit",
             metavar="N",
             min=0,
-            help="Maximum URLs of each kind of change, or maximum entries of a feed (atom, rss). 0: all."
+            help="Maximum URLs to show for each kind of change, or maximum entries of a feed (atom, rss). 0: all."
             f"  [default: {_DEFAULT_LIMIT} as text, {_FEED_LIMIT} in a feed, else all]",
             show_default=False,
         ),
@@ -91,8 +91,9 @@ def diff(
 ) -> None:
     """Show what changed in the sitemap between two runs, and why.
 
-    siteatlas status lists the runs. diff compares the sitemap after one run with the sitemap after another run. A page
-    appears once. A page that was added and removed in between does not appear.
+    diff compares the sitemap after the run FROM with the sitemap after the run TO. Each page appears at most once. If
+    a page was added and removed between the two runs, it does not appear. siteatlas status shows the numbers of the
+    runs.
     """
     with CommandErrors(verbose):
         url, first, last = _parse_words(words or [])

@@ -25,9 +25,9 @@ _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet worker --config sites.toml --state-store s3://bucket/states
   siteatlas fleet serve --config sites.toml --listen 127.0.0.1:9188"""
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names, as siteatlas fleet status shows them.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Names that siteatlas fleet status shows.")]
 _NOTICES: Final = (
-    "Give ids of notifications, as siteatlas fleet status shows them, or names of sites for all of theirs."
+    "NAME is the id of a notification, as siteatlas fleet status shows it, or a site, for all its notifications."
 )
 
 
@@ -49,9 +49,9 @@ def init(
     as_json: JsonOption = False,
     verbose: TraceOption = False,
 ) -> None:
-    """Create the tables of a fleet in a PostgreSQL database, or bring them up to date.
+    """Create the tables of a fleet in a PostgreSQL database, or update them for this version of Siteatlas.
 
-    Workers of the version before can keep running meanwhile.
+    Workers of the previous version can continue to run during the update.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.fleet_run import init_database  # noqa: PLC0415 - not needed to show help
@@ -65,11 +65,11 @@ def init(
 def apply(
     config: SitesConfigOption = None, as_json: JsonOption = False, verbose: TraceOption = False, **flags: Any
 ) -> None:
-    """Make the sites of a configuration the sites of the fleet.
+    """Register the sites of a configuration file in the fleet.
 
-    apply registers new sites, changes those whose settings differ, and retires those that are no longer in the file.
-    You can run it any number of times. It checks the file as siteatlas run does. Secrets must be references (env:NAME
-    or file:PATH), which each worker resolves: they never enter the database.
+    apply registers new sites, updates changed settings, and retires sites that are no longer in the file. You can run
+    it any number of times. It checks the file in the same way as siteatlas run. Write secrets as env:NAME or file:PATH.
+    The database stores only this reference, and each worker reads the secret itself.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.fleet_run import apply_configuration  # noqa: PLC0415
@@ -87,10 +87,10 @@ def worker(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log the progress of each run.")] = False,
     **flags: Any,
 ) -> None:
-    """Run sites of the fleet when they are due, until stopped.
+    """Run sites of the fleet when they are due, until you stop the worker.
 
-    Start as many workers as you like, on as many machines as you like, each with its own state directory (--state).
-    SIGTERM and Ctrl-C let the active runs save their states, and other workers continue these runs.
+    You can start any number of workers, on any number of machines. Each worker needs its own state directory (--state).
+    On SIGTERM and Ctrl-C, the active runs save their states, and other workers continue these runs.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.fleet_run import run_worker  # noqa: PLC0415
@@ -103,15 +103,16 @@ def worker(
 @with_flags("fleet.")
 def recover(
     config: SitesConfigOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, but change nothing.")] = False,
     as_json: JsonOption = False,
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
-    """Adopt what the state store has, after the database was restored from an older back-up.
+    """Update the database from the state store, after you restored the database from a backup.
 
-    Stop all workers first. recover compares the database with the state store. Sites with newer snapshots continue
-    from these snapshots. Then start the workers, and run siteatlas fleet apply for sites that were registered later.
+    Stop all workers first. If the state store has a newer snapshot of a site than the database knows, the next run of
+    the site continues from this snapshot. Then run siteatlas fleet apply to register sites that the backup does not
+    contain, and start the workers.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.fleet_run import recover_sites  # noqa: PLC0415
@@ -135,11 +136,11 @@ def status(  # noqa: PLR0913 - the options of a command
         str,
         typer.Option(
             metavar="STATE",
-            help="Show the sites in this state: running, lost, queued, late, failing, paused or retired. attention: "
-            "the sites that are failing, lost or late.",
+            help="Show only the sites in this state: running, lost, queued, late, failing, paused or retired. "
+            "attention: the sites that are failing, lost or late.",
         ),
     ] = "",
-    max_sites: Annotated[int, typer.Option(metavar="N", min=1, help="Number of sites that --only shows.")] = 50,
+    max_sites: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum sites that --only shows.")] = 50,
     config: SitesConfigOption = None,
     as_json: JsonOption = False,
     verbose: TraceOption = False,
@@ -147,7 +148,7 @@ def status(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Show the fleet: sites by state, late sites, workers, the queue, and the last runs.
 
-    A site is late if its run should have started more than a minute ago. status changes nothing.
+    A site is late if its run should have started more than a minute ago.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.fleet_run import read_status, status_text, status_values  # noqa: PLC0415
@@ -160,16 +161,16 @@ def status(  # noqa: PLR0913 - the options of a command
 @with_flags("fleet.database", "daemon.listen", "daemon.allowed_hosts", "daemon.max_clients", "daemon.client_timeout")
 def serve(
     max_sites: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Number of sites that a page and /metrics list.")
+        int, typer.Option(metavar="N", min=1, help="Maximum sites that a web page and /metrics list.")
     ] = 100,
     config: SitesConfigOption = None,
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
-    """Serve a status page and metrics for Prometheus of the whole fleet, until stopped.
+    """Serve a web page and Prometheus metrics of the whole fleet, until you stop it.
 
-    serve only reads the database. One serve is enough for the fleet, on any machine, and you can start several. The
-    server has no login, so use a loopback address and a reverse proxy.
+    serve only reads the database. Start it on any machine; one is enough for the fleet. The web server has no login, so
+    use a loopback address and a reverse proxy.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.fleet_run import run_server  # noqa: PLC0415
@@ -205,11 +206,9 @@ def _command(action: str, text: str) -> None:
 
 for _function in (init, apply, worker, status, serve, recover):
     fleet.command(cls=HelpfulCommand, epilog=f"{_EXAMPLES}\n\n{EXIT_CODES}")(_function)
-_command("run-now", "Run sites as soon as a worker is free, whatever their schedule.")
-_command("pause", "Start no more runs of sites. Active runs continue.")
-_command("resume", "Run paused sites by their schedules again.")
-_command("drain", "Let workers take no more sites, and end after their active runs. Give names of workers or hosts.")
-_command("confirm", f"Record that notifications were sent whose worker failed meanwhile. {_NOTICES}")
-_command(
-    "resend", f"Send notifications again that may not have been sent, because their worker failed meanwhile. {_NOTICES}"
-)
+_command("run-now", "Run sites as soon as a worker is free, without waiting for their scheduled time.")
+_command("pause", "Pause sites: start no more runs of these sites. Active runs continue.")
+_command("resume", "Resume paused sites: run them at their scheduled times again.")
+_command("drain", "Stop workers after their active runs. Give the names of workers or of their hosts.")
+_command("confirm", f"Record that notifications were sent, if their worker failed while it sent them. {_NOTICES}")
+_command("resend", f"Send notifications again, if their worker failed while it sent them. {_NOTICES}")

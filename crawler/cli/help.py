@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
 
 EXIT_CODES: Final = (
-    "Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 publish refused, 4 incomplete (run again to "
-    "continue), 5 nothing crawlable, 6 state in use by another process, 7 storage error, 10 findings."
+    "Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 the gate refused the sitemap or held pages, "
+    "4 incomplete (run again to continue), 5 nothing to crawl, 6 another process uses the state, 7 storage error, "
+    "10 findings."
 )
 RAW: Final = "\b\n"  # click keeps the line breaks of the paragraph that follows
 COMMON_OPTIONS: Final = frozenset(

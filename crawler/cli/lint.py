@@ -42,8 +42,8 @@ EPILOG = f"""{RAW}Examples:
   siteatlas lint public --fail-on warning --ignore lastmod,hint
   siteatlas lint https://www.example.com/ --list urls --format json
 
-Exit codes: 0 no finding of the severity of --fail-on or worse, 1 internal error, 2 usage, or no such file, 5 the URL
-cannot be fetched, 10 findings of that severity, or (with --list) files that cannot be read.
+Exit codes: 0 no findings of the severity of --fail-on or worse, 1 internal error, 2 usage, or the file does not exist,
+5 the URL cannot be fetched, 10 such findings, or (with --list) files that cannot be read.
 """
 
 
@@ -69,10 +69,10 @@ def lint(  # noqa: PLR0913 - the command line is wide
     verbose: VerboseOption = False,
     **flags: Any,
 ) -> None:
-    """Check sitemaps against the protocol, or list what is in them.
+    """Check sitemaps against the sitemap protocol and the rules of search engines, or list their content.
 
-    For an index, lint also reads the sitemaps that the index lists: from their URLs, or, if the index is a FILE, from
-    the files beside it.
+    For an index, lint also reads the sitemaps that the index lists. It requests their URLs. If the index is a local
+    file, lint reads the files in the same directory instead.
     """
     with CommandErrors(verbose) as errors:
         rule_ids = frozenset(_rules_named(only) if only else RULES).difference(_rules_named(ignore))

@@ -46,7 +46,7 @@ SourcesArgument = Annotated[
     typer.Argument(
         metavar="FILE|URL|-",
         help="Sitemaps, indexes or feeds. In a folder, lint reads sitemap.xml or sitemap_index.xml. For the URL of a "
-        "page, lint finds the sitemaps of the site. - means standard input.",
+        "page, lint reads the sitemaps of the site. A - means standard input.",
         show_default=False,
     ),
 ]
@@ -55,18 +55,21 @@ UrlOption = Annotated[
     typer.Option(
         "--url",
         metavar="URL",
-        help="Public URL of FILE, for the location rule. For several files, the URL of their directory, with a slash "
-        "at the end.",
+        help="Public URL of FILE. With it, lint checks whether the sitemap may list its URLs (the location rule). For "
+        "several files, give the URL of their directory, with a slash at the end.",
         show_default=False,
     ),
 ]
 FormatOption = Annotated[Form, _option("--format", "Format of the report or the list.")]
-FailOnOption = Annotated[FailOn, _option("--fail-on", "Exit with code 10 for findings of this severity or worse.")]
+FailOnOption = Annotated[
+    FailOn, _option("--fail-on", "End with exit code 10 if there are findings of this severity or worse.")
+]
 IgnoreOption = Annotated[
     list[str] | None,
     _option(
         "--ignore",
-        "Leave out the findings of these rules: ids, or families such as lastmod, separated by commas. "
+        "Leave out the findings of these rules. RULES are names such as lastmod.invalid, or families such as lastmod, "
+        "with commas between them. "
         "May be repeated.",
         metavar="RULES",
     ),
@@ -74,30 +77,30 @@ IgnoreOption = Annotated[
 RulesOption = Annotated[
     list[str] | None,
     _option(
-        "--only", "Report the findings of these rules only, named as in --ignore. May be repeated.", metavar="RULES"
+        "--only", "Report only the findings of these rules. RULES as in --ignore. May be repeated.", metavar="RULES"
     ),
 ]
 RulesTableOption = Annotated[bool, typer.Option("--rules", help="Print the table of rules and exit.")]
 ListOption = Annotated[
     ListMode | None,
     typer.Option(
-        "--list", help="List the content of the sitemaps instead of checking it: a tree of files, every URL, or counts."
+        "--list",
+        help="List the content of the sitemaps, and check nothing: a tree of files, all URLs, or their number.",
     ),
 ]
-FollowOption = Annotated[bool, _option("--follow/--no-follow", "Read the sitemaps that an index lists.")]
+FollowOption = Annotated[bool, _option("--follow/--no-follow", "Also read the sitemaps that an index lists.")]
 MaxDepthOption = Annotated[
-    int, typer.Option("--max-depth", min=1, metavar="N", help="Maximum levels below the first file.")
+    int, typer.Option("--max-depth", min=1, metavar="N", help="Maximum levels of files to read below the first file.")
 ]
 MaxFilesOption = Annotated[int, _option("--max-files", "Maximum files to read in total.", metavar="N", least=1)]
-MaxBytesOption = Annotated[str, _option("--max-bytes", "Maximum bytes of one file, uncompressed.", metavar="SIZE")]
+MaxBytesOption = Annotated[
+    str, _option("--max-bytes", "Maximum bytes to read of one file, uncompressed.", metavar="SIZE")
+]
 MaxEntriesOption = Annotated[
     int, _option("--max-entries", "Maximum entries to read from one file.", metavar="N", least=1)
 ]
 MaxFindingsOption = Annotated[
-    int,
-    _option(
-        "--max-findings", "Maximum findings of one rule in one file to show one by one. 0: all.", metavar="N", least=0
-    ),
+    int, _option("--max-findings", "Maximum findings of one rule in one file to print. 0: all.", metavar="N", least=0)
 ]
 CrossSubmitsOption = Annotated[
     bool | None,

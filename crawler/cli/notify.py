@@ -32,13 +32,13 @@ if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.notify.session import ReplayRequest
 
 EPILOG: Final = f"""{RAW}Examples:
-  siteatlas notify --config sites.toml --dry-run     what would be sent
-  siteatlas notify --config sites.toml --site shop   send what is outstanding
+  siteatlas notify --config sites.toml --dry-run     show what it would send
+  siteatlas notify --config sites.toml --site shop   send those of one site
   siteatlas notify --config sites.toml --since 12 --only "search console"
   siteatlas notify --config sites.toml --test        try the channels
 
-Exit codes: 0 everything is delivered, 2 usage or configuration, 4 something could not be delivered yet, 6 state in use
-by another process, 7 the state cannot be used."""
+Exit codes: 0 all messages are sent, 2 usage or configuration, 4 some messages could not be sent yet, 6 another process
+uses the state, 7 storage error."""
 _KEYS: Final = (
     "output.directory",
     "output.recent",
@@ -54,18 +54,20 @@ _NO_CHANNEL: Final = (
     "no channel is configured: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
     "[webhook], to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
 )
-_TURNED_OFF: Final = "notifications are off (notify.enabled): --notify sends them anyway"
+_TURNED_OFF: Final = "notifications are off (enabled = false in [notify]): add --notify to send them"
 
 DryRunOption = Annotated[
     bool,
     typer.Option(
-        "--dry-run", help="Show which messages would be sent, to whom, and why messages wait, but send nothing."
+        "--dry-run", help="Show which messages Siteatlas would send, to whom, and why messages wait. Send nothing."
     ),
 ]
 TestOption = Annotated[
     bool,
     typer.Option(
-        "--test", help="Send a test message by webhook and e-mail and to the hook, and check the IndexNow key file."
+        "--test",
+        help="Send a test message to the webhooks, the e-mail recipients and the hook. Also check the IndexNow key "
+        "file.",
     ),
 ]
 
@@ -77,7 +79,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
     site: SiteOption = None,
     dry_run: DryRunOption = False,
     again: Annotated[
-        bool, typer.Option("--resend-refused", help="Send the messages again that a receiver refused.")
+        bool, typer.Option("--resend-refused", help="Send messages again that a receiver refused.")
     ] = False,
     since: Annotated[
         int | None,
@@ -85,7 +87,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
             "--since",
             metavar="RUN",
             min=0,
-            help="Send the changes after this run again, to all channels. 0: all changes.",
+            help="Send the changes after this run again, through all channels. 0: all changes.",
         ),
     ] = None,
     only: Annotated[
@@ -93,7 +95,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
         typer.Option(
             "--only",
             metavar="NAME",
-            help="Notify only channels whose names start with this: indexnow, search console, webhook …",
+            help="Use only channels with names that begin with NAME, such as indexnow, search console or webhook.",
         ),
     ] = "",
     test: TestOption = False,
@@ -104,16 +106,17 @@ def notify(  # noqa: PLR0913 - the command line is wide
     ] = False,
     **flags: Any,
 ) -> None:
-    """Notify search engines, hubs, programs and people of the changes since their last notification.
+    """Send the notifications that earlier runs could not send.
 
-    Each run sends these notifications itself after it publishes. Use notify to send what a run could not deliver, or to
-    look first with --dry-run. A channel that is up to date gets nothing, however often you use notify.
+    Each run itself notifies search engines, programs and people of its changes. If a run could not send a notification,
+    notify sends it. With --dry-run, notify only shows what it would send. It never sends a notification twice, unless
+    you use --since or --resend-refused.
     """
     with CommandErrors(
-        verbose, "interrupted; what was sent is recorded, run the same command again to continue"
+        verbose, "interrupted; siteatlas recorded the sent messages, run the same command again to send the others"
     ) as errors:
         if test and (dry_run or again or since is not None):
-            raise UsageError("--test sends a test message and nothing else: use it alone, or with --only")
+            raise UsageError("--test sends only a test message: use it alone, or with --only")
         from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
 
         sites = _plans(url, config, site or [], flags)

@@ -98,15 +98,15 @@ FreshOption = Annotated[
     bool,
     typer.Option(
         "--fresh",
-        help="Delete what earlier runs stored about the pages, and fetch all pages again. A damaged state is kept "
-        "under another name, and a new state begins with the published sitemap.",
+        help="Delete what earlier runs stored about the pages, and fetch all pages again. If the state is damaged, "
+        "rename it, and begin a new state from the published sitemap.",
     ),
 ]
 
 RestartOption = Annotated[
     bool,
     typer.Option(
-        "--restart", help="Discard an unfinished crawl and start a new one. The results of earlier runs stay."
+        "--restart", help="Delete an interrupted crawl and start a new one. Keep the results of earlier runs."
     ),
 ]
 
@@ -116,23 +116,24 @@ AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
         "--accept-shrink",
-        help="Publish the new sitemap even if many pages leave it, or if many pages lost their main text. This applies "
-        "to this run only.",
+        help="In this run, publish the new sitemap even if many pages leave it or lost their main text.",
     ),
 ]
 
 ReplaceOption = Annotated[
     bool,
     typer.Option(
-        "--replace", help="Overwrite a sitemap in the output directory that Siteatlas has not written with this state."
+        "--replace", help="Overwrite a sitemap in the output directory that Siteatlas did not write with this state."
     ),
 ]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
-TraceOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
+TraceOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="For an internal error, print the Python traceback.")
+]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Show every URL that is not in the sitemap, and log more.")
+    bool, typer.Option("--verbose", "-v", help="Show all URLs that are not in the sitemap, and log more.")
 ]
 RUN_OPTIONS: Final = {  # the fields of crawler.run.options.RunOptions
     "fresh": FreshOption,

@@ -21,14 +21,15 @@ EPILOG: Final = f"""{RAW}Examples:
   siteatlas robots --config sites.toml --site shop
   siteatlas robots https://www.example.com/ --patch public/robots.txt
 
-Exit codes: 0 no problem, or patched, 1 internal error, 2 usage, 7 the file cannot be written, 10 at least one problem.
+Exit codes: 0 no problem (or --patch wrote the file), 1 internal error, 2 usage, 7 the file cannot be written, 10 at
+least one problem.
 """
 
 ReadersOption = Annotated[
     bool,
     typer.Option(
         "--readers",
-        help="Also request the sitemap under the names of Googlebot and Bingbot, and name the likely cause of "
+        help="Also request the sitemap with the user agents of Googlebot and Bingbot, and name the likely cause of "
         '"Couldn\'t fetch" in Search Console.',
     ),
 ]
@@ -39,7 +40,9 @@ def robots(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None,
         typer.Argument(
-            metavar="URL", help="URL of the site or of its sitemap. Not needed with --config.", show_default=False
+            metavar="URL",
+            help="URL of the site or of its sitemap. With --config, you do not need a URL.",
+            show_default=False,
         ),
     ] = None,
     config: Annotated[
@@ -56,11 +59,11 @@ def robots(  # noqa: PLR0913 - the command line is wide
     patch: Annotated[
         Path | None,
         typer.Option(
-            "--patch", metavar="FILE", help="Add the missing lines to this local robots.txt. Existing lines stay."
+            "--patch", metavar="FILE", help="Add the missing lines to this local robots.txt, and keep the other lines."
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --patch: show what would be added, but write nothing.")
+        bool, typer.Option("--dry-run", help="With --patch: show the missing lines, but write nothing.")
     ] = False,
     readers: ReadersOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -69,9 +72,10 @@ def robots(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Check that search engines find the published sitemap.
 
-    The command fetches robots.txt and the sitemap of the site. It checks that robots.txt names the sitemap, and that
-    both files can be fetched, have the right type and are not blocked or redirected. For each problem, it shows the
-    remedy and the lines to add. With --patch, it adds these lines to a local file instead, and sends no requests.
+    robots fetches robots.txt and the sitemap of the site. It checks that robots.txt names the sitemap, and does not
+    block it. It also checks that the server returns both files with the right content type, and without redirects. For
+    each problem, robots shows the remedy and the lines to add. With --patch, it adds these lines to a local file, and
+    sends no requests.
     """
     with CommandErrors(verbose) as errors:
         if dry_run and patch is None:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.state.runs import Run
 
 _NEXT_RUN_NOTE: Final = (
-    "the next run publishes what it finds, so it undoes the rollback if the site is still the same: fix the site "
-    "before the next run"
+    "correct the site before the next run: otherwise, the next run publishes the same sitemap as before the rollback"
 )
 
 
@@ -43,22 +42,20 @@ def rollback(
         typer.Option(
             "--to",
             metavar="RUN",
-            help="Restore the sitemap that this run published. Default: the sitemap before the current one.",
+            help="Publish the sitemap of this run again. Default: the sitemap before the current one.",
         ),
     ] = None,
     quiet: QuietOption = False,
     verbose: Verbose = False,
     **flags: Any,
 ) -> None:
-    """Restore the previous sitemap of a site, and upload it.
+    """Publish the previous sitemap of a site again, and upload it.
 
-    rollback restores a copy of a sitemap that an earlier run published. It does not change what Siteatlas knows about
-    the pages. The next run publishes what it finds, so it undoes the rollback if the site is still the same. rollback
-    sends no notifications. The notifications of the next run cover both changes.
+    Siteatlas keeps copies of published sitemaps, and rollback publishes such a copy. It does not change what Siteatlas
+    stored about the pages. If you do not correct the site, the next run publishes the same sitemap as before the
+    rollback. rollback sends no notifications. After the next run, Siteatlas sends the changes of both.
     """
-    with CommandErrors(
-        verbose, "interrupted; the published sitemap is complete, either the old one or the new one"
-    ) as errors:
+    with CommandErrors(verbose, "interrupted; the old or the new sitemap is published completely") as errors:
         settings = site_config(config, flags, url, site)
         if not settings.site.url:
             raise UsageError("no site is given: siteatlas rollback https://example.com/ -o DIR, or --config FILE")

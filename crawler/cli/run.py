@@ -15,12 +15,13 @@ from crawler.run.options import RunOptions
 def run(config: SitesConfigOption = None, site: SiteOption = None, **flags: Any) -> None:
     """Regenerate the sitemaps of the sites in a configuration.
 
-    The file has the sections of config.example.toml. For several sites, it also has [sites.NAME.site],
-    [sites.NAME.output] and so on, whose keys override the shared ones. Paths are relative to the directory of the file.
+    The file has the sections of config.example.toml. For several sites, it also has sections such as [sites.NAME.site]
+    and [sites.NAME.output]. Their keys override the shared keys. Paths are relative to the directory of the file.
+    Options on the command line apply to all sites.
 
-    The sites run one after the other. If one fails, the others still run, and the exit code is the worst of all. With
-    audit.every, run then audits each site whose last audit is old enough. An audit does not change the exit code. Flags
-    apply to all sites.
+    The sites run one after the other. If a site fails, the other sites still run. The exit code is the worst exit code
+    of all sites. With the key every in [audit], run then also audits the sites, unless their last audit is too recent.
+    An audit does not change the exit code.
     """
     with CommandErrors(flags["verbose"], INTERRUPTED) as errors:
         if config is None:

@@ -15,8 +15,8 @@ EPILOG: Final = f"""{RAW}Examples:
   siteatlas schedule --config sites.toml --every 6h --jitter 10m
   siteatlas schedule --config sites.toml --listen ''
 
-Exit codes: 0 stopped by SIGTERM or SIGINT, 1 internal error, 2 usage or configuration, 6 another schedule
-uses the same history, 7 storage error."""
+Exit codes: 0 SIGTERM or SIGINT stopped the daemon, 1 internal error, 2 usage or configuration, 6 another daemon uses
+the same history, 7 storage error."""
 
 
 @with_flags("schedule.", "daemon.", "audit.every", "state.directory")
@@ -25,18 +25,19 @@ def schedule(
     site: SiteOption = None,
     quiet: QuietOption = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Log when each site is due, and the progress of its run.")
+        bool, typer.Option("--verbose", "-v", help="Log when each site is due, and the progress of each run.")
     ] = False,
     **flags: Any,
 ) -> None:
-    """Run the sites of a configuration when they are due, until stopped.
+    """Run the sites of a configuration file when they are due, until you stop the daemon.
 
-    [schedule] sets the times of all sites, and [sites.NAME.schedule] the times of one site. enabled = false in
-    [sites.NAME.schedule] leaves that site out. A flag overrides both sections, and --every also overrides cron. Each
-    run is a separate process and does the same as siteatlas run.
+    [schedule] sets the times of all sites, and [sites.NAME.schedule] the times of one site. To leave a site out, write
+    enabled = false in [sites.NAME.schedule]. Options on the command line override both sections. An --every there also
+    overrides cron. Each run is a separate process, and does the same as siteatlas run.
 
-    schedule reads the file again when it changes, and on SIGHUP. If the file has an error, the log shows the error, and
-    the sites run as before. On SIGTERM and Ctrl-C, active runs save their state, and the next start continues them.
+    If the file changes, or on SIGHUP, schedule reads the file again. If the file then contains an error, schedule logs
+    the error and continues with the old settings. On SIGTERM and Ctrl-C, active runs save their state. The next start
+    continues them.
     """
     with CommandErrors(verbose) as errors:
         if config is None:

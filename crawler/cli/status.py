@@ -23,11 +23,11 @@ def status(
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
-    """Show the sites: what each has published, whether a run is active, and the last runs.
+    """Show the published sitemap of each site, the last runs, and whether a run is active.
 
-    status shows the sites of the configuration. Without --config, it shows all sites that have a state or an audit in
-    the state directory. More than three sites get one line each, and --site shows one of them in full. With a schedule,
-    status also shows when the next run starts. It changes nothing and does not disturb an active run.
+    status shows the sites of the configuration file. Without --config, it shows all sites in the state directory. For
+    more than three sites, it shows one line for each site, and --site shows a site in full. With a schedule, status
+    also shows when the next run starts. You can use status while a run is active.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.status_collect import collect_status, status_values  # noqa: PLC0415

@@ -18,7 +18,7 @@ _LABEL_WIDTH = 22
 _MAX_NAMED = 3  # changes of each kind
 _SEARCH_CONSOLE = "search console"  # the key of its channel
 _WEBSUB_PREFIX = "websub "  # how the keys of hubs begin
-_RETRY_NOTE = "the next run sends what could not be delivered; siteatlas notify sends it now"
+_RETRY_NOTE = "the next run tries to send these messages again; siteatlas notify tries now"
 
 _LONG_CRAWL = 10.0  # seconds from which the summary says what limited the crawl
 _BOTTLENECKS = {
@@ -202,7 +202,7 @@ def _left_out(report: Report) -> list[str | Line]:
     if not report.left_out:
         return []
     is_stated = report.published and (report.held or report.kept)
-    stay = " (held pages, and those kept although they failed, are still in the sitemap)" if is_stated else ""
+    stay = " (pages that the gate holds, and pages that failed temporarily, stay in the sitemap)" if is_stated else ""
     lines: list[str | Line] = ["", f"left out, and why{stay}"]
     for group in report.left_out:
         meaning = _STATE_MEANINGS.get(group.state, "")

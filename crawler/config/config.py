@@ -347,7 +347,8 @@ class StateConfig(ConfigSection):
     """Where Siteatlas stores its state, that is, what it knows about the site and its pages."""
 
     directory: str = Field(default=".siteatlas", min_length=1)
-    """Directory of the state. It must not be inside the published directory."""
+    """Directory of the state, which is what Siteatlas stores about the sites and their pages. It must not be inside the
+    published directory."""
     max_size: Size = 20 * 2**30
     """Maximum bytes of the state of the site. At this size, the crawl stops and keeps its results. To continue, run
     again with a higher limit."""

@@ -43,7 +43,7 @@ class FinishReason(StrEnum):
     INTERRUPTED = "it was interrupted"
     SITE_DOWN = "the site stopped responding"
     PARKED = "the site requested a long pause (--max-retry-after)"
-    TROUBLED = "errors and waits of the server took too long in total (--max-error-time)"
+    TROUBLED = "failed requests and the waits after them took too long in total (--max-error-time)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,18 +91,14 @@ class FailureCode(StrEnum):
     METADATA_ADDRESS = (
         "policy.metadata_address",
         False,
-        "{host} is at a cloud metadata address; it must be allowed explicitly",
+        "{host} is at a cloud metadata address, which siteatlas never requests",
     )
     OPTIONS = (
         "internal.options",
         False,
         "no connection to {host} is possible with the CA file and the proxy that are configured",
     )
-    INTERNAL = (
-        "internal.error",
-        False,
-        "an unexpected error of this program while fetching from {host}; please report it",
-    )
+    INTERNAL = ("internal.error", False, "an internal error of siteatlas at {host}; please report it")
 
 
 class FetchError(Exception):

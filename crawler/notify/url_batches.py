@@ -26,11 +26,11 @@ class _BatchCounts:
     urls: int = 0
     batches: int = 0
     refused: int = 0
-    said: str = ""
+    message: str = ""
 
     def with_result(self, result: SendResult) -> "_BatchCounts":
         """Set the message of the last result."""
-        self.said = result.message
+        self.message = result.message
         return self
 
     def count(self, result: SendResult, urls: int) -> None:
@@ -40,7 +40,7 @@ class _BatchCounts:
         else:
             self.refused += urls
         if result.reception is not SendStatus.ACCEPTED or not self.refused:
-            self.said = result.message
+            self.message = result.message
 
 
 class BatchNotifier:
@@ -102,7 +102,7 @@ class BatchNotifier:
                 separate_hosts.add(host)
                 session.ledger.split(cursor, host, result.message, begun=has_begun or host in self._sent_hosts)
                 reports.append(
-                    self._report(cursor, SendStatus.DEFERRED, _BatchCounts(said=result.message), until, host)
+                    self._report(cursor, SendStatus.DEFERRED, _BatchCounts(message=result.message), until, host)
                 )
         session.ledger.delivered(cursor, until)
         if not (counts.batches or counts.refused):
@@ -225,7 +225,7 @@ class BatchNotifier:
         host: str = "",
         due: float = 0.0,
     ) -> DeliveryReport:
-        message = counts.said
+        message = counts.message
         if reception is not SendStatus.ACCEPTED and counts.urls:
             refused = f", and {counts.refused:,} refused" if counts.refused else ""
             message = (

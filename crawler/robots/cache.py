@@ -41,13 +41,13 @@ _PUT_UNREACHABLE: Final = """INSERT INTO robots (origin, fetched_at, status, sai
 class StoredRobots(Struct, frozen=True):
     """The robots.txt of one origin. Times are Unix times.
 
-    ``fetched_at``, ``status`` (None: no answer) and ``said``, its meaning in a sentence, are of the last answer.
+    ``fetched_at``, ``status`` (None: no answer) and ``meaning``, a sentence, are of the last answer.
     ``body`` is the last readable one, of the time ``copy_at`` (None: there is none).
     """
 
     fetched_at: float
     status: int | None
-    said: str
+    meaning: str
     body: bytes
     copy_at: float | None
 
@@ -61,8 +61,8 @@ class StoredRobots(Struct, frozen=True):
         if copy is not None and self.copy_at == self.fetched_at:
             return copy
         if self.status is not None and 300 <= self.status < 500 and self.status not in (304, 429):
-            return allow_all(self.said, self.fetched_at)
-        return previous_or_fresh(disallow_all(self.said, self.fetched_at), copy, self.fetched_at)
+            return allow_all(self.meaning, self.fetched_at)
+        return previous_or_fresh(disallow_all(self.meaning, self.fetched_at), copy, self.fetched_at)
 
 
 class RobotsStore:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from sitemap import RETIRED, Alternate, Child, Entry, Format, Image, News, Price, SitemapError, TvShow, Video
 from sitemap import encoder as make
 from sitemap.validation import entry_fault, retired_faults
-from sitemap.writer.encoder import Encoder
+from sitemap.writer.encoder import Encoder, plain_batch
 from sitemap.writer.index import INDEX_FOOT, encode_child, index_head
 
 pytestmark = pytest.mark.needs_schemas
@@ -275,3 +275,16 @@ def test_w3_stylesheets_stand_before_the_root(xsd: Any) -> None:
 def test_ours_other_formats_are_not_written(format: Format) -> None:
     with pytest.raises(SitemapError, match="choose urlset"):
         make(format)
+
+
+def test_ours_a_batch_has_no_url_twice_in_a_row() -> None:
+    directory = "https://example.com/"
+    one, two = (Entry(f"{directory}{name}") for name in ("a", "b"))
+    batch = plain_batch([one, two], directory, "")
+    assert batch is not None
+    assert batch.locs == [one.loc, two.loc]
+    assert plain_batch([one, one], directory, "") is None
+    assert plain_batch([one, two], directory, one.loc) is None
+    assert plain_batch([], directory, "") is None
+    assert plain_batch([one], directory, two.loc) is not None
+    assert plain_batch([one, Entry("https://other.example/b")], directory, "") is None

@@ -100,7 +100,9 @@ class LinkGraph:
                 mask[target] = 1
         for inbound in self._inbound:
             for node, sources in inbound.sources.items():
-                if inbound.flags != DiscoveredBy.NOFOLLOW or any(states[each] is not State.NOINDEX for each in sources):
+                if inbound.flags != DiscoveredBy.NOFOLLOW or any(
+                    states[source] is not State.NOINDEX for source in sources
+                ):
                     mask[node] = 1
         return mask
 
@@ -245,11 +247,11 @@ def _chain_ends(target: list[int], moved: list[int]) -> tuple[list[int], bytearr
             continue
         # the chain ends at this node, goes on as that of a node that was passed before, or is a loop
         is_end, named = target[node] < 0 or kind[node] != 0, kind[node] == LinkKind.CANONICAL
-        for each in reversed(passed):
-            named = named or moved[each] < 0
+        for earlier in reversed(passed):
+            named = named or moved[earlier] < 0
             if is_end:
-                home[each] = home[node]
-                kind[each] = LinkKind.CANONICAL if named else LinkKind.REDIRECT
+                home[earlier] = home[node]
+                kind[earlier] = LinkKind.CANONICAL if named else LinkKind.REDIRECT
     return home, kind
 
 

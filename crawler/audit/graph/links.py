@@ -151,7 +151,7 @@ class Edges:
         groups: list[dict[int, list[int]]] = [{} for _ in range(count)]
         for (source, target), flags in sorted(merged.items()):
             groups[source].setdefault(flags, []).append(target)
-        return cls([tuple((flags, tuple(targets)) for flags, targets in each.items()) for each in groups])
+        return cls([tuple((flags, tuple(targets)) for flags, targets in group.items()) for group in groups])
 
     def out_degree(self, node: int) -> int:
         """The number of links of a page."""

@@ -132,7 +132,7 @@ def _faults(visited: VisitedUrl) -> Iterator[tuple[str, str]]:
         rule = "entry.noindex_engine" if is_engine_noindex(visited.reason) else "entry.noindex"
         yield rule, f"the page has noindex: {visited.reason}"
     if reason := why_blocked(visited):
-        yield "entry.blocked", f"robots.txt does not allow it to be fetched: {reason}"
+        yield "entry.blocked", f"robots.txt does not allow crawlers to fetch it: {reason}"
     if reason := why_no_document(visited):
         yield "entry.type", f"the URL is a file, not a page: {reason}"
     if visited.state == State.CANONICAL_ELSEWHERE and visited.target:

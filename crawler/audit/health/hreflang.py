@@ -299,7 +299,7 @@ class _ClusterChecks:
         if len(labels) < 2 or any(version.hreflang.lower() == X_DEFAULT for version in self._named):
             return
         if self._page.is_whole and not any(self._is_reported_at(version.href) for version in self._page.own_alternates):
-            yield f"{len(labels)} languages are listed, but no x-default", ""
+            yield f"the page lists {len(labels)} languages, but no x-default", ""
 
     def _is_reported_at(self, url: str) -> bool:
         """Whether another version, which comes first in order, reports the same of the cluster."""

@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -89,6 +90,7 @@ def csp_source(text: str) -> str:
 
 
 if TYPE_CHECKING:
+    from jinja2 import Template
     from markupsafe import Markup
 
 
@@ -213,15 +215,21 @@ class KeyFigure(Struct, frozen=True):
     tone: str = ""
 
 
-def write_html(report: AuditReport, findings: AuditFindings, file: BinaryIO, *, limit: int = MAX_FINDINGS) -> None:
-    """Write the page, with the ``limit`` most important findings in it. Raises OSError when the disk refuses."""
+@cache
+def template() -> "Template":
+    """The template of the page: to compile it takes longer than to write a short report."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only the HTML report needs it
 
     environment = Environment(
         loader=PackageLoader("crawler.audit.report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    page = environment.get_template("report.html").stream(_template_values(report, findings, limit))
+    return environment.get_template("report.html")
+
+
+def write_html(report: AuditReport, findings: AuditFindings, file: BinaryIO, *, limit: int = MAX_FINDINGS) -> None:
+    """Write the page, with the ``limit`` most important findings in it. Raises OSError when the disk refuses."""
+    page = template().stream(_template_values(report, findings, limit))
     page.enable_buffering()
     # A path of the command line may hold bytes that are no text: the page shows them as escapes.
     file.writelines(part.encode("utf-8", "backslashreplace") for part in page)

@@ -28,7 +28,7 @@ UrlsArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="URL",
-        help="Start URLs of the sites, for a new configuration. Without a URL, init uses the existing configuration.",
+        help="Start URLs of the sites, for a new configuration file. Without a URL, init uses the existing file.",
         show_default=False,
     ),
 ]
@@ -38,7 +38,7 @@ OutputOption = Annotated[
         "-o",
         "--output",
         metavar="DIR",
-        help="Directory to publish the sitemap in. Several sites get a subdirectory each.  [default: public]",
+        help="Directory to publish the sitemap in. Each of several sites gets a subdirectory.  [default: public]",
     ),
 ]
 ConfigFileOption = Annotated[
@@ -60,22 +60,29 @@ SystemdWorkerOption = Annotated[
     bool, typer.Option("--systemd-worker", help="Write a systemd service for a worker of a fleet.")
 ]
 SystemdServeOption = Annotated[
-    bool, typer.Option("--systemd-serve", help="Write a systemd service for the page of a fleet (fleet serve).")
+    bool,
+    typer.Option(
+        "--systemd-serve", help="Write a systemd service for the web page of a fleet (siteatlas fleet serve)."
+    ),
 ]
 KubernetesWorkersOption = Annotated[
     bool,
-    typer.Option("--kubernetes-workers", help="Write Kubernetes manifests for the workers and the page of a fleet."),
+    typer.Option(
+        "--kubernetes-workers", help="Write Kubernetes manifests for the workers and the web page of a fleet."
+    ),
 ]
 UserOption = Annotated[
     str,
     typer.Option(
-        "--user", metavar="NAME", help="Account of the systemd service.  [default: yours, or siteatlas if you are root]"
+        "--user",
+        metavar="NAME",
+        help="User account of the systemd service.  [default: your account; siteatlas if you are root]",
     ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 PrintOption = Annotated[bool, typer.Option("--print", help="Print the files instead of writing them.")]
 ExampleOption = Annotated[
-    bool, typer.Option("--example", help="Print every setting with its default and meaning, and exit.")
+    bool, typer.Option("--example", help="Print all settings with their defaults and meanings, and exit.")
 ]
 
 SigningKeyOption = Annotated[
@@ -83,12 +90,17 @@ SigningKeyOption = Annotated[
     typer.Option(
         "--signing-key",
         metavar="FILE",
-        help="Create the private key FILE for signed requests if it does not exist, print the key directory of "
-        "--signature-agent, and exit.",
+        help="Create the private key for signed requests in FILE, if FILE does not exist. Print the JSON with the "
+        "public key for --signature-agent, and exit.",
     ),
 ]
 SignatureAgentOption = Annotated[
-    str, typer.Option("--signature-agent", metavar="URL", help="Origin that publishes the key directory.")
+    str,
+    typer.Option(
+        "--signature-agent",
+        metavar="URL",
+        help="Origin that publishes the public key, such as https://bot.example.com.",
+    ),
 ]
 
 
@@ -112,10 +124,10 @@ def init(  # noqa: PLR0913 - the command line is wide
     signature_agent: SignatureAgentOption = "",
     verbose: TraceOption = False,
 ) -> None:
-    """Write a configuration, and files for other schedulers.
+    """Write a configuration file, and files for schedulers such as systemd.
 
-    init sends no requests. It writes the files beside the configuration, for you to read and install. It replaces no
-    file without --force.
+    init writes all files into the directory of the configuration file. Read them, and install them yourself. init sends
+    no requests, and replaces existing files only with --force.
     """
     with CommandErrors(verbose) as errors:
         if example:

@@ -334,7 +334,7 @@ def _sitemap_topic(story: UrlStory) -> StoryTopic:
     if position and position.is_kept:
         lines.append("it failed temporarily, so it stays listed for now")
     if position and position.is_held:
-        lines.append("the gate holds its entry as it was before; the run below says why")
+        lines.append("the gate holds this page, so the sitemap keeps its old entry; the run below says why")
     if _is_open(story) and planned and not position:
         lines.append("the unfinished run will list it")
     elif _is_open(story) and position and story.last_visit is None:

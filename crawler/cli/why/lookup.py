@@ -102,7 +102,7 @@ class KnownSite:
             policy,
             robots=rules,
             robots_at=stored.fetched_at,
-            robots_said=stored.said,
+            robots_said=stored.meaning,
             is_robots_copy=rules.access is RobotsAccess.RULES and stored.copy_at != stored.fetched_at,
         )
 

@@ -19,8 +19,8 @@ EPILOG = f"""{RAW}Examples:
   siteatlas why https://www.example.com/ --config site.toml --site shop
   siteatlas why /app --render
 
-Exit codes: 0 every URL is known, 1 internal error, 2 usage, no URL, or no state that covers it, 7 storage error, 10 at
-least one URL is unknown.
+Exit codes: 0 all URLs are known, 1 internal error, 2 usage, or no state of the site, 7 storage error, 10 at least one
+URL is unknown.
 """
 
 
@@ -28,16 +28,14 @@ least one URL is unknown.
 def why(
     urls: Annotated[
         list[str],
-        typer.Argument(
-            metavar="URL", help="URLs, or paths such as /about. A URL need not be normalized.", show_default=False
-        ),
+        typer.Argument(metavar="URL", help="URLs in any spelling, or paths such as /about.", show_default=False),
     ],
     config: Annotated[
         Path | None,
         typer.Option(
             "--config",
             metavar="FILE",
-            help="Configuration file of the site (TOML). Default: search --state for the site of each URL.",
+            help="Configuration file of the site (TOML). Default: why finds the site of each URL in --state.",
             envvar="SITEATLAS_CONFIG",
             show_envvar=False,
         ),
@@ -56,10 +54,11 @@ def why(
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
-    """Explain URLs: how each was found, how the server responded, and why it is listed or not.
+    """Explain for each URL why the sitemap lists it or does not list it.
 
-    Without --render, why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown
-    URL, why shows what a run would do with the URL, and lists known URLs with a similar spelling.
+    why also shows how Siteatlas found the URL, and how the server responded. It reads what runs and audits stored, and
+    you can use it while a run is active. Without --render, it sends no requests. For an unknown URL, why shows what a
+    run would do with the URL, and known URLs with a similar spelling.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.why import lookup  # noqa: PLC0415 - the crawler is not needed to show help

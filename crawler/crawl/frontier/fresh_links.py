@@ -206,10 +206,11 @@ class FreshLinks:
         return self.spaces.use(shape) or self.spaces.keep(shape, FreshSpace(shape))
 
     def decide(self, space: FreshSpace, url: Url, source: int | None) -> bool:
-        """Whether a space, or the mask of a URL in it, is found to be endless now."""
+        """Whether a space, or the mask of a URL in it, or the menu that led to the URL, is found to be endless now."""
         if space.is_endless:
             copies, others = space.masks.get(self._form(url, source).mask, (0, 0))
-            return copies == 1 and others > 0
+            menu = None if source is None else self._menus.get(source)
+            return (copies == 1 and others > 0) or (menu is not None and self._rows.get(menu) == self._evidence)
         if space.row < self._evidence or len(space.leading) < _MIN_LEADING:
             return False
         if any(len(forms) < _MIN_LEADING for forms in space.forms):

@@ -140,7 +140,7 @@ def result_of(response: NotifyResponse | NoResponse, server: str) -> SendResult:
     if 300 <= status < 400:
         target = _redirect_text(response.headers.get("location", ""))
         return SendResult.refused(
-            f"{server} answered {status}, a redirect{target}, which is not followed: configure the target URL instead"
+            f"{server} answered {status}, a redirect{target}: siteatlas does not follow it, so configure the target URL"
         )
     message = f"{server} answered {_status_name(status)}" + (f": {response.text}" if response.text else "")
     is_deferred = is_transient(status) or 500 <= status < 600

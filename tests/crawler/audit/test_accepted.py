@@ -160,7 +160,7 @@ def test_ours_accepted_findings_are_told_apart_and_are_never_new(audit: Command)
             each["url"].rpartition("/")[2]: each["is_new"] for each in told["findings"] if each["rule"] == "gone.linked"
         }
         assert back == {"a": False, "b": False}
-        expired = "the acceptance of gone for /dead/* expired on 2026-01-31: mend its findings, or set a later date"
+        expired = "the acceptance of gone for /dead/* expired on 2026-01-31: resolve its findings, or set a later date"
         assert expired in told["notes"]
         assert not Path("out", "csv", "accepted.csv").exists()
         assert audit(site.url, "--accepted", "accepted.toml", "--fail-on", "dead").code == 10

@@ -65,6 +65,20 @@ def test_ours_a_redirect_that_leads_nowhere_is_a_bad_answer(location: str, code:
     assert target.code == code
 
 
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("#top", "a Location that is a fragment only"),
+        ("/a\x01b", r"a Location with control characters: '/a\x01b'"),
+        ("https://h.test/docs/a?b=c", "it redirects to itself"),
+    ],
+)
+def test_ours_a_redirect_that_leads_nowhere_says_why(location: str, said: str) -> None:
+    target = redirect_target(reply(302, location=location))
+    assert isinstance(target, InvalidUrl)
+    assert target.message == said
+
+
 def test_ours_a_redirect_without_a_location_is_a_bad_answer() -> None:
     assert judge(reply(301)).reason == "redirect.bad_location: answered 301; a redirect without a Location"
 

@@ -69,7 +69,7 @@ async def test_rfc9309_2_3_1_4_the_copy_of_an_earlier_run_holds_while_robots_is_
         assert site.paths == ["/robots.txt"] * 2  # the copy spares no question
         kept = RobotsStore(db).get(home)
         assert kept is not None
-        assert (kept.status, kept.said) == (503, "robots.txt answered 503")
+        assert (kept.status, kept.meaning) == (503, "robots.txt answered 503")
         assert kept.copy_at is not None
         assert kept.copy_at < kept.fetched_at
         assert kept.current(US).access is RobotsAccess.RULES
@@ -97,7 +97,7 @@ async def test_rfc9309_2_3_1_4_without_any_answer_the_copy_holds_too(db: sqlite3
     kept = RobotsStore(db).get(home)
     assert kept is not None
     assert kept.status is None
-    assert kept.said.startswith("robots.txt cannot be fetched: ")
+    assert kept.meaning.startswith("robots.txt cannot be fetched: ")
 
 
 @pytest.mark.anyio

@@ -37,7 +37,7 @@ def find_state(name: str) -> Path | None:
         raise UsageError(
             f"{name} contains the states of several sites: choose one of {several}"
             if states
-            else f"{name} contains no state of siteatlas ({STATE_DB.file}), and is not a table"
+            else f"{name} contains no state of siteatlas ({STATE_DB.file}): give a state directory, or a table"
         )
     return states[0]
 

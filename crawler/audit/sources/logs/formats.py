@@ -93,7 +93,9 @@ def reader_of_format(text: str, sample: list[bytes]) -> LogReader:
     if name.startswith("#fields:"):
         return W3cLogReader(text.strip().encode())
     if not re.search(r"[$%]", text):
-        raise LogFormatError(f"the format is not one of {', '.join(NAMES)}, and not a value of log_format or LogFormat")
+        raise LogFormatError(
+            f"this log format is unknown: give {', '.join(NAMES)}, or the value of log_format or LogFormat"
+        )
     value = unwrap_format(text)
     if value.lstrip().startswith("{"):
         return JsonLogReader(json_format.fields_of_format(value), "JSON lines (as given)")

@@ -60,7 +60,7 @@ GONE = VisitedUrl(url="https://example.com/c", state=State.CLIENT_ERROR, status=
         (visited(State.NOINDEX, 200, 'meta robots "noindex"'), "entry.noindex",
          'the page has noindex: meta robots "noindex"'),
         (visited(State.ROBOTS, None, "robots.txt line 2: Disallow: /a"), "entry.blocked",
-         "robots.txt does not allow it to be fetched: robots.txt line 2: Disallow: /a"),
+         "robots.txt does not allow crawlers to fetch it: robots.txt line 2: Disallow: /a"),
         (visited(State.NOINDEX, 200, 'only for bingbot: X-Robots-Tag "bingbot: none"'), "entry.noindex_engine",
          'the page has noindex: only for bingbot: X-Robots-Tag "bingbot: none"'),
         (visited(State.CANONICAL_ELSEWHERE, 200, "canonical is /b", FINE.url, end=FINE), "entry.canonical",

@@ -112,3 +112,8 @@ def test_ours_a_page_that_waits_to_be_read_stays_when_one_more_space_is_found_to
 
     crawl = visit(site, tmp_path, width=4, most=2_000)
     assert {*names} <= {path.rpartition("/")[2] for path in crawl.listed}
+
+
+def test_ours_pages_that_wait_are_left_out_when_their_menu_proves_to_lead_to_copies_later(tmp_path: Path) -> None:
+    """Answers in another order than questions: real pages and copies of them are read by turns."""
+    check_trap(5036, tmp_path, nameless=True)

@@ -15,6 +15,7 @@ from crawler.crawl.frontier.url_templates import (
     page_contents,
     shared_template,
     template_of,
+    trap_note,
     trap_reason,
 )
 from crawler.model import Url
@@ -171,3 +172,14 @@ def test_ours_a_hostile_url_costs_no_more_than_its_length(piece: str) -> None:
         return steps(lambda: [shared_template(url, url + piece, unknown) for url in urls])
 
     assert work(2_000) < 12 * work(200)
+
+
+def test_ours_the_note_on_a_trap_counts_the_templates_that_it_does_not_name() -> None:
+    one = template_of(f"{HOME}/cal?day=1")
+    other = template_of(f"{HOME}/cal?day=1&view=2")
+    alone = trap_note([one], f"{HOME}/cal?day=9", 500, 250)
+    assert alone.startswith(f"{one} is an infinite URL space: 500 such pages were read, and the last 250 of them")
+    assert f"such as {HOME}/cal?day=9; --exclude" in alone
+    assert trap_note([one, other], f"{HOME}/cal?day=9", 500, 250).startswith(
+        f"{one} (and 1 more like it) is an infinite"
+    )

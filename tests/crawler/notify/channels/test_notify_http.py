@@ -89,7 +89,7 @@ async def test_rfc9110_the_status_says_what_became_of_it(
     assert (got.reception, got.wait) == (reception, wait)
     assert got.message.isprintable()
     assert SECRET not in got.message
-    assert ("https://b.example, which is not followed" in got.message) == status.startswith("3")
+    assert ("https://b.example: siteatlas does not follow it" in got.message) == status.startswith("3")
     assert ("no such hook: ***" in got.message) == (status[0] not in "23")
 
 

@@ -288,8 +288,8 @@ def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None
     assert refusal("/dev/null") == "/dev/null is not a regular file: save its content to a file first"
     assert refusal("a\x00b") == "a\x00b does not exist"
     assert (
-        refusal(tmp_path, SourceKind.CRAWL) == f"{tmp_path} contains no state of siteatlas (state.db), and is "
-        f"not a table"
+        refusal(tmp_path, SourceKind.CRAWL) == f"{tmp_path} contains no state of siteatlas (state.db): give a "
+        f"state directory, or a table"
     )
     table = written(tmp_path, "a,b\nx,y\n")
     assert (

@@ -1,0 +1,47 @@
+"""Values of parameters that look like secrets are masked, and the references of one document are bounded."""
+
+import pytest
+
+from crawler.url.params import mask_secrets
+from crawler.url.resolve import UrlResolver
+
+SITE = "https://h.test/a"
+
+
+@pytest.mark.parametrize(
+    ("value", "is_masked"),
+    [
+        ("dQw4w9WgXcQ7Zk2mP0aB", True),  # twenty characters, a change of kind at least every five
+        ("dQw4w9WgXcQ7Zk2mP0a", False),  # nineteen
+        ("a1bcdea1bcdea1bcdea1", True),
+        ("abcdefghijklmnopqrst", False),  # a long word
+        ("Abcdefghijklmnopqrst", False),
+        ("abcdefghij0123456789", False),  # one change in twenty characters
+        ("2026-11-24T10:00:00+01:00", False),
+    ],
+)
+def test_ours_a_long_value_that_looks_random_is_masked_under_any_name(value: str, is_masked: bool) -> None:
+    assert mask_secrets(f"{SITE}?x={value}") == (f"{SITE}?x=***" if is_masked else f"{SITE}?x={value}")
+
+
+@pytest.mark.parametrize("name", ["token", "accessToken", "PHPSESSIONID", "api_key", "X-Amz-Signature", "auth", "code"])
+def test_ours_any_value_of_a_parameter_with_such_a_name_is_masked(name: str) -> None:
+    assert mask_secrets(f"{SITE}?page=2&{name}=v&z=1") == f"{SITE}?page=2&{name}=***&z=1"
+
+
+@pytest.mark.parametrize("name", ["page", "q", "sort", "keyboard", "author", "encode"])
+def test_ours_other_parameters_stay_as_they_are(name: str) -> None:
+    assert mask_secrets(f"{SITE}?{name}=v") == f"{SITE}?{name}=v"
+
+
+def test_ours_text_without_a_query_stays_as_it_is() -> None:
+    assert mask_secrets("token=v in a line") == "token=v in a line"
+
+
+def test_ours_references_of_a_document_that_fill_the_bound_exactly_are_all_resolved() -> None:
+    hrefs = ["/bb", "/cc", "/dd"]
+    urls = [f"https://h.test{href}" for href in hrefs]
+    size = sum(map(len, urls))
+    assert UrlResolver(document_bytes=size).resolve_all(SITE, hrefs) == urls
+    assert UrlResolver(document_bytes=size - 1).resolve_all(SITE, hrefs) == [*urls[:2], None]
+    assert UrlResolver(document_bytes=size - len(urls[2]) - 1).resolve_all(SITE, hrefs) == [urls[0], None, None]
