@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -93,6 +94,8 @@ class PageFetcher:
             headers = [] if is_rendered else conditional_headers(previous)
             answer = await self._fetcher.fetch(lease.url, headers=headers, body=body)
             challenge = detect_challenge(answer) if isinstance(answer, Reply) else None
+            if previous and isinstance(answer, Reply) and answer.status == HTTPStatus.OK:
+                previous = self._previous_visits.with_text(previous)
         finally:
             self._throttle.finish(lease.url, self._throttle.clock(), None if challenge else answer)
         if isinstance(answer, Reply) and not challenge:
@@ -127,4 +130,5 @@ class PageFetcher:
             return Verdict(state, rule.reason)
         if self._earlier is None or lease.kind is not DocumentKind.PAGE:
             return None
-        return self._earlier.answer(lease.url, self._previous_visits.get(lease.id, lease.kind), now)
+        previous = self._previous_visits.get(lease.id, lease.kind)
+        return self._earlier.answer(lease.url, previous and self._previous_visits.with_text(previous), now)

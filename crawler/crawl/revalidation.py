@@ -102,9 +102,10 @@ def content_to_store(answer: Reply, page: Page | None) -> Page | None:
 
 
 MAX_NAMES: Final = 200_000  # URLs in memory, about 200 bytes each
-_SELECT_PREVIOUS: Final = """SELECT c.reading, c.id, c.digest, c.text, c.page, c.links, c.type, m.full_run,
+_SELECT_PREVIOUS: Final = """SELECT c.reading, c.id, c.digest, c.page, c.links, c.type, m.full_run,
   m.source_key, m.etag, m.last_modified, m.header_date, m.page_date, m.page_date_source, m.seen_at, m.failures
   FROM memory m JOIN content c ON c.id = m.content WHERE m.id = ?"""
+_SELECT_TEXT: Final = "SELECT text FROM content WHERE id = ?"
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 
 
@@ -158,14 +159,17 @@ class PreviousVisits:
             self._is_empty = db.execute(query).fetchone() is None  # rows are added only at the end of a run
 
     def get(self, number: int, kind: DocumentKind) -> PreviousVisit | None:
-        """The previous visit of the URL with this id, None without one. ``kind``: how the URL is parsed now."""
+        """The previous visit of the URL with this id, None without one. ``kind``: how the URL is parsed now.
+
+        It is without the text, which is most of the state and which a 304 does not need.
+        """
         if self._is_empty:
             return None
         with storage_errors():
             row = self._db.execute(_SELECT_PREVIOUS, (number,)).fetchone()
             if row is None:
                 return None
-            reading, content, digest, text, page, links, label, full_run, source_key, *metadata = row
+            reading, content, digest, page, links, label, full_run, source_key, *metadata = row
             etag, last_modified, header_date, page_date, page_date_source, seen_at, failures = metadata
             sighting = ResponseMetadata(
                 seen_at or 0.0, label, etag, last_modified, header_date, page_date, page_date_source
@@ -174,12 +178,12 @@ class PreviousVisits:
             stored = _decode_page(page) if page else None
             rendered = stored is not None and stored.rendered
             if reading != parse_key(self._reading, kind) or not is_whole:
-                return PreviousVisit(content, sighting, b"", text, None, True, False, targets, failures, rendered)
+                return PreviousVisit(content, sighting, b"", b"", None, True, False, targets, failures, rendered)
             return PreviousVisit(
                 content,
                 sighting,
                 digest,
-                text,
+                b"",
                 replace(stored, links=targets) if stored else None,
                 self._is_due(number, full_run),
                 source_key == self._source_key and bool(etag or last_modified),
@@ -187,6 +191,12 @@ class PreviousVisits:
                 failures,
                 rendered,
             )
+
+    def with_text(self, visit: PreviousVisit) -> PreviousVisit:
+        """The same visit with its text."""
+        with storage_errors():
+            row = self._db.execute(_SELECT_TEXT, (visit.content,)).fetchone()
+        return replace(visit, text=row[0]) if row else visit
 
     def _is_due(self, number: int, full_run: int | None) -> bool:
         if not self._refetch_every or full_run is None:

@@ -65,6 +65,7 @@ class BodyDecoder:
         self._layers: list[Coding] = [decoder for decoder in decoders if decoder is not None]
         self._unknown = [name for name in codings if decoder_for(name, limits.zstd_window) is None]
         self._limits = limits
+        self._most = min(limits.wire, limits.decoded)
         self._passed = [0] * len(self._layers)  # bytes out of each layer
         self._taken = 0  # bytes into the first layer
         self._out = bytearray()  # a list of pieces would cost far more than their bytes, if they are small
@@ -75,6 +76,10 @@ class BodyDecoder:
         """Decode the next bytes received; False when the body is cut. Raises FetchError (``body.*``)."""
         if self.cut:
             return False
+        if not self._layers and self.wire + len(chunk) <= self._most:  # as nearly all chunks are
+            self.wire += len(chunk)
+            self._out += chunk
+            return True
         over = self.wire + len(chunk) - self._limits.wire
         if over > 0:
             chunk = chunk[: len(chunk) - over]

@@ -7,7 +7,6 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 import anyio
-import httpx
 
 from crawler.fetch.body import DRAIN_BYTES, DRAIN_SECONDS, BodyDecoder, limits_of_wanted, looks_like_text, split_codings
 from crawler.fetch.dns import OriginConnection
@@ -17,12 +16,11 @@ from crawler.fetch.limits import BodyLimits, Deadline, FetchLimits
 from crawler.model import Url
 
 _KEPT_HEADERS = frozenset(
-    b"content-type content-length content-encoding content-language content-disposition location link x-robots-tag"
-    b" refresh last-modified etag date age retry-after server cf-mitigated"
-    b" transfer-encoding x-amzn-waf-action x-vercel-mitigated".split()
+    {"content-type", "content-length", "content-encoding", "content-language", "content-disposition", "location"}
+    | {"link", "x-robots-tag", "refresh", "last-modified", "etag", "date", "age", "retry-after", "server"}
+    | {"transfer-encoding", "cf-mitigated", "x-amzn-waf-action", "x-vercel-mitigated"}
 )
-"""The header fields that later stages read; the others are dropped before they are decoded."""
-_NO_BODY = httpx.ByteStream(b"")  # saves httpx the search for the fields of a body
+"""The header fields that later stages read; the others are dropped."""
 _LENGTH = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
@@ -41,7 +39,7 @@ class HttpRequest(NamedTuple):
     """A request: URL, header fields, method, and the body if it is no GET."""
 
     url: Url
-    fields: httpx.Headers
+    fields: tuple[Header, ...]
     method: str = "GET"
     content: bytes = b""
 
@@ -65,6 +63,7 @@ class HttpExchange:
         self._head: tuple[int, tuple[Header, ...]] | None = None
         self._body: BodyDecoder | None = None
         self._is_body_optional = limits.body.is_optional
+        self._is_read = False  # to its end: nothing of the body is left on the connection
 
     async def run(self, connection: OriginConnection) -> HttpResponse:
         """Send the request and read the response. Raises FetchError only."""
@@ -92,55 +91,45 @@ class HttpExchange:
         tls = connection.target.scheme == "https"
         fields = self._fields
         if self._plain:
-            fields = httpx.Headers(fields)
-            fields["Accept-Encoding"] = "identity"
-        start = self._url.index("/", 8)
+            kept = (each for each in fields if each[0].lower() != "accept-encoding")
+            fields = (*kept, ("Accept-Encoding", "identity"))
         try:
-            request = httpx.Request(
-                self._method,
-                connection.url or self._url,
-                headers=fields,
-                stream=_NO_BODY if self._method == "GET" else None,
-                content=self._content,
-                extensions={"target": self._url[start:].encode("ascii")},
-            )
-            response = await connection.transport.handle_async_request(request)
+            status, headers, stream = await connection.send(self._method, self._url, fields, self._content)
         except Exception as error:  # a transport may raise anything
             raise diagnose(error, tls=tls, in_body=False) from error
-        stream = response.stream
-        if not isinstance(stream, httpx.AsyncByteStream):
-            raise FetchError(FailureCode.INTERNAL, "the transport is not asynchronous")
         chunks = aiter(stream)
+        self._is_read = False
         try:
-            answer = await self._read(response, chunks)
+            answer = await self._read(status, headers, chunks)
         except BaseException as error:
             # In the middle of the body: close the connection, also when cancelled.
             with anyio.CancelScope(shield=True):
                 if isinstance(chunks, AsyncGenerator):
                     await chunks.aclose()
-                await response.aclose()
+                await stream.aclose()
             if isinstance(error, Exception):
                 raise diagnose(error, tls=tls, in_body=True) from error
             raise
-        with anyio.CancelScope(shield=True):  # this closes the connection if some of the body is left
+        if self._is_read:
+            await stream.aclose()
+            return answer
+        with anyio.CancelScope(shield=True):  # this closes the connection, because some of the body is left
             await stream.aclose()
         return answer
 
-    async def _read(self, response: httpx.Response, chunks: AsyncIterator[bytes]) -> HttpResponse:
+    async def _read(self, status: int, received: list[Header], chunks: AsyncIterator[bytes]) -> HttpResponse:
         self._deadline.head_received(self._clock())
-        headers = self._headers(response)
-        self._head, self._body = (response.status_code, headers), None
+        headers = self._headers(received)
+        self._head, self._body = (status, headers), None
         values = dict(reversed(headers))  # the first value of each field
         stated = _LENGTH.fullmatch(values.get("content-length", ""))
         length = int(stated[0]) if stated else 0
         limits: BodyLimits | None = self._limits.body
         if self._method == "GET":
-            limits = limits_of_wanted(response.status_code, values.get("content-type", ""), self._limits.body)
+            limits = limits_of_wanted(status, values.get("content-type", ""), self._limits.body)
         if limits is None:
             self._is_body_optional = True
-            return HttpResponse(
-                response.status_code, headers, b"", await self._drain(response.status_code, chunks, length), ""
-            )
+            return HttpResponse(status, headers, b"", await self._drain(status, chunks, length), "")
         if length > limits.refuse:
             raise FetchError(FailureCode.BODY_TOO_LARGE, f"{length:,} bytes")
         codings = [value for name, value in headers if name == "content-encoding"]
@@ -151,10 +140,12 @@ class HttpExchange:
                 decoder = self._body = self._decoder(codings, chunk, limits)
             if not decoder.feed(chunk):
                 break
+        else:
+            self._is_read = True
         if decoder is None:
-            return HttpResponse(response.status_code, headers, b"", 0, "")
+            return HttpResponse(status, headers, b"", 0, "")
         cut = decoder.cut if limits is self._limits.body else ""  # a challenge is smaller
-        return HttpResponse(response.status_code, headers, decoder.finish(), decoder.wire, cut)
+        return HttpResponse(status, headers, decoder.finish(), decoder.wire, cut)
 
     async def _drain(self, status: int, chunks: AsyncIterator[bytes], length: int) -> int:
         """Receive a small unwanted body, and return the number of its bytes; what is left ends with the connection."""
@@ -168,6 +159,8 @@ class HttpExchange:
                 received += len(chunk)
                 if received > DRAIN_BYTES:
                     break
+            else:
+                self._is_read = True
         return received
 
     def _decoder(self, codings: list[str], first: bytes, limits: BodyLimits) -> BodyDecoder:
@@ -177,16 +170,15 @@ class HttpExchange:
             names = []
         return BodyDecoder(names, limits)
 
-    def _headers(self, response: httpx.Response) -> tuple[Header, ...]:
+    def _headers(self, received: list[Header]) -> tuple[Header, ...]:
         size, headers = 0, []
-        for raw_name, value in response.headers.raw:
-            size += len(raw_name) + len(value) + 4  # ": " and the line end
-            name = raw_name.lower()
-            if name == b"transfer-encoding" and value.strip().lower() not in (b"chunked", b"identity"):
-                raise FetchError(FailureCode.BAD_RESPONSE, "a transfer coding that was not requested")
+        for field in received:
+            name, value = field
+            size += len(name) + len(value) + 4  # ": " and the line end
             if name in _KEPT_HEADERS:
-                # RFC 9110, section 5.5: bytes over 127 are opaque; latin-1 keeps them as they are
-                headers.append((name.decode("ascii"), value.decode("latin-1")))
+                if name == "transfer-encoding" and value.strip().lower() not in ("chunked", "identity"):
+                    raise FetchError(FailureCode.BAD_RESPONSE, "a transfer coding that was not requested")
+                headers.append(field)
         if size > self._limits.headers:
             raise FetchError(FailureCode.HEADER_TOO_LARGE, f"{size:,} bytes")
         return tuple(headers)

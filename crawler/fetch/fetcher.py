@@ -57,7 +57,7 @@ class Fetcher:
         self._limits = limits or FetchLimits()
         self._origins = OriginConnections(transports, policy or AddressPolicy(), resolver, self._limits.connect)
         self._clock = clock
-        self._fields: dict[str, httpx.Headers] = {}
+        self._fields: dict[str, tuple[Header, ...]] = {}
         self._loop_clock: Callable[[], float] | None = None
 
     async def __aenter__(self) -> Self:
@@ -134,18 +134,17 @@ class Fetcher:
         finally:
             await self._origins.release(connection)
 
-    def _fields_for(self, origin: str, headers: Iterable[Header]) -> httpx.Headers:
-        # Cached for each origin: building them takes httpx longer than a request takes the transport.
+    def _fields_for(self, origin: str, headers: Iterable[Header]) -> tuple[Header, ...]:
         fields = self._fields.get(origin)
         if fields is None:
             identity = self._identity.headers_for(origin)
             if all(name.lower() != "host" for name, _ in identity):
                 identity = (("Host", origin.partition("://")[2]), *identity)
-            fields = self._fields[origin] = httpx.Headers([*identity, ("Accept-Encoding", ACCEPTED)])
+            fields = self._fields[origin] = (*identity, ("Accept-Encoding", ACCEPTED))
         if sign := self._identity.sign:
-            headers = (*headers, *sign(f"{origin.partition('://')[0]}://{fields['Host']}"))
-        more = [(name.encode(), value.encode("latin-1")) for name, value in headers]
-        return httpx.Headers([*fields.raw, *more]) if more else fields
+            host = next(value for name, value in fields if name.lower() == "host")
+            headers = (*headers, *sign(f"{origin.partition('://')[0]}://{host}"))
+        return (*fields, *headers) if headers else fields
 
 
 def _loop_clock() -> Callable[[], float]:

@@ -62,6 +62,7 @@ _UNKNOWN_TYPES: Final = frozenset({"", "*/*", "unknown/unknown", "application/un
 _essence = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 
 
+@lru_cache(maxsize=64)  # the pages of a site share few values
 def parse_media_type(value: str) -> str:
     """Type and subtype in lower case, without parameters; "" without a valid one.
 

@@ -1,4 +1,7 @@
-"""An httpx transport for one origin over the Rust client ``reqwest``. Raises httpx's exceptions only."""
+"""The transport of one origin over the Rust client ``reqwest``. Raises httpx's exceptions only.
+
+It makes none of httpx's requests and responses: they cost more than the client takes for a page.
+"""
 
 import asyncio
 import re
@@ -15,6 +18,7 @@ from pyreqwest.response import Response
 from typing_extensions import override
 
 from crawler.fetch.address_policy import OriginTarget
+from crawler.fetch.identity import Header
 from crawler.fetch.limits import FetchLimits, TransportOptions
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
@@ -42,7 +46,7 @@ _EXCEPTION_TYPES: tuple[tuple[type[rust.PyreqwestError], type[httpx.TransportErr
 )
 
 
-class ReqwestTransport(httpx.AsyncBaseTransport):
+class ReqwestTransport:
     """Sends the requests of one origin, to ``target.address`` if there is one.
 
     Bodies arrive as on the wire, in whole chunks, without read-ahead. Redirects, cookies, Referer,
@@ -51,51 +55,59 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, target: OriginTarget, options: TransportOptions, limits: FetchLimits) -> None:
         self._origin = target.origin
-        self._authority = target.origin.partition("://")[2].encode()
+        self._authority = target.origin.partition("://")[2]
         self._setup = (target, options, limits)
         self._client = _client(target, options, limits)
-        self._raw: list[tuple[bytes, bytes]] = []  # fields of the last request, mostly those of the next
-        self._fields: list[tuple[str, str]] = []
+        self._given: tuple[Header, ...] = ()  # fields of the last request, mostly those of the next
+        self._fields: list[Header] = []
         self._fallback: httpx.AsyncBaseTransport | None = None
 
-    @override
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request. Raises httpx.TransportError."""
-        target: bytes = request.extensions.get("target") or request.url.raw_path
-        raw = request.headers.raw
-        if raw != self._raw:
-            self._raw, self._fields = raw, _decode_fields(raw, self._authority)
+    async def send(
+        self, method: str, target: str, fields: tuple[Header, ...], content: bytes
+    ) -> tuple[int, list[Header], httpx.AsyncByteStream] | None:
+        """Send one request: status, header fields with names in lower case, and body of the response.
+
+        None when a header that counts cannot be read: then the request is sent again over :attr:`fallback`. Raises
+        httpx.TransportError.
+        """
+        if fields is not self._given:
+            self._given, self._fields = fields, [each for each in fields if self._is_sent(each)]
         try:
-            builder = self._client.request(request.method, self._origin + target.decode("ascii"))
-            if request.method != "GET":
-                builder = builder.body_bytes(await request.aread())
+            builder = self._client.request(method, self._origin + target)
+            if method != "GET":
+                builder = builder.body_bytes(content)
+            if method in {"POST", "PUT", "PATCH"} and not content:
+                builder = builder.header("Content-Length", "0")  # RFC 9110, section 8.6
             sending = builder.headers(self._fields).streamed_read_buffer_limit(0).build_streamed()
             response = await sending.__aenter__()
         except rust.PyreqwestError as error:
-            raise _httpx_error(error, request) from error
+            raise _httpx_error(error) from error
         except asyncio.CancelledError:
             await _raise_cancellation()
             raise
         try:
-            headers = [(name.encode(), value.encode()) for name, value in response.headers.items()]
+            headers = list(response.headers.items())
         except ValueError:
-            readable = _readable_fields(response, _NEEDED if request.method == "GET" else frozenset())
+            readable = _readable_fields(response, _NEEDED if method == "GET" else frozenset())
             if readable is None:
                 await sending.__aexit__(None, None, None)
-                return await self._send_with_fallback(request)
+                return None
             headers = readable
-        return httpx.Response(
-            response.status, headers=headers, stream=_ReqwestBody(response, sending, request), request=request
-        )
+        return response.status, headers, _ReqwestBody(response, sending)
 
-    async def _send_with_fallback(self, request: httpx.Request) -> httpx.Response:
+    def _is_sent(self, field: Header) -> bool:
+        """Whether a field is sent as it is: the client adds the Host of the URL itself."""
+        return field[0].lower() != "host" or field[1] != self._authority
+
+    @property
+    def fallback(self) -> httpx.AsyncBaseTransport:
+        """Another transport of the same origin, which can read every header."""
         if self._fallback is None:
             from crawler.fetch.httpx_transport import PinnedTransport  # noqa: PLC0415 - rarely needed
 
             self._fallback = PinnedTransport(*self._setup)
-        return await self._fallback.handle_async_request(request)
+        return self._fallback
 
-    @override
     async def aclose(self) -> None:
         """Close all connections."""
         await self._client.close()
@@ -103,20 +115,10 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
             await self._fallback.aclose()
 
 
-def _decode_fields(raw: list[tuple[bytes, bytes]], authority: bytes) -> list[tuple[str, str]]:
-    """The fields as text, without the Host that the client adds itself."""
-    return [
-        (name.decode("latin-1"), value.decode("latin-1"))
-        for name, value in raw
-        if name.lower() != b"host" or value != authority
-    ]
-
-
 class _ReqwestBody(httpx.AsyncByteStream):
-    def __init__(self, response: Response, sending: StreamRequest, request: httpx.Request) -> None:
+    def __init__(self, response: Response, sending: StreamRequest) -> None:
         self._reader = response.body_reader
         self._sending = sending
-        self._request = request
 
     @override
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -126,7 +128,7 @@ class _ReqwestBody(httpx.AsyncByteStream):
         try:
             chunk = await self._reader.read_chunk()
         except rust.PyreqwestError as error:
-            raise _httpx_error(error, self._request) from error
+            raise _httpx_error(error) from error
         except asyncio.CancelledError:
             await _raise_cancellation()
             raise
@@ -147,25 +149,25 @@ async def _raise_cancellation() -> None:
     await anyio.lowlevel.checkpoint_if_cancelled()
 
 
-def _readable_fields(response: Response, needed: frozenset[str]) -> list[tuple[bytes, bytes]] | None:
+def _readable_fields(response: Response, needed: frozenset[str]) -> list[Header] | None:
     """The readable header fields; None if a needed one is not readable."""
-    fields: list[tuple[bytes, bytes]] = []
+    fields: list[Header] = []
     for name in dict.fromkeys(response.headers.keys()):
         try:
-            fields.extend((name.encode(), value.encode()) for value in response.headers.getall(name))
+            fields.extend((name, value) for value in response.headers.getall(name))
         except ValueError:
             if name in needed:
                 return None
     return fields
 
 
-def _httpx_error(error: rust.PyreqwestError, request: httpx.Request) -> httpx.TransportError:
+def _httpx_error(error: rust.PyreqwestError) -> httpx.TransportError:
     """The httpx exception for one of pyreqwest's, with all causes in its message but the one that quotes the URL."""
     details = getattr(error, "details", None) or {}
     causes = [cause["message"] for cause in details.get("causes") or ()]
     message = ": ".join(cause for cause in dict.fromkeys(causes) if "for url (" not in cause) or error.message
     kind = next(kind for rust_kind, kind in _EXCEPTION_TYPES if isinstance(error, rust_kind))
-    return kind(message, request=request)
+    return kind(message)
 
 
 def _client(target: OriginTarget, options: TransportOptions, limits: FetchLimits) -> Client:

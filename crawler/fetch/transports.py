@@ -2,12 +2,14 @@
 
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Protocol
 
 import httpx
 from typing_extensions import override
 
 from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.folder_transport import FolderTransport
+from crawler.fetch.identity import Header
 from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.model import Url
 from crawler.url.params import Mirror
@@ -16,6 +18,22 @@ try:  # not where it is used: pyreqwest crashes if the thread that imports it en
     from crawler.fetch.reqwest_transport import ReqwestTransport
 except ImportError:  # no build for this machine
     ReqwestTransport = None  # type: ignore[assignment,misc]
+
+
+class DirectTransport(Protocol):
+    """A transport of one origin that makes none of httpx's objects."""
+
+    async def send(
+        self, method: str, target: str, fields: tuple[Header, ...], content: bytes
+    ) -> tuple[int, list[Header], httpx.AsyncByteStream] | None:
+        """Send one request: status, header fields and body of the response; None to send it over ``fallback``."""
+
+    @property
+    def fallback(self) -> httpx.AsyncBaseTransport:
+        """Another transport of the same origin."""
+
+    async def aclose(self) -> None:
+        """Close all connections."""
 
 
 class Transports(ABC):
@@ -33,7 +51,7 @@ class Transports(ABC):
         """Whether ``open`` needs a checked address in this target; False when the transport resolves or needs none."""
 
     @abstractmethod
-    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
+    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport | DirectTransport:
         """A transport for the requests of one origin, which the caller closes.
 
         Raises OSError for an unreadable CA file, ValueError for a bad option.
@@ -56,7 +74,7 @@ class ReqwestTransports(_OwnTransports):
     """Connections by the Rust client ``reqwest``, which needs asyncio; by httpx where that client cannot be loaded."""
 
     @override
-    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
+    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport | DirectTransport:
         if ReqwestTransport is None:
             return HttpxTransports(self._options, self._limits).open(target)
         return ReqwestTransport(target, self._options, self._limits)
@@ -116,7 +134,7 @@ class _WrappedTransports(Transports):
         return self._inner.needs_address(target)
 
     @override
-    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
+    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport | DirectTransport:
         return self._inner.open(target)
 
 
@@ -146,7 +164,7 @@ class FolderTransports(_WrappedTransports):
         return target.origin != self._origin and super().needs_address(target)
 
     @override
-    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
+    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport | DirectTransport:
         if target.origin != self._origin:
             return super().open(target)
         return FolderTransport(self._folder, self._public)

@@ -32,6 +32,8 @@ MIN_PAGES_SMALL_SITE: Final = 3
 NEARLY_ALL_SHARE: Final = 0.9
 MIN_TURNOVER_SHARE: Final = 0.4
 """Share of the blocks at a place that must be replaced to call the place turned over."""
+MAX_LIST: Final = 10
+"""Texts of a short list: one that moves is a new order. Among more of them, an editor moves a paragraph."""
 MIN_WIDGET_PAGES: Final = 12
 """Pages on which a place turned over, from which on it is a widget even if no text of it occurs twice."""
 MAX_SHORT_LENGTH: Final = 200
@@ -460,13 +462,16 @@ class SiteChanges:
 
 
 def _exchanged_slots(differences: list[Difference]) -> set[int]:
-    """The slots at which a page lost and gained texts, if these were many of a place, and those of a new order."""
+    """The slots at which a page exchanged many texts of a place, or their order; in a short list one is enough."""
     sides: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
     among: dict[int, dict[int, int]] = {}
     for d in differences:
         sides[d.gone].update({*slots_of(d)})
         for k in (d.place, d.spot, d.box):
             among.setdefault(k, {})[d.spot] = d.among
+        if d.flags & MOVED and d.among > MAX_LIST:
+            for k in slots_of(d):
+                among.setdefault(k, {})[d.spot] = d.among
     exchanged = sides[True] & sides[False]
     return {k for k, n in exchanged.items() if n >= MIN_TURNOVER_SHARE * sum(among.get(k, {}).values())}
 

@@ -5,21 +5,26 @@ A document on which its process hangs or crashes affects no other document.
 
 import asyncio
 import logging
+import socket
+import subprocess
 import time
 from collections import deque
-from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 import anyio
+import msgspec
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
+from typing_extensions import override
 
 from crawler.model import DocumentKind, FetchedDocument, Page
 from crawler.parse.protocol import (
+    BODY_MEMORY,
     LENGTH_PREFIX,
     ParseJob,
     ParserOptions,
+    SharedBodies,
     bare_environment,
     decode_page,
     encode_message,
@@ -29,105 +34,205 @@ from crawler.parse.protocol import (
 log = logging.getLogger(__name__)
 PARSE_TIMEOUT = "parse.timeout"
 PARSE_CRASH = "parse.crash"
-_READ_SIZE = 1 << 18
-_WRITE_SIZE = 1 << 18  # bytes written at once: asyncio copies what the pipe cannot take
+START_SECONDS = 60.0  # for a process to start, on a machine with other work
+_WRITE_SIZE = 1 << 18  # bytes written at once
 
 
 class _PendingDocument:
-    """A document that waits for a parser process or is in one."""
+    """A document that waits for a parser process or is in one. ``is_shared``: its body is in the shared memory."""
 
-    __slots__ = ("crashes", "job", "page")
+    __slots__ = ("crashes", "is_shared", "job", "page")
 
     def __init__(self, job: ParseJob) -> None:
         self.job = job
         self.page: asyncio.Future[Page] = asyncio.get_running_loop().create_future()
         self.crashes = 0
+        self.is_shared = False
 
 
-class _ParserProcess:
+class _ParserProcess(asyncio.Protocol):
     """Keeps one parser process alive, with a queue of documents. The process reads the first of the queue.
 
-    It uses asyncio, because anyio's streams cost a turn of the event loop and three objects for every document.
+    It is a protocol, because streams cost turns of the event loop and tasks for every document. The standard library
+    starts the process: uvloop runs Python in the forked process when that inherits a file, as it does here.
     """
 
-    def __init__(self, options: ParserOptions) -> None:
+    def __init__(self, options: ParserOptions, deadline: float) -> None:
         self._options = encode_message(options)
+        self._deadline = deadline
         self._queue: deque[_PendingDocument] = deque()
         self._sent = 0  # documents of the queue, from the first, that the current process has
-        self._added = asyncio.Event()  # set when the queue has documents that _feed has not seen
+        self._added = asyncio.Event()  # set when a document is queued while no process runs
+        self._memory: SharedBodies | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pipe: asyncio.Transport | None = None  # both ways, to the current process
+        self._ended = asyncio.Event()  # set when the pipe has ended
+        self._unsent: deque[memoryview] = deque()  # of a large document
+        self._is_full = False  # the pipe takes no more for now
+        self._received = bytearray()
+        self._first_since = 0.0  # when the first document of the queue became the first, on the clock of the loop
+        self._alarm: asyncio.TimerHandle | None = None
+        self._has_started = self._is_late = False
 
     def __len__(self) -> int:
         return len(self._queue)
 
     def put(self, pending: _PendingDocument) -> None:
         """Queue a document."""
+        if not self._queue:
+            self._first_since = asyncio.get_running_loop().time()
         self._queue.append(pending)
-        self._added.set()
+        if self._pipe is None:
+            self._added.set()
+        else:
+            self._send()
 
-    async def serve(self, deadline: float) -> None:
+    async def serve(self) -> None:
         """Read documents until cancelled. Replaces a process that hangs or crashes.
 
         The first process starts with the first document: a run in which no page changed needs none.
         """
-        while True:
-            await self._wait_for_document()
-            command = worker_command("crawler.parse.worker")
-            pipe = asyncio.subprocess.PIPE
-            process = await asyncio.create_subprocess_exec(
-                *command, stdin=pipe, stdout=pipe, limit=_READ_SIZE, env=bare_environment()
-            )
-            try:
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(self._feed, process)
-                    self._fail_first(await self._collect(process, deadline))
-                    tasks.cancel_scope.cancel()
-            finally:
-                _kill(process)
-                with anyio.CancelScope(shield=True):
-                    await process.wait()
-
-    async def _wait_for_document(self) -> None:
-        while not self._queue:
-            await self._added.wait()
-
-    async def _feed(self, process: asyncio.subprocess.Process) -> None:
-        """Write documents as they come. It runs beside _collect: with both pipes full, both ends would stop."""
-        stdin = process.stdin
-        assert stdin is not None  # noqa: S101 - started with pipes
-        self._sent = 0
         try:
-            stdin.write(self._options)
             while True:
-                self._added.clear()
-                while self._sent < len(self._queue):
-                    self._sent += 1
-                    frame = memoryview(encode_message(self._queue[self._sent - 1].job))
-                    for start in range(0, len(frame), _WRITE_SIZE):
-                        stdin.write(frame[start : start + _WRITE_SIZE])
-                        await stdin.drain()
-                await self._added.wait()
-        except (OSError, RuntimeError):  # uvloop raises the latter
-            return  # the process has ended; _collect notices
+                while not self._queue:
+                    self._added.clear()
+                    await self._added.wait()
+                self._fail_first(await self._run_process())
+        finally:
+            if self._memory:
+                self._memory.close()
 
-    async def _collect(self, process: asyncio.subprocess.Process, deadline: float) -> str:
-        """Read pages until the process ends, by a crash or at the deadline of a document; return which."""
-        stdout, loop = process.stdout, asyncio.get_running_loop()
-        assert stdout is not None  # noqa: S101 - started with pipes
-        while True:
-            await self._wait_for_document()
-            alarm = loop.call_later(deadline, _kill, process)
+    async def _run_process(self) -> str:
+        """Run one process until it ends, by a crash or at the deadline of a document; return which."""
+        loop = asyncio.get_running_loop()
+        self._reset()
+        self._memory = self._memory or SharedBodies.create()
+        own, other = socket.socketpair()
+        own.setblocking(False)
+        with other:
+            process = self._process = _start(other, self._memory)
+        try:
+            self._first_since = loop.time()
+            self._check_deadline()
+            await loop.create_unix_connection(lambda: self, sock=own)
+            await self._ended.wait()
+        finally:
+            if self._alarm:
+                self._alarm.cancel()
+            self._kill()
+            if self._pipe:
+                self._pipe.abort()
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(process.wait)
+        return PARSE_TIMEOUT if self._is_late else PARSE_CRASH
+
+    def _reset(self) -> None:
+        self._sent = 0
+        self._is_full = self._has_started = self._is_late = False
+        self._ended.clear()
+        self._unsent.clear()
+        self._received.clear()
+        for pending in self._queue:
+            pending.is_shared = False
+        if self._memory:
+            self._memory.clear()
+
+    def _check_deadline(self) -> None:
+        """End the process if its document is late. One timer serves many documents: it is late itself, and looks."""
+        loop = asyncio.get_running_loop()
+        limit = self._deadline if self._has_started else max(self._deadline, START_SECONDS)
+        left = limit - (loop.time() - self._first_since if self._queue else 0.0)
+        if left > 0:
+            self._alarm = loop.call_later(left, self._check_deadline)
+        else:
+            self._is_late = self._has_started
+            self._kill()
+
+    def _kill(self) -> None:
+        if self._process:
+            self._process.kill()
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._pipe = cast("asyncio.Transport", transport)  # that of uvloop is no subclass
+        self._pipe.write(self._options)
+        self._send()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._pipe = None
+        self._ended.set()
+
+    @override
+    def pause_writing(self) -> None:
+        self._is_full = True
+
+    @override
+    def resume_writing(self) -> None:
+        self._is_full = False
+        self._send()
+
+    def _send(self) -> None:
+        """Write documents while the pipe takes them. Large ones in pieces: the loop copies what the pipe leaves."""
+        while self._pipe and not self._is_full:
+            if self._unsent:
+                self._pipe.write(self._unsent.popleft())
+            elif self._sent < len(self._queue):
+                frame = memoryview(encode_message(self._job(self._queue[self._sent])))
+                self._sent += 1
+                if len(frame) <= _WRITE_SIZE:
+                    self._pipe.write(frame)
+                else:
+                    self._unsent.extend(frame[at : at + _WRITE_SIZE] for at in range(0, len(frame), _WRITE_SIZE))
+            else:
+                return
+
+    def _job(self, pending: _PendingDocument) -> ParseJob:
+        """The message of a document, with its body in the shared memory if it has room."""
+        job, document = pending.job, pending.job.document
+        start = self._memory.put(document.body) if self._memory else None
+        if start is None:
+            return job
+        pending.is_shared = True
+        return replace(job, document=replace(document, body=b""), start=start, size=len(document.body))
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        received = self._received
+        received += data
+        at = 0
+        while len(received) >= (begin := at + LENGTH_PREFIX.size):
+            (length,) = LENGTH_PREFIX.unpack_from(received, at)
+            if len(received) < begin + length:
+                break
+            at = begin + length
             try:
-                (length,) = LENGTH_PREFIX.unpack(await stdout.readexactly(LENGTH_PREFIX.size))
-                frame = await stdout.readexactly(length)
-            except asyncio.IncompleteReadError:
-                return PARSE_TIMEOUT if alarm.when() <= loop.time() else PARSE_CRASH
-            finally:
-                alarm.cancel()
-            self._answer(decode_page(frame))
+                page = decode_page(received[begin:at])
+            except msgspec.DecodeError:
+                page = None
+            if page is None or (self._has_started and not self._sent):  # no parser of ours writes that
+                return self._kill()
+            if self._has_started:
+                self._answer(page)
+            else:
+                self._start_clock()
+        del received[:at]
+        return None
+
+    def _start_clock(self) -> None:
+        """The process has started: only now its time with the first document begins."""
+        self._has_started = True
+        self._first_since = asyncio.get_running_loop().time()
+        if self._alarm:
+            self._alarm.cancel()
+        self._check_deadline()
 
     def _answer(self, page: Page) -> None:
         pending = self._queue.popleft()
         self._sent -= 1
+        self._first_since = asyncio.get_running_loop().time()
+        if pending.is_shared and self._memory:
+            self._memory.drop_first()
         if not pending.page.done():  # the caller may have been cancelled
             pending.page.set_result(page)
 
@@ -149,6 +254,17 @@ class _ParserProcess:
             pending.job = ParseJob(job.document, job.now, reason)
 
 
+def _start(pipe: socket.socket, memory: SharedBodies | None) -> subprocess.Popen[bytes]:
+    """Start a parser process whose standard input and output are a pipe."""
+    words: tuple[str, str] = ("-1", "0")
+    files: tuple[int, ...] = ()
+    if memory:
+        words, files = (str(memory.file), str(BODY_MEMORY)), (memory.file,)
+    command = (*worker_command("crawler.parse.worker"), *words)
+    end = pipe.fileno()
+    return subprocess.Popen(command, stdin=end, stdout=end, env=bare_environment(), pass_fds=files)  # noqa: S603 - ours
+
+
 class ParsePool:
     """Reads documents in ``processes`` parser processes. Use it as an async context manager."""
 
@@ -158,16 +274,16 @@ class ParsePool:
 
             if gap := missing_protection():
                 log.info(gap)
-        self._deadline = options.deadline
+        limit = options.deadline
         # a worker ends itself well after the pool would have killed it
         options = replace(options, deadline=options.deadline * 2 + 1)
-        self._workers = [_ParserProcess(options) for _ in range(processes)]
+        self._workers = [_ParserProcess(options, limit) for _ in range(processes)]
         self._tasks: TaskGroup | None = None
 
     async def __aenter__(self) -> Self:
         self._tasks = await anyio.create_task_group().__aenter__()
         for worker in self._workers:
-            self._tasks.start_soon(worker.serve, self._deadline)
+            self._tasks.start_soon(worker.serve)
         return self
 
     async def __aexit__(
@@ -182,8 +298,3 @@ class ParsePool:
         pending = _PendingDocument(ParseJob(document, time.time()))
         min(self._workers, key=len).put(pending)
         return await pending.page
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    with suppress(ProcessLookupError):
-        process.kill()

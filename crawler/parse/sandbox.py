@@ -1,6 +1,7 @@
 """The sandbox of a process that reads outsiders' bytes: no secrets, no new files, no network, no privileges.
 
-Such a process needs two pipes and memory. Three layers take everything else away, and none needs another program:
+Such a process needs two pipes and memory, some of it shared with its parent, which reads nothing there
+(:class:`crawler.parse.protocol.SharedBodies`). Three layers take everything else away, and none needs another program:
 
 * A bare environment (:func:`crawler.parse.protocol.bare_environment`), because credentials often are in it.
 * Limits of POSIX: with RLIMIT_NOFILE 0 the process can open no file, no directory and no socket.

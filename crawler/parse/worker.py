@@ -10,11 +10,11 @@ import pkgutil
 import resource
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from encodings import normalize_encoding
 from encodings.aliases import aliases
-from typing import Final
+from typing import IO, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -24,7 +24,15 @@ from webencodings.labels import LABELS
 import sitemap
 from crawler.model import EMPTY_BODY, DocumentKind, FetchedDocument, Page
 from crawler.parse.html.page import read_page, scan_page
-from crawler.parse.protocol import ParseJob, ParserOptions, decode_job, decode_options, encode_message, read_message
+from crawler.parse.protocol import (
+    ParseJob,
+    ParserOptions,
+    SharedBodies,
+    decode_job,
+    decode_options,
+    encode_message,
+    read_message,
+)
 from crawler.parse.sandbox import lock_down
 from crawler.parse.snapshot.cut import why_cut
 from crawler.parse.snapshot.diff import compare
@@ -44,8 +52,11 @@ _NOT_FOR_READING: Final = ("sitemap.linter", "sitemap.writer")
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def main() -> None:
-    """Serve until standard input ends."""
+def main(bodies: SharedBodies | None = None, *, announces: bool = False) -> None:
+    """Serve until standard input ends. ``bodies`` has those that are not in it.
+
+    With ``announces``, an empty page before the others says that the process has started.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides when to stop
     gc.set_threshold(50_000, 20, 50)  # pages make much garbage but few cycles
     source, sink = sys.stdin.buffer, sys.stdout.buffer
@@ -60,20 +71,35 @@ def main() -> None:
     _tune_heap()
     resolver = UrlResolver(options.params, document_bytes=options.link_bytes)
     gc.freeze()
-    while (frame := read_message(source)) is not None:
+    if announces:
+        _write(Page(), sink)
+    while (frame := _next_message(source)) is not None:
         # The default action of the alarm ends the process even inside a native parser that hangs, and even when the
         # parent no longer exists.
         signal.setitimer(signal.ITIMER_REAL, options.deadline)
         job = decode_job(frame)
         del frame  # the job has a copy of the body, and the tree takes ten times as much memory
+        if job.size and bodies:
+            job = replace(job, document=replace(job.document, body=bodies.read(job.start, job.size)))
         page = _read(job, options, resolver)
         del job
         signal.setitimer(signal.ITIMER_REAL, 0)
-        try:
-            sink.write(encode_message(page))
-            sink.flush()
-        except BrokenPipeError:  # the parent no longer exists
-            os._exit(0)
+        _write(page, sink)
+
+
+def _write(page: Page, sink: IO[bytes]) -> None:
+    try:
+        sink.write(encode_message(page))
+        sink.flush()
+    except BrokenPipeError:  # the parent no longer exists
+        os._exit(0)
+
+
+def _next_message(source: IO[bytes]) -> bytes | None:
+    try:
+        return read_message(source)
+    except ConnectionError:  # the parent ended without reading the last pages
+        return None
 
 
 def rare_modules() -> Iterator[str]:
@@ -126,5 +152,13 @@ def _parse_sitemap(document: FetchedDocument, options: ParserOptions) -> Page:
     return read_sitemap(document, options.params)
 
 
+def _main(words: Sequence[str]) -> None:
+    """Serve. A pool gives the open file and the size of the shared memory, or -1 and 0 without one."""
+    if not words:
+        return main()
+    file, size = map(int, words)
+    return main(SharedBodies(file, size) if size else None, announces=True)
+
+
 if __name__ == "__main__":
-    main()
+    _main(sys.argv[1:])

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -27,6 +28,7 @@ MAX_FAILURES: Final = 3
 """Pages of a template in a row that could not be rendered, after which the rest is read raw."""
 MIN_WORDS: Final = 25
 """A raw page with fewer words may be empty as sent, so it is compared."""
+_MAX_CACHED: Final = 10_000  # characters of the addresses of scripts
 _SMALL_TEXT: Final = 2_000
 """Bytes of a compressed snapshot: one with fewer than ``MIN_WORDS`` words has hundreds."""
 _SHARE_OF_WORDS: Final = 0.05
@@ -35,6 +37,7 @@ _SHARE_OF_WORDS: Final = 0.05
 _hash = re.compile(r"[0-9a-f]{6,}|(?<=[.-])[A-Za-z0-9_]{8,32}(?=\.m?js\b)|[0-9]+").sub
 _word = re.compile(r"[^\W\d_]{2,40}").findall
 _tags = re.compile(r"<[^<>]*+>").sub
+_tag_or_word = re.compile(r"<[^<>]*+>|([^\W\d_]{2,40})").finditer
 
 
 class Mode(StrEnum):
@@ -85,8 +88,19 @@ def template_key(url: Url, scripts: Iterable[str]) -> str:
     segments = [part for part in parts.path.split("/") if part]
     first = segments[0] if len(segments) > 1 else ""
     ending = segments[-1].rpartition(".")[2] if segments and "." in segments[-1] else ""
-    names = sorted({unhashed(script) for script in scripts})
+    names = _names_of(tuple(scripts))
     return " ".join((origin_of(url), str(len(segments)), first, ending, bool(parts.query) * "?", *names))
+
+
+def _names_of(scripts: tuple[str, ...]) -> tuple[str, ...]:
+    return _cached_names(scripts) if sum(map(len, scripts)) < _MAX_CACHED else _distinct_names(scripts)
+
+
+def _distinct_names(scripts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted({unhashed(script) for script in scripts}))
+
+
+_cached_names = lru_cache(maxsize=64)(_distinct_names)  # the pages of a template load the same scripts
 
 
 def _scripts_of(key: str) -> str:
@@ -111,6 +125,7 @@ class Templates:
         self._max_failures = max_failures
         self._failures: Counter[str] = Counter()  # in a row, by template
         self._records = dict(known)
+        self._has_rendered = any(record.mode is Mode.RENDERED for record in known.values())
         self._alike: Counter[str] = Counter()  # templates that were compared in this run and are raw, by their scripts
         for record in self._records.values():
             record.sampled = record.running = 0
@@ -122,6 +137,8 @@ class Templates:
 
     def is_rendered(self, url: Url, scripts: Iterable[str]) -> bool:
         """Whether the pages of the template of a page are rendered."""
+        if not self._has_rendered:
+            return False
         record = self._records.get(template_key(url, scripts))
         return record is not None and record.mode is Mode.RENDERED
 
@@ -141,36 +158,36 @@ class Templates:
         key = template_key(page.url, page.scripts)
         record = self._records.pop(key, None) or TemplateRecord()
         self._records[key] = record  # the last used ones are at the end
-        choice = self._choice(record, page)
+        choice = self._choice(record, page, key)
         if choice is Choice.COMPARE:
             record.running += 1
         return choice
 
-    def _choice(self, record: TemplateRecord, page: RawPage) -> Choice:
+    def _choice(self, record: TemplateRecord, page: RawPage, key: str) -> Choice:
         if record.mode is Mode.RENDERED:
             return Choice.RENDER
         # a page that may be empty as sent is compared, and then pages that are as empty are not
         is_thin = page.words < record.words or page.links * 2 < record.links
-        alike = self._sampled_alike(page)
+        alike = self._sampled_alike(key)
         is_known = record.sampled > 0 or alike >= MAX_ALIKE
         if is_known and not is_thin and (record.mode is Mode.RAW or alike >= MAX_ALIKE):
             return Choice.RAW
         wanted = 1 if record.mode is Mode.RAW or alike else NEW_SAMPLES - record.equal
         return Choice.COMPARE if record.running < wanted else Choice.WAIT
 
-    def _sampled_alike(self, page: RawPage) -> int:
+    def _sampled_alike(self, key: str) -> int:
         """How many templates of the site that load the same scripts were compared in this run, and are read raw."""
-        return self._alike[_scripts_of(template_key(page.url, page.scripts))]
+        return self._alike[_scripts_of(key)]
 
     def learn(self, page: RawPage, differences: Iterable[str], scripts: str) -> None:
         """Learn from the two readings of a page. ``scripts`` is the digest of the scripts that it ran."""
         key = template_key(page.url, page.scripts)
         record = self._records[key]
         was_raw = record.sampled > 0 and record.mode is Mode.RAW
-        self._learn(record, page, [*differences], scripts)
+        self._learn(record, page, key, [*differences], scripts)
         self._alike[_scripts_of(key)] += (record.mode is Mode.RAW) - was_raw
 
-    def _learn(self, record: TemplateRecord, page: RawPage, reasons: list[str], scripts: str) -> None:
+    def _learn(self, record: TemplateRecord, page: RawPage, key: str, reasons: list[str], scripts: str) -> None:
         if record.scripts != scripts:  # a new build, or another one than that of the run before
             is_new = not record.scripts
             record.scripts = scripts
@@ -179,11 +196,12 @@ class Templates:
         record.sampled += 1
         if reasons:
             record.mode, record.reason, record.equal = Mode.RENDERED, ", ".join(reasons), 0
+            self._has_rendered = True
             return
         record.equal += 1
         record.words = min(record.words, page.words)
         record.links = min(record.links or page.links, page.links)
-        if record.equal >= NEW_SAMPLES or self._sampled_alike(page):
+        if record.equal >= NEW_SAMPLES or self._sampled_alike(key):
             record.mode, record.reason = Mode.RAW, ""
 
     def end_comparison(self, page: RawPage) -> None:
@@ -192,10 +210,21 @@ class Templates:
 
 
 def raw_page(url: Url, page: Page) -> RawPage:
-    """What the decision needs of a page. The words of a page with much text are not counted, which takes long."""
+    """What the decision needs of a page. Words are counted up to ``MIN_WORDS``, and not at all in much text."""
     is_small = len(page.text) < _SMALL_TEXT
-    words = len(words_of(load_snapshot(page.text) or "")) if is_small else MIN_WORDS
+    words = _count_words(load_snapshot(page.text) or "") if is_small else MIN_WORDS
     return RawPage(url, page.scripts, words, len(_own_links(url, page)))
+
+
+def _count_words(markup: str) -> int:
+    """The number of distinct words, up to ``MIN_WORDS``: more make no difference."""
+    found: set[str] = set()
+    for match in _tag_or_word(markup):
+        if word := match[1]:
+            found.add(word.lower())
+            if len(found) == MIN_WORDS:
+                break
+    return len(found)
 
 
 def words_of(markup: str) -> set[str]:
@@ -221,5 +250,5 @@ def differences(url: Url, raw: Page, rendered: Page, raw_words: set[str], render
 
 def _own_links(url: Url, page: Page) -> set[Url]:
     """The pages of the same origin that a page links to."""
-    start = f"{origin_of(url)}/"
-    return {target for target, found in page.links if found & DiscoveredBy.LINK and target.startswith(start)}
+    start, link = f"{origin_of(url)}/", DiscoveredBy.LINK
+    return {target for target, found in page.links if found & link and target.startswith(start)}

@@ -49,14 +49,15 @@ def read_outline(body: bytes) -> Outline:
     others: list[LexborNode] = []
     anchors, anchor_tag = outline.anchors, _ANCHOR
     for node in _selector.find(_DATED_QUERY if _DATE_MARK in body else _QUERY, root):
-        if node.tag_id == anchor_tag:
-            attributes = node.attributes
-            if "rel" in attributes or "href" not in attributes:
-                _add_anchor(outline, attributes)
-            else:
-                anchors[attributes["href"] or ""] = None
-        else:
+        if node.tag_id != anchor_tag:
             others.append(node)
+            continue
+        attributes = node.attributes
+        href = attributes.get("href")
+        if href is None or "rel" in attributes:
+            _add_anchor(outline, attributes)
+        else:
+            anchors[href] = None
     for node in others:
         tag = node.tag or ""
         attributes = node.attributes

@@ -250,6 +250,15 @@ def test_ours_an_order_that_moves_by_one_item_in_each_run_is_no_edit() -> None:
     assert said[2:] == [set(), set(), set()]
 
 
+def test_ours_a_paragraph_that_moves_in_two_runs_among_many_is_an_edit_each_time() -> None:
+    site = Template(30, lambda n, _: "")
+    site.pages["/8"] += [sentence(random.Random(k), 9) for k in range(14)]
+    lab = visited(site, 3)
+    for _ in range(2):
+        site.pages["/8"].insert(9, site.pages["/8"].pop(3))
+        assert lab.visit() == {"/8"}
+
+
 def test_ours_an_order_that_varies_in_one_template_varies_in_the_same_list_of_others() -> None:
     def shuffled(n: int, request: int) -> str:
         items = [sentence(random.Random(f"{n} {k}"), 6) for k in range(5)]

@@ -1,16 +1,19 @@
 """The pool of parser processes: order, big documents, hangs, deaths, and what becomes of the document that did it."""
 
 import os
+import random
 import signal
+import sys
 
 import anyio
 import psutil
 import pytest
 
 from crawler.model import DiscoveredBy, DocumentKind, FetchedDocument, Page, Url
+from crawler.parse import pool as parse_pool
 from crawler.parse.html.page import ReadOptions
 from crawler.parse.pool import PARSE_CRASH, PARSE_TIMEOUT, ParsePool
-from crawler.parse.protocol import ParserOptions
+from crawler.parse.protocol import ParserOptions, SharedBodies
 from crawler.url.params import UrlParams
 
 HANG = b"<div>" * 100_000 + b'<a href="/found">x</a>'
@@ -148,3 +151,45 @@ async def test_ours_sitemaps_and_feeds_are_read_too() -> None:
         assert not page.is_html
         page = await pool.read(document("/linked.xml", urlset, "application/xml"))
         assert page.links == [("https://a.example/x", DiscoveredBy.SITEMAP)]  # and a sitemap that a page links to
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ours_bodies_in_shared_memory_stay_whole_until_they_are_dropped(seed: int) -> None:
+    chosen = random.Random(seed)
+    memory = SharedBodies.create(1_000)
+    if memory is None:
+        pytest.skip("this system has no files in memory")
+    held: list[tuple[int, bytes]] = []
+    refused = 0
+    for _ in range(2_000):
+        body = chosen.randbytes(chosen.choice((0, 1, 7, 90, 400, 1_000, 1_001)))
+        start = memory.put(body)
+        if start is None:
+            refused += 1
+        else:
+            held.append((start, body))
+        assert all(memory.read(start, len(body)) == body for start, body in held)
+        while held and chosen.random() < 0.4:
+            memory.drop_first()
+            del held[0]
+    memory.close()
+    assert 0 < refused < 2_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files in memory are of Linux")
+def test_ours_shared_memory_cannot_be_cut_under_the_pool() -> None:
+    memory = SharedBodies.create()
+    assert memory
+    for size in (0, 2**30):
+        with pytest.raises(PermissionError):
+            os.ftruncate(memory.file, size)
+    memory.close()
+
+
+async def test_ours_a_process_that_writes_what_is_no_page_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "import os, time; os.write(1, b'\\x05\\0\\0\\0hello'); time.sleep(60)"
+    monkeypatch.setattr(parse_pool, "worker_command", lambda _: (sys.executable, "-c", program))
+    with anyio.fail_after(50):
+        async with ParsePool(1, hello(30)) as pool:
+            page = await pool.read(document("/", b"<p>x", kind=DocumentKind.SITEMAP))
+    assert page.fallback == PARSE_CRASH
