@@ -159,7 +159,8 @@ def test_ours_a_url_in_flight_at_three_crashes_comes_last(tmp_path: Path) -> Non
         asked = len(site.log)
         ran = crawl(tmp_path, site.url, "--restart")
         assert ran.code == 0, ran.err
-        assert site.paths[asked:][-1] == "/poison"
+        # Requests that are sent at the same time may arrive in another order.
+        assert "/poison" in site.paths[asked:][-int(FAST[FAST.index("-c") + 1]) :]
         assert "/poison was being fetched when Siteatlas died three times in a row" in ran.err
         assert "/poison" in ran.out
         assert len(listed(tmp_path)) == PAGES + 1
