@@ -309,7 +309,7 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--search-console", "sc-domain:example.com"), "need --google-credentials"),
+        (("--search-console", "sc-domain:example.com"), "with --google-credentials"),
         (
             ("--search-console", "https://www.example.com", "--google-credentials", "key.json"),
             "with a slash at its end",
