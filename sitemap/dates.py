@@ -111,7 +111,7 @@ def format_date(value: date | datetime, *, fraction: bool = False) -> str:
     if not isinstance(value, datetime):
         return value.isoformat()
     if value.tzinfo is None:
-        raise SitemapError("a datetime without a time zone cannot be written: add one, such as datetime.UTC")
+        raise SitemapError("a datetime without a time zone cannot be written: add a time zone, such as datetime.UTC")
     try:
         value = value.astimezone(UTC)
     except (ValueError, OverflowError) as error:

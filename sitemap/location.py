@@ -75,7 +75,7 @@ def directory(sitemap_url: str) -> str:
     """
     if _BLANK.search(sitemap_url):
         raise InvalidLocation(
-            f"{quote_text(sitemap_url)} contains white space or a control character: percent-encode it"
+            f"{quote_text(sitemap_url)} contains white space or a control character: percent-encode the character"
         )
     try:
         origin, path = origin_and_path(sitemap_url)

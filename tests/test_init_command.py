@@ -145,7 +145,7 @@ def test_ours_a_workflow_lies_at_the_top_of_the_repository(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "siteatlas.toml does not exist: give the URL of its site, as in siteatlas init https://www.example.com/"),
+        ((), "siteatlas.toml does not exist: give the URL of a site, as in siteatlas init https://www.example.com/"),
         (
             (URL, "-o", "."),
             "the configuration (siteatlas.toml) would be public, because it is inside the published directory",

@@ -221,7 +221,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site
 @pytest.mark.parametrize(
     ("settings", "words", "said"),
     [
-        ({}, [], "no site is given: siteatlas notify URL -o DIR, or siteatlas notify --config FILE"),
+        ({}, [], "no site is given. Use siteatlas notify URL -o DIR, or siteatlas notify --config FILE"),
         ({"indexnow__key": ""}, ["--config"], "no channel is configured: set key in [indexnow]"),
         ({"indexnow__key": "env:NOT_SET"}, ["--config"], "the environment variable NOT_SET is not set"),
         ({"indexnow__key": "short"}, ["--config"], "8 to 128 letters, digits and dashes"),
@@ -229,7 +229,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site
         ({"webhook__urls": ["nonsense"]}, ["--config"], "an entry of webhook.urls is not an http(s) URL"),
         ({"websub__hubs": ["https://hub.example/"]}, ["--config"], "set output.recent"),
         ({"indexnow__key": "", "indexnow__key_url": "https://a.example/k.txt"}, ["--config"], "indexnow.key is"),
-        ({}, ["--test", "--resend-refused", "--config"], "use it alone"),
+        ({}, ["--test", "--resend-refused", "--config"], "use --test alone"),
         ({}, ["--only", "email", "--config"], "--only email does not match a channel: choose one of indexnow"),
     ],
 )

@@ -30,9 +30,9 @@ SEVERAL = '[sites.a.site]\nurl = "http://a.example/"\n[sites.b.site]\nurl = "htt
         (["crawl", URL, "-o", "p", "--recent", "html"], "it must be 'atom' or 'rss' (given: 'html')"),
         (["audit", URL, "--format", "html"], "'--format': 'html' is not one of 'text', 'json'"),
         (["lint", "x", "--max-files", "ten"], "'--max-files': it must be a whole number"),
-        (["rollback"], "no site is given: siteatlas rollback https://example.com/ -o DIR, or --config FILE"),
-        (["audit", "--config", "m.toml"], "this command takes one: choose it with --site\n"),
-        (["crawl", "--config", "m.toml"], "siteatlas run --config m.toml runs all of them, and --site NAME only one"),
+        (["rollback"], "no site is given. Use siteatlas rollback https://example.com/ -o DIR, or --config FILE"),
+        (["audit", "--config", "m.toml"], "this command takes one site: choose the site with --site\n"),
+        (["crawl", "--config", "m.toml"], "siteatlas run --config m.toml runs all sites, and --site NAME only one"),
     ],
 )
 def test_ours_a_mistake_is_told_in_plain_words(tmp_path: Path, words: list[str], said: str) -> None:

@@ -114,7 +114,7 @@ def test_ours_without_sites_there_is_one_that_is_named_after_its_host(tmp_path: 
 def test_ours_a_command_for_one_site_takes_one_of_several_by_its_name(tmp_path: Path) -> None:
     file = written(tmp_path, TWO)
     assert site_config(file, flags(), site="blog").output.directory == str(tmp_path / "blog")
-    with pytest.raises(UsageError, match=r"several sites \(shop, blog\).*: choose it with --site$"):
+    with pytest.raises(UsageError, match=r"several sites \(shop, blog\).*: choose the site with --site$"):
         site_config(file, flags())
     only = written(tmp_path, TWO.partition("[sites.blog]")[0])
     assert site_config(only, flags()).output.directory == str(tmp_path / "shop")

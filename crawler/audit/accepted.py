@@ -99,7 +99,7 @@ def read_acceptances(path: str) -> Acceptances:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"the accepted findings {path} are not valid TOML: {error}") from None
     except msgspec.ValidationError as error:
-        raise UsageError(f"the accepted findings {path}: {error}; an entry [[accepted]] has {_EXAMPLE}") from None
+        raise UsageError(f"the accepted findings {path}: {error}. An entry [[accepted]] has {_EXAMPLE}") from None
     except UsageError as error:
         raise UsageError(f"the accepted findings {path}: {error}") from None
 
@@ -135,7 +135,7 @@ def _rules(entry: Acceptance, place: int) -> frozenset[str]:
     except UsageError as error:
         raise UsageError(f"entry {place}: {error}") from None
     if not rules:
-        raise UsageError(f'entry {place}: "{entry.rule}" is not a rule: siteatlas audit --rules lists them all')
+        raise UsageError(f'entry {place}: "{entry.rule}" is not a rule: siteatlas audit --rules lists all rules')
     return rules
 
 

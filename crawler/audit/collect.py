@@ -56,7 +56,7 @@ def check_sources(plan: CrawlPlan) -> None:
             check_export(name, source, _export_options(config))
         except UsageError:
             if Path(name).is_file() and is_log(name):
-                raise UsageError(f"{name} looks like an access log: use --log for it") from None
+                raise UsageError(f"{name} looks like an access log: give the file with --log") from None
             raise
 
 

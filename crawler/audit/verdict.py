@@ -368,7 +368,7 @@ def rules_failing(fail_on: Sequence[str]) -> FailingRules:
     """
     names = split_names(fail_on)
     if (FAIL_NEVER in names and len(set(names)) > 1) or f"{FAIL_ON_NEW}:{FAIL_NEVER}" in names:
-        raise UsageError(f"--fail-on {FAIL_NEVER} cannot be combined with other names: use it alone")
+        raise UsageError(f"--fail-on {FAIL_NEVER} cannot be combined with other names: use {FAIL_NEVER} alone")
     known = (*Severity, FAIL_NEVER, FAIL_ON_NEW)
     always, new = set[str](), set[str]()
     for name in names:
@@ -386,13 +386,13 @@ def _choose(name: str, known: Sequence[str]) -> Collection[str]:
         return ()
     if not name:
         raise UsageError(
-            "--fail-on new: needs a name after the colon, such as new:orphan; new alone means all findings"
+            '--fail-on "new:" needs a name after the colon, such as new:orphan. For all new findings, use new alone'
         )
     if name in set(Severity):
         return [rule for rule, definition in REPORTED_RULES.items() if definition.severity >= Severity(name)]
     if group := _GROUPS.get(heading_name(name)):
         return group
-    return rules_named(name, REPORTED_RULES, known, "siteatlas audit --rules lists them all", _GROUPS)
+    return rules_named(name, REPORTED_RULES, known, "siteatlas audit --rules lists all rules", _GROUPS)
 
 
 def rules_named(

@@ -36,7 +36,7 @@ def crawl(url: StartUrlArgument = None, config: ConfigOption = None, **flags: An
     """
     with CommandErrors(flags["verbose"], INTERRUPTED) as errors:
         settings = site_config(
-            config, flags, url, remedy=f"siteatlas run --config {config} runs all of them, and --site NAME only one"
+            config, flags, url, remedy=f"siteatlas run --config {config} runs all sites, and --site NAME only one"
         )
         from crawler.cli.progress import CrawlProgressDisplay  # noqa: PLC0415 - the crawler is not needed to show help
         from crawler.config.plan import plan_crawl  # noqa: PLC0415

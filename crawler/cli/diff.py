@@ -112,10 +112,10 @@ def _parse_words(words: list[str]) -> tuple[str | None, int | None, int | None]:
     numbers = words[1:] if url else words
     for word in numbers:
         if not (word.isascii() and word.isdigit()):
-            raise UsageError(f"{word!r} is neither a URL nor the number of a run: siteatlas diff [URL] [FROM [TO]]")
+            raise UsageError(f"{word!r} is neither a URL nor the number of a run. Use siteatlas diff [URL] [FROM [TO]]")
     if len(numbers) > 2:
         raise UsageError(
-            f"{len(numbers)} runs are too many, because diff compares two runs: siteatlas diff [URL] [FROM [TO]]"
+            f"{len(numbers)} runs are too many, because diff compares two runs. Use siteatlas diff [URL] [FROM [TO]]"
         )
     first, last = ([int(word) for word in numbers] + [None, None])[:2]
     return url, first, last

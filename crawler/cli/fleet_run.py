@@ -38,7 +38,7 @@ try:
     from crawler.fleet.web import serve_fleet
     from crawler.fleet.worker import FleetWorker, database_url, drain_workers, snapshot_store
 except ModuleNotFoundError as error:
-    raise UsageError(f"a fleet needs other packages ({error.name}): pip install 'siteatlas[fleet]'") from None
+    raise UsageError(f"a fleet needs other packages ({error.name}): run pip install 'siteatlas[fleet]'") from None
 
 T = TypeVar("T")
 _ACTIONS: Final = {
@@ -65,7 +65,7 @@ async def _init(url: str) -> list[str]:
 def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> AppliedSites:
     """Make the sites of a file those of the fleet. Raises UsageError, also for a mistake of one site, StorageError."""
     if file is None:
-        raise UsageError("no site is given: siteatlas fleet apply --config FILE")
+        raise UsageError("no site is given. Use siteatlas fleet apply --config FILE")
     settings = shared_config(file, flags).fleet
     plans = site_plans(file, {}, [])
     for name, plan in plans:
@@ -81,7 +81,7 @@ def change_sites(action: str, names: list[str], file: Path | None, flags: Mappin
     # the names of drained workers may stand for a host that was given
     unknown = [name for name in names if name not in found] if action != "drain" else [] if found else names
     if unknown:
-        done = f"; {action} is done for {', '.join(found)}" if found else ""
+        done = f", but {action} is done for {', '.join(found)}" if found else ""
         raise UsageError(f"the fleet has no {_NOUNS.get(action, 'site')} {', '.join(unknown)}{done}")
     return found
 

@@ -84,7 +84,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
         limits = lint_check.build_limits(
             max_depth if follow else 0, max_files, _parse_size(max_bytes), max_entries, max_findings
         )
-        settings = site_config(config, flags, remedy="give it a file with one site")
+        settings = site_config(config, flags, remedy="give a file with one site")
         task = lint_check.LintTask(sources or [], url, limits, settings, cross_submits)
         print_line = (lambda _: None) if quiet else errors.print_line
         if listing is not None:

@@ -239,7 +239,7 @@ def list_sources(
     if lost := lister.not_read():
         raise FindingsFound(f"{safe(lost.file) or 'the document'} is not a sitemap")
     if losses:
-        raise FindingsFound("the list is incomplete: not everything could be read")
+        raise FindingsFound("the list is incomplete, because some documents could not be read")
 
 
 @contextmanager
@@ -249,11 +249,11 @@ def _open_sources(
     """The documents, and the downloader if requests are needed."""
     if not task.words:
         raise UsageError(
-            "no sitemap is given: siteatlas lint FILE, siteatlas lint URL, or siteatlas lint - for standard input"
+            "no sitemap is given. Use siteatlas lint FILE, siteatlas lint URL, or siteatlas lint - for standard input"
         )
     files = named_files(task.words, task.url)
     if task.cross_submits and not task.url and not any(map(is_url, task.words)):
-        raise UsageError("--cross-submits needs the URL of the file: --url")
+        raise UsageError("--cross-submits needs the URL of the file: add --url URL")
     urls = [word for word in task.words if is_url(word)]
     if not urls and not (task.cross_submits and task.url):
         yield open_documents(task.words, files, task.url, None, print_line), None

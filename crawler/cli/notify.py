@@ -116,7 +116,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
         verbose, "interrupted; siteatlas recorded the sent messages, run the same command again to send the others"
     ) as errors:
         if test and (dry_run or again or since is not None):
-            raise UsageError("--test sends only a test message: use it alone, or with --only")
+            raise UsageError("--test sends only a test message: use --test alone, or with --only")
         from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
 
         sites = _plans(url, config, site or [], flags)
@@ -170,7 +170,7 @@ def _plans(
     from crawler.url.normalize import host_of  # noqa: PLC0415
 
     if url is None and file is None:
-        raise UsageError("no site is given: siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
+        raise UsageError("no site is given. Use siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
     if url is None and file is not None:
         sites = site_plans(file, flags, names)
     else:

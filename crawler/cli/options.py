@@ -445,7 +445,7 @@ def site_config(
     flags: Mapping[str, Any],
     url: str | None = None,
     site: str | None = None,
-    remedy: str = "choose it with --site",
+    remedy: str = "choose the site with --site",
 ) -> Config:
     """The configuration of one site: the file, overridden by the flags and ``url``.
 
@@ -461,7 +461,9 @@ def site_config(
     if site is not None:
         names = choose_sites(names, [site], source)
     elif len(names) > 1:
-        raise UsageError(f"{file} configures several sites ({', '.join(names)}), but this command takes one: {remedy}")
+        raise UsageError(
+            f"{file} configures several sites ({', '.join(names)}), but this command takes one site: {remedy}"
+        )
     return config_from_flags(resolve_paths(sites[names[0]], file.parent), flags, source, url)
 
 

@@ -47,7 +47,7 @@ def selected_sites(
         ]
     address = url or flags.get("site__sitemap_url")
     if not address:
-        raise UsageError("no site is given: siteatlas robots https://www.example.com/, or --config FILE")
+        raise UsageError("no site is given. Use siteatlas robots https://www.example.com/, or --config FILE")
     if not flags.get("site__sitemap_url") and urlsplit(address).path.lower().endswith(_SITEMAP_SUFFIXES):
         flags = {**flags, "site__sitemap_url": address}
     name = sites[0] if sites else None

@@ -58,7 +58,7 @@ def rollback(
     with CommandErrors(verbose, "interrupted; the old or the new sitemap is published completely") as errors:
         settings = site_config(config, flags, url, site)
         if not settings.site.url:
-            raise UsageError("no site is given: siteatlas rollback https://example.com/ -o DIR, or --config FILE")
+            raise UsageError("no site is given. Use siteatlas rollback https://example.com/ -o DIR, or --config FILE")
         from crawler.config.plan import plan_crawl  # noqa: PLC0415
         from crawler.publish.rollback import publish_previous  # noqa: PLC0415
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415 - the crawler is not needed to show help

@@ -25,14 +25,14 @@ def run(config: SitesConfigOption = None, site: SiteOption = None, **flags: Any)
     """
     with CommandErrors(flags["verbose"], INTERRUPTED) as errors:
         if config is None:
-            raise UsageError("no site is given: siteatlas run --config FILE")
+            raise UsageError("no site is given. Use siteatlas run --config FILE")
         options = RunOptions(**{name: flags.pop(name) for name in RUN_OPTIONS})
         # the crawler is not needed to show help
         from crawler.cli.run_sites import check_site, run_sites, site_plans, summary_line, with_audits  # noqa: PLC0415
 
         plans = site_plans(config, flags, site or [])
         if options.accept_shrink and len(plans) > 1:
-            raise UsageError("--accept-shrink applies to one site: choose it with --site")
+            raise UsageError("--accept-shrink applies to one site: choose the site with --site")
         for name, plan in plans:
             check_site(name, plan, config, dry_run=options.dry_run)
         results = list(run_sites(plans, options, errors))

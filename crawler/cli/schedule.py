@@ -41,7 +41,7 @@ def schedule(
     """
     with CommandErrors(verbose) as errors:
         if config is None:
-            raise UsageError("no site is given: siteatlas schedule --config FILE")
+            raise UsageError("no site is given. Use siteatlas schedule --config FILE")
         set_up_logging(logging.WARNING if quiet else logging.INFO)
         # the crawler is not needed to show help
         from crawler.cli.schedule_run import run_daemon  # noqa: PLC0415

@@ -63,13 +63,13 @@ def _check(flags: Mapping[str, Any], chosen: Sequence[str], source: str) -> None
         if len(chosen) > 1 and flag.key in _SINGLE_SITE_KEYS and flags.get(flag.field) is not None:
             raise UsageError(
                 f"{flag.long} (or {flag.variable}) applies to one site, but {source} has {', '.join(chosen)}: "
-                f"choose one with --site, or set {flag.key} for each site in that file"
+                f"choose a site with --site, or set {flag.key} for each site in {source}"
             )
 
 
 def _host(config: Config, source: str) -> str:
     if not config.site.url:
-        raise UsageError(f"{source} has no site: set url in [site], or for several sites in [sites.NAME.site]")
+        raise UsageError(f"{source} has no site: set url in [site], or, for several sites, in [sites.NAME.site]")
     from crawler.config.start import parse_url_setting  # noqa: PLC0415 - it loads the whole crawler
     from crawler.url.normalize import DEFAULT_PARAMS, host_of  # noqa: PLC0415
 
@@ -107,7 +107,7 @@ def find_state_directory(url: str | None, file: Path | None, site: str | None, f
         return known[0]
     if known:
         raise UsageError(
-            f"there are several sites in {root}: choose one by its URL or with --config{_other_sites(root, known)}"
+            f"there are several sites in {root}: choose a site by its URL or with --config{_other_sites(root, known)}"
         )
     if directories:
         raise UsageError(f"no run has crawled a site in {root} successfully yet{_other_sites(root, directories)}")

@@ -52,7 +52,8 @@ class ScopeConfig(ConfigSection):
     """Crawl only URLs that match one of these patterns. A pattern is a glob such as /docs/*, or re: and a regular
     expression."""
     exclude: tuple[str, ...] = ()
-    """Do not crawl URLs that match one of these patterns. The patterns have the same form as in include."""
+    """Do not crawl URLs that match one of these patterns. A pattern is a glob such as /docs/*, or re: and a regular
+    expression."""
     max_depth: int | None = Field(default=None, ge=0)
     """Crawl only pages that are at most this many clicks from the start URL. Default: no limit."""
     max_pages: PositiveInt | None = None
@@ -231,8 +232,8 @@ class RenderConfig(ConfigSection):
     """Maximum requests of one page for scripts, styles and data. If a page sends more, Siteatlas reads the page without
     the further responses."""
     post: tuple[str, ...] = ()
-    """URLs to which pages may send POST requests, such as /graphql. The patterns have the same form as in include.
-    Default: no POST requests."""
+    """Pages may send POST requests to URLs that match one of these patterns. A pattern is a glob such as /graphql, or
+    re: and a regular expression. Default: no POST requests."""
     max_resource: Size = 10 * 2**20
     """Maximum bytes to download of one script, style or data file."""
     cache: Size = 16 * 2**20

@@ -52,7 +52,7 @@ def build_fetcher(
             "-H 'Host: …' does not work with --http2, because HTTP/2 takes the host from the URL: use --resolve"
         )
     if proxy and not _is_proxy(proxy):
-        raise UsageError("--proxy needs a URL: http://host:port, https://… or socks5://…")
+        raise UsageError("--proxy needs a URL such as http://host:port, https://host:port or socks5://host:port")
     _note_proxy(proxy, tuple(name for name in _PROXY_VARIABLES if os.environ.get(name)))
     options = TransportOptions(
         proxy=proxy,
@@ -86,7 +86,7 @@ def request_signer(config: Config, clock: Callable[[], float] = time.time) -> "R
     if not key and not agent:
         return None
     if not key or not agent:
-        raise UsageError("--signing-key and --signature-agent need each other: set both, or neither")
+        raise UsageError("--signing-key and --signature-agent work only together: set both options, or neither")
     is_reference = key.startswith(("env:", "file:"))
     try:
         from crawler.fetch.signature import RequestSigner  # noqa: PLC0415 - an extra
@@ -94,7 +94,7 @@ def request_signer(config: Config, clock: Callable[[], float] = time.time) -> "R
         return RequestSigner(reveal_secret(key if is_reference else f"file:{key}"), agent.rstrip("/"), clock)
     except ModuleNotFoundError:
         raise UsageError(
-            "--signing-key needs an optional package that is not installed: pip install 'siteatlas[sign]'"
+            "--signing-key needs an optional package that is not installed: run pip install 'siteatlas[sign]'"
         ) from None
     except ValueError as error:
         raise UsageError(f"--signing-key and --signature-agent: {error}") from None

@@ -75,8 +75,8 @@ class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, UnicodeError):
             raise UsageError(
-                f"{name}: {'this' if is_json else setting} is not the JSON key file of a service account"
-                " (with client_email and private_key); create one in the Google Cloud console"
+                f"{name}: {'the given text' if is_json else setting} is not the JSON key file of a service account "
+                "(with client_email and private_key). Create a key file in the Google Cloud console"
             ) from None
 
 
@@ -112,12 +112,12 @@ class AccessTokens:
 
             signer = _signer(account.private_key, account.private_key_id)
         except ImportError:
-            raise UsageError(f"{name} needs another package: pip install 'siteatlas[google]'") from None
+            raise UsageError(f"{name} needs another package: run pip install 'siteatlas[google]'") from None
         self.server = f"Google's token server {_origin(account.token_uri, name)}"
         if signer is None:
             raise UsageError(
-                f"{name}: the private_key of the service account is not an RSA key in PEM form; "
-                "download the key file again"
+                f"{name}: the private_key of the service account is not an RSA key in PEM form. Download the key "
+                "file again"
             )
         self._email = account.client_email
         self._credentials = Credentials(signer, account.client_email, account.token_uri, scopes=[scope])
@@ -168,9 +168,9 @@ class AccessTokens:
         hint = ""
         if abs(offset) > _SKEW:
             direction = "ahead" if offset > 0 else "behind"
-            hint = f"; the clock of this machine is {abs(offset) / 60:,.0f} minutes {direction}: correct it"
+            hint = f". The clock of this machine is {abs(offset) / 60:,.0f} minutes {direction}: correct the clock"
         elif "jwt" in reason.lower():
-            hint = "; the clock of this machine may be wrong, or the key was deleted"
+            hint = ". The clock of this machine may be wrong, or the key was deleted"
         return f"Google does not accept the key of {plain_line(self._email)}{detail}{hint}"
 
 
@@ -206,9 +206,9 @@ def _origin(url: str, name: str) -> str:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise UsageError(f"{name}: its token_uri is not a URL") from None
+        raise UsageError(f"{name}: the token_uri in the key file is not a URL") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise UsageError(f"{name}: its token_uri is not an http(s) URL")
+        raise UsageError(f"{name}: the token_uri in the key file is not an http(s) URL")
     return f"{parts.scheme}://{host}" + (f":{port}" if port else "")
 
 

@@ -114,7 +114,7 @@ def plan_audit(config: Config) -> CrawlPlan:
     Raises UsageError.
     """
     if not config.site.url:
-        raise UsageError("the start URL is missing: siteatlas audit https://example.com/")
+        raise UsageError("the start URL is missing. Use siteatlas audit https://example.com/")
     config = config.model_copy(update={"scope": config.scope.model_copy(update={"sitemap_seeds": False})})
     seed, sitemap_url, scope = _checked_scope(config)
     state = state_directory(Path(config.state.directory), sitemap_url) / AUDIT
@@ -136,7 +136,7 @@ def _checked_scope(config: Config) -> tuple[Url, Url, Scope]:
         raise UsageError(f"the start URL {seed} cannot be crawled: {refused.reason}")
     if not sitemap_url.partition("?")[0].rpartition("/")[2]:
         raise UsageError(
-            f"--sitemap-url {sitemap_url} is a directory; give the URL of the file: {sitemap_url}sitemap.xml"
+            f"--sitemap-url {sitemap_url} is a directory. Give the URL of a file, such as {sitemap_url}sitemap.xml"
         )
     return seed, sitemap_url, scope
 

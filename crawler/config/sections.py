@@ -339,8 +339,8 @@ class DaemonConfig(ConfigSection):
     directory: str = ""
     """Directory for the history of scheduled runs. Default: the directory of the state."""
     max_parallel_runs: PositiveInt = 2
-    """Maximum sites that run at the same time. If this is more than 1, and sites wait for a run, audits leave one of
-    these places free."""
+    """Maximum runs that are active at the same time. An audit after a run counts as part of the run. If this number is
+    more than 1, and other sites wait for their runs, at most this number minus 1 of the active runs have an audit."""
     reload_interval: PositiveDuration = 5.0
     """Seconds between two checks of the configuration file. If the file has changed, Siteatlas reads it again, as on
     SIGHUP."""

@@ -96,8 +96,8 @@ def host_header(config: Config) -> str:
 
 def _server_source(text: str, scheme: str) -> Url:
     if scheme not in ("http", "https"):
-        hint = "; give the path of the folder" if scheme == "file" else ""
-        raise UsageError(f"--source needs an http(s) URL or a folder, not {scheme}:{hint}")
+        hint = ". Give the path of the folder" if scheme == "file" else ""
+        raise UsageError(f"--source needs an http(s) URL or a folder, but its scheme is {scheme}{hint}")
     try:
         url = normalize_url(text)
     except InvalidUrl as error:
@@ -106,7 +106,7 @@ def _server_source(text: str, scheme: str) -> Url:
     if "@" in authority:
         raise UsageError("--source contains a user name or a password: give them with --basic-auth instead")
     if "?" in rest or "#" in rest:
-        raise UsageError(f'--source "{text}" is a single page: give the whole site, {origin_of(url)}')
+        raise UsageError(f'--source "{text}" is a single page: give the URL of the whole site, {origin_of(url)}')
     return url if url.endswith("/") else Url(f"{url}/")
 
 

@@ -37,7 +37,7 @@ def parse_url_setting(text: str, what: str, params: UrlParams) -> Url:
     A host without a scheme, such as ``example.com/docs/``, means https.
     """
     if not text:
-        raise UsageError(f"{what} is missing: siteatlas crawl https://example.com/ -o DIR")
+        raise UsageError(f"{what} is missing. Use siteatlas crawl https://example.com/ -o DIR")
     try:
         url = normalize_url(f"https://{text}" if lacks_scheme(text) else text, params)
     except InvalidUrl as error:

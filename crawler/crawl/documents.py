@@ -115,8 +115,8 @@ def _documents_of_page(url: str, remote: "Downloader", say: Callable[[str], None
             yield document
             return
     raise NothingCrawlable(
-        f"{url} is not a sitemap, robots.txt names none, and the site has no {' or '.join(ROOT_NAMES)}: give the "
-        f"URL of the sitemap"
+        f"{url} is not a sitemap, robots.txt names no sitemap, and the site has no {' or '.join(ROOT_NAMES)}: give "
+        "the URL of the sitemap"
     )
 
 

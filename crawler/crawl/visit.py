@@ -287,7 +287,7 @@ async def _rendering(
     is_always = plan.config.render.mode == "always"
     if not _may_render(plan.config):
         if is_always:
-            raise UsageError("--render always needs other packages: pip install 'siteatlas[render]'")
+            raise UsageError("--render always needs other packages: run pip install 'siteatlas[render]'")
         yield None
         return
     renderer = build_renderer(plan, fetcher, robots, throttle, pool, known_templates(store.db))
@@ -434,9 +434,9 @@ async def _seed_robots(
     place = OriginTarget.of(source).host_port
     if addresses := fetcher.became_private(source):
         raise NothingCrawlable(
-            f"{place} had a public address in an earlier run and now has the private address {addresses}, so Siteatlas "
-            f"did not connect: correct its DNS records, or add --resolve {place}:{addresses.partition(', ')[0]} if "
-            "that is intended"
+            f"{place} had a public address in an earlier run and now has the private address {addresses}, so "
+            "Siteatlas did not connect. Correct the DNS records of the host. If the private address is intended, "
+            f"add --resolve {place}:{addresses.partition(', ')[0]}"
         )
     store.record_public(known_public(plan) | fetcher.public_hosts & {place})
     if robots.access is RobotsAccess.NOTHING:

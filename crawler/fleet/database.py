@@ -170,8 +170,8 @@ async def _check_version(fleet: FleetDatabase) -> None:
     missing = {(_OURS, name) for name in _migrations()} - applied
     if missing:
         raise UsageError(
-            f"the fleet in {fleet.place} was set up by an older version: run siteatlas fleet init DATABASE with this "
-            f"version first; workers of the older version may keep running"
+            f"the fleet in {fleet.place} was set up by an older version. Run siteatlas fleet init DATABASE with "
+            "this version first. Workers of the older version may keep running"
         )
     _check_known(applied, fleet.place)
 

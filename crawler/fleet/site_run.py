@@ -193,9 +193,9 @@ class SiteWorker:
             return
         if overtaken:
             raise StorageError(
-                f"the database of the fleet is older than the state store, which has generation {overtaken.generation} "
-                f"of {lease.site}: if the database was restored from a back-up, stop all workers, and run siteatlas "
-                f"fleet recover"
+                "the database of the fleet is older than the state store, which has generation "
+                f"{overtaken.generation} of {lease.site}. If the database was restored from a back-up, stop all "
+                "workers, and run siteatlas fleet recover"
             )
 
     async def _save_before_notices(self, run: LeasedRun, config: Config) -> None:

@@ -127,7 +127,7 @@ def pack(state: Path, header: SnapshotHeader, archive: Path) -> tuple[str, int]:
     DamagedFile when a database is damaged, so that no snapshot spreads the damage, and StorageError.
     """
     if is_damaged(state):
-        raise DamagedFile(f"the state in {state} is marked as damaged, so no snapshot of it is taken")
+        raise DamagedFile(f"the state in {state} is marked as damaged, so no snapshot of the state is taken")
     with _disk_errors(state), create_file(archive, 0o600) as raw:
         with (
             zstd.ZstdFile(raw, "wb", options=_OPTIONS) as packed,
@@ -157,7 +157,7 @@ def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:
     with _opened(archive) as (tar, packed):
         header = _read_header(tar)
         if header.site != site:
-            raise BadSnapshot(f"the snapshot {key} is of the site {header.site}")
+            raise BadSnapshot(f"the snapshot {key} belongs to the site {header.site}")
         plan = plan_crawl(config)
         if header.start != plan.seed:
             with _disk_errors(plan.state):
@@ -338,7 +338,8 @@ def _disk_errors(state: Path) -> Iterator[None]:
     except OSError as error:
         place = error.filename or state.parent / _WORK
         raise StorageError(
-            f"a snapshot of the state {state} cannot be taken or unpacked: {place}: {error.strerror or error}"
+            f"a snapshot of the state {state} cannot be taken or unpacked, because of {place}: "
+            f"{error.strerror or error}"
         ) from error
 
 

@@ -173,8 +173,8 @@ class SnapshotStore:
                 return restored
         reasons = "; ".join(problems) or "it has none"
         raise SnapshotLost(
-            f"no snapshot of the site {site} in {self._store.name} can be used ({reasons}): put one back from a "
-            f"back-up of the state store"
+            f"no snapshot of the site {site} in {self._store.name} can be used ({reasons}): put a snapshot back "
+            "from a back-up of the state store"
         )
 
     async def _restore(self, snapshot: Snapshot, config: Config, problems: list[str]) -> Restored | None:
@@ -269,8 +269,8 @@ def connect_store(section: FleetConfig, retries: int = 3) -> StateStore:
         if (error.name or "").partition(".")[0] not in ("boto3", "botocore"):
             raise
         raise UsageError(
-            f"{_SETTING} = {address.display_name} needs an optional package that is not installed: "
-            "pip install 'siteatlas[s3]'"
+            f"{_SETTING} = {address.display_name} needs an optional package that is not installed: run pip install "
+            "'siteatlas[s3]'"
         ) from None
     return connect_bucket(address, section, retries)
 

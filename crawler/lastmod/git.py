@@ -72,7 +72,9 @@ class Repository:
         generator = find_generator(self._files, content.generator or None)
         if generator is None:
             wanted = content.generator or "a site generator that Siteatlas knows"
-            raise UsageError(f"{self._directory} has no settings file of {wanted}: name another --repository")
+            raise UsageError(
+                f"{self._directory} has no settings file of {wanted}: choose another repository with --repository"
+            )
         self.generator: SiteGenerator = generator.with_settings(self._head(generator.marker, None))
 
     def page_dates(

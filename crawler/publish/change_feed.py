@@ -257,8 +257,8 @@ def write_feeds(changes: ChangeFeed, state: Path) -> None:
                 _write_feed(path, changes.of_run(run))
     except OSError as error:
         raise StorageError(
-            f"the change feed cannot be written to {folder}: {error.strerror}; the published sitemap is not affected, "
-            "and the next run writes the feed"
+            f"the change feed cannot be written to {folder}: {error.strerror}. The published sitemap is not "
+            "affected, and the next run writes the feed"
         ) from error
 
 

@@ -87,9 +87,14 @@ def check_names(plan: CrawlPlan) -> None:
     feed = unquote(recent_feed_url(plan).rpartition("/")[2])
     names = [*sitemap_names(plan), *leading_names(plan)]
     if feed in names:
-        raise UsageError(f"--recent-name {feed!r} is the name of the sitemap in another format: choose another name")
+        raise UsageError(
+            f"--recent-name {feed!r} is the name of the sitemap in another format. Choose another name for the feed"
+        )
     if LLMS_TXT in sitemap_names(plan) and plan.config.output.llms_txt:
-        raise UsageError(f"--llms-txt needs the name {LLMS_TXT}, which is that of the sitemap: choose another name")
+        raise UsageError(
+            f"--llms-txt needs the name {LLMS_TXT}, but the sitemap has the same name. Choose another "
+            "name for the sitemap"
+        )
 
 
 def check_formats_are_ours(plan: CrawlPlan, store: Store) -> None:
@@ -98,8 +103,8 @@ def check_formats_are_ours(plan: CrawlPlan, store: Store) -> None:
     for name in leading_names(plan):
         if name not in ours and (plan.output / name).exists():
             raise UsageError(
-                f"{plan.output / name} exists, and no run with this state has written it: --replace overwrites it, or "
-                "choose another directory with -o"
+                f"{plan.output / name} exists, but no run with this state has written the file. Add --replace to "
+                "overwrite the file, or choose another directory with -o"
             )
 
 

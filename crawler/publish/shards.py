@@ -32,7 +32,7 @@ class ShardAssigner:
                 for pages in self._listing.by_url("l.grp = ?", group):
                     self._put_in_shard(pages)
         except LimitExceeded as error:
-            raise UsageError(f"{error}; the crawl is saved, run again with other settings") from error
+            raise UsageError(f"{error}. The crawl is saved: run again with other settings") from error
 
     def _keep_in_shard(self, pages: list[ListedPage]) -> None:
         moved: list[tuple[str, int | None, int]] = []

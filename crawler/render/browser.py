@@ -84,8 +84,8 @@ def find_browser(path: str) -> str:
     if found is None:
         missing = f'the browser "{path}" was not found' if path else "no Chromium was found on this machine"
         raise UsageError(
-            f"{missing}: install it (Debian: apt-get install chromium-headless-shell), name it with --browser PATH, or "
-            f"add --render never"
+            f"{missing}. Install Chromium (on Debian, run apt-get install chromium-headless-shell), give its path "
+            "with --browser PATH, or add --render never"
         )
     return found
 
@@ -172,7 +172,7 @@ class Chromium:
             raise UsageError(NO_SANDBOX_REMEDY)
         if shutil.which("setpriv") is None:
             raise UsageError(
-                "the program setpriv is missing, which ends the browser with siteatlas: install util-linux"
+                "the program setpriv, which ends the browser together with siteatlas, is missing. Install util-linux"
             )
         self._program = program
         await anyio.to_thread.run_sync(remove_stale_folders)

@@ -145,7 +145,7 @@ class History(HistoryReader):
         except StateInUse:
             raise StateInUse(
                 f"another siteatlas schedule (process {self.daemon() or 'unknown'}) uses {self.directory} for its "
-                f"history; stop that process, or choose another directory with daemon.directory"
+                "history. Stop the process, or choose another directory with daemon.directory"
             ) from None
         try:
             self._db = HISTORY_DB.open(

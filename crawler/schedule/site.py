@@ -108,7 +108,8 @@ def _local_zone() -> ZoneInfo:
             return ZoneInfo(name)
         except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
             raise UsageError(
-                f'TZ is "{name}", which is not a time zone such as Europe/Berlin: set schedule.timezone'
+                f'the environment variable TZ is "{name}", but no time zone has this name. Set schedule.timezone, '
+                "for example to Europe/Berlin"
             ) from None
     try:
         with _LOCALTIME.open("rb") as file:

@@ -30,8 +30,10 @@ _NETWORK_DISKS: Final = frozenset(
     )
 )
 _NETWORK_TIMEOUT_MS: Final = 60_000
+_MOVE_REMEDY: Final = "run the command again, and move the file away if the error returns"
 FRESH_REMEDY: Final = (
-    "crawl or run with --fresh moves the damaged file aside and starts again from the published sitemap"
+    "use siteatlas crawl or siteatlas run with --fresh to move the damaged file aside and to start again from the "
+    "published sitemap"
 )
 
 
@@ -41,7 +43,7 @@ def storage_errors(what: str = _STATE) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite quotes damaged text in its messages
-        remedy = FRESH_REMEDY if what == _STATE else "run again; if that does not help, move the file away"
+        remedy = FRESH_REMEDY if what == _STATE else _MOVE_REMEDY
         fault = _fault(error, remedy)
         raise _kind_of(error)(f"{what} cannot be written or read: {fault}") from error
 
@@ -130,7 +132,9 @@ class Database:
             yield
         except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
             if isinstance(error, PermissionError) or (isinstance(error, sqlite3.Error) and not _may_use(path)):
-                raise StorageError(f"this account has no access to {path}: run as the account that owns it") from None
+                raise StorageError(
+                    f"this account has no access to {path}: run siteatlas as the account that owns the file"
+                ) from None
             reason = f"{path} cannot be used as {self.description}: {_fault(error, self.remedy)}"
             raise _kind_of(error)(reason) from None
 
@@ -162,8 +166,8 @@ class Database:
             raise DamagedFile(f"{path} is a database of another program; {self.remedy}")
         if version > self.version:
             raise UsageError(
-                f"{path} was written by a newer version of siteatlas (format {version}, this is {__version__} with "
-                f"format {self.version}); update siteatlas, or {self.remedy}"
+                f"{path} was written by a newer version of siteatlas (the file has format {version}, and siteatlas "
+                f"{__version__} has format {self.version}). Update siteatlas, or {self.remedy}"
             )
         return int(version)
 
@@ -275,11 +279,11 @@ def _fault(error: Exception, remedy: str) -> str:
     """The fault and its remedy: ``remedy`` when the file itself is bad."""
     match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return "another process is writing to it; run again when that process has ended"
+            return "another process is writing to the file. Run the command again when the other process has ended"
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
-            return f"{error}; free space, then run again"
+            return f"{error}. Free space, then run the command again"
         case sqlite3.SQLITE_READONLY:
-            return "it is read-only; run as the account that owns it, on a writable disk"
+            return "the file is read-only. Run siteatlas as the account that owns the file, on a writable disk"
     if _kind_of(error) is DamagedFile:
         return f"it is damaged ({ascii(str(error))[1:-1][:200]}); {remedy}"
     return f"{error.strerror if isinstance(error, OSError) else error}; {remedy}"
@@ -289,7 +293,9 @@ def _is_there(path: Path) -> bool:
     try:
         return path.is_file()
     except OSError as error:
-        raise StorageError(f"cannot read {path}: {error.strerror}; run as the account that owns it") from None
+        raise StorageError(
+            f"cannot read {path}: {error.strerror}. Run siteatlas as the account that owns the file"
+        ) from None
 
 
 def _may_use(path: Path) -> bool:

@@ -30,7 +30,7 @@ def hold_lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
         descriptor = os.open(directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise StorageError(
-            f"cannot write the state to {directory}: {error.strerror}; choose another directory with {flag}"
+            f"cannot write the state to {directory}: {error.strerror}. Choose another directory with {flag}"
         ) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -38,7 +38,8 @@ def hold_lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
         holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
         os.close(descriptor)
         raise StateInUse(
-            f"another process ({holder or 'unknown'}) is using the state in {directory}; wait until that process ends"
+            f"another process ({holder or 'unknown'}) is using the state in {directory}. Wait until the other "
+            "process ends"
         ) from None
     os.truncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
@@ -101,7 +102,10 @@ class RunLease:
     def check(self) -> None:
         """Raise LeaseLost when the lease is over. To be called right before each effect that others see."""
         if boot_time() >= self.deadline:
-            raise LeaseLost("the lease of this run is over, so it publishes and sends nothing; another worker has it")
+            raise LeaseLost(
+                "the lease of this run is over, so the run publishes and sends nothing. Another worker "
+                "may have the lease"
+            )
 
 
 RUN_LEASE = RunLease()

@@ -348,7 +348,7 @@ class Store:
         changed = sorted(key for key, value in previous.items() if value != current.get(key))
         if changed and self._begin is Resume.ALWAYS:
             raise UsageError(
-                f"an unfinished crawl of this site started with other settings ({', '.join(changed)}); use those "
-                f"settings to continue it, or discard it with --restart"
+                f"an unfinished crawl of this site started with other settings ({', '.join(changed)}). Use the "
+                "earlier settings to continue the crawl, or discard the crawl with --restart"
             )
         return not changed

@@ -260,7 +260,9 @@ def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:
             if file.is_relative_to(os.path.realpath(folder)) and file.is_file():
                 return folder / unquote(relative)
         except (OSError, ValueError) as error:
-            raise SourceError(f"a file with this name cannot exist beside the index: {error}") from error
+            raise SourceError(
+                f"the folder {quote_text(str(folder))} cannot contain the file of {quote_text(child)}: {error}"
+            ) from error
         raise SourceError(f"{quote_text(unquote(relative))} does not exist in the folder {quote_text(str(folder))}")
 
     return find

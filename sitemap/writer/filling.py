@@ -186,7 +186,7 @@ class OpenFiles:
             if not (others and any(map(self._names.own_pattern([slug]).fullmatch, others))):
                 return slug
         raise InvalidLocation(
-            f"the files of the group {group[:64]!r} would have the same names as other files: rename it"
+            f"the files of the group {group[:64]!r} would have the same names as other files: rename the group"
         )
 
     def _close(self, filling: OpenFile, name: str) -> None:

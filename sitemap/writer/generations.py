@@ -137,7 +137,9 @@ class Generations:
                 actual.update(piece)
                 file.write(piece)
         if actual.hexdigest() != digest:
-            raise DestinationError(f"the copy of {name} is damaged: restore another generation; nothing was published")
+            raise DestinationError(
+                f"the copy of {name} is damaged, so nothing was published. Restore another generation"
+            )
 
     def _write(self, file: Path, pieces: Iterator[bytes] | bytes) -> None:
         """Write a file completely and durably before it gets its name."""

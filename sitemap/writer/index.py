@@ -93,8 +93,8 @@ class IndexChildren:
         facts = target.facts(self._location, len(children), newest)
         if facts.size > limits.MAX_BYTES:  # a lastmod may have more digits than reserved
             raise LimitExceeded(
-                f"the index {self._location} would have {facts.size:,} bytes, too many: list the sitemaps in several "
-                "indexes"
+                f"the index {self._location} would have {facts.size:,} bytes, which is too many: list the sitemaps "
+                "in several indexes"
             )
         return facts
 

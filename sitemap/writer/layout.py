@@ -35,7 +35,8 @@ class SetLayout:
         )
         if self.names.index in self.stylesheets:
             raise SitemapError(
-                f"the sitemap cannot be named {self.names.index}, like its stylesheet: choose another name"
+                f"the sitemap cannot have the name {self.names.index}, because its stylesheet has the same name. "
+                "Choose another name"
             )
         self._room = cache(self.encoder.room)
         self.new_shard()  # checks the limits before anything is written

@@ -106,7 +106,7 @@ class FileNames:
         if any(name.startswith(".") or not _is_plain(name) for name in (shortest, longest)):
             raise InvalidLocation(f"{quote_text(template)} cannot name files: use one plain path segment")
         if longest.endswith(".gz") and not self._gz:
-            raise InvalidLocation(f"{quote_text(template)} must not end in .gz: the gzip option adds it")
+            raise InvalidLocation(f"{quote_text(template)} must not end in .gz, because the gzip option adds .gz")
         longest = interim_name(longest, "0" * TOKEN)
         if len(longest.encode()) > _MAX_NAME or len(self.url(longest)) > limits.MAX_LOC:
             raise InvalidLocation(f"{quote_text(self.location)} is too long for the URL of a sitemap")
@@ -151,7 +151,7 @@ def _file_name(url: str) -> str:
     except ValueError as error:
         raise InvalidLocation(f"a sitemap cannot be at {quote_text(url)}: {error}") from error
     if name.startswith(".") or not _is_plain(name) or len(name) > 200:
-        raise InvalidLocation(f"{quote_text(url)} does not end in a file name: give one, such as …/sitemap.xml")
+        raise InvalidLocation(f"{quote_text(url)} does not end in a file name: add a file name, such as …/sitemap.xml")
     return name
 
 

@@ -110,7 +110,7 @@ class SitemapWriter:
         loc = child.url if isinstance(child, Published) else child.loc
         name = self.names.file(loc)
         if name in self._layout.stylesheets or self.names.own_pattern(self._fillings.slugs()).fullmatch(name):
-            raise InvalidEntry(loc, "the sitemap itself has a file with this name: rename one of them")
+            raise InvalidEntry(loc, "the sitemap has a file with the same name: rename one of the two files")
         self._children.add(child)
 
     def finish(self, former: Iterable[str] = ()) -> Published:

@@ -50,7 +50,7 @@ def test_ours_a_damaged_copy_is_not_published_and_is_mended_by_the_next(tmp_path
             copy.unlink()
         else:
             copy.write_bytes(copy.read_bytes()[:-1])
-    with pytest.raises(DestinationError, match=r"of generation 1 is damaged: restore another generation; nothing was"):
+    with pytest.raises(DestinationError, match=r"of generation 1 is damaged, so nothing was published\. Restore"):
         restore(public, private, 1)
     assert content(public) == before
     keep(public, private, "old", 3)

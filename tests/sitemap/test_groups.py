@@ -458,7 +458,7 @@ def test_ours_a_group_is_not_called_like_the_sitemap_of_others(tmp_path: Path) -
         for number in range(3):
             writer.add(Entry(f"{SITE}/news/{number}"))
         writer.add(Entry(f"{SITE}/post/1"))
-        with pytest.raises(InvalidEntry, match="a file with this name"):
+        with pytest.raises(InvalidEntry, match="a file with the same name"):
             writer.add_child(Child(f"{SITE}/post-sitemap9.xml"))
         published = writer.finish()
     assert len({facts.name for facts in published.files}) == 5

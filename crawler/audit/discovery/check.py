@@ -477,8 +477,7 @@ def check_one_robots_txt(sitemap_urls: list[Url]) -> list[Url]:
     origins = list(dict.fromkeys(origin_of(url) for url in sitemap_urls))
     if len(origins) > 1:
         raise UsageError(
-            f"these sites have {len(origins)} different robots.txt files ({', '.join(origins)}), but --patch edits "
-            "only "
-            f"one: choose a site with --site"
+            f"the sites have {len(origins)} different robots.txt files ({', '.join(origins)}), but --patch edits "
+            "only one file. Choose a site with --site"
         )
     return sitemap_urls

@@ -43,12 +43,13 @@ def build_patch(path: Path, sitemap_urls: Iterable[str]) -> RobotsTxtPatch:
     file = _real_path(path)
     before = _read(file)
     if before is not None and before.startswith(_UTF_16):
-        raise UsageError(f"{path} is in UTF-16, which crawlers cannot read: save it as UTF-8 first")
+        raise UsageError(f"{path} is in UTF-16, which crawlers cannot read: save the file as UTF-8 first")
     added = missing_lines(before or b"", sitemap_urls)
     after = _with_lines(before or b"", added)
     if len(after) > MAX_BYTES and added:
         raise UsageError(
-            f"{path} would have {len(after):,} bytes, but crawlers read only the first {MAX_BYTES:,}: shorten it first"
+            f"{path} would have {len(after):,} bytes, but crawlers read only the first {MAX_BYTES:,}: shorten the "
+            "file first"
         )
     return RobotsTxtPatch(file, before, after, tuple(added))
 
@@ -139,7 +140,8 @@ def _copy_metadata(file: Path, descriptor: int, draft: Path) -> None:
             os.fchown(descriptor, original.st_uid, original.st_gid)
         except PermissionError:
             raise StorageError(
-                f"{file} belongs to another user and would change its owner: run the command as its owner"
+                f"{file} belongs to another user, and --patch would change the owner. Run the command as the owner "
+                "of the file"
             ) from None
     shutil.copystat(file, draft)  # mode and access lists
     os.utime(descriptor)

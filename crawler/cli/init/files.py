@@ -179,8 +179,8 @@ def plan_files(options: InitOptions) -> InitFiles:
         text = _config_text(options)
     elif not options.config.exists():
         raise UsageError(
-            f"{options.config} does not exist: give the URL of its site, as in siteatlas init https://www.example.com/ "
-            f"-o public"
+            f"the configuration {options.config} does not exist: give the URL of a site, as in siteatlas init "
+            "https://www.example.com/ -o public"
         )
     elif options.output is not None:
         raise UsageError(
@@ -189,9 +189,9 @@ def plan_files(options: InitOptions) -> InitFiles:
         )
     elif not options.schedulers:
         raise UsageError(
-            f"{options.config} already exists: choose what to write for it (--systemd, --systemd-daemon, --cron, "
-            f"--github, --kubernetes, --systemd-worker, --systemd-serve, --kubernetes-workers), or give a URL and "
-            f"--force to replace it"
+            f"{options.config} already exists. Choose what to write for this configuration (--systemd, "
+            "--systemd-daemon, --cron, --github, --kubernetes, --systemd-worker, --systemd-serve, "
+            "--kubernetes-workers), or give a URL and --force to replace the file"
         )
     else:
         read_tables(options.config)  # for its errors
@@ -224,7 +224,7 @@ def write_files(files: dict[Path, str], *, replaces: bool) -> None:
     if existing and not replaces:
         verb = "exists" if len(existing) == 1 else "exist"
         raise UsageError(
-            f"{', '.join(existing)} already {verb}, so nothing was written: --force replaces existing files"
+            f"{', '.join(existing)} already {verb}, so nothing was written. Add --force to replace existing files"
         )
     for path, text in files.items():
         try:
@@ -408,7 +408,7 @@ def key_directory(path: Path | None, agent: str, say: Callable[[str], object]) -
     Raises UsageError, StorageError.
     """
     if path is None or not agent:
-        raise UsageError("--signing-key FILE and --signature-agent https://HOST need each other: give both")
+        raise UsageError("--signing-key FILE and --signature-agent https://HOST work only together: give both options")
     config = Config(fetch=FetchConfig(signing_key=str(path), signature_agent=agent))
     is_new = not path.exists()
     if is_new:

@@ -161,7 +161,7 @@ def site_for_url(text: str, sites: Sequence[KnownSite]) -> KnownSite:
         return max(ranked, key=lambda item: item[:3])[3]
     shown = ", ".join(site.scope.directory for site in sites[:_MAX_NAMED])
     more = f" and {len(sites) - _MAX_NAMED} more" if len(sites) > _MAX_NAMED else ""
-    raise UsageError(f"no crawled site covers {text!a}: the crawled sites are {shown}{more}; choose one with --config")
+    raise UsageError(f"no crawled site covers {text!a}. Choose one of the crawled sites with --config: {shown}{more}")
 
 
 def _has_url(site: KnownSite, text: str) -> bool:

@@ -37,7 +37,9 @@ class CommandChannel:
         program = shutil.which(command[0]) if command and command[0] else None
         if program is None:
             name = command[0] if command else ""
-            raise UsageError(f"hook.command: {name!r} is not a program that can be run; give its full path")
+            raise UsageError(
+                f"hook.command: {name!r} is not a program that can be run. Give the full path of the program"
+            )
         if any("\0" in word for word in command):
             raise UsageError("hook.command: a word of the command contains a NUL character, which is not allowed")
         self.key = f"hook {hashlib.sha256(chr(0).join(command).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"

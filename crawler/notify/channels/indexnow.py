@@ -37,7 +37,7 @@ class IndexNowChannel:
     def __init__(self, http: HttpSender, fetch: FetchUrl, secret: str, section: IndexNowConfig, scheme: str) -> None:
         if not _KEY(secret):
             raise UsageError(
-                "the IndexNow key is invalid (it is not shown): it must have 8 to 128 letters, digits and dashes"
+                "the IndexNow key is invalid (the key is not shown). Set a key of 8 to 128 letters, digits and dashes"
             )
         try:
             display_origin(section.endpoint)

@@ -54,7 +54,8 @@ def local_files(plan: CrawlPlan, run: Run, known: Mapping[str, FileDigests]) -> 
     for local in files:
         if sizes.get(local.name, local.size) != local.size:
             raise StorageError(
-                f"{local.path} has changed since run {run.number} published it; the next run publishes it again"
+                f"{local.path} has changed since run {run.number} published the file. The next run publishes the "
+                "file again"
             )
     return files
 
@@ -73,7 +74,7 @@ def local_file(path: Path, known: FileDigests | None) -> LocalFile:
                 known = FileDigests(*stat_values, sha256.hexdigest(), md5.hexdigest())
     except OSError as error:
         raise StorageError(
-            f"the published file {path} cannot be read: {error.strerror}; the next run publishes it again"
+            f"the published file {path} cannot be read: {error.strerror}. The next run publishes the file again"
         ) from None
     return LocalFile(**asdict(known), path=path)
 

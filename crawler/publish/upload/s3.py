@@ -224,7 +224,9 @@ def _signing_keys(settings: S3Settings) -> tuple[str, str]:
     access, secret = reveal_secret(settings.access_key), reveal_secret(settings.secret_key)
     if bool(access) != bool(secret):
         section = settings.named.section
-        raise UsageError(f"{section}.s3_access_key and {section}.s3_secret_key go together: set both, or none")
+        raise UsageError(
+            f"{section}.s3_access_key and {section}.s3_secret_key work only together: set both keys, or none"
+        )
     return access, secret
 
 
@@ -392,7 +394,8 @@ class S3Target:
         response = await self._request("put_object", f"putting {local.name} there", headers, local)
         if not (etag := _etag(response)):
             raise UploadError(
-                f"it does not confirm that it stored {local.name}: check that upload.s3_endpoint is an S3 endpoint",
+                f"the server does not confirm that it stored {local.name}: check that upload.s3_endpoint is an S3 "
+                "endpoint",
                 again=True,
             )
         return RemoteFile(local.size, etag)

@@ -32,9 +32,9 @@ def read_known_hosts(file: str, address: SftpAddress) -> asyncssh.SSHKnownHosts:
         return asyncssh.read_known_hosts(str(path))
     except FileNotFoundError:
         raise UsageError(
-            f"the file of known hosts {file} does not exist, so the host key of {address.host} cannot be checked: "
-            f"run ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the key with the key that the "
-            f"operator of the server gives you"
+            f"the file of known hosts {file} does not exist, so the host key of {address.host} cannot be checked. "
+            f"Run ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the new key in the file with "
+            "the key from the operator of the server"
         ) from None
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it has an invalid line"
@@ -62,7 +62,8 @@ def _read_key(file: str) -> asyncssh.SSHKey:
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError, ValueError) as error:
         if "passphrase" in str(error).lower():
             raise UsageError(
-                f"upload.sftp_key: {file} has a passphrase: add it to the agent (ssh-add) and leave the setting out"
+                f"upload.sftp_key: {file} has a passphrase: add the key to the agent (ssh-add), and leave the "
+                "setting out"
             ) from None
         raise UsageError(f"upload.sftp_key: {file} is not a private key") from None
 

@@ -171,11 +171,11 @@ def parse_s3_address(rest: str, setting: str = "upload.to") -> S3Address:
     """
     bucket, _, prefix = rest.partition("/")
     if not _bucket(bucket):
-        hint = ": keys belong in upload.s3_access_key and upload.s3_secret_key" if "@" in bucket else ""
-        raise UsageError(f"{setting} needs the name of a bucket: s3://bucket/prefix{hint}")
+        hint = ". Set keys with upload.s3_access_key and upload.s3_secret_key" if "@" in bucket else ""
+        raise UsageError(f"{setting} needs the name of a bucket, as in s3://bucket/prefix{hint}")
     parts = [part for part in prefix.split("/") if part]
     if any(part in (".", "..") for part in parts):
-        raise UsageError(f"{setting}: {prefix!r} contains . or .. as a path segment, which S3 does not resolve")
+        raise UsageError(f"{setting}: {prefix!r} contains '.' or '..' as a path segment, which S3 does not resolve")
     return S3Address(bucket, "".join(f"{part}/" for part in parts))
 
 
@@ -190,7 +190,7 @@ def _parse_sftp(text: str) -> SftpAddress:
     if not parts.hostname:
         raise UsageError(f"upload.to must be like {_SHAPES}: the host is missing")
     if parts.query or parts.fragment:
-        raise UsageError("upload.to: in the path of an SFTP URL, write ? as %3F and # as %23")
+        raise UsageError("upload.to: in the path of an SFTP URL, write '?' as %3F and '#' as %23")
     directory = unquote(parts.path)
     if not directory or directory == "/":
         raise UsageError(
@@ -200,6 +200,6 @@ def _parse_sftp(text: str) -> SftpAddress:
     if directory == "/~" or directory.startswith("/~/"):
         directory = directory[3:].lstrip("/") or "."
     if "\0" in directory or ".." in directory.split("/"):
-        raise UsageError("upload.to: the directory must not contain ..")
+        raise UsageError("upload.to: the directory must not contain '..'")
     directory = directory.rstrip("/") or "/"
     return SftpAddress(unquote(parts.username or ""), parts.hostname, port, directory)

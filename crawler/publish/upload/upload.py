@@ -124,8 +124,8 @@ def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None])
         if (extra := _LIBRARIES.get((error.name or "").partition(".")[0])) is None:
             raise
         raise UsageError(
-            f"upload.to = {address.display_name} needs an optional package that is not installed: "
-            f"pip install 'siteatlas[{extra}]'"
+            f"upload.to = {address.display_name} needs an optional package that is not installed: run pip install "
+            f"'siteatlas[{extra}]'"
         ) from None
 
 
@@ -190,8 +190,8 @@ async def upload(
             manifest.save()
     except UploadError as error:
         raise StorageError(
-            f"the files could not be uploaded to {target.display_name}: {error}; the files there still form a "
-            f"complete sitemap, and the next run uploads the missing files"
+            f"the files could not be uploaded to {target.display_name}: {error}. The sitemap there can still be "
+            "used, and the next run continues the upload"
         ) from None
     finally:
         os.close(descriptor)

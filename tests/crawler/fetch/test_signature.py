@@ -201,8 +201,8 @@ def test_ours_no_key_is_created_for_an_agent_that_cannot_be(command: Command, tm
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--signing-key", "key.pem"), "need each other"),
-        (("--signature-agent", AGENT), "need each other"),
+        (("--signing-key", "key.pem"), "work only together"),
+        (("--signature-agent", AGENT), "work only together"),
         (("--signing-key", "none.pem", "--signature-agent", AGENT), "none.pem"),
         (("--signing-key", "bad.pem", "--signature-agent", AGENT), "not an Ed25519 private key"),
         (("--signing-key", "key.pem", "--signature-agent", "bot.example.com"), "https origin"),

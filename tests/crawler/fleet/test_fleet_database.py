@@ -53,7 +53,7 @@ async def test_ours_a_fleet_of_an_older_version_says_what_to_do(database: str) -
     async with open_fleet(database, checked=False) as fleet:
         await initialize(fleet)
         await fleet.rows("DELETE FROM migration WHERE of = 'siteatlas'")
-    with pytest.raises(UsageError, match="set up by an older version: run siteatlas fleet init"):
+    with pytest.raises(UsageError, match=r"set up by an older version\. Run siteatlas fleet init"):
         async with open_fleet(database):
             pass
 

@@ -328,11 +328,11 @@ def test_ours_a_state_that_is_not_for_this_account_is_said_and_the_exit_code_of_
         for answer in answers:
             assert (answer.untold, answer.exit_code) == (True, 7)
             assert answer.notes[0].startswith("no notification was sent: ")
-            assert not mode or "run as the " in answers[1].notes[0]
-            assert "run as the " in answer.notes[0] or "choose another directory with --state" in answer.notes[0]
-    with only_for(site.plan.state, 0), pytest.raises(StorageError, match="run as the account"):
+            assert not mode or "siteatlas as the " in answers[1].notes[0]
+            assert "siteatlas as the " in answer.notes[0] or "Choose another directory with --state" in answer.notes[0]
+    with only_for(site.plan.state, 0), pytest.raises(StorageError, match="siteatlas as the account"):
         notify_status(site.plan.state)
-    with only_for(site.plan.state, 0), pytest.raises(StorageError, match="run as the account"):
+    with only_for(site.plan.state, 0), pytest.raises(StorageError, match="siteatlas as the account"):
         find_state_directory(None, None, None, {"state__directory": str(site.plan.state)})
     assert not tell(site).untold
 

@@ -167,7 +167,7 @@ def test_ours_a_headless_shell_is_preferred_and_a_browser_of_playwright_is_found
 
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "own"))
-    with pytest.raises(UsageError, match="no Chromium was found on this machine: install it"):
+    with pytest.raises(UsageError, match=r"no Chromium was found on this machine\. Install Chromium"):
         find_browser("")
     whole = program("own/chromium-1200/chrome-linux64/chrome")
     assert find_browser("") == whole

@@ -25,19 +25,26 @@ def path(tmp_path: Path) -> Path:
 def test_ours_a_database_that_another_process_writes_to_is_waited_for(path: Path) -> None:
     with closing(STATE_DB.open(path)) as writer, closing(STATE_DB.open(path, timeout=0)) as second:
         writer.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StorageError, match="another process is writing to it; run again"), transaction(second):
+        with (
+            pytest.raises(StorageError, match=r"another process is writing to the file\. Run the command again"),
+            transaction(second),
+        ):
             pass
 
 
 def test_ours_a_full_disk_asks_for_space(path: Path) -> None:
     with closing(STATE_DB.open(path)) as db:
         db.execute("PRAGMA max_page_count = 1")
-        with pytest.raises(StorageError, match="full; free space, then run again"), transaction(db):
+        with pytest.raises(StorageError, match=r"full\. Free space, then run the command again"), transaction(db):
             db.executemany(INSERT, ((f"n{number}", "x" * 5_000) for number in range(100)))
 
 
 def test_ours_a_database_that_is_read_cannot_be_written(path: Path) -> None:
-    with STATE_DB.reading(path.parent) as db, pytest.raises(StorageError, match="it is read-only"), storage_errors():
+    with (
+        STATE_DB.reading(path.parent) as db,
+        pytest.raises(StorageError, match="the file is read-only"),
+        storage_errors(),
+    ):
         db.execute(INSERT, ("key", "value"))
 
 

@@ -93,7 +93,7 @@ def _refuse_wrong_kind(request: TableRequest, product: str) -> None:
     """Raise UsageError for an analytics export as --search, or the reverse: users mix them up easily."""
     source = source_of(product)
     if {request.source, source} == {SourceKind.SEARCH, SourceKind.ANALYTICS}:
-        raise UsageError(f"{request.name} is a {product.removesuffix(' pages')} export: use --{source} for it")
+        raise UsageError(f"{request.name} is a {product.removesuffix(' pages')} export: give the file with --{source}")
 
 
 def _candidates(opened: OpenedExport, request: TableRequest) -> Iterator[_TableCandidate]:
@@ -119,8 +119,7 @@ def _candidate(part: ExportPart, request: TableRequest) -> _TableCandidate:
                 columns = find_columns(table.sample, request.source, request.reader, request.column)
             except UsageError as error:
                 raise UsageError(
-                    f"{request.name} {error}; its columns are: {columns_text(table.sample)}. Choose one with "
-                    f"--url-column"
+                    f"{request.name} {error}. Choose one of its columns with --url-column: {columns_text(table.sample)}"
                 ) from None
             if columns:
                 header = header_of(table.sample, request.reader)
@@ -159,10 +158,10 @@ def _no_table_error(request: TableRequest, candidates: list[_TableCandidate]) ->
         if not candidates[0].listed:
             return f"{request.name} is empty"
         return (
-            f"{request.name}: no column contains URLs of pages; the columns are: {candidates[0].listed}. Choose "
-            f"the column with --url-column, or export the table of the pages"
+            f"{request.name}: no column contains URLs of pages. The columns are: {candidates[0].listed}. Choose the "
+            "column with --url-column, or export the table of the pages"
         )
     files = ", ".join(f"{candidate.part.name} ({candidate.listed})" for candidate in candidates[:10])
     return (
-        f"{request.name}: none of its files contains URLs of pages; the files are: {files or 'none that can be read'}"
+        f"{request.name}: none of its files contains URLs of pages. The files are: {files or 'none that can be read'}"
     )

@@ -107,12 +107,12 @@ def _file_parts(name: str, open_: Callable[[], BinaryIO], size: int) -> OpenedEx
         with open_() as file, ZipFile(file) as archive:
             members = [member for member in archive.infolist() if _is_content(member)]
     except UNREADABLE as error:
-        raise UsageError(f"{name} is a broken zip archive ({error}): download it again") from None
+        raise UsageError(f"{name} is a broken zip archive ({error}): download the archive again") from None
     names = {member.filename for member in members}
     if "xl/workbook.xml" in names or "content.xml" in names:
         raise UsageError(f"{name} is a spreadsheet workbook: save the sheet with the URLs as CSV")
     if any(member.flag_bits & 1 for member in members):
-        raise UsageError(f"{name} is protected by a password: unpack it first")
+        raise UsageError(f"{name} is protected by a password: unpack the archive first")
     return OpenedExport(
         [
             ExportPart(member.filename, partial(_unpack, partial(_open_member, open_, member)))

@@ -66,11 +66,11 @@ def export_hint(name: str) -> str:
     except UsageError:
         return ""
     if source := source_of(kind):
-        return f"is a {kind.removesuffix(' pages')} export: use --{source} for it"
+        return f"is a {kind.removesuffix(' pages')} export: give the file with --{source}"
     if kind == "list of URLs":
-        return "looks like a list of URLs: use --list for it"
+        return "looks like a list of URLs: give the file with --list"
     if name.lower().endswith(_TABLES):
-        return "looks like a table of URLs: use --search, --analytics, --backlinks, --list or --crawl for it"
+        return "looks like a table of URLs: give the file with --search, --analytics, --backlinks, --list or --crawl"
     return ""
 
 

@@ -250,8 +250,8 @@ def _account(config: Config) -> ServiceAccount:
     setting = config.audit.google_credentials or config.search_console.account
     if not setting:
         raise UsageError(
-            f"--search-console and --ga4 need {_SETTING}: the key file (JSON) of a service account, as a path, "
-            "file:PATH or env:NAME"
+            f"--search-console and --ga4 need a service account. Give its key file (JSON) with {_SETTING}, as a "
+            "path, file:PATH or env:NAME"
         )
     return ServiceAccount.read(setting, _SETTING)
 
@@ -356,8 +356,8 @@ class ApiReader:
         if self._cache.requests(self._day) >= self._limit:
             limit = count_text(self._limit, "request")
             raise ApiUnavailable(
-                f"the limit of {limit} a day is reached: the next audit after midnight (UTC) continues, or raise "
-                f"{self._limit_setting}"
+                f"the limit of {limit} a day is reached. The next audit after midnight (UTC) continues. To continue "
+                f"earlier, raise {self._limit_setting}"
             )
         self._cache.count_request(self._day)
         headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
@@ -382,7 +382,10 @@ class ApiReader:
         api, email = self._api, self._account.email
         match status:
             case 401:
-                return f"it does not accept the token of {email}: check the clock, and that the key was not deleted"
+                return (
+                    f"Google does not accept the token of {email}: check the clock of this machine, and check that the "
+                    "key was not deleted"
+                )
             case 403 if reasons & DISABLED_REASONS:
                 return f"enable the {api.api} in the Google Cloud project of {email}"
             case 403:
@@ -404,7 +407,7 @@ async def _token(fetcher: Fetcher, tokens: AccessTokens) -> str:
     except TokenRefused as error:
         raise UsageError(f"{_SETTING}: {error}") from None
     except TokenUnavailable as error:
-        raise ApiUnavailable(str(error) or f"{tokens.server} returned no token; the next audit tries again") from None
+        raise ApiUnavailable(str(error) or f"{tokens.server} returned no token. The next audit tries again") from None
 
 
 def _fetcher(config: Config) -> Fetcher:

@@ -131,10 +131,10 @@ def ga4_report(property_: str, endpoint: str) -> GoogleReport:
     _check_endpoint("--ga4-endpoint", endpoint)
     number = property_.removeprefix("properties/")
     if not (number.isascii() and number.isdigit()):
-        hint = "; G-… is the id of a data stream" if number.upper().startswith("G-") else ""
+        hint = ", but the id of a data stream" if number.upper().startswith("G-") else ""
         raise UsageError(
-            f"--ga4 {property_!r} must be the number of the property, in Google Analytics under Admin, Property "
-            f"details{hint}"
+            f"--ga4 {property_!r} is not the number of a property{hint}. Google Analytics shows the number under "
+            "Admin, Property details"
         )
     return GoogleReport(
         name="Google Analytics",

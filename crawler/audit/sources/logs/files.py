@@ -106,13 +106,13 @@ class _ZippedLogs:
     def __init__(self, raw: io.BufferedReader) -> None:
         """Read the directory of the archive. Raises OSError, BadZipFile."""
         if not raw.seekable():
-            raise OSError("a zip archive cannot be read from a stream: unpack it first (unzip -p)")
+            raise OSError("a zip archive cannot be read from a stream: unpack the archive first (unzip -p)")
         self._archive = ZipFile(raw)
         members = [member for member in self._archive.infolist() if _is_log(member)]
         if any(member.filename == "[Content_Types].xml" for member in members):
             raise BadZipFile("it is an office document")
         if any(member.flag_bits & 1 for member in members):
-            raise BadZipFile("it is protected by a password: unpack it first")
+            raise BadZipFile("it is protected by a password: unpack the archive first")
         self._left = sorted(members, key=lambda member: rotation_key(member.filename), reverse=True)
         self._text: LogBytes | None = None
 
@@ -177,7 +177,7 @@ def find_logs(paths: Sequence[str]) -> dict[str, str]:
         folder = path if names == [path] and path != STDIN and Path(path).is_dir() else ""
         names = files_in(path, _FLAG) if folder else names
         if not names:
-            raise UsageError(f"the folder {path} contains no logs; give files ({_FLAG})")
+            raise UsageError(f"the folder {path} contains no logs. Give files with {_FLAG}")
         for name in sorted(names, key=rotation_key):
             key = name if name == STDIN else str(Path(name).resolve())
             if not (folder and key in files):  # a file that was named itself must be a log

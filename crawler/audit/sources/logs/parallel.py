@@ -191,6 +191,5 @@ class _CountProcess:
             code = self._process.wait()
             how = f"was killed (signal {-code})" if code < 0 else f"ended with {code}"
             raise Incomplete(
-                f"a process that read logs {how}: run the same command again, and add --processes 1 if this error "
-                "returns"
+                f"a process that read logs {how}. Run the same command again. If the error returns, add --processes 1"
             ) from None

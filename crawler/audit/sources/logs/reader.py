@@ -57,7 +57,7 @@ def _choose_logs(paths: Sequence[str], options: LogOptions) -> ChosenLogs:
     for folder, errors in refused.items():
         if not any(Path(name).is_relative_to(folder) for name in files):
             raise UsageError(
-                f"the folder {folder} contains no logs: {_some_refused(folder, errors)}; give files (--log)"
+                f"the folder {folder} contains no logs: {_some_refused(folder, errors)}. Give files with --log"
             )
     return ChosenLogs(files, [_folder_report(folder, errors) for folder, errors in refused.items()])
 
@@ -145,7 +145,7 @@ def _open_reader(file: LogFile, format_text: str) -> LogReader:
         reader = choose_reader(format_text, sample)
         if reader and format_text and sample:
             if len(reader.rows(b"\n".join(sample))[1]) == len(sample):
-                message = f"the log {file.name} does not match --log-format; {_first_line(sample)}"
+                message = f"the log {file.name} does not match --log-format ({_first_line(sample)})"
                 raise LogRefused(message, file.name, "does not match --log-format")
             reader = choose_reader(format_text, sample)  # a fresh one: the first lines are read again
     except LogFormatError as error:
@@ -157,8 +157,8 @@ def _open_reader(file: LogFile, format_text: str) -> LogReader:
         why = "neither text nor compressed as .gz, .zst, .bz2, .xz or .zip"
         raise LogRefused(f"the log {file.name} is {why}", file.name, why)
     raise LogRefused(
-        f"the format of the log {file.name} is unknown; {_first_line(sample)}; name the format"
-        f" (--log-format: {', '.join(NAMES)}, or the value of nginx's log_format or Apache's LogFormat)",
+        f"the format of the log {file.name} is unknown ({_first_line(sample)}). Choose the format with "
+        f"--log-format: {', '.join(NAMES)}, or the value of nginx's log_format or Apache's LogFormat",
         file.name,
         "unknown format",
     )

@@ -248,7 +248,7 @@ def test_ours_fail_on_takes_severities_families_and_ids(names: list[str], rules:
         ("orphan.sitmap", 'did you mean "orphan.sitemap"?'),
         ("eror", 'did you mean "error"?'),
         ("duplicate.lok", 'did you mean "duplicate.loc"?'),
-        ("%$&", "siteatlas audit --rules lists them all"),
+        ("%$&", "siteatlas audit --rules lists all rules"),
         ("never,error", "cannot be combined"),
         ("new:never", "cannot be combined"),
         ("new:orphanz", 'did you mean "orphan"?'),

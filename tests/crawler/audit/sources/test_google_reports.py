@@ -309,12 +309,12 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--search-console", "sc-domain:example.com"), "need --google-credentials"),
+        (("--search-console", "sc-domain:example.com"), "with --google-credentials"),
         (
             ("--search-console", "https://www.example.com", "--google-credentials", "key.json"),
             "with a slash at its end",
         ),
-        (("--ga4", "G-ABC123", "--google-credentials", "key.json"), "G-… is the id of a data stream"),
+        (("--ga4", "G-ABC123", "--google-credentials", "key.json"), "but the id of a data stream"),
         (("--ga4", "1", "--google-credentials", "missing.json"), "missing.json"),
         (("--ga4", "1", "--google-credentials", "key.json"), "--google-credentials: key.json is not the JSON key file"),
         (("--ga4", "1", "--google-credentials", "env:NO_KEY"), "NO_KEY"),

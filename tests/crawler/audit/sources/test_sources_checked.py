@@ -24,12 +24,12 @@ def looked_at(**sources: list[str]) -> None:
 @pytest.mark.parametrize(
     ("given", "name", "content", "said"),
     [
-        ("search", "access.log", LINE * 3, "looks like an access log: use --log for it"),
-        ("lists", "access.log", LINE * 3, "looks like an access log: use --log for it"),
-        ("logs", "Pages.csv", SEARCH, "is a Search Console export: use --search for it"),
-        ("logs", "urls.txt", f"{SITE}/a\n{SITE}/b\n", "looks like a list of URLs: use --list for it"),
-        ("logs", "a.csv", f"URL,x\n{SITE}/a,1\n", "looks like a table of URLs: use --search, "),
-        ("analytics", "Pages.csv", SEARCH, "is a Search Console export: use --search for it"),
+        ("search", "access.log", LINE * 3, "looks like an access log: give the file with --log"),
+        ("lists", "access.log", LINE * 3, "looks like an access log: give the file with --log"),
+        ("logs", "Pages.csv", SEARCH, "is a Search Console export: give the file with --search"),
+        ("logs", "urls.txt", f"{SITE}/a\n{SITE}/b\n", "looks like a list of URLs: give the file with --list"),
+        ("logs", "a.csv", f"URL,x\n{SITE}/a,1\n", "looks like a table of URLs: give the file with --search, "),
+        ("analytics", "Pages.csv", SEARCH, "is a Search Console export: give the file with --search"),
     ],
 )
 def test_ours_what_was_given_as_something_else_is_told_what_it_is(

@@ -248,11 +248,11 @@ REFUSED: dict[str, tuple[bytes | str, str]] = {
     "empty": ("", "{} is empty"),
     "queries": (
         "Top queries,Clicks,Impressions\nshoes,1,2\nexample.com boots,3,4\n",
-        "{}: no column contains URLs of pages; the columns are: Top queries, Clicks, Impressions" + REMEDY,
+        "{}: no column contains URLs of pages. The columns are: Top queries, Clicks, Impressions" + REMEDY,
     ),
     "many columns": (
         ",".join(f"c{i}" for i in range(30)) + "\n" + ",".join("x" * 30) + "\n",
-        f"{{}}: no column contains URLs of pages; the columns are: {', '.join(f'c{i}' for i in range(20))}, …{REMEDY}",
+        f"{{}}: no column contains URLs of pages. The columns are: {', '.join(f'c{i}' for i in range(20))}, …{REMEDY}",
     ),
     "html": ("<!DOCTYPE html><html><body>Sign in</body></html>", "{} is HTML: export a CSV"),
     "xml": ("\ufeff<?xml version='1.0'?><urlset/>", "{} is XML: give sitemaps with --sitemap, and tables as CSV"),
@@ -260,7 +260,10 @@ REFUSED: dict[str, tuple[bytes | str, str]] = {
     "pdf": (b"%PDF-1.7\n", "{} is a PDF: export a CSV"),
     "database": (b"SQLite format 3\x00", "{} is a database, not a table; give a state of siteatlas with --crawl"),
     "noise": (b"\x07\x00\x01\x02\x03\x04\x05\x06" * 20, "{} is not a text file: export a CSV"),
-    "zip": (b"PK\x03\x04 and no more", "{} is a broken zip archive (File is not a zip file): download it again"),
+    "zip": (
+        b"PK\x03\x04 and no more",
+        "{} is a broken zip archive (File is not a zip file): download the archive again",
+    ),
 }
 
 
@@ -292,12 +295,8 @@ def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None
         f"state directory, or a table"
     )
     table = written(tmp_path, "a,b\nx,y\n")
-    assert (
-        refusal(table, column="c") == f'{table} has no column "c"; its columns are: a, b. Choose one with --url-column'
-    )
-    assert (
-        refusal(table, column="3") == f'{table} has no column "3"; its columns are: a, b. Choose one with --url-column'
-    )
+    assert refusal(table, column="c") == f'{table} has no column "c". Choose one of its columns with --url-column: a, b'
+    assert refusal(table, column="3") == f'{table} has no column "3". Choose one of its columns with --url-column: a, b'
 
 
 def test_ours_a_folder_is_read_as_the_archive_that_it_was(tmp_path: Path) -> None:
@@ -313,19 +312,19 @@ def test_ours_archives_without_a_table_are_refused_in_a_sentence(tmp_path: Path)
     path = archive(tmp_path, {"Queries.csv": "Top queries,Clicks\nshoes,1\n", "logo.png": "\x89PNG\x00\x00"})
     assert (
         refusal(path)
-        == f"{path}: none of its files contains URLs of pages; the files are: Queries.csv (Top queries, Clicks)"
+        == f"{path}: none of its files contains URLs of pages. The files are: Queries.csv (Top queries, Clicks)"
     )
     path.write_bytes(b"PK\x05\x06" + bytes(18))
-    assert refusal(path) == f"{path}: none of its files contains URLs of pages; the files are: none that can be read"
+    assert refusal(path) == f"{path}: none of its files contains URLs of pages. The files are: none that can be read"
     path = archive(tmp_path, {"__MACOSX/._a.csv": f"{SITE}/a\n"})
-    assert refusal(path) == f"{path}: none of its files contains URLs of pages; the files are: none that can be read"
+    assert refusal(path) == f"{path}: none of its files contains URLs of pages. The files are: none that can be read"
     path = archive(tmp_path, {"[Content_Types].xml": "<Types/>", "xl/workbook.xml": "<workbook/>"})
     assert refusal(path) == f"{path} is a spreadsheet workbook: save the sheet with the URLs as CSV"
     path = archive(tmp_path, {"Pages.csv": f"{SITE}/a\n"})
     locked = bytearray(path.read_bytes())
     locked[locked.index(b"PK\x01\x02") + 8] |= 1
     path.write_bytes(locked)
-    assert refusal(path) == f"{path} is protected by a password: unpack it first"
+    assert refusal(path) == f"{path} is protected by a password: unpack the archive first"
 
 
 def test_ours_a_url_that_does_not_answer_is_a_fault_and_no_end() -> None:

@@ -421,7 +421,7 @@ def test_ours_formats_are_taken_as_they_stand_in_a_configuration(tmp_path: Path,
 @pytest.mark.parametrize(
     ("told", "why"),
     [
-        ("nonsense", "this log format is unknown: give combined, common"),
+        ("nonsense", "the log format is unknown: give combined, common"),
         ("$remote_addr $status", "the format has no status or no request"),
         ("{$", "the format begins like JSON, but is not valid JSON"),
         ("json", "no JSON with a status"),
