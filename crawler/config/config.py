@@ -330,8 +330,8 @@ class OutputConfig(ConfigSection):
     max_failed: float = Field(default=0.2, ge=0, le=1)
     """If more than this share of the pages fail in a run, publish nothing (0.2 is 20%)."""
     max_shrink: float = Field(default=0.2, ge=0, le=1)
-    """If more than this share of the published pages would leave the sitemap, or lost their main text, keep their old
-    entries (0.2 is 20%)."""
+    """Maximum share of the published pages that may leave the sitemap, or lose their main text, in one run (0.2 is
+    20%). If more pages do, keep the old entries of these pages."""
     accept_after: int = Field(default=7, ge=0)
     """If max_shrink keeps pages in the sitemap, remove them after this many runs in a row and as many days. The reason
     must stay the same (404, 410, 301, 308 or noindex). 0: never."""

@@ -357,7 +357,7 @@ class DaemonConfig(ConfigSection):
     serve_sitemaps: bool = False
     """Also serve the published files of each site, at /published/NAME/. A reverse proxy can fetch them there."""
     max_clients: PositiveInt = 64
-    """Maximum connections to the web server at the same time."""
+    """Maximum connections at the same time to the web server of Siteatlas."""
     client_timeout: PositiveDuration = 10.0
     """Maximum seconds that a client of the web server may take to send a request, or to receive the next part of a
     response."""

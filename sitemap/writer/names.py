@@ -53,7 +53,9 @@ class FileNames:
         self._named = _file_name(url)
         self.index = index or self._named
         if self.index.startswith(".") or not _is_plain(self.index):
-            raise InvalidLocation(f"{quote_text(index)} cannot name an index: use one plain path segment")
+            raise InvalidLocation(
+                f"{quote_text(index)} is no valid name of a sitemap index. Use a file name such as sitemap.xml"
+            )
         plain = self._named.removesuffix(".gz")
         self._gz = ".gz" if gzip or self._named != plain else ""
         self.single = plain + self._gz
