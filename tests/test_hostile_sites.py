@@ -578,7 +578,7 @@ def test_ours_a_full_disk_ends_a_crawl_with_a_sentence(tmp_path: Path) -> None:
             cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=30, check=False,
         )  # fmt: skip
         assert (done.returncode, "Traceback" in done.stderr) == (7, False), done.stderr
-        assert "free space" in done.stderr
+        assert "Free space" in done.stderr
 
 
 def test_ours_a_process_limit_on_memory_is_taken_as_it_is(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_ours_nothing_that_is_there_is_replaced_unless_it_is_forced(tmp_path: Pa
     (tmp_path / "siteatlas.crontab").write_text("mine")
     refused = init(tmp_path, URL, "--cron", "--systemd")
     assert refused.code == 2
-    assert "siteatlas.crontab already exists, so nothing was written: --force" in refused.err
+    assert "siteatlas.crontab already exists, so nothing was written. Add --force" in refused.err
     assert files(tmp_path) == {"siteatlas.crontab": b"mine"}
     assert init(tmp_path, URL, "--cron", "--systemd", "--force").code == 0
     assert sorted(files(tmp_path)) == [*("siteatlas.crontab", "siteatlas.service", "siteatlas.timer", "siteatlas.toml")]

@@ -195,7 +195,7 @@ def test_ours_a_second_process_is_turned_away_and_who_only_looks_is_not(tmp_path
             for again in (words, ("crawl", site.url, *WORDS)):
                 second = ask(*again)
                 assert second.status == 6
-                assert re.search(rf"another process \({working.pid}\) is using the state in \S+;", second.said)
+                assert re.search(rf"another process \({working.pid}\) is using the state in \S+\. Wait", second.said)
             looks = [
                 ask("status", "--state", "state"),
                 ask("why", f"{site.url}p3", "--state", "state"),

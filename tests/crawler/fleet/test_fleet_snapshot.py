@@ -352,7 +352,7 @@ def test_ours_an_archive_that_was_cut_or_altered_changes_nothing(tmp_path: Path)
         with suppress(StorageError):
             unpack(bad, settings(tmp_path), "shop", "key")
         assert content_of(state) == "old", (number, at)
-    with pytest.raises(BadSnapshot, match="of the site other"):
+    with pytest.raises(BadSnapshot, match="belongs to the site other"):
         unpack(bad_archive(tmp_path / "other", head=header(site="other")), settings(tmp_path), "shop", "key")
     with pytest.raises(StorageError, match="needs a newer version"):
         unpack(bad_archive(tmp_path / "newer", head=header(format=2)), settings(tmp_path), "shop", "key")

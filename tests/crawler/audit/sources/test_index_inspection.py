@@ -196,7 +196,7 @@ def test_ours_a_limit_that_retries_reach_names_its_option(
     assert len(google.inspected) == 2
     (note,) = [note for note in report["notes"] if "not inspected" in note]
     assert note.startswith("1 page was not inspected: the limit of 3 requests a day is reached")
-    assert note.endswith("or raise --inspect-urls")
+    assert note.endswith("raise --inspect-urls")
 
 
 def test_ours_a_property_without_a_listed_page_is_a_note(

@@ -220,7 +220,7 @@ async def test_ours_a_clock_that_is_wrong_is_told(google: Console) -> None:
     google.token_reply = Reply(400, said, {"Date": format_datetime(early, usegmt=True)})
     async with HttpSender("x") as http:
         answer = await channel(google, http).send(SAMPLE_NOTICES[0])
-    assert "the clock of this machine is 9 minutes ahead: correct it" in answer.message
+    assert "The clock of this machine is 9 minutes ahead: correct the clock" in answer.message
 
 
 @pytest.mark.anyio

@@ -248,7 +248,7 @@ def test_ours_what_cannot_be_read_is_refused_with_a_remedy(tmp_path: Path) -> No
     with pytest.raises(UsageError) as raised:
         check_logs([str(log)], LogOptions())
     assert str(raised.value).startswith(
-        f"the format of the log {log} is unknown; its first line has the form '\\x1b[0a a a"
+        f"the format of the log {log} is unknown (its first line has the form '\\x1b[0a a a"
     )
     assert "--log-format" in str(raised.value)
 
