@@ -70,7 +70,13 @@ def test_ours_hosts_of_an_interrupted_run_count_for_the_limit_and_foreign_ones_a
         Url("https://www.h.com/s.xml"), bounds=CrawlBounds(max_hosts=3), subdomains=True, hosts=("example.org",)
     )
     scope.count_hosts(before)
-    urls = ("https://b.h.com/", "https://c.h.com/", "https://a.h.com/", "https://example.org/", "https://x.example.org/")
+    urls = (
+        "https://b.h.com/",
+        "https://c.h.com/",
+        "https://a.h.com/",
+        "https://example.org/",
+        "https://x.example.org/",
+    )
     refused = "more than 3 hosts (--max-hosts)"
     assert [admit(scope, url)[1] for url in urls] == ["", refused, "", "", refused]
 
