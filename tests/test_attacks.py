@@ -6,6 +6,8 @@ import time
 import pytest
 from attacks import families, load
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize("family", families())
 def test_ours_attacks_break_nothing(family: str) -> None:

@@ -14,6 +14,8 @@ from crawler.audit.health.visit import VisitedUrl
 from crawler.cli import app
 from crawler.model import State
 
+pytestmark = pytest.mark.thorough
+
 Rules = dict[str, dict[str, bool]]
 """By rule and path, whether it is certain."""
 HOME = links("/")

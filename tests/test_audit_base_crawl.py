@@ -43,6 +43,8 @@ from crawler.state.store import Resume
 from crawler.units import span
 from crawler.version import __version__
 
+pytestmark = pytest.mark.thorough
+
 DAY = 86_400.0
 
 

@@ -13,6 +13,8 @@ import pytest
 from audited import FAST, Command, in_process, log, page, pages, sitemap
 from scripted import Answer, scripted
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def siteatlas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:

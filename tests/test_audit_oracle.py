@@ -15,6 +15,8 @@ from crawler.audit.rules import RULES, needs_complete
 from crawler.errors import NothingCrawlable
 from crawler.state.store import Resume
 
+pytestmark = pytest.mark.thorough
+
 Audit = Callable[..., Audited]
 _LOST = ("orphan.", "weak.")
 

@@ -16,6 +16,8 @@ from run import siteatlas
 from crawler.audit.rules import RULES as ALL_RULES
 from crawler.audit.rules import needs_complete
 
+pytestmark = pytest.mark.thorough
+
 # The planted logs have next to no search engines, and no planted page is larger than Googlebot reads:
 # tests/test_bot_activity.py and tests/test_audit_sources.py prove the rules about them.
 RULES = {name: rule for name, rule in ALL_RULES.items() if rule.family not in {"bots", "render", "google"}}

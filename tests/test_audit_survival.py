@@ -23,6 +23,8 @@ from madesite import prose
 from run import FAST, command, environment, siteatlas
 from scripted import Answer, Route, links, scripted
 
+pytestmark = pytest.mark.thorough
+
 WORDS = (*FAST, "--log", "access.log", "-o", "out")
 DAY = "03/Nov/2026:10:00:00 +0000"
 

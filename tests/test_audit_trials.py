@@ -18,6 +18,8 @@ from trials.audit.shapes import SHAPES, made_site
 from trials.audit.trial import drawn, trial
 from trials.nights.server import Server, serving
 
+pytestmark = pytest.mark.thorough
+
 _LINES = (Path(__file__).parent / "trials" / "audit" / "seeds.txt").read_text(encoding="utf-8").splitlines()[1:]
 _OPEN = pytest.mark.xfail(reason="not mended yet", strict=True)
 SEEDS = [

@@ -24,6 +24,8 @@ from scripted import Answer, Route, Site, links, scripted
 from crawler.cli.sites import configured_sites
 from crawler.schedule.process import SiteJob
 
+pytestmark = pytest.mark.thorough
+
 XML = {"Content-Type": "application/xml"}
 SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 SAID = ("a boat sails home", "cars want roads", "what was lost is found", "only a list tells of this")

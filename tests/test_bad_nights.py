@@ -14,6 +14,8 @@ from forked import Ended, Forked
 from run import FAST
 from scripted import Answer, Route, Site, links, scripted
 
+pytestmark = pytest.mark.thorough
+
 WORDS = (*FAST, "--swap-delay", "0", "--grace-period", "0", "--retries", "0", "--state", "state", "-o", "out")
 OLD = "Tue, 03 Mar 2020 04:05:06 GMT"
 LOGIN = Answer("", 302, {"Location": "/login"})

@@ -15,6 +15,8 @@ import pytest
 from run import FAST, command, crawl, environment, listed, published, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
+pytestmark = pytest.mark.thorough
+
 PAGES = 60
 PAGE_BYTES = 4096
 KINDS = ("page", "pages", "zero page", "zeros", "truncated", "empty", "missing", "bytes")

@@ -11,6 +11,8 @@ import pytest
 from run import FAST, command, crawl, environment, listed, published, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
+pytestmark = pytest.mark.thorough
+
 WORDS = ("--trap-limit", "20", "--retries", "0")
 PARTY = "/cal?day=7"
 

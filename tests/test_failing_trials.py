@@ -7,6 +7,8 @@ import pytest
 
 from tests.trials.failing import SHARES, Grown, precision, trial, truth
 
+pytestmark = pytest.mark.thorough
+
 
 def test_ours_the_truth_of_a_drawn_site_is_that_of_its_links() -> None:
     site = Grown()

@@ -11,6 +11,8 @@ from postgres_server import postgres_server
 from trials.fleet.hour import hour
 from trials.fleet.trial import trial
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [11, 12])  # a worker died between its first publish and its first snapshot

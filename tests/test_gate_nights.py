@@ -6,6 +6,8 @@ import pytest
 from run import Ran, crawl, listed, published
 from scripted import Answer, Route, links, scripted
 
+pytestmark = pytest.mark.thorough
+
 MAINTENANCE = "<title>Back soon</title><h1>We are working on it</h1><p>Please come back in an hour.</p>"
 TEXT = {"Content-Type": "text/plain"}
 

@@ -15,6 +15,8 @@ from gate_sites import CHALLENGES, DISASTERS, LOSSES, TEXTS, MadeSite, entries, 
 from run import FAST
 from scripted import Answer, Route, Site, links, scripted
 
+pytestmark = pytest.mark.thorough
+
 WORDS = (*FAST, "--swap-delay", "0", "--grace-period", "0", "--retries", "0", "--state", "state", "-o", "out")
 EXPLICIT = ("noindex", "301 to start", "404", "410", "308 to one new page")
 

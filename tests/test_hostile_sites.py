@@ -19,7 +19,7 @@ from hostile_crawl import CANARIES, TEXT, XML, Crawled, anchors, check, crawl_ho
 from run import FAST, command, crawl, environment
 from scripted import scripted
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+pytestmark = [pytest.mark.thorough, pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")]
 
 SITES: dict[str, tuple[list[Trap], tuple[str, ...]]] = {
     "statuses": (STATUSES, ()),

@@ -16,6 +16,8 @@ import pytest
 import trustme
 from run import FAST, crawl, listed
 
+pytestmark = pytest.mark.thorough
+
 PAGES = [f"/{number}" for number in range(6)]
 HOME = "".join(f'<a href="{path}">{path}</a>' for path in PAGES).encode()
 BROKEN = "/3"  # at the first request, or at each

@@ -14,6 +14,8 @@ from tests.trials.lastmod.page import TOKEN, Page
 from tests.trials.lastmod.server import Site
 from tests.trials.lastmod.sites import SYSTEMS, pages
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Page]]:

@@ -10,6 +10,8 @@ from pumping import Expression, expressions, slowest
 import crawler
 import sitemap
 
+pytestmark = pytest.mark.thorough
+
 
 def test_ours_pumping_finds_expressions_that_are_not_linear(monkeypatch: pytest.MonkeyPatch) -> None:
     """The attack itself: it must find what is known to be slow, and pass what is known to be linear."""

@@ -17,6 +17,8 @@ from trials.nights.server import Night, Server, serving, wire
 from trials.nights.site import made_site
 from trials.nights.trial import SIZES, trial
 
+pytestmark = pytest.mark.thorough
+
 _LINES = (Path(__file__).parent / "trials" / "nights" / "kept.txt").read_text(encoding="utf-8").splitlines()[1:]
 _OPEN = pytest.mark.xfail(reason="not mended yet", strict=True)
 KEPT = [

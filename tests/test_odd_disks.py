@@ -9,6 +9,8 @@ import pytest
 from run import crawl, listed, published
 from scripted import Answer, Route, links, scripted
 
+pytestmark = pytest.mark.thorough
+
 PAGES = 40
 
 

@@ -11,6 +11,8 @@ from hostile_crawl import TEXT, check, crawl_hostile, furnish, html, page
 from run import FAST, crawl, environment, listed, published, siteatlas
 from scripted import Answer, Route, links, scripted
 
+pytestmark = pytest.mark.thorough
+
 PLAIN = {"Content-Type": "text/plain"}
 
 # ------------------------------------------------------------------------------------------------------- names

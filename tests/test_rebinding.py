@@ -25,6 +25,8 @@ from crawler.run.crawl import RunChoices, crawl
 from crawler.run.report import Report
 from crawler.state.store import Resume, public_hosts
 
+pytestmark = pytest.mark.thorough
+
 PUBLIC, PRIVATE = "127.0.0.2", "127.0.0.1"
 
 

@@ -19,6 +19,8 @@ from forked import Ended, Forked, forked
 from run import FAST
 from scripted import Answer, Route, Site, links, scripted
 
+pytestmark = pytest.mark.thorough
+
 WORDS = (*FAST, "--swap-delay", "0", "--grace-period", "0", "--retries", "0", "--state", "state", "-o", "out")
 SET = ("--group", "section", "--max-urls-per-file", "4", "--recent", "atom")
 # From which function on a run is in which part of it, and how many of 200 moments fall into that part.

@@ -9,6 +9,8 @@ import pytest
 from run import FAST, command, environment, listed
 from scripted import Answer, Route, Site, links, scripted
 
+pytestmark = pytest.mark.thorough
+
 SET_CLOCK = """
 import os, time
 real, file = time.time, os.environ["CLOCK"]

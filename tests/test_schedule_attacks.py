@@ -20,6 +20,8 @@ from crawler.schedule.site import ScheduledSite, scheduled_site
 from crawler.schedule.site_state import Attempt, SiteSchedule, Trigger
 from crawler.state.runs import RunResult, RunStatus
 
+pytestmark = pytest.mark.thorough
+
 _SHARED = """
 [state]
 directory = "state"

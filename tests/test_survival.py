@@ -15,6 +15,8 @@ from ports import reserved_port
 from run import FAST, command, crawl, environment, listed, published, siteatlas
 from scripted import Answer, Route, links, scripted
 
+pytestmark = pytest.mark.thorough
+
 
 def web(pages: int, delay: float = 0.0) -> dict[str, Route]:
     """A site of so many pages, each linking to a few others, and with a word of its own."""

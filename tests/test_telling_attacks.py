@@ -20,6 +20,8 @@ from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.runs import RunResult, RunStatus, RunStore
 from crawler.state.store import Store
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def site() -> Iterator[Site]:
