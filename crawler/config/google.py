@@ -112,7 +112,9 @@ class AccessTokens:
 
             signer = _signer(account.private_key, account.private_key_id)
         except ImportError:
-            raise UsageError(f"{name} needs another package: run pip install 'siteatlas[google]'") from None
+            raise UsageError(
+                f"{name} needs a package that is not installed. Run pip install 'siteatlas[google]'"
+            ) from None
         self.server = f"Google's token server {_origin(account.token_uri, name)}"
         if signer is None:
             raise UsageError(

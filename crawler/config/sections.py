@@ -368,7 +368,7 @@ class DaemonConfig(ConfigSection):
         for name in value:
             if name != "*" and not _host_name.fullmatch(name):
                 raise ValueError(
-                    f'"{name}" is not a host name: give the name alone, such as sitemaps.example.com, without scheme, '
+                    f'"{name}" is not a host name. Give the name alone, such as sitemaps.example.com, without scheme, '
                     f"port and path"
                 )
         return value

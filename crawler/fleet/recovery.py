@@ -73,7 +73,7 @@ async def adopt(fleet: FleetDatabase, findings: Findings) -> None:
     async with fleet.transaction() as connection:
         if running := await rows(connection, _RUNNING):
             hosts = ", ".join(sorted({row["host"] for row in running}))
-            raise UsageError(f"workers are running ({hosts}): stop all workers, wait a minute, and try again")
+            raise UsageError(f"workers are running ({hosts}). Stop all workers, wait a minute, and try again")
         for batch in _batches(findings.newer):
             await rows(
                 connection,

@@ -193,8 +193,9 @@ class SiteWorker:
             return
         if overtaken:
             raise StorageError(
-                "the database of the fleet is older than the state store, which has generation "
-                f"{overtaken.generation} of {lease.site}. If the database was restored from a back-up, stop all "
+                "the database of the fleet is older than the state store, which has a newer state of "
+                f"{lease.site} (generation {overtaken.generation}). If the database was restored from a back-up, "
+                "stop all "
                 "workers, and run siteatlas fleet recover"
             )
 

@@ -162,7 +162,7 @@ class SnapshotStore:
         """
         wanted = parse_key(key) if key else None
         if key and wanted is None:
-            raise SnapshotLost(f"{key} is not the key of a snapshot")
+            raise SnapshotLost(f"{key} is not the name of a snapshot in the state store")
         problems: list[str] = []
         if wanted and (restored := await self._restore(wanted, config, problems)):
             return restored
@@ -173,7 +173,7 @@ class SnapshotStore:
                 return restored
         reasons = "; ".join(problems) or "it has none"
         raise SnapshotLost(
-            f"no snapshot of the site {site} in {self._store.name} can be used ({reasons}): put a snapshot back "
+            f"no snapshot of the site {site} in {self._store.name} can be used ({reasons}). Put a snapshot back "
             "from a back-up of the state store"
         )
 
@@ -228,7 +228,8 @@ class DirectoryStore:
             return await anyio.to_thread.run_sync(work, *values)
         except OSError as error:
             raise StorageError(
-                f"the state store {self.name} cannot be used: {error.filename or ''}: {error.strerror or error}"
+                f"the state store {self.name} cannot be used. Error at {error.filename or self.name}: "
+                f"{error.strerror or error}"
             ) from error
 
     def _put(self, key: str, file: Path) -> None:
@@ -269,7 +270,7 @@ def connect_store(section: FleetConfig, retries: int = 3) -> StateStore:
         if (error.name or "").partition(".")[0] not in ("boto3", "botocore"):
             raise
         raise UsageError(
-            f"{_SETTING} = {address.display_name} needs an optional package that is not installed: run pip install "
+            f"{_SETTING} = {address.display_name} needs an optional package that is not installed. Run pip install "
             "'siteatlas[s3]'"
         ) from None
     return connect_bucket(address, section, retries)

@@ -193,7 +193,7 @@ class History(HistoryReader):
     @contextmanager
     def _change(self) -> Iterator[None]:
         if self._db is None:
-            raise StorageError("the history of the schedule is not open")
+            raise StorageError("the history of the schedule is not open yet")
         with transaction(self._db, HISTORY_NAME):
             yield
 

@@ -133,7 +133,7 @@ class Database:
         except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
             if isinstance(error, PermissionError) or (isinstance(error, sqlite3.Error) and not _may_use(path)):
                 raise StorageError(
-                    f"this account has no access to {path}: run siteatlas as the account that owns the file"
+                    f"this account has no access to {path}. Run siteatlas as the account that owns the file"
                 ) from None
             reason = f"{path} cannot be used as {self.description}: {_fault(error, self.remedy)}"
             raise _kind_of(error)(reason) from None
@@ -166,8 +166,8 @@ class Database:
             raise DamagedFile(f"{path} is a database of another program; {self.remedy}")
         if version > self.version:
             raise UsageError(
-                f"{path} was written by a newer version of siteatlas (the file has format {version}, and siteatlas "
-                f"{__version__} has format {self.version}). Update siteatlas, or {self.remedy}"
+                f"{path} was written by a newer version of siteatlas: it has format {version}, and siteatlas "
+                f"{__version__} reads formats up to {self.version}. Update siteatlas, or {self.remedy}"
             )
         return int(version)
 

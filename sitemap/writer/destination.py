@@ -102,7 +102,9 @@ class DirectoryStage:
     def create(self, name: str) -> BinaryIO:
         """Create a file of the set. DestinationError if the name is not one plain path segment."""
         if name in {"", ".", ".."} or "/" in name or "\0" in name or name.startswith(HIDDEN_PREFIX):
-            raise DestinationError(f"{name[:200]!r} cannot be the name of a file: use one plain path segment")
+            raise DestinationError(
+                f"{name[:200]!r} cannot be the name of a file. Give a plain name without a directory"
+            )
         with explain_errors(f"{self._target / name} cannot be staged"):
             return create_file(self._path / NEW_DIRECTORY / name, 0o600)
 
@@ -270,7 +272,7 @@ class Directory:
         guard: Guard = _allow,
     ) -> None:
         if not (0 <= mode <= 0o777 and mode & 0o400):
-            raise SitemapError(f"the mode {mode:#o} does not let the owner read the file: use 0o644")
+            raise SitemapError(f"the mode {mode:#o} does not let the owner read the file. Use 0o644")
         if not (0 <= settle < float("inf") and 0 <= grace < float("inf")):
             raise SitemapError(f"settle ({settle}) and grace ({grace}) must be at least 0 seconds")
         self.path = Path(path)

@@ -104,7 +104,7 @@ def verify(file: BinaryIO, facts: FileFacts, kind: FileKind = FileKind.XML) -> N
     except (OSError, ValueError, zlib.error, expat.ExpatError) as error:
         raise _unreadable(facts, error) from error
     if kind is FileKind.LINES and (lines != facts.entries or last != b"\n"):
-        raise _unreadable(facts, f"it has {lines:,} lines for {facts.entries:,} entries")
+        raise _unreadable(facts, f"the file has {lines:,} lines, but {facts.entries:,} entries were written")
     if (size, digest.hexdigest()) != (facts.size, facts.sha256):
         raise DestinationError(
             f"the staged {facts.name} ({size:,} bytes) differs from the data that was written, so nothing was "
@@ -146,7 +146,7 @@ def write_interim_index(stage: Stage, index: FileFacts, name: str, urls: Mapping
     if facts.size > limits.MAX_BYTES:
         raise LimitExceeded(
             f"the index {index.url} would have {facts.size:,} bytes while the files have temporary names, which is "
-            "too many: use several indexes"
+            "too many. Use several indexes"
         )
     if new_locs:
         raise DestinationError(f"the staged {index.name} does not list all of its files, so nothing was published")

@@ -22,7 +22,7 @@ def test_ours_a_kept_generation_is_published_again(tmp_path: Path) -> None:
         files = {file.name for file in Generations(private).published(number).files} | {"sitemap.css"}
         assert content(public) == {name: sets[number][name] for name in files}
     assert Generations(private).published(2).files[-1].name == "sitemap.xml"
-    with pytest.raises(DestinationError, match=r"generation 1 does not exist .*: choose one of 2, 3"):
+    with pytest.raises(DestinationError, match=r"generation 1 does not exist .*\. Choose one of 2, 3"):
         restore(public, private, 1)
 
 

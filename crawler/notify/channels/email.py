@@ -82,7 +82,7 @@ def parse_server(address: str, security: SmtpSecurity, login: str = "", ca_file:
         raise UsageError("email.login contains a character that is not ASCII, which SMTP cannot send")
     if login and security == "none":
         raise UsageError(
-            "email.login would be sent over an unencrypted connection: set email.security to starttls or tls"
+            "email.login would be sent over an unencrypted connection. Set email.security to starttls or tls"
         )
     server = SmtpServer(
         host=host, port=port, security=security, login=(user, password) if login else None, ca_file=ca_file

@@ -65,7 +65,9 @@ class LocalFile(FileDigests, frozen=True, kw_only=True):
         if (stat.st_ino, stat.st_mtime_ns, stat.st_size) == (self.inode, self.mtime, self.size):
             return file
         file.close()
-        raise UploadError(f"{self.path} was replaced by another run during the upload")
+        raise UploadError(
+            f"{self.path} was replaced by another run during the upload. The next run uploads the new file"
+        )
 
 
 class RemoteFile(Struct, frozen=True):
@@ -186,7 +188,7 @@ def _parse_sftp(text: str) -> SftpAddress:
     except ValueError:
         raise UsageError(f"upload.to must be like {_SHAPES}: its host or its port is invalid") from None
     if parts.password is not None:
-        raise UsageError("upload.to contains a password: use upload.sftp_password = env:NAME or file:PATH")
+        raise UsageError("upload.to contains a password. Use upload.sftp_password = env:NAME or file:PATH")
     if not parts.hostname:
         raise UsageError(f"upload.to must be like {_SHAPES}: the host is missing")
     if parts.query or parts.fragment:
@@ -194,7 +196,7 @@ def _parse_sftp(text: str) -> SftpAddress:
     directory = unquote(parts.path)
     if not directory or directory == "/":
         raise UsageError(
-            "upload.to names no directory: use sftp://host/directory, or sftp://host/~/directory for a directory in "
+            "upload.to names no directory. Use sftp://host/directory, or sftp://host/~/directory for a directory in "
             "the home directory"
         )
     if directory == "/~" or directory.startswith("/~/"):

@@ -201,5 +201,5 @@ def test_ours_an_entry_is_not_called_unused_where_its_rule_was_not_checked(audit
 def test_ours_the_file_is_read_before_the_first_request(audit: Command) -> None:
     ran = audit(CLOSED, "--accepted", "missing.toml")
     assert ran.code == 2
-    assert "cannot read the accepted findings missing.toml: No such file or directory" in ran.err
+    assert "the file of accepted findings missing.toml cannot be read: No such file or directory" in ran.err
     assert len(ran.err.splitlines()) == 1

@@ -236,10 +236,10 @@ def test_ours_every_log_of_a_folder_is_read_whatever_its_name(tmp_path: Path) ->
 
 def test_ours_what_cannot_be_read_is_refused_with_a_remedy(tmp_path: Path) -> None:
     for given, why in (
-        ("missing.log", "no file matches"),
-        ("none*.gz", "no file matches"),
+        ("missing.log", "matches no file"),
+        ("none*.gz", "matches no file"),
         (".", "contains no logs"),
-        ("n" * 300, "^cannot read [^ ]*nnn: File name too long"),
+        ("n" * 300, "nnn cannot be read: File name too long"),
     ):
         with pytest.raises(UsageError, match=why):
             check_logs([str(tmp_path / given)], LogOptions())
