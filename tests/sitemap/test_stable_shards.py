@@ -436,7 +436,7 @@ def test_ours_shards_come_in_their_order_and_within_their_limits(tmp_path: Path)
     for number in (-1, 50_001):
         with (
             SitemapWriter(tmp_path, LOCATION) as writer,
-            pytest.raises(SitemapError, match=f"shard {number} cannot exist"),
+            pytest.raises(SitemapError, match=f"shard {number} does not exist"),
         ):
             writer.add(Entry(f"{SITE}/a/1"), shard=number)
     with pytest.raises(SitemapError, match="today is 'yesterday'"):
