@@ -98,8 +98,8 @@ FreshOption = Annotated[
     bool,
     typer.Option(
         "--fresh",
-        help="Delete what earlier runs stored about the pages, and fetch all pages again. If the state is damaged, "
-        "rename it, and begin a new state from the published sitemap.",
+        help="Delete what earlier runs stored about the pages (the state), and fetch all pages again. If the state is "
+        "damaged, Siteatlas renames it, and starts a new state from the published sitemap.",
     ),
 ]
 
@@ -116,14 +116,16 @@ AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
         "--accept-shrink",
-        help="In this run, publish the new sitemap even if many pages leave it or lost their main text.",
+        help="In this run, publish the new sitemap even if many pages leave it or have lost their main text.",
     ),
 ]
 
 ReplaceOption = Annotated[
     bool,
     typer.Option(
-        "--replace", help="Overwrite a sitemap in the output directory that Siteatlas did not write with this state."
+        "--replace",
+        help="Overwrite a sitemap in the output directory even if another program wrote it, or "
+        "Siteatlas with another state directory.",
     ),
 ]
 
