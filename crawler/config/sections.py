@@ -339,8 +339,8 @@ class DaemonConfig(ConfigSection):
     directory: str = ""
     """Directory for the history of scheduled runs. Default: the directory of the state."""
     max_parallel_runs: PositiveInt = 2
-    """Maximum runs that are active at the same time. An audit after a run counts as part of the run. If this number is
-    more than 1, and other sites wait for their runs, one of the active runs is always without an audit."""
+    """Maximum runs that are active at the same time. An audit after a run counts as part of the run. If other sites
+    wait for their runs, one of these places is reserved for a run without an audit, unless this number is 1."""
     reload_interval: PositiveDuration = 5.0
     """Seconds between two checks of the configuration file. If the file has changed, Siteatlas reads it again, as on
     SIGHUP."""

@@ -141,7 +141,7 @@ class SnapshotStore:
     async def overtaken(self, site: str, epoch: int) -> Snapshot | None:
         """The newest snapshot when its epoch is not below that of a fresh lease; None otherwise. Raises StorageError.
 
-        Epochs only grow, so it proves that the database of the fleet was restored from an older back-up.
+        Epochs only grow, so it proves that the database of the fleet was restored from an older backup.
         """
         newest = max(await self.snapshots(site), key=lambda snapshot: snapshot.epoch, default=None)
         return newest if newest and newest.epoch >= epoch else None
@@ -174,7 +174,7 @@ class SnapshotStore:
         reasons = "; ".join(problems) or "it has none"
         raise SnapshotLost(
             f"no snapshot of the site {site} in {self._store.name} can be used ({reasons}). Put a snapshot back "
-            "from a back-up of the state store"
+            "from a backup of the state store"
         )
 
     async def _restore(self, snapshot: Snapshot, config: Config, problems: list[str]) -> Restored | None:

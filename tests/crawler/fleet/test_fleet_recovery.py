@@ -1,4 +1,4 @@
-"""A control plane that is restored from an older back-up: it is noticed, and nothing of the sites is lost."""
+"""A control plane that is restored from an older backup: it is noticed, and nothing of the sites is lost."""
 
 import json
 import subprocess
