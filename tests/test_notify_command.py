@@ -210,7 +210,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site
     site.run(["/"])
     code, out, err = notify("--config", str(notify.file), "--since", "500")
     assert (code, out) == (2, "")
-    assert "run 500 (--since) does not exist: the last run is run 1" in err
+    assert "run 500 (--since) does not exist. The last run is run 1" in err
     notify.write(site, indexnow__key="env:INDEXNOW", notify__enabled=False)
     code, out, err = notify("--config", str(notify.file))
     assert (code, out) == (2, "")

@@ -164,7 +164,7 @@ def lower_first(title: str) -> str:
 def why_uncertain(report: AuditReport, rule: str) -> str:
     """Why findings of a rule are inconclusive: the doubts, or the sitemaps that could not be read. "" if unknown."""
     if needs_complete(rule):
-        return "; ".join(report.doubts)
+        return ". ".join(report.doubts)
     if rests_on_visits(rule):
         return "; ".join(f"{source.name}: {source.doubt}" for source in report.inputs if source.doubt)
     unread = [source for source in report.inputs if source.source is SourceKind.SITEMAP and not source.complete]

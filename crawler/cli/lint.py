@@ -89,7 +89,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
         print_line = (lambda _: None) if quiet else errors.print_line
         if listing is not None:
             if form not in (Form.TEXT, Form.JSON):
-                raise UsageError(f"--list has the formats text and json, not {form}")
+                raise UsageError(f"--list supports only the formats text and json, not {form}")
             lint_check.list_sources(task, listing, sys.stdout.write, print_line, as_json=form is Form.JSON)
             sys.stdout.flush()
             return

@@ -73,7 +73,9 @@ def address_overrides(config: Config) -> dict[str, tuple[str, ...]]:
     except ValueError as error:
         raise UsageError(f"--resolve: {error}") from None
     if overrides and config.fetch.proxy:
-        raise UsageError("--resolve cannot be used with --proxy, because the proxy resolves the host names")
+        raise UsageError(
+            "--resolve has no effect with --proxy, because the proxy resolves the host names. Use only one of them"
+        )
     return overrides
 
 

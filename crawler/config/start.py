@@ -112,7 +112,7 @@ def remember_move(config: Config, start: Url, target: Url) -> None:
         with replacement(root / MOVED_FILE, 0o600) as file:
             file.write(msgspec.json.format(msgspec.json.encode(moves), indent=2))
     except OSError as error:
-        raise StorageError(f"cannot write {root / MOVED_FILE}: {error.strerror}") from None
+        raise StorageError(f"{root / MOVED_FILE} cannot be written: {error.strerror}") from None
 
 
 def _moves(config: Config) -> dict[Url, Url]:

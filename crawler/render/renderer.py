@@ -187,7 +187,7 @@ class Renderer:
     async def _open_of_template(self, page: RawPage, reply: Reply) -> tuple[RenderedDocument, PageResources]:
         """The page in a browser, unless too many pages of its template failed. Raises RenderError."""
         if self._templates.has_given_up(page):
-            raise RenderError("the browser failed to render too many similar pages")
+            raise RenderError("the browser failed on too many pages of the same template")
         try:
             opened = await self._open(reply)
         except RenderError:

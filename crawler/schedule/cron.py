@@ -142,7 +142,7 @@ class Cron:
         except CronSimError as error:
             raise ScheduleError(_fault(expression, str(error))) from None
         except StopIteration:
-            raise ScheduleError("its days exist in no year, such as 31 February") from None
+            raise ScheduleError("the expression names only days that no year has, such as 31 February") from None
         return cls(expression, zone)
 
     def next_after(self, moment: float) -> float:

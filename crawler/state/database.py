@@ -294,7 +294,7 @@ def _is_there(path: Path) -> bool:
         return path.is_file()
     except OSError as error:
         raise StorageError(
-            f"cannot read {path}: {error.strerror}. Run siteatlas as the account that owns the file"
+            f"{path} cannot be read: {error.strerror}. Run siteatlas as the account that owns the file"
         ) from None
 
 

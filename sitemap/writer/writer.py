@@ -186,7 +186,7 @@ class SitemapWriter:
             raise too_big
         if shard:
             raise LimitExceeded(
-                f"shard {shard} has no room for {quote_text(entry.loc)}: assign the shards of all entries with an"
+                f"shard {shard} has no room for {quote_text(entry.loc)}. Assign the shards of all entries with an"
                 " Assignment of the same location and options"
             )
         self._fillings.next_file(filling)

@@ -90,7 +90,7 @@ def parse_server(address: str, security: SmtpSecurity, login: str = "", ca_file:
     try:
         _context(ca_file)
     except OSError as error:
-        raise UsageError(f"cannot read the CA file {ca_file}: {error.strerror or error}") from None
+        raise UsageError(f"the CA file {ca_file} cannot be read: {error.strerror or error}") from None
     return server
 
 

@@ -395,7 +395,7 @@ class S3Target:
         response = await self._request("put_object", f"putting {local.name} there", headers, local)
         if not (etag := _etag(response)):
             raise UploadError(
-                f"the server does not confirm that it stored {local.name}: check that upload.s3_endpoint is an S3 "
+                f"the server does not confirm that it stored {local.name}. Check that upload.s3_endpoint is an S3 "
                 "endpoint",
                 again=True,
             )

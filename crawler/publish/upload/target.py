@@ -186,13 +186,13 @@ def _parse_sftp(text: str) -> SftpAddress:
         parts = urlsplit(text)
         port = parts.port or 22
     except ValueError:
-        raise UsageError(f"upload.to must be like {_SHAPES}: its host or its port is invalid") from None
+        raise UsageError(f"upload.to has an invalid host or port. It must be like {_SHAPES}") from None
     if parts.password is not None:
         raise UsageError("upload.to contains a password. Use upload.sftp_password = env:NAME or file:PATH")
     if not parts.hostname:
-        raise UsageError(f"upload.to must be like {_SHAPES}: the host is missing")
+        raise UsageError(f"upload.to has no host. It must be like {_SHAPES}")
     if parts.query or parts.fragment:
-        raise UsageError("upload.to: in the path of an SFTP URL, write '?' as %3F and '#' as %23")
+        raise UsageError("upload.to contains '?' or '#'. In the path of an SFTP URL, write '?' as %3F and '#' as %23")
     directory = unquote(parts.path)
     if not directory or directory == "/":
         raise UsageError(
@@ -202,6 +202,6 @@ def _parse_sftp(text: str) -> SftpAddress:
     if directory == "/~" or directory.startswith("/~/"):
         directory = directory[3:].lstrip("/") or "."
     if "\0" in directory or ".." in directory.split("/"):
-        raise UsageError("upload.to: the directory must not contain '..'")
+        raise UsageError("the directory in upload.to must not contain '..'")
     directory = directory.rstrip("/") or "/"
     return SftpAddress(unquote(parts.username or ""), parts.hostname, port, directory)

@@ -269,7 +269,7 @@ class LogFile:
         except (OSError, BadZipFile) as error:
             reason = str(getattr(error, "strerror", None) or error)
             raise LogRefused(
-                f"cannot read the log {self.name}: {reason}", name, f"cannot be read: {reason}", is_damaged=True
+                f"the log {self.name} cannot be read: {reason}", name, f"cannot be read: {reason}", is_damaged=True
             ) from None
         self._blocks = self._split()
 

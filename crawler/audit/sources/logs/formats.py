@@ -94,7 +94,8 @@ def reader_of_format(text: str, sample: list[bytes]) -> LogReader:
         return W3cLogReader(text.strip().encode())
     if not re.search(r"[$%]", text):
         raise LogFormatError(
-            f"it is not a known name ({', '.join(NAMES)}), nor the value of log_format (nginx) or LogFormat (Apache)"
+            f"the format is neither a known name ({', '.join(NAMES)}) nor the value of log_format (nginx) or "
+            "LogFormat (Apache)"
         )
     value = unwrap_format(text)
     if value.lstrip().startswith("{"):

@@ -275,7 +275,7 @@ def test_ours_what_is_no_text_is_never_printed(tmp_path: Path) -> None:
             check_logs([str(log)], LogOptions())
         assert str(raised.value) == f"the log {log} is neither text nor compressed as .gz, .zst, .bz2, .xz or .zip"
     log.write_bytes(zipped({"access.log": line("/a").encode()})[:-8])
-    with pytest.raises(UsageError, match=r"^cannot read the log [^ ]*odd\.log: File is not a zip file$"):
+    with pytest.raises(UsageError, match=r"^the log [^ ]*odd\.log cannot be read: File is not a zip file$"):
         check_logs([str(log)], LogOptions())
 
 
