@@ -120,8 +120,8 @@ def test_ours_a_feed_of_the_changes_is_one_that_readers_take(root: Path, form: s
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["9"], "this site has no run 9: the last run is 5"),
-        (["1", "9"], "this site has no run 9: the last run is 5"),
+        (["9"], "this site has no run 9. The last run is run 5"),
+        (["1", "9"], "this site has no run 9. The last run is run 5"),
         (["3", "2"], "run 3 comes after run 2. Give the earlier run first"),
         (["-1"], "-1"),
         (["last"], "'last' is neither a URL nor the number of a run"),

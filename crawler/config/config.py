@@ -175,9 +175,10 @@ class PaceConfig(ConfigSection):
     concurrency: PositiveInt = 4
     """Maximum requests to one origin (scheme, host and port) at the same time."""
     rate: float = Field(default=10.0, ge=0)
-    """Maximum requests per second to one origin. 0: no limit, even if the server responds slowly."""
+    """Maximum requests per second to one origin (scheme, host and port). 0: no limit, even if the server responds
+    slowly."""
     delay: float = Field(default=0.0, ge=0)
-    """Minimum seconds between two requests to one origin."""
+    """Minimum seconds between two requests to one origin (scheme, host and port)."""
     max_retry_after: Duration = 3600.0
     """Maximum wait that a server may demand by Retry-After, in seconds. If it demands a longer wait, the run ends. The
     next run continues the crawl."""

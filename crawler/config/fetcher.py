@@ -45,7 +45,7 @@ def build_fetcher(
         connect=fetch.connect_timeout, first_byte=fetch.read_timeout, idle=fetch.read_timeout, total=fetch.timeout
     )
     if fetch.ca_file and not Path(fetch.ca_file).is_file():
-        raise UsageError(f"--ca-file {fetch.ca_file} is not a file")
+        raise UsageError(f"--ca-file {fetch.ca_file} is not a file. Give a PEM file with certificates")
     proxy = reveal_secret(fetch.proxy)
     if fetch.http2 and sources.host_header(config):
         raise UsageError(

@@ -208,9 +208,9 @@ def _origin(url: str, name: str) -> str:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise UsageError(f"{name}: the token_uri in the key file is not a URL") from None
+        raise UsageError(f"{name}: the token_uri in the key file is not a URL. Download the key file again") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise UsageError(f"{name}: the token_uri in the key file is not an http(s) URL")
+        raise UsageError(f"{name}: the token_uri in the key file is not an http(s) URL. Download the key file again")
     return f"{parts.scheme}://{host}" + (f":{port}" if port else "")
 
 

@@ -25,7 +25,8 @@ def reveal_secret(text: str) -> str:
         value = os.environ.get(name)
         if value is None:
             raise UsageError(
-                f"the environment variable {name} is not set, but the configuration refers to it (env:{name})"
+                f"the environment variable {name} is not set, but the configuration refers to it (env:{name}). "
+                "Set the variable"
             )
         return value
     if kind == "file" and name:

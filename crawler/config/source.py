@@ -125,10 +125,11 @@ def _folder_source(text: str, *, proxy: bool) -> Path:
         hint = f". Did you mean http://{shown}?" if like_a_host and text.isprintable() else ""
         raise UsageError(f"--source: the folder {shown!r} does not exist{hint}")
     if not is_folder:
-        raise UsageError(f"--source: {shown!r} is not a folder")
+        raise UsageError(f"--source: {shown!r} is not a folder. Give a folder or a URL")
     if proxy:
         raise UsageError(
-            "--proxy cannot be used with a folder as --source, because Siteatlas reads the folder without HTTP"
+            "--proxy cannot be used with a folder as --source, because Siteatlas reads the folder without HTTP. "
+            "Leave --proxy out"
         )
     return folder
 

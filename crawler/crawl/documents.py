@@ -129,7 +129,9 @@ def _sitemap_in(path: Path) -> Path:
     if path.is_dir():
         sitemap = next((path / name for name in FOLDER_NAMES if (path / name).is_file()), None)
         if sitemap is None:
-            raise UsageError(f"the folder {str(path)!r} has no {' or '.join(FOLDER_NAMES[:2])}")
+            raise UsageError(
+                f"the folder {str(path)!r} has no {' or '.join(FOLDER_NAMES[:2])}. Give the file of the sitemap"
+            )
         return sitemap
     if not path.exists():
         is_like_url = len(path.parts) > 1 and "." in path.parts[0] and str(path).isprintable()

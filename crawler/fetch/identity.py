@@ -32,7 +32,7 @@ class Credentials(Struct, frozen=True):
         if any(";" in value for _, value in self.cookies):
             raise ValueError("the value of a cookie contains a semicolon. Give each cookie separately")
         if self.basic_auth and ":" in self.basic_auth[0]:
-            raise ValueError("the user name for basic authentication contains a colon, which is not allowed")
+            raise ValueError("the user name for basic authentication must not contain a colon")
 
     @override
     def __repr__(self) -> str:

@@ -96,12 +96,15 @@ def _real_path(path: Path) -> Path:
         kind = path.stat().st_mode
     except FileNotFoundError:
         if not path.parent.is_dir():
-            raise UsageError(f"the directory {path.parent} of {path.name} does not exist") from None
+            raise UsageError(
+                f"the directory {path.parent} of {path.name} does not exist. Create it, or give "
+                "another file with --patch"
+            ) from None
         return path
     except (OSError, RuntimeError) as error:
         raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', '') or error}") from None
     if not stat.S_ISREG(kind):
-        raise UsageError(f"{path} is not a regular file")
+        raise UsageError(f"{path} is not a regular file. Give a regular file with --patch")
     return path
 
 

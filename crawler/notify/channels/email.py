@@ -77,9 +77,11 @@ def parse_server(address: str, security: SmtpSecurity, login: str = "", ca_file:
         raise UsageError(f"email.server: {shown} does not have the form mail.example.com:25")
     user, colon, password = login.partition(":")
     if login and not (user and colon and password):
-        raise UsageError("email.login does not have the form user:password (its value is not shown)")
+        raise UsageError("email.login must have the form user:password (its value is not shown)")
     if login and not login.isascii():
-        raise UsageError("email.login contains a character that is not ASCII, which SMTP cannot send")
+        raise UsageError(
+            "email.login contains a character that is not ASCII, which SMTP cannot send. Use only ASCII characters"
+        )
     if login and security == "none":
         raise UsageError(
             "email.login would be sent over an unencrypted connection. Set email.security to starttls or tls"

@@ -65,7 +65,7 @@ def _read_key(file: str) -> asyncssh.SSHKey:
                 f"upload.sftp_key: {file} has a passphrase. Add the key to the agent (ssh-add), and leave the "
                 "setting out"
             ) from None
-        raise UsageError(f"upload.sftp_key: {file} is not a private key") from None
+        raise UsageError(f"upload.sftp_key: {file} is not a private key. Give the file of a private key") from None
 
 
 _SftpExceptionTypes = type[Exception] | tuple[type[Exception], ...]

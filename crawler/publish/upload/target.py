@@ -177,7 +177,10 @@ def parse_s3_address(rest: str, setting: str = "upload.to") -> S3Address:
         raise UsageError(f"{setting} needs the name of a bucket, as in s3://bucket/prefix{hint}")
     parts = [part for part in prefix.split("/") if part]
     if any(part in (".", "..") for part in parts):
-        raise UsageError(f"{setting}: {prefix!r} contains '.' or '..' as a path segment, which S3 does not resolve")
+        raise UsageError(
+            f"{setting}: {prefix!r} contains '.' or '..' as a path segment, which S3 does not "
+            "resolve. Remove this segment"
+        )
     return S3Address(bucket, "".join(f"{part}/" for part in parts))
 
 

@@ -81,7 +81,7 @@ def _folder_parts(name: str) -> OpenedExport:
     """Open a folder, such as an unpacked archive; its files are the parts."""
     files = [Path(path) for path in files_in(name, "an export")]
     if not files:
-        raise UsageError(f"the folder {name} contains no files")
+        raise UsageError(f"the folder {name} contains no files. Give a file, or a folder with files")
     return OpenedExport(
         [
             ExportPart(str(path.relative_to(name)), partial(_unpack, partial(_open_file, path)))

@@ -287,7 +287,7 @@ def refusal(path: Path | str, source: SourceKind = SourceKind.LIST, column: str 
 
 def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.csv") == f"{tmp_path}/none.csv does not exist"
-    assert refusal(tmp_path) == f"the folder {tmp_path} contains no files"
+    assert refusal(tmp_path) == f"the folder {tmp_path} contains no files. Give a file, or a folder with files"
     assert refusal("/dev/null") == "/dev/null is not a regular file. Save its content to a file, and give that file"
     assert refusal("a\x00b") == "a\x00b does not exist"
     assert (
