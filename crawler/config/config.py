@@ -128,8 +128,8 @@ class FetchConfig(ConfigSection):
     cookies: dict[str, str] = Field(default={})
     """Cookie to send with the requests. Siteatlas sends it only to the origin of the start URL."""
     signing_key: str = ""
-    """File of the Ed25519 private key that signs all requests (Web Bot Auth). You can also write env:NAME. Needs
-    siteatlas[sign]."""
+    """File of the Ed25519 private key that signs all requests (Web Bot Auth). env:NAME reads the key from an
+    environment variable. Needs siteatlas[sign]."""
     signature_agent: str = ""
     """Origin of the server that publishes the public key for --signing-key, such as https://bot.example.com."""
     proxy: str = ""
@@ -161,8 +161,8 @@ class FetchConfig(ConfigSection):
     not change lastmod. 0: none."""
     not_found_checks: int = Field(default=5, ge=0)
     """Maximum requests in one run for URLs that cannot exist, one in each of the largest directories. The responses
-    show how the site presents a missing page. A page with the same content is a soft 404, and leaves the sitemap. 0:
-    none."""
+    show how the site presents a missing page. If a page has the same content, it is a soft 404 (a missing page with
+    status 200), and leaves the sitemap. 0: none."""
     max_redirects: PositiveInt = 10
     """Maximum redirects in a row to follow. Browsers follow up to 20, search engines about 10."""
     retries: int = Field(default=3, ge=0)
@@ -253,9 +253,9 @@ class ContentConfig(ConfigSection):
     """What the sitemap contains about each page."""
 
     lastmod: Literal["observed", "header", "page", "git", "none"] = "observed"
-    """Source of lastmod, the date of the last change of a page. observed: the best evidence. header: only the header
-    Last-Modified. page: only dates in the page. git: the last commit of the source file of the page, otherwise as
-    observed. none: no lastmod."""
+    """Source of lastmod, the date of the last change of a page. observed: the header Last-Modified, dates in the page,
+    and changes that Siteatlas observes. header: only the header. page: only dates in the page. git: the last commit of
+    the source file of the page, or as observed if there is no such file. none: no lastmod."""
     repository: str = ""
     """For --lastmod git: the directory of the source files of the site in a Git repository. Default: the current
     directory."""
@@ -317,7 +317,8 @@ class OutputConfig(ConfigSection):
     priority: float | None = Field(default=None, ge=0, le=1)
     """Value of priority for every page. Search engines ignore priority."""
     keep_failed: int = Field(default=3, ge=0)
-    """If a published page fails (5xx, time-out), keep it in the sitemap for up to this many failed runs in a row."""
+    """If a published page fails (5xx, time-out), keep it in the sitemap for up to this many runs in a row in which it
+    fails."""
     mode: str = "0644"
     """Permissions of new files, as an octal number. Siteatlas ignores the umask. If Siteatlas replaces a file, it keeps
     the permissions of the file."""

@@ -76,8 +76,8 @@ class AuditConfig(ConfigSection):
     min_log_days: PositiveInt = 30
     """Report pages that no search engine crawled only if the access logs have requests on at least this many days."""
     keep_tokens: bool = False
-    """Keep all parameter values in the URLs of access logs. Default: Siteatlas replaces values that look like secrets
-    by ***, such as tokens, keys, passwords and session IDs."""
+    """Keep all parameter values in the URLs of access logs. Default: Siteatlas replaces values that look like secrets,
+    such as tokens, keys, passwords and session IDs, by ***."""
     max_crawl_age: Duration = 86_400.0
     """Maximum age of the last run (seconds, or 24h). If the run is not older, the audit uses its crawl, and requests
     only URLs that the run did not visit. 0: the audit always crawls the site."""
@@ -101,8 +101,8 @@ class AuditConfig(ConfigSection):
     """Assume that access logs without host names contain only requests for this site. Default: if many pages in such a
     log do not exist on this site, findings that only this log supports are inconclusive."""
     trust_failed: int = Field(default=0, ge=0)
-    """If at most this many pages failed, assume that they link to no other pages. Findings about links are then likely
-    instead of inconclusive."""
+    """If at most this many pages failed, assume that they link to no other pages. Findings about links then have the
+    grade "likely" instead of "inconclusive"."""
     every: PositiveDuration | None = None
     """Audit the site after a run if the last audit is at least this old (seconds, or 7d). Only siteatlas run and
     siteatlas schedule use this setting."""
@@ -187,11 +187,12 @@ class WebhookConfig(ConfigSection):
     """Send a JSON message to your own URLs."""
 
     urls: tuple[str, ...] = ()
-    """URL to send the message to. To keep a secret URL out of the configuration, write env:NAME or file:PATH."""
+    """URL that receives the messages. To keep a secret URL out of the configuration, write env:NAME or file:PATH."""
     secret: str = ""
     """Secret that signs each message. The header X-Siteatlas-Signature contains the HMAC-SHA256 of the body."""
     template: str = ""
-    """Jinja2 file that makes the body of the message, for receivers that need other JSON, such as chats."""
+    """File with the Jinja2 template of the message body. Use it for receivers that need another form of JSON, such as
+    chat services."""
     on: tuple[OccasionName, ...] = ("changes", "trouble", "findings")
     """Event that causes a message. changes: the sitemap changed. trouble: a run failed, or succeeded after a failure.
     findings: an audit has new or resolved findings."""
@@ -212,7 +213,7 @@ class EmailConfig(ConfigSection):
     """User name and password for the SMTP server, as user:password. To keep them out of the configuration, write
     env:NAME or file:PATH."""
     template: str = ""
-    """Jinja2 file that makes the e-mail. Its first line is the subject."""
+    """File with the Jinja2 template of the e-mail. The first line of its output is the subject."""
     on: tuple[OccasionName, ...] = ("trouble", "findings")
     """Event that causes an e-mail. changes: the sitemap changed. trouble: a run failed, or succeeded after a failure.
     findings: an audit has new or resolved findings."""
