@@ -113,8 +113,8 @@ class FetchConfig(ConfigSection):
     """How Siteatlas fetches pages."""
 
     source: str = ""
-    """Read the site from this server (http://127.0.0.1:8080) or from this folder of built pages. The sitemap still
-    lists the public URLs."""
+    """Read the site from another server, such as http://127.0.0.1:8080, or from a folder of built pages. The sitemap
+    still lists the public URLs."""
     resolve: tuple[str, ...] = ()
     """For this host and port, connect to this IP address instead of the address from DNS (as in curl). The address may
     be private."""

@@ -105,7 +105,7 @@ class DirectoryStage:
             raise DestinationError(
                 f"{name[:200]!r} cannot be the name of a file. Give a plain name without a directory"
             )
-        with explain_errors(f"{self._target / name} cannot be staged"):
+        with explain_errors(f"{self._target / name} cannot be written"):
             return create_file(self._path / NEW_DIRECTORY / name, 0o600)
 
     def scratch(self) -> BinaryIO:
@@ -115,7 +115,7 @@ class DirectoryStage:
 
     def read(self, name: str) -> BinaryIO:
         """A staged file, opened for reading."""
-        with explain_errors(f"the staged {self._target / name} cannot be read back"):
+        with explain_errors(f"the new {self._target / name} cannot be read back"):
             return (self._path / NEW_DIRECTORY / name).open("rb")
 
     def published(self, name: str) -> BinaryIO | None:
