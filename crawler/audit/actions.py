@@ -60,6 +60,12 @@ _TASKS: Final = (
         frozenset({"gone.linked"}), REDIRECTS_FILE, "suggests a new target for",
     ),
     _Task(
+        "soft", "Return status 404 for {}", "missing page", "missing pages",
+        "Visitors find no page, and search engines crawl such URLs again and again", 1.0,
+        "If the page has moved, redirect the URL. Otherwise, let the server respond with status 404 or 410.",
+        frozenset({"gone.soft"}),
+    ),
+    _Task(
         "link", "Add links to {}", "orphan or weakly linked page", "orphans and weakly linked pages",
         "Visitors do not find these pages, and search engines rate them as unimportant", 0.25,
         "Link to each page from a page that visitors can reach.",
@@ -124,6 +130,22 @@ _TASKS: Final = (
         frozenset({"reach.few"}),
     ),
     _Task(
+        "shorten", "Shorten {}", "page", "pages", "Googlebot reads only the first 2 MB of a page", 0.25,
+        "Move inline styles, scripts, data and pictures into separate files, or divide the page.",
+        frozenset({"google.size"}),
+    ),
+    _Task(
+        "index", "Let Google index {}", "page", "pages", "Google's results cannot show these pages", 0.25,
+        "Read the reason that Google gives for each page. Link to the page from important pages.",
+        frozenset({"google.unindexed"}),
+    ),
+    _Task(
+        "agree", "Agree with Google on the canonical of {}", "page", "pages",
+        "Google shows another URL in place of the page", 0.25,
+        "If both URLs show the same content, redirect one URL to the other. Otherwise, give the pages different texts.",
+        frozenset({"google.canonical"}),
+    ),
+    _Task(
         "crawl", "Lead search engines to {}", "page", "pages",
         "Search engines did not request these pages, so their results cannot show the present content", 0.25,
         "Link to them from pages that search engines crawl often, and list them in the sitemap with their lastmod.",
@@ -141,7 +163,7 @@ class RankedActions(NamedTuple):
 
 
 def rank_actions(report: AuditReport, findings: AuditFindings) -> RankedActions:
-    """What to do, by effect. Reads each finding once; takes O(n log n).
+    """What to do, by effect; what only notes ask for comes last. Reads each finding once; takes O(n log n).
 
     The effect of an action sums up groups of its findings. A group is a pattern, which usually has one cause, or one
     finding. Its effect is the weight of the severity, times the square root of the number of findings plus the square
@@ -159,18 +181,13 @@ def rank_actions(report: AuditReport, findings: AuditFindings) -> RankedActions:
         tasks[task.name] = task
         by_task.setdefault(task.name, []).append(rule)
     actions = [_action(tasks[name], parts) for name, parts in by_task.items()]
-    actions.sort(key=lambda action: (-action.effect, action.name))
+    actions.sort(key=lambda action: (action.severity == Severity.NOTE, -action.effect, action.name))
     return RankedActions(actions, [pattern for rule in rules for pattern in rule.patterns])
 
 
 def _task_of(rule: Rule) -> _Task:
-    """The task that resolves a rule; a rule of its own kind is a task of its own."""
-    for key in (rule.id, rule.family):
-        if task := next((task for task in _TASKS if key in task.rules), None):
-            return task
-    return _Task(
-        rule.id, f"{rule.title}: {{}}", "finding", "findings", rule.sentence.rstrip("."), 0.25, rule.remedy, frozenset()
-    )
+    """The task that resolves a rule: its own, or that of its family."""
+    return next(task for key in (rule.id, rule.family) for task in _TASKS if key in task.rules)
 
 
 class _RuleWork:

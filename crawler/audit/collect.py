@@ -21,7 +21,7 @@ from crawler.audit.sources.logs.reader import check_logs, is_log, read_logs
 from crawler.audit.sources.urls import SourceUrlParser, find_files
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan
-from crawler.crawl.download import Downloader, origins_of
+from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.errors import UsageError
 from crawler.model import DiscoveredBy, Url
 from sitemap import SourceError

@@ -15,7 +15,7 @@ from crawler.audit.sources.cross_submit import MAX_HOSTS, CrossSubmitChecker
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.documents import DocumentSource, is_url, looks_like_html, named_files, open_documents
-from crawler.crawl.download import DocumentNotFound, Downloader, origins_of
+from crawler.crawl.sitemap_download import DocumentNotFound, Downloader, origins_of
 from crawler.errors import UsageError
 from crawler.state.status import published_sitemap_url
 from crawler.url.normalize import InvalidUrl, normalize_url, origin_of

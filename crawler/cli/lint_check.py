@@ -33,7 +33,7 @@ from sitemap import (
 )
 
 if TYPE_CHECKING:
-    from crawler.crawl.download import Downloader
+    from crawler.crawl.sitemap_download import Downloader
 
 
 _UNREAD_RULES: Final = frozenset({"index.child_unreadable", "index.too_deep", "index.too_many"})
@@ -258,7 +258,7 @@ def _open_sources(
     if not urls and not (task.cross_submits and task.url):
         yield open_documents(task.words, files, task.url, None, print_line), None
         return
-    from crawler.crawl.download import Downloader, origins_of  # noqa: PLC0415 - files are checked without an HTTP client
+    from crawler.crawl.sitemap_download import Downloader, origins_of  # noqa: PLC0415 - files are checked without an HTTP client
 
     with Downloader(task.config, origins_of(urls or [task.url]), task.limits.read.max_bytes) as downloader:
         yield open_documents(task.words, files, task.url, downloader, print_line), downloader

@@ -12,7 +12,7 @@ from crawler.errors import NothingCrawlable, UsageError
 from sitemap import InvalidLocation, Location, SourceError, sitemaps_in
 
 if TYPE_CHECKING:
-    from crawler.crawl.download import Downloader
+    from crawler.crawl.sitemap_download import Downloader
 
 FOLDER_NAMES: Final = ("sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "sitemap.xml.gz")
 ROOT_NAMES: Final = FOLDER_NAMES[:2]  # at the root of a site

@@ -125,16 +125,15 @@ class Brotli:
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Decode; see :class:`Coding`."""
-        while data or not self._stream.is_finished():  # bytes after the end are an error
+        while True:  # a decompressor may have taken all input and still hold output
             try:
                 out = self._stream.process(data, output_buffer_limit=PIECE_BYTES)
-            except brotli.error as error:
+            except brotli.error as error:  # bytes after the end are one
                 raise FetchError(FailureCode.BODY_DECODE_ERROR, "brotli") from error
             data = b""
-            if out:
-                yield out
-            if self._stream.can_accept_more_data():
+            if not out:
                 return
+            yield out
 
     def complete(self) -> bool:
         """Whether the last meta-block was read."""

@@ -292,8 +292,11 @@ def _still_held(held: Sequence[LostPages], landslide: _Landslide) -> Iterator[st
         count = sum(lost.count for lost in held)
         yield f"{count_text(count, 'page')} that the last run held would still leave: {', '.join(_causes(held))}"
     if landslide.alike and not landslide.is_over_alike:
-        state = "show the same new text" if landslide.alike.gained else "lack their main text"
-        yield f"{count_text(landslide.alike.held, 'page')} that the last run held still {state}"
+        is_one = landslide.alike.held == 1
+        gained = "shows the same new text" if is_one else "show the same new text"
+        lost = "lacks its main text" if is_one else "lack their main text"
+        pages = count_text(landslide.alike.held, "page")
+        yield f"{pages} that the last run held still {gained if landslide.alike.gained else lost}"
 
 
 def _until(doubtful: Sequence[LostPages], accept_after: int) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.audit.compare.rules import (
+from crawler.audit.compare.finding_status import (
     AuditScope,
     CurrentState,
     FindingStatus,

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from crawler.audit.compare.finding_status import CurrentState, FindingStatus, PreviousFinding, RuleCoverage, is_hidden
 from crawler.audit.compare.history import AUDIT_HISTORY_DB
-from crawler.audit.compare.rules import CurrentState, FindingStatus, PreviousFinding, RuleCoverage, is_hidden
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import RuleTrend
 from crawler.audit.summary import AuditSummary

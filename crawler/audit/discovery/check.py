@@ -24,7 +24,7 @@ from crawler.audit.discovery.readers import (
 )
 from crawler.config.config import Config
 from crawler.config.plan import plan_scope
-from crawler.crawl.download import DocumentNotFound, Downloader
+from crawler.crawl.sitemap_download import DocumentNotFound, Downloader
 from crawler.errors import UsageError
 from crawler.fetch.body import looks_like_text
 from crawler.fetch.header_values import parse_media_type

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.audit.accepted import Acceptances
-from crawler.audit.compare.rules import finding_identity
+from crawler.audit.compare.finding_status import finding_identity
 from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount, UncrawledPage
 from crawler.audit.patterns import Segments
 from crawler.audit.source_record import SourceRecord, SourceReport
@@ -348,7 +348,7 @@ CREATE TABLE finding (
   state TEXT NOT NULL,
   times INTEGER NOT NULL,
   others TEXT NOT NULL,                       -- JSON: the URLs of its referrers, of a finding about hreflang
-  key BLOB NOT NULL,                          -- compare.rules.finding_identity
+  key BLOB NOT NULL,                          -- compare.finding_status.finding_identity
   since TEXT NOT NULL DEFAULT '',             -- replaces the one in value
   new INTEGER NOT NULL DEFAULT 0,             -- how many of its times are new
   stood INTEGER NOT NULL DEFAULT 0,           -- 1: the previous audit had it

@@ -194,10 +194,10 @@ class LinkGraph:
         states: list[State | None] = [*self.nodes.state]
         for node in self.nodes.remembered:
             states[node] = State.INDEXABLE
+        spellings = {home: {home, *aliases} for home, aliases in self._aliases.items()}
         for source, groups in enumerate(self.edges.of_page):
             state = states[source] if self.touched[source] else None
-            home = self.home[source]
-            own = {home, *self._aliases[home]} if home in self._aliases else {source}
+            own = spellings.get(self.home[source]) or {source}
             for flags, targets in groups:
                 kinds = link_kind(state, flags & LINK_FLAGS)
                 if kinds and not own.isdisjoint(targets):

@@ -125,7 +125,7 @@ def orphan_classes(facts: UrlFacts, known: SourceStats, limits: Thresholds) -> I
     if facts.state is State.INDEXABLE:
         yield from _page_classes(facts, known, limits)
     elif facts.state is State.SOFT_404:
-        yield from () if _is_soft_404_guess(facts, known) else ("gone.soft",)
+        yield from () if _is_soft_404_guess(facts, known, limits.min_visits) else ("gone.soft",)
     elif is_gone(facts.state, facts.status):
         if is_missed(known, limits.min_visits) and not _is_scanner_guess(facts, known):
             yield "gone.visited"
@@ -186,8 +186,10 @@ def is_missed(known: SourceStats, min_visits: int) -> bool:
     names of browsers, and a server may redirect all of them to https. Such a URL is missed when people and search
     engines, which request linked URLs, made at least ``min_visits`` requests, and more than other bots but scanners.
     """
-    if known.is_found_by_people or known.ok > 0:
-        return True
+    return known.is_found_by_people or known.ok > 0 or _is_requested(known, min_visits)
+
+
+def _is_requested(known: SourceStats, min_visits: int) -> bool:
     visits = known.people + known.engines
     return visits >= min_visits and visits > known.bots - known.engines - known.scanners
 
@@ -197,9 +199,14 @@ def _is_scanner_guess(facts: UrlFacts, known: SourceStats) -> bool:
     return facts.is_probe and not (known.ok or facts.ways or known.sources - {SourceKind.LOG})
 
 
-def _is_soft_404_guess(facts: UrlFacts, known: SourceStats) -> bool:
-    """Whether nothing leads to a soft 404 but requests of machines: scanners request what no server has."""
-    return not facts.ways and (is_machine_only(known) or (known.sources == {SourceKind.LOG} and facts.is_probe))
+def _is_soft_404_guess(facts: UrlFacts, known: SourceStats, min_visits: int) -> bool:
+    """Whether a soft 404 is only guessed or mistyped: nothing links to it, and too few people request it.
+
+    Its status in the access logs says nothing: such a server responds with 200 to a scanner, too.
+    """
+    if facts.ways or known.sources - {SourceKind.LOG}:
+        return False
+    return facts.is_probe or not _is_requested(known, min_visits)
 
 
 def is_scanner_probe(url: Url) -> bool:

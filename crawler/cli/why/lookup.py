@@ -259,7 +259,7 @@ def _story(text: str, site: KnownSite) -> Explanation:
 
 def _with_readings(story: Explanation, site: KnownSite) -> Explanation:
     """The story with both readings of the page, after the topics that no request is needed for."""
-    from crawler.crawl.two_readings import read_both_ways  # noqa: PLC0415 - only --render fetches
+    from crawler.crawl.render_comparison import read_both_ways  # noqa: PLC0415 - only --render fetches
 
     plan, known = plan_audit(site.config), site.templates()
     try:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from crawler.cli.why.story import RedirectHop, StoryTopic, UrlStory, run_text, state_text, utc_time_text, w3c_or_none
-from crawler.crawl.two_readings import TwoReadings
+from crawler.crawl.render_comparison import RenderComparison
 from crawler.model import DiscoveredBy, Page, Request, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.render.templates import MIN_WORDS, Mode, words_of
@@ -218,7 +218,7 @@ NAME: Final = "render"
 _MAX_LINKS: Final = 5  # links in the text; JSON has all
 
 
-def readings_topic(readings: TwoReadings | str) -> StoryTopic:
+def readings_topic(readings: RenderComparison | str) -> StoryTopic:
     """Both readings of a page, field by field. A sentence says why the page could not be read."""
     if isinstance(readings, str):
         return StoryTopic(NAME, [readings], {"error": readings})
@@ -236,7 +236,7 @@ def readings_topic(readings: TwoReadings | str) -> StoryTopic:
     return StoryTopic(NAME, lines, values)
 
 
-def _decision(readings: TwoReadings) -> str:
+def _decision(readings: RenderComparison) -> str:
     record = readings.record
     if not readings.raw.scripts:
         return "runs read the page as sent, because it has no scripts"

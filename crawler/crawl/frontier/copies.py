@@ -121,6 +121,7 @@ class CopyDetector:
         self._byte_spaces: Recent[bytes, _Space] = Recent()  # by the digest of the pages that lead to them
         self._fresh = FreshLinks(self._load, self._evidence)
         self._samples: dict[str, _Sample] = {}
+        self._sampled: set[int] = set()  # ids of URLs that are visited in the end, whatever is found to be endless then
         self._repeating: set[bytes] = set()  # digests of pages whose last children were equal to other pages
         # The unchanged pages of a site without traps are no copies, and comparing them would take long in every run.
         self._had_traps = db.execute(_HAS_TRAPS).fetchone() is not None
@@ -217,6 +218,7 @@ class CopyDetector:
             step = max(1, len(urls) // sample.left)
             for number, url in urls[::step][: sample.left]:
                 self._move(number, url, State.TRAP, State.PENDING, "")
+                self._sampled.add(number)
                 sample.left -= 1
             admitted = True
         return admitted
@@ -364,7 +366,8 @@ class CopyDetector:
             by_bytes = self._byte_spaces.get(digest) if digest else None
             is_of_copies = by_bytes and by_bytes.is_endless
             space = by_bytes if is_of_copies else self._space_of(url) or self._fresh.space_of(url, source)
-            if space and number not in self._out and not self._is_remembered(url):
+            is_wanted = number in self._out or number in self._sampled
+            if space and not is_wanted and not self._is_remembered(url):
                 self._move(number, url, State(state), State.TRAP, space.reason)
                 moved = True
         return moved
@@ -451,6 +454,6 @@ def _opened(url: str, pattern: str) -> str:
 def _note(reason: str, url: Url, count: int) -> str:
     """The note on one space of copies."""
     return (
-        f"{reason.removeprefix(COPY_PREFIX)}: this is an infinite URL space, so {count:,} of its URLs were left out, "
-        f"such as {url}; --trap-limit 0 crawls all of them"
+        f"{reason.removeprefix(COPY_PREFIX)}: this is an infinite URL space, so {count:,} of its URLs "
+        f"{'was' if count == 1 else 'were'} left out, such as {url}; --trap-limit 0 crawls all of them"
     )

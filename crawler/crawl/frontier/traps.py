@@ -26,10 +26,9 @@ from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.state.store import read_about, write_about
 from crawler.url.normalize import origin_of
 
-JUDGED_PAGES: Final = 4
-"""Times the trap limit: how many of the last pages are judged, if there are twice as many."""
+KEPT_PAGES: Final = 5
+"""Times the trap limit: of so many last pages of a template, the later half is judged."""
 
-KEPT_PAGES: Final = JUDGED_PAGES + 1  # times the trap limit: these, and the pages they are compared with
 _NAMED_BY_SITEMAP: Final = f"""SELECT u.url FROM json_each(?) j JOIN visit v ON v.id = j.value JOIN visit s ON s.id =
 v.source
   JOIN url u ON u.id = v.id WHERE v.state = '{State.INDEXABLE}' AND s.kind = {int(DocumentKind.SITEMAP)}"""  # noqa: S608
@@ -66,7 +65,7 @@ class Novelty:
 
     def judged_count(self, template: UrlTemplate) -> int:
         """The number of the last pages of a template that are judged."""
-        return min(JUDGED_PAGES * self.trap_limit, len(self.pages.get(template, ())) // 2)
+        return len(self.pages.get(template, ())) // 2
 
     def has_news(self, template: UrlTemplate) -> bool:
         """Whether enough pages of a template were read, and one of those judged brings news."""

@@ -101,6 +101,11 @@ def test_ours_one_cause_with_many_findings_does_not_drown_errors_with_several_ca
     assert ranked(*pattern, *errors) == ["entries", "list"]
 
 
+def test_ours_many_notes_do_not_come_before_a_warning() -> None:
+    notes = [finding("reach.few", f"/{chr(97 + n % 26)}{n}/x", people=900) for n in range(300)]
+    assert ranked(*notes, finding("gone.linked", "/gone")) == ["unlink", "inlinks"]
+
+
 def test_ours_inconclusive_findings_have_less_effect() -> None:
     certain = [finding("gone.linked", f"/a{chr(97 + n)}") for n in range(5)]
     open_ = [finding("orphan.sitemap", f"/b{chr(97 + n)}", is_certain=False) for n in range(6)]

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.fetch.body import BodyDecoder, looks_like_text, split_codings
+from crawler.fetch.encodings import PIECE_BYTES, decoder_for
 from crawler.fetch.errors import FailureCode, FetchError
 from crawler.fetch.limits import BodyLimits
 
@@ -218,3 +219,88 @@ def test_whatwg_mimesniff_binary_data_bytes() -> None:
     assert looks_like_text(b"plain \t\n\x0c\r\x1b text \xe4")
     assert looks_like_text(b"\xff\xfeh\0i\0")
     assert not looks_like_text(b"PK\x03\x04")
+
+
+PARTS = {"gzip": gzip.compress, "zstd": zstd.compress}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_ours_more_than_a_thousand_parts_must_have_512_bytes_each_on_average(name: str) -> None:
+    whole, short = PARTS[name](b"x" * 512), PARTS[name](b"x" * 511)
+    assert decode(whole * 1_500, name) == b"x" * 512 * 1_500
+    assert decode(short * 1_001, name) == b"x" * 511 * 1_001
+    with pytest.raises(FetchError, match=r"1,001 compressed parts with 512,000|1,001 compressed parts with 511,511"):
+        decode(short * 1_002, name)
+    large = PARTS[name](os.urandom(600_000))
+    assert len(decode(large + short * 1_100, name)) == 600_000 + 511 * 1_100
+
+
+@ALL
+def test_ours_no_piece_is_longer_than_256_kib_and_nothing_is_lost_between_pieces(name: str) -> None:
+    body = os.urandom(3 * PIECE_BYTES // 2) * 3 + b"end"
+    coding = decoder_for(name.split(" ", maxsplit=1)[0], LIMITS.zstd_window)
+    assert coding is not None
+    assert not coding.complete()
+    pieces = [*coding.pieces(COMPRESSORS[name](body))]
+    assert max(map(len, pieces)) <= (2 * PIECE_BYTES if name == "br" else PIECE_BYTES)  # brotli ends a step of its own
+    assert min(map(len, pieces)) > 0
+    assert b"".join(pieces) == body
+    assert coding.complete()
+
+
+@pytest.mark.parametrize("size", [PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 2 * PIECE_BYTES])
+@ALL
+def test_ours_a_body_of_about_one_piece_is_whole(name: str, size: int) -> None:
+    body = os.urandom(size)
+    assert decode(COMPRESSORS[name](body), name) == body
+
+
+@ALL
+@pytest.mark.parametrize("size", [700, 65_536, 1 << 30])
+def test_ours_a_page_of_megabytes_is_whole_however_its_bytes_come(name: str, size: int) -> None:
+    """A decompressor may take all input at once and give its output in steps."""
+    body = b"".join(b"<p>%d is a line of a long list, %x.\n" % (number, number * 7919) for number in range(60_000))
+    assert len(body) > 2_000_000
+    assert decode(COMPRESSORS[name](body), name, size=size) == body
+
+
+def test_rfc9110_8_4_1_codings_have_their_names_in_small_letters_and_no_others() -> None:
+    known = {"gzip", "x-gzip", "deflate", "br", "zstd"}
+    assert {
+        name for name in (*known, "GZIP", "identity", "compress", "sdch", "", "x-br") if decoder_for(name, 2**23)
+    } == known
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("br", b"\xff" * 50, "brotli"),
+        ("zstd", b"\xff" * 50, "zstd"),
+        ("gzip", b"\x1f\x8b\x08\x00" + b"\xff" * 50, ""),
+        ("deflate", b"\x78\x9c" + b"\xff" * 50, ""),
+    ],
+)
+def test_ours_a_body_that_cannot_be_decoded_names_the_coding_or_the_fault(name: str, data: bytes, said: str) -> None:
+    with pytest.raises(FetchError) as caught:
+        decode(data, name)
+    assert caught.value.code is FailureCode.BODY_DECODE_ERROR
+    assert said in str(caught.value) != "None"
+
+
+def test_rfc9659_the_fault_of_a_window_is_named() -> None:
+    stream = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 27})
+    with pytest.raises(FetchError, match="zstd window too large"):
+        decode(stream.compress(os.urandom(100_000)) + stream.flush(), "zstd")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1_000_000])
+def test_rfc9110_8_4_1_2_deflate_is_zlib_by_its_first_two_bytes_else_raw(size: int) -> None:
+    """A raw stream may begin like one of zlib in its method alone: only the multiple of 31 tells them apart."""
+    # an uncompressed block whose padding, which nobody reads, makes its first byte 8; then an empty last block
+    stored = b"\x08" + len(b"pages").to_bytes(2, "little") + (0xFFFF - len(b"pages")).to_bytes(2, "little") + b"pages"
+    zlib_like = b"pages", stored + b"\x03\x00"
+    assert zlib_like[1][0] & 0x0F == 8
+    for body, data in (zlib_like, (b"page" * 9, zlib.compress(b"page" * 9)), (b"page", raw_deflate(b"page"))):
+        assert decode(data, "deflate", size=size) == body
+    assert decode(zlib.compress(b"page") + b"garbage", "deflate", size=size) == b"page"
+    assert code_of(b"\x78", "deflate", size=size) is FailureCode.BODY_TRUNCATED

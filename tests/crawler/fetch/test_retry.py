@@ -5,8 +5,8 @@ from email.utils import formatdate
 
 import pytest
 
-from crawler.fetch.retry import RetryPolicy, parse_retry_after, retry_pause
-from crawler.model import Failure, Reply, Url
+from crawler.fetch.retry import FAILURES, RetryPolicy, is_failure, is_transient, parse_retry_after, retry_pause
+from crawler.model import Failure, Reply, State, Url
 
 NOW = 1_800_000_000.0
 URL = Url("https://h.test/")
@@ -97,3 +97,23 @@ def test_ours_one_page_may_not_hold_up_the_crawl(status: int) -> None:
     assert retry_pause(reply(status, "61"), POLICY, 0, "", NOW) is None
     assert retry_pause(reply(status, "61"), RetryPolicy(1), 0, "", NOW) == 61.0
     assert RetryPolicy().longest_asked == math.inf
+
+
+PASSING = {408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 525, 526, 527, 529, 530}
+"""RFC 9110 15, RFC 6585 4, RFC 8470 5.2, and those of proxies before a site: its server may answer the next time."""
+
+
+def test_rfc9110_15_a_status_is_transient_if_the_same_request_may_be_answered_later() -> None:
+    assert {status for status in range(100, 1_000) if is_transient(status)} == PASSING
+    assert {status for status in range(100, 1_000) if is_transient(reply(status))} == PASSING
+    assert is_transient(Failure("net.reset", "x", True))
+    assert not is_transient(Failure("body.bomb", "x", False))
+
+
+def test_ours_a_url_failed_if_its_state_says_so_or_a_transient_status_hid_what_it_is() -> None:
+    failed = {State.SERVER_ERROR, State.CHALLENGED, State.UNREACHABLE, State.PARSE_FAILED, State.INTERNAL_ERROR}
+    for state in State:
+        for status in (None, 200, 301, 404, 410, 429, 503):
+            hides = status in PASSING and state in {State.CLIENT_ERROR, State.SITEMAP_FILE}
+            assert is_failure(state, status) is (state in failed or hides), (state, status)
+    assert {*failed, State.BAD_ANSWER} == FAILURES

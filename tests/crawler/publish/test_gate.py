@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from crawler.model import State, Url, Verdict
+from crawler.model import Lease, Outcome, State, Url, Verdict
 from crawler.publish.gate import (
     LINK_STATES,
     AlikePages,
@@ -17,6 +17,7 @@ from crawler.publish.gate import (
     StartUrlStatus,
     challenge_note,
     judge,
+    reject_start,
 )
 
 HOME = Url("https://a.example/")
@@ -219,6 +220,8 @@ def test_ours_pages_that_gained_the_same_text_are_held_and_the_sentence_quotes_i
     held = judge(facts(alike=AlikePages(2, PAGE, held=2, gained="+ Warning: no database")), GateLimits())
     assert isinstance(held, Hold)
     assert "2 pages that the last run held still show the same new text" in held.sentence
+    held = judge(facts(alike=AlikePages(1, PAGE, held=1, gained="+ Warning: no database")), GateLimits())
+    assert "1 page that the last run held still shows the same new text" in getattr(held, "sentence", "")
 
 
 def test_ours_the_limits_hold_for_small_sites_too() -> None:
@@ -257,3 +260,129 @@ def test_ours_an_empty_set_is_never_published() -> None:
             assert told.exit_code == 5
             assert "to crawl there: siteatlas crawl https://b.example/" in told.sentence
     assert "is indexable" in getattr(judge(facts(listed=0), GateLimits()), "sentence", "")
+
+
+def first_outcome(verdict: Verdict, status: int | None, url: str = "https://a.example/docs/guide") -> Outcome:
+    return Outcome(Lease(1, Url(url), 0, 0), verdict, status)
+
+
+def rejected(verdict: Verdict, status: int | None, *, is_scope_set: bool = False) -> str:
+    error = reject_start(first_outcome(verdict, status), is_scope_set=is_scope_set)
+    return str(error) if error else ""
+
+
+@pytest.mark.parametrize("status", [404, 410])
+@pytest.mark.parametrize("is_scope_set", [True, False])
+def test_rfc9110_a_first_crawl_ends_when_its_start_url_is_gone(status: int, is_scope_set: bool) -> None:
+    gone_away = Verdict(State.CLIENT_ERROR, f"answered {status}")
+    assert rejected(gone_away, status, is_scope_set=is_scope_set) == (
+        f"the start URL https://a.example/docs/guide answered {status}: correct it, or use --accept-shrink to crawl "
+        "the pages that other sources name, such as the site's sitemap"
+    )
+
+
+def test_ours_a_start_url_that_means_a_directory_asks_which_sitemap_is_wanted() -> None:
+    directory = Verdict(State.REDIRECT, "redirects", Url("https://a.example/docs/guide/"))
+    assert rejected(directory, 301) == (
+        "the start URL https://a.example/docs/guide redirects to https://a.example/docs/guide/. "
+        "Start at https://a.example/docs/guide/ for a sitemap of that directory, or at https://a.example/docs/ for a "
+        "sitemap of everything below it"
+    )
+    assert rejected(directory, 301, is_scope_set=True) == ""
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status"),
+    [
+        (Verdict(State.INDEXABLE), 200),
+        (Verdict(State.INDEXABLE, "", Url("https://a.example/docs/guide/")), 200),
+        (Verdict(State.REDIRECT, "redirects", Url("https://a.example/docs/guide/a")), 301),
+        (Verdict(State.CLIENT_ERROR, "answered 403"), 403),
+        (Verdict(State.SERVER_ERROR, "answered 503"), 503),
+        (Verdict(State.ROBOTS, "robots.txt line 2"), None),
+    ],
+)
+@pytest.mark.parametrize("is_scope_set", [True, False])
+def test_ours_other_answers_of_a_start_url_do_not_end_a_first_crawl(
+    verdict: Verdict, status: int | None, is_scope_set: bool
+) -> None:
+    assert rejected(verdict, status, is_scope_set=is_scope_set) == ""
+
+
+def test_ours_a_refusal_puts_in_doubt_the_landslide_and_the_kind_of_the_start_url() -> None:
+    told = judge(facts(start=start(State.NOINDEX), gone=[gone(State.TRAP, 40)]), GateLimits())
+    assert isinstance(told, Refusal)
+    assert told.kinds == {"noindex 200", "trap "}
+    assert told.sentence == (
+        "the start URL https://a.example/ was published and is noindex now (the evidence); if this is intended, "
+        "run once with --accept-shrink"
+    )
+
+
+def test_ours_a_refusal_names_all_that_is_in_doubt_in_one_sentence() -> None:
+    lost = [gone(State.UNLINKED, 30), gone(State.NOINDEX, 25, 200)]
+    told = judge(facts(gone=lost, alike=AlikePages(22, PAGE, has_start=True)), GateLimits())
+    assert isinstance(told, Refusal)
+    assert told.sentence == (
+        "55 of the 100 published pages would leave, over the 20% that --max-shrink allows: 30 no longer linked "
+        "(https://a.example/p), 25 noindex (https://a.example/p); 22 of the 100 published pages lost their main text, "
+        "and are alike or nearly empty now (such as https://a.example/p), as with a login, a maintenance page, a "
+        "firewall or an empty template; if this is intended, run once with --accept-shrink"
+    )
+
+
+def test_ours_a_hold_names_what_is_over_the_limit_what_is_still_held_and_the_first_four_causes() -> None:
+    states = [State.NOINDEX, State.TRAP, State.WRONG_TYPE, State.PENDING, State.ROBOTS, State.TOO_LONG]
+    lost = [gone(state, 30 - n) for n, state in enumerate(states)]
+    held_before = LostPages(state=State.CLIENT_ERROR, status=403, count=2, url=PAGE, are_held=True, reason="refused")
+    told = judge(facts(published=100, gone=[*lost, held_before], alike=AlikePages(3, PAGE, held=1)), GateLimits())
+    assert isinstance(told, Hold)
+    assert told.sentence == (
+        "165 of the 100 published pages would leave, over the 20% that --max-shrink allows: 30 noindex "
+        "(https://a.example/p), 29 trap (https://a.example/p), 28 wrong type (https://a.example/p), 27 pending "
+        "(https://a.example/p), 51 for other reasons; 2 pages that the last run held would still leave: 2 client error "
+        "(https://a.example/p: refused); 1 page that the last run held still lacks its main text. Their entries stay "
+        "as they were. If this is intended, run once with --accept-shrink."
+    )
+
+
+def test_ours_a_loss_that_lasts_is_accepted_by_the_fewest_runs_of_its_causes() -> None:
+    lost = [
+        LostPages(state=State.NOINDEX, status=200, count=30, url=PAGE, runs=5),
+        LostPages(state=State.CLIENT_ERROR, status=410, count=30, url=PAGE, runs=3),
+    ]
+    told = judge(facts(gone=lost), GateLimits(accept_after=4))
+    assert isinstance(told, Hold)
+    assert told.sentence.endswith(
+        "If this is intended, run once with --accept-shrink. Siteatlas accepts a loss that stays the same for 4 runs "
+        "in a row and 4 days (--accept-after). So far: 3 runs."
+    )
+
+
+def test_ours_a_set_without_pages_names_the_start_url_its_reason_and_where_it_leads() -> None:
+    def said(start_url: StartUrlStatus) -> str:
+        return getattr(judge(facts(start=start_url, listed=0), GateLimits()), "sentence", "")
+
+    assert said(StartUrlStatus(HOME)) == "no page from https://a.example/ on is indexable"
+    assert said(start(State.INDEXABLE)) == "no page from https://a.example/ on is indexable"
+    assert said(start(State.NOINDEX)) == "no page from https://a.example/ on is indexable: the evidence (noindex)"
+    assert said(start(State.REDIRECT, 301, PAGE)) == (
+        "no page from https://a.example/ on is indexable: the evidence (redirect); to crawl there: siteatlas crawl "
+        "https://a.example/p"
+    )
+
+
+def test_ours_one_challenged_page_is_named_and_of_many_the_one_with_the_most() -> None:
+    one = [ChallengedPages("Cloudflare responded with a challenge", 1, PAGE)]
+    assert challenge_note(one, "Us/1").startswith(
+        "a firewall responded in place of 1 page (https://a.example/p: Cloudflare responded with a challenge): "
+    )
+    alike = [ChallengedPages("Akamai responded with 403", 2, PAGE), ChallengedPages("Akamai responded", 2, HOME)]
+    assert challenge_note(alike, "Us/1").startswith(
+        "a firewall responded in place of 4 pages (such as https://a.example/: Akamai responded): "
+    )
+    assert "Akamai, Akamai" not in challenge_note(alike, "Us/1")
+
+
+def test_ours_limits_are_a_fifth_of_the_pages_and_seven_runs_unless_the_operator_says_otherwise() -> None:
+    assert GateLimits() == GateLimits(0.2, 0.2, accept_shrink=False, accept_after=7, user_agent="Siteatlas")

@@ -64,6 +64,23 @@ def test_ours_a_dns_wildcard_makes_no_more_hosts_than_allowed() -> None:
     assert scope.note == "only 3 more hosts are crawled; raise --max-hosts to crawl all"
 
 
+def test_ours_hosts_of_an_interrupted_run_count_for_the_limit_and_foreign_ones_and_our_own_do_not() -> None:
+    before = ["https://a.h.com", "https://example.org", "https://elsewhere.net", "https://www.h.com"]
+    scope = Scope(
+        Url("https://www.h.com/s.xml"), bounds=CrawlBounds(max_hosts=3), subdomains=True, hosts=("example.org",)
+    )
+    scope.count_hosts(before)
+    urls = (
+        "https://b.h.com/",
+        "https://c.h.com/",
+        "https://a.h.com/",
+        "https://example.org/",
+        "https://x.example.org/",
+    )
+    refused = "more than 3 hosts (--max-hosts)"
+    assert [admit(scope, url)[1] for url in urls] == ["", refused, "", "", refused]
+
+
 def listing(scope: Scope, url: str) -> tuple[str, str]:
     verdict = scope.may_list(Url(url))
     return (verdict.state.value, verdict.reason) if verdict else ("", "")

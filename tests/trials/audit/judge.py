@@ -66,8 +66,16 @@ def findings(audit: dict[str, Any], site: Site) -> list[Finding]:
         target = each["url"]
         if target.startswith(site.url):
             target = target[len(site.url) - 1 :]
-        judged.append(Finding(rule, target, certainty, each["sentence"]))
+        targets = _entries_under(each["url"], each["times"], site) if rule == "entry.outside" else [target]
+        judged += [Finding(rule, target, certainty, each["sentence"]) for target in targets]
     return judged
+
+
+def _entries_under(url: str, times: int, site: Site) -> list[str]:
+    """The entries that a finding counts as listed under the origin of the URL; only the URL if the count is wrong."""
+    origin = "/".join(url.split("/")[:3]) + "/"
+    entries = [entry.loc for entry in site.entries if entry.loc.startswith(origin)]
+    return entries if len(entries) == times else [url]
 
 
 def judge(plan: Plan, audit: dict[str, Any], report: TrialReport) -> None:

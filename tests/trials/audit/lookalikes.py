@@ -11,6 +11,13 @@ PROBES = (
     "/.git/config",
     "/wp-admin/setup-config.php",
 )
+ASSETS = {
+    "/assets/main.css": "text/css",
+    "/assets/app.4f3a.js": "text/javascript",
+    "/img/hero.webp": "image/webp",
+    "/favicon.ico": "image/x-icon",
+    "/fonts/inter.woff2": "font/woff2",
+}
 
 
 def lookalike(function: Plant) -> Plant:
@@ -150,7 +157,10 @@ def dead_for_tools_only(plan: Plan) -> None:
 
 @lookalike
 def assets(plan: Plan) -> None:
-    for name in ("/assets/main.css", "/assets/app.4f3a.js", "/img/hero.webp", "/favicon.ico", "/fonts/inter.woff2"):
+    for name, kind in ASSETS.items():
+        if name not in plan.site.pages:
+            asset = plan.page(name)
+            asset.kind, asset.body, asset.canonical = kind, bytes(40), ""
         plan.sources.visits(name, 30)
 
 

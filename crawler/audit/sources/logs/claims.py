@@ -163,9 +163,9 @@ class RequestCounts:
     """Counts rows, and adds the counts of other processes. ``names`` are the bots by their places in counts.
 
     ``turn`` is the place of the rows to count in the log: blocks may be counted in any order.
-    ``successes`` gets some of the successful requests by address. ``size`` are the bytes of all targets. ``beside``
-    counts requests for no page, ``ours`` those by our own crawler. ``bots`` gets the requests of bots for ``own``
-    targets.
+    ``successes`` gets some of the successful requests by address; without it, :meth:`take` returns all of them.
+    ``size`` are the bytes of all targets. ``beside`` counts requests for no page, ``ours`` those by our own crawler.
+    ``bots`` gets the requests of bots for ``own`` targets.
     """
 
     def __init__(
@@ -191,12 +191,12 @@ class RequestCounts:
         self._people: dict[bytes, Answer] = {b"": (1 << PEOPLE * COUNT_BITS, 0, 0)}
         self._answers: dict[str, dict[bytes, Answer]] = {OUR_BOT: _OURSELVES, "": self._people}
         self._addresses = Counter[bytes]()
-        self._successes = AddressCounts() if successes is None else successes
+        self._successes = successes
 
     def add(self, rows: list[LogRow]) -> None:  # noqa: C901, PLR0912 - calls would cost more than the counting
         """Count the requests of a block of lines. A long log spends its time here."""
         self._addresses.update([row[0] for row in rows[::_SAMPLE_STEP] if row[3] < b"4"])
-        if len(self._addresses) > _MAX_ADDRESSES:
+        if self._successes and self.has_many_addresses:
             self._successes.add(*self._take_addresses())
         counts, agents, turn = self.targets, self._agents, self.turn
         last_when, day, beside, ours = b"", "", 0, 0
@@ -236,6 +236,11 @@ class RequestCounts:
                 count.status, count.answered, count.turn = status, day, turn
         self.beside += beside
         self.ours += ours
+
+    @property
+    def has_many_addresses(self) -> bool:
+        """Whether it is time to take the addresses of successful requests."""
+        return len(self._addresses) > _MAX_ADDRESSES
 
     def _count_of(self, target: bytes) -> RequestCount:
         """The count of a target that has none, or needs cleaning."""
@@ -278,7 +283,8 @@ class RequestCounts:
         same = next((index for index, place in enumerate(places) if index != place), len(places))
         moved = (FIRST_BOT + same) * COUNT_BITS  # the counts from here on have other places
         counts = self.targets
-        self._successes.add(*counted.successes)
+        if self._successes:
+            self._successes.add(*counted.successes)
         self.bots.days.update(counted.days)
         for visits in counted.bots:
             self.bots.add(*visits)
@@ -337,7 +343,8 @@ class RequestCounts:
 
     def finish(self) -> None:
         """Add the remaining addresses to ``successes`` and requests to ``bots``, at the end of the log."""
-        self._successes.add(*self._take_addresses())
+        if self._successes:
+            self._successes.add(*self._take_addresses())
         self._count_visits()
 
     def _take_addresses(self) -> tuple[bytes, bytes]:

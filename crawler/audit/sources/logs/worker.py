@@ -39,7 +39,8 @@ def line_form(line: bytes) -> str:
 class CountJob(Struct, array_like=True, frozen=True):
     """A job for a worker. Frames of text follow, then an empty one. ``names`` are the bots known so far.
 
-    The worker keeps its counts until it has ``most`` targets, or a job has no text: most targets come again. ``turn``
+    The worker keeps its counts until it has ``most`` targets or many addresses, or a job has no text: most targets come
+    again. ``turn``
     is the place of the text in the log. ``format`` and ``sample`` determine the format (see
     :func:`crawler.audit.sources.logs.formats.choose_reader`). The sample is None when the log is the same as in the
     previous job. ``own`` are the targets of the site.
@@ -110,7 +111,7 @@ class LineCounter:
         is_end = not texts
         while texts:
             self.add(texts.popleft(), job.turn)
-        is_due = is_end or len(self.counts.targets) >= job.most
+        is_due = is_end or len(self.counts.targets) >= job.most or self.counts.has_many_addresses
         return CountedLines(self.rows, self.unread, self.unread_example, self.counts.take() if is_due else None)
 
 

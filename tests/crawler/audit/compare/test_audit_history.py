@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from crawler.audit.compare.finding_status import CurrentState, FindingStatus, PreviousFinding, RuleCoverage
 from crawler.audit.compare.history import AUDIT_HISTORY_DB, StoredFinding, finished_audits, stored_findings
-from crawler.audit.compare.rules import CurrentState, FindingStatus, PreviousFinding, RuleCoverage
 from crawler.audit.compare.store import AuditHistory
 from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
 from crawler.audit.finding import AuditFinding, RuleTrend

@@ -294,3 +294,12 @@ def test_ours_a_page_is_drawn_if_scripts_create_all_links_that_count() -> None:
     plain = [(source, to, flags & ~DiscoveredBy.SCRIPT) for source, to, flags in links]
     assert not any(graph(states, plain).drawn)
     assert graph(states, plain).ways == graph(states, links).ways
+
+
+def test_ours_a_site_whose_redirects_all_lead_to_one_page_ends() -> None:
+    """Work that grows with the square of the redirects takes hours here: the time limit of the tests ends it."""
+    count = 100_000
+    links = [(0, 1, LINK), *((0, node, LINK) for node in range(2, count))]
+    made = graph([PAGE, PAGE, *[MOVED] * (count - 2)], links, dict.fromkeys(range(2, count), 1))
+    assert ways(made, 1) == LinkKind.FOLLOWED | LinkKind.REDIRECT
+    assert made.inlinks[1] == 1

@@ -125,6 +125,17 @@ def test_ours_a_dead_url_is_missed_when_it_was_there_or_people_come(known: Sourc
     assert of(dead(404), known) == ({"gone.visited"} if is_visited else set())
 
 
+def test_ours_a_soft_404_that_only_logs_name_needs_as_many_requests_as_a_dead_url() -> None:
+    missing = UrlFacts(State.SOFT_404, 200, 0, -1, 0)
+    mistyped = SourceStats(sources={SourceKind.LOG}, people=4, bots=2, ok=6)
+    missed = SourceStats(sources={SourceKind.LOG}, people=5, bots=2, ok=7)
+    guessed = SourceStats(sources={SourceKind.LOG}, people=5, bots=9, ok=14)
+    assert [of(missing, known) for known in (mistyped, missed, guessed)] == [set(), {"gone.soft"}, set()]
+    assert of(replace(missing, is_probe=True), missed) == set()
+    assert of(missing, SourceStats(sources={SourceKind.LOG, SourceKind.SITEMAP}, people=1)) == {"gone.soft"}
+    assert of(replace(missing, ways=int(LinkKind.FOLLOWED)), mistyped) == {"gone.soft"}
+
+
 @pytest.mark.parametrize(
     "source", [SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL]
 )

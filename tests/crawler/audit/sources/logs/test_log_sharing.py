@@ -6,6 +6,7 @@ import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from zlib import crc32
 
 import msgspec
 import psutil
@@ -15,8 +16,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from crawler.audit.source_record import SourceProgress, SourceRecord, SourceReport
-from crawler.audit.sources.logs import files, parallel
-from crawler.audit.sources.logs.claims import OwnTargets
+from crawler.audit.sources.logs import claims, files, parallel
+from crawler.audit.sources.logs.claims import AddressCounts, OwnTargets
 from crawler.audit.sources.logs.formats import choose_reader
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import read_logs
@@ -114,6 +115,29 @@ def _named(many: int, names: Sequence[str]) -> dict[str, int]:
     every = ("people", "bots", "ok", "moved", "dead", *names)
     found = {name: many >> place * 32 & 2**32 - 1 for place, name in enumerate(every)}
     return {name: count for name, count in found.items() if count}
+
+
+def test_ours_successes_of_many_addresses_reach_the_process_that_sums_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "_MAX_ADDRESSES", 20)
+    line = '{} - - [21/Nov/2026:10:00:00 +0000] "GET /{} HTTP/1.1" 200 12 "-" "{}"\n'
+    addresses = [f"192.0.2.{number}" for number in range(200)]
+    blocks = [
+        "".join(line.format(address, number, AGENTS[0]) for address in addresses for _ in range(4)).encode()
+        for number in range(6)
+    ]
+    reader = choose_reader("", [blocks[0].splitlines()[0]])
+    assert reader
+    alone, together, worker = AddressCounts(), AddressCounts(), LineCounter(reader, OwnTargets())
+    one, sums = (LineCounter(reader, OwnTargets(), successes=successes) for successes in (alone, together))
+    for turn, block in enumerate(blocks, start=1):
+        one.add(block, turn)
+        sums.add_counted(worker.count_texts(deque([block]), CountJob([], turn, most=1_000)))
+    sums.add_counted(worker.count_texts(deque(), CountJob([])))
+    for counter in (one, sums):
+        counter.counts.finish()
+    visitors = [crc32(address.encode()) % 2**31 << 32 for address in addresses]
+    assert [together.get(visitor) for visitor in visitors] == [alone.get(visitor) for visitor in visitors]
+    assert sum(map(alone.get, visitors)) >= 6 * 4 * 200
 
 
 # --- real processes

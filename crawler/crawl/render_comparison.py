@@ -22,7 +22,7 @@ from crawler.robots.rules import Blocked
 from crawler.url.normalize import origin_of
 
 
-class TwoReadings(Struct, frozen=True):
+class RenderComparison(Struct, frozen=True):
     """A page as sent (``raw``) and as the browser shows it (``rendered``).
 
     ``counted`` is what a crawl uses of both, with its notes. ``changed`` names what rendering changes. ``record``
@@ -36,7 +36,7 @@ class TwoReadings(Struct, frozen=True):
     record: TemplateRecord | None
 
 
-async def read_both_ways(plan: CrawlPlan, url: Url, known: Mapping[str, TemplateRecord]) -> TwoReadings | str:
+async def read_both_ways(plan: CrawlPlan, url: Url, known: Mapping[str, TemplateRecord]) -> RenderComparison | str:
     """Request a page and render it, whatever its template; a sentence when it cannot be read.
 
     ``known`` are the decisions of earlier runs. Obeys robots.txt as the plan says. Raises UsageError without a browser.
@@ -68,7 +68,7 @@ async def read_both_ways(plan: CrawlPlan, url: Url, known: Mapping[str, Template
             return f"the page cannot be rendered: {error}"
     words = (words_of(load_snapshot(page.text) or "") for page in (raw, rendered))
     record = known.get(template_key(url, raw.scripts))
-    return TwoReadings(raw, rendered, counted, differences(url, raw, rendered, *words), record)
+    return RenderComparison(raw, rendered, counted, differences(url, raw, rendered, *words), record)
 
 
 def _with_rendering(plan: CrawlPlan) -> CrawlPlan:

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from crawler.audit.compare.rules import (
+from crawler.audit.compare.finding_status import (
     AuditScope,
     CurrentState,
     PreviousFinding,
