@@ -35,7 +35,7 @@ def reveal_secret(text: str) -> str:
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise UsageError(
-                f"the file {name}, to which the configuration refers (file:{name}), cannot be read: {reason}"
+                f"the secret file:{name} cannot be read: {reason}"
             ) from None
     return text
 

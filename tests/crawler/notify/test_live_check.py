@@ -130,7 +130,7 @@ def test_ours_a_host_that_only_pages_name_may_not_be_private(site: Site) -> None
     ("settings", "said"),
     [
         ({"indexnow__key": "env:NOT_SET"}, "NOT_SET is not set"),
-        ({"indexnow__key": "file:/no/such/file"}, "(file:/no/such/file), cannot be read"),
+        ({"indexnow__key": "file:/no/such/file"}, "the secret file:/no/such/file cannot be read"),
         ({"indexnow__key_url": "nonsense"}, "key_url in [indexnow] cannot be used"),
         (
             {"webhook__secret": "env:EMPTY", "webhook__urls": ["https://a.example/"]},

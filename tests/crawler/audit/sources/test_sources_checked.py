@@ -27,8 +27,8 @@ def looked_at(**sources: list[str]) -> None:
         ("search", "access.log", LINE * 3, "looks like an access log. Give the file with --log"),
         ("lists", "access.log", LINE * 3, "looks like an access log. Give the file with --log"),
         ("logs", "Pages.csv", SEARCH, "is a Search Console export. Give the file with --search"),
-        ("logs", "urls.txt", f"{SITE}/a\n{SITE}/b\n", "looks like a list of URLs: give the file with --list"),
-        ("logs", "a.csv", f"URL,x\n{SITE}/a,1\n", "looks like a table of URLs: give the file with --search, "),
+        ("logs", "urls.txt", f"{SITE}/a\n{SITE}/b\n", "looks like a list of URLs. Give the file with --list"),
+        ("logs", "a.csv", f"URL,x\n{SITE}/a,1\n", "looks like a table of URLs. Give the file with --search, "),
         ("analytics", "Pages.csv", SEARCH, "is a Search Console export. Give the file with --search"),
     ],
 )
