@@ -86,9 +86,9 @@ class UrlsConfig(ConfigSection):
     """How Siteatlas normalizes URLs."""
 
     drop_params: tuple[str, ...] = TRACKING_PARAMS
-    """Query parameters to remove from URLs, because they never change a page (names or globs)."""
+    """Query parameter to remove from URLs, because it never changes a page: a name or a glob."""
     keep_params: tuple[str, ...] = ()
-    """Query parameters to keep in URLs, even if --drop-param contains them."""
+    """Query parameter to keep in URLs, even if --drop-param names it: a name or a glob."""
 
 
 class ObeyConfig(ConfigSection):

@@ -34,9 +34,7 @@ def reveal_secret(text: str) -> str:
             return _secret_path(name).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise UsageError(
-                f"the secret file:{name} cannot be read: {reason}"
-            ) from None
+            raise UsageError(f"the secret file:{name} cannot be read: {reason}") from None
     return text
 
 

@@ -49,7 +49,7 @@ HISTORY_DB: Final = Database(
     version=1,
     tables=_HISTORY_TABLES,
     description=HISTORY_NAME,
-    remedy="move the file away, or choose another directory with daemon.directory",
+    remedy="Move the file away, or choose another directory with daemon.directory",
 )
 
 

@@ -87,7 +87,7 @@ CREATE TABLE request (
 ) WITHOUT ROWID;
 """,
     description="the results of Google's APIs",
-    remedy="move the file away: the next audit then requests them again",
+    remedy="Move the file away. The next audit then requests them again",
     migrations={1: _from_1},
 )
 _COUNT: Final = """INSERT INTO request VALUES (?, ?, 1)

@@ -107,8 +107,7 @@ class _ZippedLogs:
         """Read the directory of the archive. Raises OSError, BadZipFile."""
         if not raw.seekable():
             raise OSError(
-                "Siteatlas cannot read a zip archive from a stream. Unpack the archive before, for example with "
-                "unzip -p"
+                "Siteatlas cannot read a zip archive from a stream. Unpack it first, for example with unzip -p"
             )
         self._archive = ZipFile(raw)
         members = [member for member in self._archive.infolist() if _is_log(member)]
