@@ -329,10 +329,9 @@ def test_ours_each_fault_of_a_robots_txt_is_noted_once(body: bytes, notes: list[
         ("User-agent: *\nCrawl-delay: 0", 0.0, ""),
         ("User-agent: *\nCrawl-delay: .5", 0.5, ""),
         (
-            "User-agent: *\nDisallow: /x\nCrawl-delay:   9000  # slow",
+            "User-agent: *\nDisallow: /x\nCrawl-delay:   9000  # x",
             60.0,
-            "robots.txt line 3: Crawl-delay: 9000 # slow is longer than --max-crawl-delay, so Siteatlas waits 60 "
-            "seconds",
+            "robots.txt line 3: Crawl-delay: 9000 # x is longer than --max-crawl-delay, so Siteatlas waits 60 seconds",
         ),
         (
             "User-agent: *\nCrawl-delay: soon",
