@@ -83,6 +83,21 @@ def test_ours_the_judge_knows_what_is_wrong(night: list[str], wrong: list[str]) 
     assert night == wrong
 
 
+def test_ours_what_editors_remove_in_a_landslide_may_stay_until_it_is_accepted() -> None:
+    site = made_site(random.Random(1), 65)
+    removed = max(site.pages)
+    before = dict.fromkeys(site.pages, "2026-01-01")
+    del site.pages[removed]
+    for hit, wrong in ((1, True), (40, False)):
+        kind = Kind("kind", "leave", lambda asked: Reply(403))
+        night = Night(site, disaster=Disaster([(kind, Extent("", frozenset(sorted(site.pages)[:hit])))]))
+        for path in site.pages:
+            night.reply(path, "", "127.0.0.1")
+        judge = Judge(site, site, before)
+        judge.disaster(night, before, before, ["trouble"])
+        assert bool(judge.good(Night(site), before, before, []).wrong) is wrong
+
+
 def test_ours_the_owner_hears_once_of_a_streak() -> None:
     site = made_site(random.Random(1), 65)
     before = dict.fromkeys(site.pages, "")

@@ -244,9 +244,13 @@ class SiteChanges:
         With ``is_shape``, the same words with other figures are the same text.
         """
         pages = self.pages
+        counts = self._gone if d.gone else self._came
+        # a new box of all pages stands at another place in each template
+        found = [(counts[k], pages) for k in ((d.exact, d.shape) if is_shape else (d.exact,))]
         for near in _neighbourhood(d, is_shape=is_shape):
-            changed, anchor = self._beside[near], near[1]
-            of = pages if anchor == d.place else self._held[anchor]
+            anchor = near[1]
+            found.append((self._beside[near], pages if anchor == d.place else self._held[anchor]))
+        for changed, of in found:
             if changed >= MIN_AGREEING_PAGES and changed >= MIN_CHANGED_SHARE * of:
                 return True
             if changed >= MIN_PAGES_SMALL_SITE and changed >= NEARLY_ALL_SHARE * pages:

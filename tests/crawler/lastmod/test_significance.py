@@ -245,6 +245,38 @@ def test_ours_a_sidebar_of_one_section_is_no_change() -> None:
     assert said(site(200, made([1, 2, 3])), site(200, made([7, 8, 9]))) == set()
 
 
+def test_ours_a_new_box_of_all_pages_is_no_change_wherever_the_templates_have_it() -> None:
+    box = (
+        "<div class=cards><p>Read on in the harbour guide.</p><p><a href=/guide><b>The harbour guide</b></a></p></div>"
+    )
+    around = [
+        "<div class=end>{}</div>",
+        "<section>{}</section>",
+        "<div id=more><div>{}</div></div>",
+        "{}",
+        "<ul><li>{}</ul>",
+    ]
+
+    def page(n: int, shown: str, more: str = "") -> str:
+        return article(n, f"<h2>{own(n, 2)}</h2>{around[n % 5].format(shown)}{more}", own(n, 5))
+
+    before = site(20, lambda n: page(n, ""))
+    assert said(before, site(20, lambda n: page(n, box))) == set()
+    assert said(before, site(20, lambda n: page(n, box, f"<p>{own(n, 3)}</p>" * (n == 4)))) == {4}
+    on_a_section = {n: page(n, box if n % 5 == 0 else "") for n in before}
+    assert said(before, on_a_section) == {0, 5, 10, 15}
+
+
+def test_ours_the_same_sentence_between_texts_of_its_own_page_is_an_edit_of_every_page() -> None:
+    new = "<p>Orders are delivered from the new store on the northern pier.</p>"
+    texts = site(40, lambda n: article(n, f"<p>{own(n, 2)}</p>"))
+    assert said(texts, site(40, lambda n: article(n, f"{new}<p>{own(n, 2)}</p>"))) == set(range(40))
+    assert said(texts, site(40, lambda n: article(n, f"<p>{own(n, 2)}</p>{new}"))) == set(range(40))
+    votes = site(40, lambda n: article(n, "<p>This review has no votes.</p><p>Write a review.</p>"))
+    after = site(40, lambda n: article(n, f"<p>This review has no votes.</p>{new}<p>Write a review.</p>"))
+    assert said(votes, after) == set()
+
+
 def test_ours_a_new_design_is_no_change() -> None:
     before = site(80, lambda n: article(n, f"<p>{n} views</p>"))
     after = site(

@@ -15,7 +15,7 @@ from typing import Any
 import lxml.html
 from lxml.html import HtmlElement
 
-from tests.trials.lastmod.page import TOKEN, Page, TextNode
+from tests.trials.lastmod.page import MARK, TOKEN, Page, TextNode
 from tests.trials.lastmod.prose import NAMES, WORDS, paragraph, sentence, title
 
 _MONEY = re.compile(r"(?P<sign>[€£$])\s?(?P<whole>[\d,]+\.\d\d)")
@@ -286,8 +286,12 @@ def edit_comment_added(page: Page, rng: random.Random) -> str:
 
 @_kind
 def edit_noisy_slot(page: Page, rng: random.Random) -> str:
-    """New words in the very element in whose text a noise writes: in the content, not in a sidebar or a footer."""
+    """New words in the very element in whose text a noise writes: in the content, not in a sidebar or a footer.
+
+    Not so a box that the template will get: it is not there yet, or the words would be in the template.
+    """
     noisy = [each for each in page.main.iter("p", "li", "h2", "span", "div") if re.search(r"Zq\d+vqZ", each.text or "")]
+    noisy = [each for each in noisy if each.get(MARK) != "once"]
     found = [each for each in noisy if not each.xpath("ancestor::aside | ancestor::footer | ancestor::nav")]
     each = _picked(found, rng)
     if each is None:
@@ -326,13 +330,60 @@ def edit_all_prices_raised(page: Page, rng: random.Random) -> str:
 
 
 @_whole
-def edit_sentence_everywhere(page: Page, rng: random.Random) -> str:
-    """An announcement that every page of a section gets, each at the end of its own text."""
-    found = [each for each in page.own("p") if len(each.text_content().split()) > 4]
+def edit_section_text(page: Page, rng: random.Random) -> str:
+    """The same text on every page of a section, each among its own: as an editor, not a template, adds it."""
+    what, where = rng.choice(tuple(_SAME)), rng.choice((0, 0.5, 1))
+    found = [each for each in page.own("p") if _is_own_text(page, each)]
     if not found:
         return ""
-    found[-1].addnext(_made("p", "Orders of this section are delivered from the new store on the northern pier."))
-    return "the same sentence on every page"
+    said = _SAME[what](found[round(where * (len(found) - 1))], rng)
+    return f"the same on every page: {what}: {said}" if said else ""
+
+
+def _is_own_text(page: Page, element: HtmlElement) -> bool:
+    text = element.text_content().strip()
+    return len(text.split()) > 4 and text not in page.common and _free(element)
+
+
+def _same_paragraph(behind: HtmlElement, rng: random.Random) -> str:
+    behind.addnext(_made("p", sentence(rng)))
+    return str(behind.getnext().text)
+
+
+def _same_paragraphs(behind: HtmlElement, rng: random.Random) -> str:
+    _same_paragraph(behind, rng)
+    return _same_paragraph(behind, rng)
+
+
+def _same_chapter(behind: HtmlElement, rng: random.Random) -> str:
+    said = _same_paragraph(behind, rng)
+    behind.addnext(_made("h2", title(rng)))
+    return said
+
+
+def _same_words(home: HtmlElement, rng: random.Random) -> str:
+    said = sentence(rng)
+    if len(home):
+        home[-1].tail = f"{home[-1].tail or ''} {said}"
+    else:
+        home.text = f"{home.text} {said}"
+    return said
+
+
+def _same_link(home: HtmlElement, rng: random.Random) -> str:
+    behind = _made("p", sentence(rng))
+    behind.append(_made("a", title(rng), href=f"https://other.example/{rng.choice(WORDS)}"))
+    home.addnext(behind)
+    return str(behind.text)
+
+
+_SAME: dict[str, Callable[[HtmlElement, random.Random], str]] = {
+    "paragraph": _same_paragraph,
+    "paragraphs": _same_paragraphs,
+    "chapter": _same_chapter,
+    "words": _same_words,
+    "link": _same_link,
+}
 
 
 # ---------------------------------------------------------------- pictures, links, videos

@@ -42,6 +42,7 @@ PLAIN = ("jsonld", "meta", "data-attribute")
 
 STEADY = ("request", "run", "run-shared", "rotation", "rotation-request")
 SELDOM = ("cached", "now-and-then")
+ONCE = ("once", "for-a-while")  # a new box, the same on all pages of the site: on some of them it may be an edit
 MIN_SELDOM = 5
 COUNTED = ("counter", "counter-some", "counter-own", "counter-site", "walk")
 SPREADS = ("all", "template", "half", "tenth", "three")
@@ -55,15 +56,15 @@ SPACE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "measure": ((*BLOCKS, "sentence"), ("walk", "run", "run-shared", "request")),
     "ago": ((*BLOCKS, "sentence"), ("counter", "request", "run")),
     "clock": ((*ANYWHERE, *PLAIN), ("request", "run-shared")),
-    "sentence": ((*BLOCKS, "sentence"), (*STEADY, *SELDOM)),
-    "name": ((*BLOCKS, "sentence"), (*STEADY, *SELDOM)),
+    "sentence": ((*BLOCKS, "sentence"), (*STEADY, *SELDOM, *ONCE)),
+    "name": ((*BLOCKS, "sentence"), (*STEADY, *SELDOM, *ONCE)),
     "two-variants": ((*BLOCKS, "heading", "sentence"), ("request",)),
-    "link": ((*BLOCKS, "sentence"), (*STEADY, *SELDOM)),
-    "links": (BLOCKS, (*STEADY, *SELDOM)),
-    "cards": (BLOCKS, (*STEADY, *SELDOM)),
+    "link": ((*BLOCKS, "sentence"), (*STEADY, *SELDOM, *ONCE)),
+    "links": (BLOCKS, (*STEADY, *SELDOM, *ONCE)),
+    "cards": (BLOCKS, (*STEADY, *SELDOM, *ONCE)),
     "tag-cloud": (BLOCKS, (*STEADY, "cached")),
-    "picture": (BLOCKS, (*STEADY, *SELDOM)),
-    "ad": (BLOCKS, ("request", "run", "rotation-request", "rotation")),
+    "picture": (BLOCKS, (*STEADY, *SELDOM, *ONCE)),
+    "ad": (BLOCKS, ("request", "run", "rotation-request", "rotation", *ONCE)),
     "alt-text": (BLOCKS, ("request", "run", "rotation")),
     "table": (BLOCKS, ("request", "walk", "run-shared")),
     "token": ((*ATTRIBUTES, *PLAIN, "head-script"), ("request", "run", "run-shared", "now-and-then")),
@@ -128,6 +129,8 @@ class Noise:
         self.position = rng.choice((0, 1, 2, -1))
         self.css = f"{rng.choice(WORDS)}-{rng.choice(('box', 'widget', 'info'))}"
         self.pool = [sentence(rng) for _ in range(rng.choice((5, 12, 30)))]
+        self.since = rng.randrange(2, 8)
+        self.until = self.since + rng.choice((1, 2, 3)) if self.dynamics == "for-a-while" else 99
 
     @property
     def name(self) -> str:
@@ -143,6 +146,8 @@ class Noise:
         """Two moments with the same tick show the same drawn value."""
         if self.dynamics == "run-shared":
             return f"all {now.run}"
+        if self.dynamics in ONCE:
+            return "all"
         if self.dynamics == "cached":
             return f"{path} {(now.run + self._rng(path, 'phase').randrange(self.period)) // self.period}"
         if self.dynamics in ("now-and-then", "counter-some"):
@@ -183,6 +188,8 @@ class Noise:
 
     def show(self, path: str, now: Moment) -> str:
         """The text or HTML at this moment."""
+        if self.dynamics in ONCE and not self.since <= now.run < self.until:
+            return ""
         make: Callable[[str, Moment], str] = getattr(self, "_show_" + self.value.replace("-", "_"))
         return make(path, now)
 
@@ -308,7 +315,7 @@ class Noise:
         return self.value.replace("-", "_") if self.place == "everywhere" else self.place.replace("-", "_")
 
     def _box(self) -> HtmlElement:
-        box = lxml.html.Element("div", {"class": self.css, MARK: ""})
+        box = lxml.html.Element("div", {"class": self.css, MARK: "once" * (self.dynamics in ONCE)})
         box.text = token(self.number)
         box.tail = "\n"
         return box
@@ -467,7 +474,9 @@ def draw(rng: random.Random, number: int, pages: Sequence[Page]) -> Noise:
         value = rng.choice(list(SPACE))
         place, dynamics = rng.choice(SPACE[value][0]), rng.choice(SPACE[value][1])
     spread = rng.choice(SPREADS)
-    if place == "everywhere":
+    if dynamics in ONCE and place not in BLOCKS:
+        place = rng.choice(BLOCKS)  # in a text of the page it would be an edit
+    if place == "everywhere" or dynamics in ONCE:
         spread = "all"
     elif dynamics in SELDOM and spread in ("tenth", "three"):
         spread = "half"

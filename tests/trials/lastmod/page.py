@@ -1,7 +1,7 @@
 """A page of a real site as a tree that can be edited, with tokens where noises write their values at each request."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 
 import lxml.html
@@ -46,11 +46,12 @@ class TextNode:
 
 @dataclass
 class Page:
-    """One page. ``template`` names what it was made from."""
+    """One page. ``template`` names what it was made from; ``common`` are paragraphs that other pages show too."""
 
     path: str
     template: str
     html: str
+    common: Set[str] = frozenset()
     _tree: HtmlElement | None = field(default=None, repr=False)
     _source: str | None = field(default=None, repr=False)
 
@@ -69,7 +70,7 @@ class Page:
         """The HTML with tokens."""
         if self._source is None:
             text = lxml.html.tostring(self.tree, encoding="unicode", doctype="<!DOCTYPE html>")
-            self._source = text.replace(f' {MARK}=""', "")
+            self._source = re.sub(f' {MARK}="(once)?"', "", text)
         return self._source
 
     @property

@@ -5,6 +5,7 @@ import random
 import re
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -165,11 +166,18 @@ def _edits(rng: random.Random, pages: Sequence[Page], count: int) -> dict[str, E
 
 
 def _section(rng: random.Random, pages: Sequence[Page], but: set[str]) -> dict[str, Edit]:
-    """One edit done to all pages of a template."""
+    """One edit done to all pages of a template, on all alike."""
     template = rng.choice(pages).template
-    kind = rng.choice(sorted(WHOLE))
-    made = [edit(page, kind, rng) for page in pages if page.template == template and page.path not in but]
-    return {each.path: each for each in made if each is not None}
+    kind, seed = rng.choice(sorted(WHOLE)), rng.random()
+    texts = Counter(text for page in pages for text in {each.text_content().strip() for each in page.own("p")})
+    common = frozenset(text for text, count in texts.items() if count > 1)
+    done = {}
+    for page in pages:
+        if page.template == template and page.path not in but:
+            page.common = common
+            if made := edit(page, kind, random.Random(seed)):
+                done[page.path] = made
+    return done
 
 
 def _wrong(site: Site, shown: dict[str, str], number: int, path: str, done: Edit | None) -> Wrong:

@@ -8,6 +8,7 @@ from .server import Night
 from .site import Site
 
 MAX_SHRINK, FEW = 0.2, 5  # fewer pages than this are never too many
+FEWEST_HELD = 3  # but the gate may hold as few as this
 
 
 @dataclass
@@ -122,6 +123,10 @@ class Seen:
     def many(self, pages: Collection[str], share: float = MAX_SHRINK) -> bool:
         return len(pages) >= FEW and len(pages) > share * len(self.before)
 
+    def is_doubtful(self, pages: Collection[str]) -> bool:
+        """Whether the gate may hold so many pages: on small sites it holds fewer than are many here."""
+        return len(pages) >= FEWEST_HELD and len(pages) > MAX_SHRINK * len(self.before)
+
     def report(self) -> NightReport:
         disaster = self.night.disaster
         return NightReport(
@@ -161,6 +166,7 @@ class Judge:
     site: Site
     baseline: dict[str, str]  # what was published before the nights
     excused: set[str] = field(default_factory=set)  # pages that a night could rightly drop or date anew
+    doubted: set[str] = field(default_factory=set)  # removed by editors, but in a landslide: held until accepted
     is_told: bool = False  # of a streak that goes on
 
     def disaster(self, night: Night, before: dict[str, str], after: dict[str, str], told: list[str]) -> NightReport:
@@ -178,6 +184,9 @@ class Judge:
         self.excused |= (seen.lost | seen.moved) & seen.hits.keys() | seen.hit("rewritten") | moved_on
         is_slide, is_most = seen.many(leaving), seen.many(stand_in, 0.5)
         self.excused |= set() if is_most else stand_in
+        removed = before.keys() - night.site.pages.keys()
+        if seen.is_doubtful(leaving | stand_in | removed):
+            self.doubted |= removed
         _add(report.wrong, seen.lost & seen.good, "good pages left")
         _add(report.wrong, seen.moved & seen.good, "dates of good pages moved")
         _add(report.wrong, seen.lost & failing, "failing pages left")
@@ -214,7 +223,7 @@ class Judge:
         report = Seen(night, before, after, told, edits).report()
         was_dated = {path for path in self.baseline if path in after} - edits - self.excused
         _add(report.wrong, night.site.pages.keys() - after.keys(), "true pages are not published")
-        _add(report.wrong, after.keys() - night.site.pages.keys(), "URLs published that are no pages")
+        _add(report.wrong, after.keys() - night.site.pages.keys() - self.doubted, "URLs published that are no pages")
         _add(report.wrong, {p for p in was_dated if self.baseline[p] != after[p]}, "dates moved for no reason")
         if self._heard(told, is_due=False) or "trouble" in told:
             report.weak.append("told of trouble on a good night")
