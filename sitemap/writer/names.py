@@ -113,7 +113,9 @@ class FileNames:
             raise InvalidLocation(f"{quote_text(template)} must not end in .gz, because the gzip option adds .gz")
         longest = interim_name(longest, "0" * TOKEN)
         if len(longest.encode()) > _MAX_NAME or len(self.url(longest)) > limits.MAX_LOC:
-            raise InvalidLocation(f"{quote_text(self.location)} is too long for the URL of a sitemap")
+            raise InvalidLocation(
+                f"{quote_text(template or self.location)} makes too long file names: use a shorter one"
+            )
         if not self.grouped and self.is_index():
             raise InvalidLocation(
                 f"{quote_text(template)} can produce {' or '.join(map(repr, self._roots))}, which is the name of the "
