@@ -73,7 +73,7 @@ def test_ours_twice_as_many_accepted_urls_take_twice_the_work() -> None:
         ('[[accepted]]\nurl = "/a"\nrule = "gone.linked"\nreason = "x"\n', "`until`"),
         ('[[accepted]]\nurl = "/a"\nrule = "gone.linked"\nreason = "x"\nuntil = "soon"\n', "until"),
         ('[[accepted]]\nurl = "/a"\nrule = "gone.linked"\nreason = " "\nuntil = 2027-01-01\n', "entry 1 has no reason"),
-        ('[[accepted]]\nurl = "a"\nrule = "gone.linked"\nreason = "x"\nuntil = 2027-01-01\n', 'write "*a*"'),
+        ('[[accepted]]\nurl = "a"\nrule = "gone.linked"\nreason = "x"\nuntil = 2027-01-01\n', 'Write "*a*"'),
         ('[[accepted]]\nurl = "/a"\nrule = "gone.lnked"\nreason = "x"\nuntil = 2027-01-01\n', '"gone.linked"?'),
         ('[[accepted]]\nurl = "/a"\nrule = "never"\nreason = "x"\nuntil = 2027-01-01\n', "--rules"),
     ],

@@ -421,7 +421,7 @@ def test_ours_formats_are_taken_as_they_stand_in_a_configuration(tmp_path: Path,
 @pytest.mark.parametrize(
     ("told", "why"),
     [
-        ("nonsense", "it is not a known name (combined, common"),
+        ("nonsense", "the format is neither a known name (combined, common"),
         ("$remote_addr $status", "the format lacks the status or the request"),
         ("{$", "the format begins like JSON, but is not valid JSON"),
         ("json", "not JSON objects with a status"),
