@@ -80,7 +80,7 @@ _TASKS: Final = (
     ),
     _Task(
         "indexable", "Make {} indexable, or correct the sitemap", "listed page", "listed pages",
-        "The sitemap lists these pages, but noindex, a canonical or robots.txt keeps search engines from showing them", 0.25,
+        "The sitemap lists these pages, but noindex, a canonical or robots.txt hides them from search engines", 0.25,
         "If search engines should show a page, remove its noindex, let it name itself as the canonical, or allow it in "
         "robots.txt. Otherwise, remove it from the sitemap.",
         frozenset({"entry.noindex", "entry.noindex_engine", "entry.canonical", "entry.blocked"}), counts_urls=True,
