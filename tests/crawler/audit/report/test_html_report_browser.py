@@ -368,6 +368,20 @@ def test_ours_the_actions_lead_to_their_findings_in_the_table(opening: Opening, 
     expect(page.locator("#told")).to_have_text(f"{action.count} of {TOTAL:,} findings")
 
 
+@pytest.mark.parametrize("width", [390, 1_440])
+def test_ours_the_kinds_of_the_sources_are_whole_words(opening: Opening, complete: Path, width: int) -> None:
+    page = opening(complete, viewport={"width": width, "height": 900})
+    lines = page.locator("#sources .kind").evaluate_all(
+        """cells => cells.map(cell => {
+            const range = document.createRange();
+            range.selectNodeContents(cell.firstChild);
+            return range.getClientRects().length;
+        })"""
+    )
+    assert lines
+    assert {*lines} == {1}
+
+
 @pytest.mark.slow
 def test_ours_it_is_printed_dark_on_white_without_its_buttons(opening: Opening, incomplete: Path) -> None:
     page = opening(incomplete, color_scheme="dark")
@@ -378,6 +392,8 @@ def test_ours_it_is_printed_dark_on_white_without_its_buttons(opening: Opening, 
     assert page.get_by_role("heading", name="INCONCLUSIVE", exact=True).is_visible()
     assert not page.locator("#filters").is_visible()
     assert not page.locator(".actions .needs-script").first.is_visible()
+    below = page.locator("#classes details[open] p:has(> code)").first
+    assert not below.inner_text().rstrip().endswith("·")
     assert page.locator("#classes details[open] .on-paper").first.is_visible()
     assert page.locator("details:not([open])").count() > 5
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
