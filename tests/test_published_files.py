@@ -49,7 +49,7 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
 
     forgotten = siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1")
     assert forgotten.code == 2
-    assert "there is no copy of the sitemap of run 1: the runs with a copy are 2, 3" in forgotten.err
+    assert "there is no copy of the sitemap of run 1. The runs with a copy are 2, 3" in forgotten.err
     assert published(tmp_path) == sets[1]
 
     assert siteatlas(tmp_path, *words, "--grace-period", "0").code == 0
