@@ -84,7 +84,7 @@ def test_ours_going_back_drops_a_run_that_was_cut_short_and_says_so(tmp_path: Pa
 def test_ours_rollback_of_a_site_without_state_is_a_clear_line(tmp_path: Path) -> None:
     ended = siteatlas(tmp_path, "rollback", URL, "-o", "out")
     assert ended.code == 2
-    assert "no run has crawled yet" in ended.err
+    assert "contains no state" in ended.err
     assert not (tmp_path / ".siteatlas").exists()
 
 

@@ -162,7 +162,7 @@ def test_ours_patterns() -> None:
     [
         ("re:a(b", 'exclude: "re:a(b" is not a regular expression: missing ), unterminated subpattern at position 4'),
         ("re:*", "at position 3"),
-        ("print", 'write "*print*"'),
+        ("print", 'Write "*print*"'),
         ("", "cannot match any URL"),
     ],
 )
