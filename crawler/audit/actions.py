@@ -27,6 +27,7 @@ _NEARLY_ALL: Final = 0.9  # of the findings of an action that a pattern must hav
 class _Task(Struct, frozen=True):
     """What people do about some rules at once: ids, or families. ``title`` has the noun in place of ``{}``.
 
+    ``title_of_one`` is the title if there is one only, where ``title`` speaks of several.
     ``counts_urls``: the nouns count URLs, each once, even if several rules report it. Otherwise they count findings.
     ``gain`` is the share of the demand for the URLs that the work serves: a visitor who gets an error page gains all.
     """
@@ -42,6 +43,7 @@ class _Task(Struct, frozen=True):
     file: str = ""
     prepared: str = ""
     counts_urls: bool = False
+    title_of_one: str = ""
 
 
 _TASKS: Final = (
@@ -50,6 +52,7 @@ _TASKS: Final = (
         "Visitors and links from other sites end on an error page", 1.0,
         "Redirect each URL to the page that replaces it. If no page replaces it, return status 410.",
         frozenset({"gone.visited", "gone.named"}), REDIRECTS_FILE, "suggests a target for", counts_urls=True,
+        title_of_one="Redirect {} to the page that replaces it",
     ),
     _Task(
         "repair", "Repair {}", "failing URL", "failing URLs", "Visitors and search engines get a server error", 1.0,
@@ -258,10 +261,11 @@ def _action(task: _Task, parts: list[_RuleWork]) -> Action:
         noun = f"{noun} {like}" if patterns[0].count == number else f"{noun} ({patterns[0].count:,} {like})"
     how = task.how
     if task.file and prepared:
-        how = f"{how} {task.file} {task.prepared} {'all' if prepared == number else f'{prepared:,}'} of them."
+        some = "all" if prepared == number else f"{prepared:,}"
+        how = f"{how} {task.file} {task.prepared} {'it' if number == 1 else f'{some} of them'}."
     return Action(
         name=task.name,
-        title=task.title.replace("{}", noun),
+        title=((number == 1 and task.title_of_one) or task.title).replace("{}", noun),
         why=_cost_text(task, parts),
         how=how,
         severity=max(part.rule.severity for part in parts).value,

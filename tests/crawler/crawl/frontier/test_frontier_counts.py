@@ -132,6 +132,15 @@ def test_ours_what_a_sample_finds_below_copies_is_read_and_more_of_them_are_visi
     assert found.notes
 
 
+def test_ours_one_url_was_left_out_and_several_were(tmp_path: Path) -> None:
+    (note,) = crawl(below_ids("/s/{sid}/{name}", NAMES[:1]), tmp_path).notes
+    start, _, end = note.partition(", such as https://site.example/s/")
+    assert start.endswith(
+        " are equal but for this segment of their URLs: this is an infinite URL space, so 1 of its URLs was left out"
+    )
+    assert end.endswith(f"/{NAMES[0]}; --trap-limit 0 crawls all of them")
+
+
 def test_ours_equal_pages_are_all_of_them_left_out_but_the_nearest(tmp_path: Path) -> None:
     found = crawl(below_ids("/s/{sid}/{name}", NAMES[:3]), tmp_path)
     assert {path.rpartition("/")[2] for path in found.listed - {"/"}} == {*NAMES[:3]}
