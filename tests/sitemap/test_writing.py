@@ -468,3 +468,25 @@ def test_sitemaps_org_the_index_says_of_each_file_the_newest_date_in_it(
     ]
     assert index.count("<sitemap>") == 6
     assert sum((tmp_path / facts.name).read_text().count("?a&amp;b=") for facts in published.files) == 12
+
+
+@pytest.mark.parametrize("format", ["urlset", "text"])
+@pytest.mark.parametrize("dates", [("2026-01-02",), ("",), ("2026-01-02", "", "2026-01-03T10:00:00Z")])
+@pytest.mark.parametrize("limits", [{}, {"max_urls": 7}, {"max_bytes": 900}])
+def test_ours_plain_entries_at_once_are_the_bytes_of_the_same_one_by_one(
+    tmp_path: Path, format: str, dates: tuple[str, ...], limits: dict[str, int]
+) -> None:
+    entries = [Entry(f"https://example.com/{number}?a=1&b=%C3%A9", dates[number % len(dates)]) for number in range(30)]
+    written = []
+    for name in ("one", "many"):
+        options = WriterOptions(format=format, index="index.xml", **limits)  # type: ignore[arg-type]
+        with SitemapWriter(Directory(tmp_path / name), LOCATION, options) as writer:
+            if name == "many":
+                writer.extend(entries)
+            else:
+                for entry in entries:
+                    writer.add(entry)
+            facts = writer.finish().files
+        written.append((facts, {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}))
+    assert written[0] == written[1]
+    assert len(written[0][0]) == (6 if "max_urls" in limits else len(written[0][1]))

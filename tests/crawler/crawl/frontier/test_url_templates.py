@@ -179,7 +179,7 @@ def test_ours_the_note_on_a_trap_counts_the_templates_that_it_does_not_name() ->
     other = template_of(f"{HOME}/cal?day=1&view=2")
     alone = trap_note([one], f"{HOME}/cal?day=9", 500, 250)
     assert alone.startswith(f"{one} is an infinite URL space: 500 such pages were read, and the last 250 of them")
-    assert f"such as {HOME}/cal?day=9; --exclude" in alone
+    assert f"such as {HOME}/cal?day=9. --exclude" in alone
     assert trap_note([one, other], f"{HOME}/cal?day=9", 500, 250).startswith(
         f"{one} (and 1 more like it) is an infinite"
     )
