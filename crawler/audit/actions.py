@@ -79,6 +79,13 @@ _TASKS: Final = (
         frozenset({"canonical"}),
     ),
     _Task(
+        "indexable", "Make {} indexable, or correct the sitemap", "listed page", "listed pages",
+        "The sitemap lists these pages, but noindex, a canonical or robots.txt hides them from search engines", 0.25,
+        "If search engines should show a page, remove its noindex, let it name itself as the canonical, or allow it in "
+        "robots.txt. Otherwise, remove it from the sitemap.",
+        frozenset({"entry.noindex", "entry.noindex_engine", "entry.canonical", "entry.blocked"}), counts_urls=True,
+    ),
+    _Task(
         "entries", "Correct {}", "sitemap entry", "sitemap entries",
         "Search engines crawl URLs that they cannot index, and trust the sitemap less", 0.0,
         "List only the canonical URLs of indexable pages. siteatlas crawl writes such a sitemap.",
@@ -247,7 +254,8 @@ def _action(task: _Task, parts: list[_RuleWork]) -> Action:
     prepared = sum(part.prepared for part in parts)
     noun = count_text(number, task.noun, task.nouns)
     if patterns and patterns[0].count >= _NEARLY_ALL * number:
-        noun = f"{noun} like {patterns[0].pattern}"
+        like = f"like {patterns[0].pattern}"
+        noun = f"{noun} {like}" if patterns[0].count == number else f"{noun} ({patterns[0].count:,} {like})"
     how = task.how
     if task.file and prepared:
         how = f"{how} {task.file} {task.prepared} {'all' if prepared == number else f'{prepared:,}'} of them."

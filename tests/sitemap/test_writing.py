@@ -361,8 +361,8 @@ def test_sitemaps_org_limits_cannot_be_raised(tmp_path: Path, options: dict[str,
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"format": "html"}, "'html' is not a format: choose one of 'urlset', 'RSS'"),
-        ({"stylesheet": "sass"}, "choose css or xsl"),
+        ({"format": "html"}, "'html' is not a format. Choose one of 'urlset', 'RSS'"),
+        ({"stylesheet": "sass"}, "Choose css or xsl"),
         ({"max_urls": "9"}, "max_urls is '9': it must be an integer from 1 to 50,000"),
     ],
 )
@@ -407,7 +407,7 @@ def test_ours_what_a_callers_function_raises_is_not_hidden(tmp_path: Path) -> No
     options = WriterOptions(group=lambda entry: entry.loc + 1)  # type: ignore[operator]
     with SitemapWriter(tmp_path, LOCATION, options) as writer, pytest.raises(TypeError):
         writer.add(Entry("https://example.com/"))
-    with SitemapWriter(tmp_path, LOCATION) as writer, pytest.raises(SitemapError, match="use add for one Entry"):
+    with SitemapWriter(tmp_path, LOCATION) as writer, pytest.raises(SitemapError, match="Use add for one Entry"):
         writer.extend("https://example.com/")  # type: ignore[arg-type]
 
 

@@ -62,10 +62,10 @@ def _read_key(file: str) -> asyncssh.SSHKey:
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError, ValueError) as error:
         if "passphrase" in str(error).lower():
             raise UsageError(
-                f"upload.sftp_key: {file} has a passphrase: add the key to the agent (ssh-add), and leave the "
+                f"upload.sftp_key: {file} has a passphrase. Add the key to the agent (ssh-add), and leave the "
                 "setting out"
             ) from None
-        raise UsageError(f"upload.sftp_key: {file} is not a private key") from None
+        raise UsageError(f"upload.sftp_key: {file} is not a private key. Give the file of a private key") from None
 
 
 _SftpExceptionTypes = type[Exception] | tuple[type[Exception], ...]
@@ -252,7 +252,9 @@ class SftpTarget:
                     await file.fsync()
         remote = _remote_file(await client.lstat(draft))
         if remote.size != local.size:
-            raise UploadError(f"{remote.size:,} bytes of {local.name} arrived instead of {local.size:,}", again=True)
+            raise UploadError(
+                f"the server received {remote.size:,} bytes of {local.name} instead of {local.size:,}", again=True
+            )
         RUN_LEASE.check()  # it may have been suspended since the first byte
         await self._rename(client, draft, self._path(local.name))
         return remote

@@ -146,6 +146,26 @@ def test_ours_a_redirect_that_many_pages_link_to_is_no_single_link() -> None:
     assert action.title == "Update the links to 1 redirect"
 
 
+def test_ours_a_title_says_how_many_of_the_urls_are_like_the_pattern() -> None:
+    found = [
+        finding("gone.visited", "/tickets", people=200),
+        *(finding("gone.visited", f"/item-{n}") for n in range(25)),
+    ]
+    (action,) = rank_actions(audit(found), of(found)).actions
+    assert action.title == f"Redirect 26 dead URLs (25 like {SITE}/item-{{n}}) to the pages that replace them"
+
+
+@pytest.mark.parametrize("rule", ["entry.noindex", "entry.noindex_engine", "entry.canonical", "entry.blocked"])
+def test_ours_nobody_is_told_to_drop_listed_pages_that_may_be_hidden_by_mistake(rule: str) -> None:
+    hidden = [finding(rule, f"/exhibits/{n}") for n in range(40)]
+    found = [*hidden, finding("entry.gone", "/gone")]
+    hide, entries = rank_actions(audit(found), of(found)).actions
+    assert hide.title == f"Make 40 listed pages like {SITE}/exhibits/{{n}} indexable, or correct the sitemap"
+    assert hide.rules == [rule]
+    assert hide.how.startswith("If search engines should show a page, ")
+    assert (entries.name, entries.count) == ("entries", 1)
+
+
 @pytest.mark.parametrize("rule", REPORTED_RULES)
 def test_ours_every_rule_has_an_action_but_the_one_that_asks_for_none(rule: str) -> None:
     (action,) = rank_actions(audit([finding(rule, "/x")]), of([finding(rule, "/x")])).actions or [None]

@@ -275,7 +275,7 @@ def test_ours_a_wrong_password_is_told_without_it(
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"to": "sftp://shop:hunter2@host/maps"}, "use upload.sftp_password"),
+        ({"to": "sftp://shop:hunter2@host/maps"}, "Use upload.sftp_password"),
         ({"to": "sftp://host"}, "names no directory"),
         ({"to": "sftp://host/a/../b"}, "must not contain '..'"),
         ({"to": "sftp:///maps"}, "the host is missing"),
@@ -284,7 +284,7 @@ def test_ours_a_wrong_password_is_told_without_it(
         ({"sftp_password": "env:NOT_SET"}, "NOT_SET is not set"),
         ({"sftp_key": "/nonexistent/key"}, "/nonexistent/key cannot be read: No such file"),
         ({"sftp_key": "{tmp}/known"}, "is not a private key"),
-        ({"sftp_key": "{tmp}/locked"}, "has a passphrase: add the key to the agent"),
+        ({"sftp_key": "{tmp}/locked"}, "has a passphrase. Add the key to the agent"),
         ({"sftp_known_hosts": "/nonexistent/known"}, "ssh-keyscan -p .* >> /nonexistent/known"),
         ({"sftp_known_hosts": "{tmp}/bad"}, "is not a file of known hosts"),
         ({"sftp_known_hosts": "{tmp}"}, "is not a file of known hosts: Is a directory"),
