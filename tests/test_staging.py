@@ -219,7 +219,7 @@ def source_of(config: Config) -> None:
         ({"source": __file__}, "is not a folder"),
         ({"source": "a\0b"}, "folder"),
         ({"source": "x" * 5000}, "folder"),
-        ({"source": "ftp://staging.example.com"}, "http(s) URL or a folder, not a ftp: URL"),
+        ({"source": "ftp://staging.example.com"}, "http(s) URL or a folder, but this URL begins with ftp:"),
         ({"source": "file:///srv/www"}, "Give the path of the folder"),
         ({"source": "http://"}, "not a URL"),
         ({"source": "http://user:pass@h.test/"}, "--basic-auth"),

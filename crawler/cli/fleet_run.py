@@ -51,7 +51,7 @@ _ACTIONS: Final = {
     "confirm": confirm_deliveries,
     "resend": resend_deliveries,
 }
-_NOUNS: Final = {"drain": "worker", "confirm": "unsure notification", "resend": "unsure notification"}
+_NOUNS: Final = {"drain": "worker", "confirm": "lost notification", "resend": "lost notification"}
 
 
 def init_database(database: str) -> list[str]:

@@ -87,7 +87,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
             "--since",
             metavar="RUN",
             min=0,
-            help="Send the changes after this run again, through all channels. 0: all changes.",
+            help="Send the changes that came after run RUN once more, through all channels. 0: all changes.",
         ),
     ] = None,
     only: Annotated[

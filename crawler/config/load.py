@@ -148,7 +148,8 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
     message = f"{shown}{inside}: {reason[:1].lower()}{reason[1:]}"
     value = fault.get("input")
     is_secret = _SECRETS & set(map(str, fault["loc"]))
-    return message if value is None or is_secret else f"{message} (given: {mask_password(repr(value))})"
+    is_named = isinstance(value, str) and f'"{value}"' in message
+    return message if value is None or is_secret or is_named else f"{message} (given: {mask_password(repr(value))})"
 
 
 _SHARED_SECTIONS: Final = ("daemon", "fleet")  # that are for all sites

@@ -100,7 +100,7 @@ def plan_crawl(config: Config) -> CrawlPlan:
     """The plan of a run, checked as far as possible without a request. Raises UsageError."""
     seed, sitemap_url, scope = _checked_scope(config)
     if not config.output.directory:
-        raise UsageError("no directory is given for the sitemap. Add -o DIR")
+        raise UsageError("no directory is given for the sitemap. Add -o DIR, or set directory in [output]")
     output, root = Path(config.output.directory), Path(config.state.directory)
     if root.absolute().resolve().is_relative_to(output.absolute().resolve()):
         raise UsageError(

@@ -223,7 +223,8 @@ class HookConfig(ConfigSection):
     """Run your own command. The command gets the same JSON message as a webhook, on its standard input."""
 
     command: tuple[str, ...] = ()
-    """Command to start, and its arguments, each as a separate value. Siteatlas starts the command without a shell."""
+    """Command that gets each message as JSON on its standard input. Give the command and its arguments as separate
+    values. Siteatlas starts the command without a shell."""
     timeout: PositiveDuration = 300.0
     """Maximum seconds that the command may run."""
     on: tuple[OccasionName, ...] = ("changes",)

@@ -99,7 +99,7 @@ def host_header(config: Config) -> str:
 def _server_source(text: str, scheme: str) -> Url:
     if scheme not in ("http", "https"):
         hint = ". Give the path of the folder" if scheme == "file" else ""
-        raise UsageError(f"--source takes an http(s) URL or a folder, not a {scheme}: URL{hint}")
+        raise UsageError(f"--source takes an http(s) URL or a folder, but this URL begins with {scheme}:{hint}")
     try:
         url = normalize_url(text)
     except InvalidUrl as error:

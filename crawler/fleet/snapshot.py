@@ -296,7 +296,7 @@ def _read_header(tar: tarfile.TarFile) -> SnapshotHeader:
     member = tar.next()
     content = tar.extractfile(member) if member and member.name == _HEADER and member.size <= _MAX_HEADER else None
     if content is None:
-        raise BadSnapshot("the archive is not a snapshot of a state")
+        raise BadSnapshot("the archive is not a snapshot of the state of a site")
     header = msgspec.json.decode(content.read(), type=SnapshotHeader)
     if header.format > FORMAT:
         raise StorageError(

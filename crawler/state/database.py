@@ -222,8 +222,9 @@ def _read_mounts() -> str:
 def _note_network_disk(directory: Path, kind: str) -> None:
     """Say so once per directory and process."""
     log.warning(
-        "%s is on a network disk (%s): the state is kept without a write-ahead log, which is slower and holds up "
-        "commands that read it during a run; choose a directory on a local disk with --state if you can",
+        "%s is on a network disk (%s). Siteatlas is slower there, and commands that read the state during a run "
+        "have to "
+        "wait. If possible, choose a directory on a local disk with --state",
         directory,
         kind,
     )

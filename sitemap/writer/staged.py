@@ -145,7 +145,7 @@ def write_interim_index(stage: Stage, index: FileFacts, name: str, urls: Mapping
     facts = target.facts(index.url, index.entries, index.lastmod)
     if facts.size > limits.MAX_BYTES:
         raise LimitExceeded(
-            f"the index {index.url} would have {facts.size:,} bytes while the files have temporary names, which is "
+            f"while the files have temporary names, the index {index.url} would have {facts.size:,} bytes, which is "
             "too many. Use several indexes"
         )
     if new_locs:

@@ -211,16 +211,16 @@ def refusal(location: str = LOCATION, template: str = "", *, grouped: bool = Fal
         (
             "{0}-{n}.xml",
             False,
-            "contains the field '0': use only {stem}, {suffix}, {group}, {n} and {next}, without a format",
+            "contains the field '0'. Use only {stem}, {suffix}, {group}, {n} and {next}, without a format",
         ),
         (
             "{n:3}",
             False,
-            "contains the field 'n': use only {stem}, {suffix}, {group}, {n} and {next}, without a format",
+            "contains the field 'n'. Use only {stem}, {suffix}, {group}, {n} and {next}, without a format",
         ),
         ("{n", False, "is not a template: expected '}' before end of string"),
-        ("a/{n}.xml", False, "cannot name files: use one plain path segment"),
-        (".h{n}", False, "cannot name files: use one plain path segment"),
+        ("a/{n}.xml", False, "cannot be the name of a file. Use a plain name without a directory"),
+        (".h{n}", False, "cannot be the name of a file. Use a plain name without a directory"),
         ("{n}.xml.gz", False, "must not end in .gz, because the gzip option adds .gz"),
         ("sitemap.xml", False, "must contain {n} or {next} once, so that the names differ"),
         ("{n}{next}", False, "must contain {n} or {next} once, so that the names differ"),
@@ -232,7 +232,7 @@ def refusal(location: str = LOCATION, template: str = "", *, grouped: bool = Fal
         (
             "{stem}{next}.xml",
             False,
-            "can produce 'sitemap.xml', which is the name of the sitemap itself: choose another template",
+            "can produce 'sitemap.xml', which is the name of the sitemap itself. Choose another template",
         ),
     ],
 )
@@ -250,7 +250,7 @@ def test_ours_each_fault_of_a_template_is_named_with_the_template(template: str,
 )  # fmt: skip
 def test_ours_a_location_that_ends_in_no_file_name_says_what_to_add(location: str) -> None:
     assert (
-        refusal(location) == f"{location[:200]!r} does not end in a file name: add a file name, such as …/sitemap.xml"
+        refusal(location) == f"{location[:200]!r} does not end in a file name. Add a file name, such as …/sitemap.xml"
     )
 
 
@@ -259,7 +259,7 @@ def test_ours_a_name_of_200_characters_is_a_file_name() -> None:
     assert refusal("https://example.com/%ff.xml").startswith(
         "a sitemap cannot be at 'https://example.com/%ff.xml': 'utf-8'"
     )
-    assert refusal(index="a/b") == "'a/b' is no valid name of a sitemap index. Use a file name such as sitemap.xml"
+    assert refusal(index="a/b") == "'a/b' is not a valid name of a sitemap index. Use a file name such as sitemap.xml"
 
 
 def test_ours_a_file_name_fits_into_255_bytes_with_what_it_is_called_meanwhile() -> None:
@@ -267,7 +267,7 @@ def test_ours_a_file_name_fits_into_255_bytes_with_what_it_is_called_meanwhile()
     longest = 255 - len("-50000.xml") - len(".5f2a9c1b")
     assert FileNames(LOCATION, f"{'x' * longest}-{{n}}.xml")
     template = f"{'x' * (longest + 1)}-{{n}}.xml"
-    assert refusal(template=template).endswith("makes too long file names: use a shorter one")
+    assert refusal(template=template).endswith("makes too long file names. Use a shorter one")
     assert refusal(template=template).startswith("'xxx")
     fewer = longest - len("é".encode()) * 10 + 10
     assert FileNames(LOCATION, f"{'é' * 10}{'x' * (fewer - 10)}-{{n}}.xml")

@@ -135,12 +135,14 @@ def unknown_host_error(address: SftpAddress, file: str, *, known: bool) -> Uploa
     if known:
         host = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
         return UploadError(
-            f"its host key is not the one in {file}: somebody may intercept the connection, or the server was "
-            f"reinstalled; ask its operator, then: ssh-keygen -R '{host}' -f {file}, and add the new key"
+            f"its host key is not the one in {file}. Somebody may intercept the connection, or the server was "
+            f"reinstalled. Ask its operator. If the new key is right, run ssh-keygen -R '{host}' -f {file}, and "
+            "add the key"
         )
     return UploadError(
-        f"its host key is not known: ssh-keyscan -p {address.port} {address.host} >> {file}, after you compared the "
-        "key with the operator's"
+        f"its host key is not known. Run ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the "
+        "new key "
+        "in the file with the key from the operator of the server"
     )
 
 

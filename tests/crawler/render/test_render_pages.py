@@ -130,7 +130,7 @@ def test_ours_a_driver_that_does_not_start_is_one_note_and_pages_are_read_as_sen
     broken.write_text("#!/bin/sh\necho 'node: cannot open libatomic.so.1' >&2\nexit 127\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(broken))
-    reason = "the driver of Playwright does not start: node: cannot open libatomic.so.1"
+    reason = "Playwright, which controls the browser, does not start: node: cannot open libatomic.so.1"
     with scripted(dict(ROUTES)) as site:
         ran = crawl(site, tmp_path)
         assert (ran.code, listed(site, tmp_path)) == (0, [""])

@@ -400,6 +400,15 @@ def test_ours_it_is_printed_dark_on_white_without_its_buttons(opening: Opening, 
     assert page.locator("details:not([open])").count() == 0
 
 
+def test_ours_the_table_fits_the_width_of_a_sheet_of_paper(opening: Opening, tmp_path: Path) -> None:
+    write_page(*made(300, is_compared=True), tmp_path / "audit.html")
+    page = opening(tmp_path / "audit.html", viewport={"width": 680, "height": 960})
+    page.emulate_media(media="print")
+    cells = page.locator("#table :is(thead button, tbody td)")
+    assert cells.count() > 100
+    assert cells.evaluate_all("cells => cells.filter(each => each.scrollWidth > each.clientWidth).length") == 0
+
+
 @pytest.mark.parametrize("words", [MARKUP, pytest.param(WORDS, marks=pytest.mark.slow)], ids=["markup", "all"])
 def test_ours_hostile_strings_stay_text_in_a_browser(opening: Opening, tmp_path: Path, words: list[str]) -> None:
     report, findings = hostile(words)
