@@ -29,6 +29,7 @@ class _Task(Struct, frozen=True):
 
     ``title_of_one`` is the title if there is one only, where ``title`` speaks of several.
     ``counts_urls``: the nouns count URLs, each once, even if several rules report it. Otherwise they count findings.
+    ``counts_links``: the work is on the pages that link to the URLs.
     ``gain`` is the share of the demand for the URLs that the work serves: a visitor who gets an error page gains all.
     """
 
@@ -43,6 +44,7 @@ class _Task(Struct, frozen=True):
     file: str = ""
     prepared: str = ""
     counts_urls: bool = False
+    counts_links: bool = False
     title_of_one: str = ""
 
 
@@ -62,7 +64,7 @@ _TASKS: Final = (
     _Task(
         "unlink", "Correct the links to {}", "dead URL", "dead URLs", "Pages lead visitors to an error", 1.0,
         "Change each link to the page that replaces the URL, or remove the link.",
-        frozenset({"gone.linked"}), REDIRECTS_FILE, "suggests a new target for",
+        frozenset({"gone.linked"}), REDIRECTS_FILE, "suggests a new target for", counts_links=True,
     ),
     _Task(
         "soft", "Return status 404 for {}", "missing page", "missing pages",
@@ -115,7 +117,7 @@ _TASKS: Final = (
         "redirects", "Update the links to {}", "redirect", "redirects",
         "Each redirect costs visitors and crawlers a request", 0.1,
         "Change the links to the final URLs.",
-        frozenset({"link"}),
+        frozenset({"link"}), counts_links=True,
     ),
     _Task(
         "media", "Repair {}", "listed image or video", "listed images and videos",
@@ -212,7 +214,7 @@ class _RuleWork:
     def __init__(self, rule: Rule, findings: AuditFindings, counted: RuleCount, seen: set[int] | None) -> None:
         self.rule = rule
         self.inconclusive = counted.open_
-        self.count = self.number = self.people = self.clicks = self.links = self.prepared = 0
+        self.count = self.number = self.people = self.clicks = self.links = self.inlinks = self.prepared = 0
         self._seen = seen
         counter = PatternCounter(rule.id)
         self.best = nlargest(MAX_EXAMPLES, self._counted(findings, counter))
@@ -236,6 +238,7 @@ class _RuleWork:
         self.people += max(finding.people, finding.sessions)
         self.clicks += finding.clicks
         self.links += finding.backlinks
+        self.inlinks += finding.inlinks
         self.prepared += bool(finding.hubs or finding.targets)
 
     def effect(self, gain: float) -> float:
@@ -280,10 +283,12 @@ def _action(task: _Task, parts: list[_RuleWork]) -> Action:
 
 
 def _cost_text(task: _Task, parts: list[_RuleWork]) -> str:
-    """What the problem costs, and the visits that show it."""
+    """What the problem costs, and the links and visits that show it."""
+    inlinks = sum(part.inlinks for part in parts) if task.counts_links else 0
     figures = [
         count_text(number, *noun)
         for number, noun in (
+            (inlinks, ("link on the site", "links on the site")),
             (sum(part.people for part in parts), ("visit by people", "visits by people")),
             (sum(part.clicks for part in parts), ("click in search", "clicks in search")),
             (sum(part.links for part in parts), ("link from other sites", "links from other sites")),

@@ -336,9 +336,9 @@ class OutputConfig(ConfigSection):
     """Maximum share of the published pages that may leave the sitemap, or lose their main text, in one run (0.2 is
     20%). If more pages do so, the sitemap keeps the old entries of these pages."""
     accept_after: int = Field(default=7, ge=0)
-    """Remove pages that --max-shrink keeps in the sitemap after this many runs in a row, but not before this many days.
-    This applies only if each of the runs finds the same reason (404, 410, 301, 308 or noindex). 0: never remove
-    them."""
+    """After this many runs in a row, but not before this many days, remove the pages that --max-shrink keeps in the
+    sitemap. This applies only if each of the runs finds the same reason (404, 410, 301, 308 or noindex). 0: never
+    remove them."""
 
     @field_validator("mode")
     @classmethod

@@ -146,6 +146,14 @@ def test_ours_a_redirect_that_many_pages_link_to_is_no_single_link() -> None:
     assert action.title == "Update the links to 1 redirect"
 
 
+def test_ours_an_action_about_links_says_how_many_there_are() -> None:
+    dead = [finding("gone.linked", "/menu", inlinks=62, people=9), finding("gone.linked", "/x/rare", inlinks=1)]
+    found = [*dead, finding("gone.visited", "/menu", inlinks=62, people=9)]
+    whys = {action.name: action.why for action in rank_actions(audit(found), of(found)).actions}
+    assert whys["unlink"] == "Pages lead visitors to an error (63 links on the site, 9 visits by people)."
+    assert whys["redirect"] == "Visitors and links from other sites end on an error page (9 visits by people)."
+
+
 def test_ours_an_action_about_one_url_speaks_of_one() -> None:
     target = LinkSuggestion(f"{SITE}/new", "has the same name in another directory", 0.85)
     dead = finding("gone.visited", "/old", people=2, targets=[target])

@@ -229,3 +229,20 @@ def test_ours_one_new_page_among_the_targets_keeps_a_space_open() -> None:
 
     chain = Chain(hrefs, text=lambda page: f"View {page}" if page % 2 else "A list.")
     assert chain.endless_at(60) is None
+
+
+def test_ours_a_space_counts_twenty_thousand_masks_and_no_more() -> None:
+    space = FreshSpace(f"{HOME}/*")
+    for number in range(20_001):
+        space.note_mask(f"{HOME}/*/{number}", is_copy=number % 2 == 0)
+    assert len(space.masks) == 20_000
+    assert space.masks[f"{HOME}/*/0"] == [1, 0]
+    assert space.masks[f"{HOME}/*/1"] == [0, 1]
+
+
+def test_ours_three_ids_of_each_place_are_kept_and_those_that_count_are_one() -> None:
+    space = FreshSpace(f"{HOME}/*/*")
+    for number in range(9):
+        space.note_ids([f"{number}", fresh_id(number)])
+    assert [len(forms) for forms in space.forms] == [1, 3]
+    assert space.forms[0] == {"#"}
