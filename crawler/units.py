@@ -12,7 +12,7 @@ def parse_duration(text: str) -> float:
     """Seconds of ``90``, ``90s``, ``15m``, ``2h`` or ``1d``. Raises ValueError."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*", text)
     if not match:
-        raise ValueError(f'"{text}" is not a duration: write seconds, or 90s, 15m, 2h, 1d')
+        raise ValueError(f'"{text}" is not a duration. Write seconds, or 90s, 15m, 2h, 1d')
     return float(match[1]) * _TIME_UNITS[match[2]]
 
 
@@ -26,7 +26,7 @@ def parse_size(text: str) -> int:
     """Bytes of ``500000``, ``512K``, ``20M`` or ``1G``. Raises ValueError."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE)
     if not match:
-        raise ValueError(f'"{text}" is not a size: write bytes, or 512K, 20M, 1G')
+        raise ValueError(f'"{text}" is not a size. Write bytes, or 512K, 20M, 1G')
     return int(float(match[1]) * _SIZE_UNITS[match[2].upper()])
 
 

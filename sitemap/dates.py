@@ -107,11 +107,11 @@ def format_date(value: date | datetime, *, fraction: bool = False) -> str:
     '2026-02-13'
     """
     if not isinstance(value, date):
-        raise SitemapError(f"{type(value).__name__} is not a date: pass a date or an aware datetime")
+        raise SitemapError(f"{type(value).__name__} is not a date. Pass a date or an aware datetime")
     if not isinstance(value, datetime):
         return value.isoformat()
     if value.tzinfo is None:
-        raise SitemapError("a datetime without a time zone cannot be written: add a time zone, such as datetime.UTC")
+        raise SitemapError("a datetime without a time zone cannot be written. Add a time zone, such as datetime.UTC")
     try:
         value = value.astimezone(UTC)
     except (ValueError, OverflowError) as error:

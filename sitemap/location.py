@@ -75,7 +75,7 @@ def directory(sitemap_url: str) -> str:
     """
     if _BLANK.search(sitemap_url):
         raise InvalidLocation(
-            f"{quote_text(sitemap_url)} contains white space or a control character: percent-encode the character"
+            f"{quote_text(sitemap_url)} contains white space or a control character. Percent-encode the character"
         )
     try:
         origin, path = origin_and_path(sitemap_url)
@@ -130,7 +130,7 @@ def origin_and_path(url: str) -> tuple[str, str]:
     """Origin and path of a URL in the form to compare. ValueError if it is not absolute http(s)."""
     split = urlsplit(url.rstrip(_TRIMMED_CHARACTERS))
     if split.scheme not in _DEFAULT_PORTS or not split.hostname or "@" in split.netloc:
-        raise ValueError("it must be an absolute http or https URL without credentials")
+        raise ValueError("the URL must be an absolute http or https URL without credentials")
     port = split.port
     suffix = "" if port in {None, _DEFAULT_PORTS[split.scheme]} else f":{port}"
     host = _host(split.hostname, literal="[" in split.netloc)

@@ -112,7 +112,7 @@ class SitemapPlan:
         origin = split[0]
         self._origins.add(origin)
         if len(self._origins) > _MAX_ORIGINS:
-            raise LimitExceeded(f"the URLs are on more than {_MAX_ORIGINS:,} hosts: plan fewer hosts at once")
+            raise LimitExceeded(f"the URLs are on more than {_MAX_ORIGINS:,} hosts. Plan fewer hosts at once")
         sitemap.origins[origin] = sitemap.origins.get(origin, 0) + 1
 
     def _add(self, url: str) -> PlannedSitemap:
@@ -123,7 +123,7 @@ class SitemapPlan:
         elif not is_same_document(existing.url, url):
             raise InvalidLocation(
                 f"{quote_text(existing.url)} and {quote_text(url)} are in the same directory and cover the same "
-                f"URLs: use only one of them"
+                f"URLs. Use only one of them"
             )
         return existing
 
@@ -169,7 +169,7 @@ def plan(
             Sitemap: https://example.com/sitemap.xml
     """
     if not name or "/" in name or "\\" in name:
-        raise InvalidLocation(f"{quote_text(name)} is not a file name: give a plain name, such as sitemap.xml")
+        raise InvalidLocation(f"{quote_text(name)} is not a file name. Give a plain name, such as sitemap.xml")
     planned = SitemapPlan(sitemaps, central, name)
     for url in urls:
         planned.count(url)

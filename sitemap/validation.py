@@ -246,7 +246,7 @@ def requested_tags(names: Collection[str]) -> frozenset[str]:
     for name in names:
         if name not in RETIRED:
             closest = get_close_matches(name, RETIRED, 1, 0)[0]
-            raise SitemapError(f"{name[:64]!r} is not a retired tag: did you mean {closest!r}?")
+            raise SitemapError(f"{name[:64]!r} is not a retired tag. Did you mean {closest!r}?")
     return frozenset(names)
 
 

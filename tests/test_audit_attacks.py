@@ -111,7 +111,7 @@ UNSEEN: dict[str, tuple[dict[str, Route], tuple[str, ...], str]] = {
         "read in part only",
     ),
     "an answer that is none": (site(links("/hub", "/b"), b=HOME, hub=Answer(HOME, 203)), (), "answered 203"),
-    "a path that repeats itself": (site(links("/a/a/a/a/a", "/b"), b=HOME), (), "endlessly many"),
+    "a path that repeats itself": (site(links("/a/a/a/a/a", "/b"), b=HOME), (), "crawler trap"),
 }
 
 

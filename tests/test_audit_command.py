@@ -73,7 +73,7 @@ BAD_INPUT = [
     ((CLOSED, "--fail-on", "orphan,zzz"), "--rules"),
     ((CLOSED, "--site", "a"), "--config FILE"),
     (("--config", "several.toml"), "--site"),
-    (("--config", "several.toml", "--site", "c"), "its sites are: a, b"),
+    (("--config", "several.toml", "--site", "c"), "Its sites are a, b"),
     (("--config", "missing.toml"), "missing.toml"),
     (("--config", "unknown.toml"), '"min_visits"'),
     ((CLOSED, "--fresh", "--restart"), "--restart"),

@@ -199,7 +199,7 @@ def test_ours_what_was_not_seen_makes_orphans_inconclusive(audit: Audit, case: s
         audited = audit(site.url, *words)
         (doubt,) = audited.doubts
         assert doubt.startswith(reason.format(url=site.url))
-        assert "; " in doubt, "no remedy"
+        assert ". " in doubt, "no remedy"
         assert audited.code == code
         if "--max-unlinked" not in words:  # with it the page is not even asked for
             assert not audited.is_orphan(site.url)
@@ -267,7 +267,7 @@ def test_ours_a_site_made_by_scripts_that_links_a_page_or_two_is_not_full_of_orp
     with scripted(pages(**changed)) as site:
         audited = audit(site.url)
         (doubt,) = audited.doubts
-        assert doubt.startswith("only 2 pages were found by links; JavaScript may create the other links")
+        assert doubt.startswith("only 2 pages were found by links. JavaScript may create the other links")
         assert not audited.is_orphan(site.url)
 
 

@@ -35,8 +35,8 @@ def test_ours_every_key_has_a_flag() -> None:
 @pytest.mark.parametrize(
     ("tables", "said"),
     [
-        ({"paces": {}}, 'did you mean "pace"'),
-        ({"pace": {"concurency": 1}}, 'did you mean "concurrency"'),
+        ({"paces": {}}, 'Did you mean "pace"'),
+        ({"pace": {"concurency": 1}}, 'Did you mean "concurrency"'),
         ({"pace": {"max_pages": 1}}, "scope.max_pages"),
         ({"pace": {"concurrency": 0}}, "--concurrency"),
         ({"pace": {"concurrency": "many"}}, "--concurrency"),

@@ -316,7 +316,7 @@ def test_ours_sections_get_files_of_their_own_names_and_a_stylesheet(tmp_path: P
         ran = crawl(tmp_path, site.url, "--file-names", "../{n}.xml", "--fresh")
         assert (ran.code, len(site.log)) == (2, before)
         assert "--file-names: " in ran.err
-        assert "one plain path segment" in ran.err
+        assert "a plain name without a directory" in ran.err
 
 
 def test_ours_settings_for_many_files_that_changed_nothing_are_told(tmp_path: Path) -> None:

@@ -120,13 +120,13 @@ def test_ours_a_feed_of_the_changes_is_one_that_readers_take(root: Path, form: s
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["9"], "this site has no run 9: the last run is 5"),
-        (["1", "9"], "this site has no run 9: the last run is 5"),
-        (["3", "2"], "run 3 comes after run 2: give the earlier run first"),
+        (["9"], "this site has no run 9. The last run is run 5"),
+        (["1", "9"], "this site has no run 9. The last run is run 5"),
+        (["3", "2"], "run 3 comes after run 2. Give the earlier run first"),
         (["-1"], "-1"),
         (["last"], "'last' is neither a URL nor the number of a run"),
         (["1", "2", "3"], "3 runs are too many, because diff compares two runs"),
-        (["https://other.example/"], "there is no state of https://other.example/"),
+        (["https://other.example/"], "has no state of https://other.example/"),
         (["--site", "shop"], "--site shop needs a configuration"),
     ],
 )
@@ -141,7 +141,7 @@ def test_ours_which_site_is_meant_is_asked_when_there_are_several(tmp_path: Path
     make(tmp_path, Url("https://shop.example/sitemap.xml"))
     run = diff(tmp_path)
     assert run.code == 2
-    assert "there are several sites" in run.err
+    assert "has several sites" in run.err
     assert first.name in run.err
     assert told(tmp_path, f"{SITE}/", "1", "2") == told(first, "1", "2")
     config = tmp_path / "site.toml"
@@ -155,8 +155,8 @@ def test_ours_a_site_of_a_configuration_is_meant_by_its_name(tmp_path: Path) -> 
     config.write_text(f'[sites.main.site]\nurl = "{SITE}/"\n[sites.shop.site]\nurl = "https://shop.example/"\n')
     assert told(tmp_path, "--config", str(config), "--site", "main", "1") == told(first, "1")
     for words, said in (
-        (["--site", "shop"], "there is no state of https://shop.example/"),
-        (["--site", "shoe"], 'did you mean "shop"?'),
+        (["--site", "shop"], "has no state of https://shop.example/"),
+        (["--site", "shoe"], 'Did you mean "shop"?'),
         ([], "main, shop"),
     ):
         run = diff(tmp_path, "--config", str(config), *words)
@@ -170,8 +170,8 @@ def test_ours_runs_that_are_forgotten_are_named(tmp_path: Path) -> None:
         History(db).changes.forget(5, 2)
     run = diff(tmp_path, "1")
     assert run.code == 2
-    assert "the changes after run 1 are no longer stored: the oldest stored run is 4" in run.err
+    assert "the changes after run 1 are no longer stored. The oldest stored run is run 4" in run.err
     assert told(tmp_path, "3").startswith("run 3 to run 5 (2026-01-05 00:00 UTC): 1 removed")
     run = diff(tmp_path / "nowhere")
     assert run.code == 2
-    assert "no run has crawled yet" in run.err
+    assert "contains no state" in run.err

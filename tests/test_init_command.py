@@ -139,18 +139,18 @@ def test_ours_a_workflow_lies_at_the_top_of_the_repository(tmp_path: Path) -> No
     assert "git add -- public " in workflow
     outside = init(folder, URL, "-o", "/srv/www", "--github", "--force")
     assert outside.code == 2
-    assert "outside the repository" in outside.err
+    assert "outside the Git repository" in outside.err
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "siteatlas.toml does not exist: give the URL of a site, as in siteatlas init https://www.example.com/"),
+        ((), "siteatlas.toml does not exist. Give the URL of a site, as in siteatlas init https://www.example.com/"),
         (
             (URL, "-o", "."),
             "the configuration (siteatlas.toml) would be public, because it is inside the published directory",
         ),
-        ((URL, "-o", ".siteatlas"), "the state (.siteatlas) must not be inside the published directory"),
+        ((URL, "-o", ".siteatlas"), "the state directory (.siteatlas) must not be inside the published directory"),
         (("https://user:secret@example.com/",), "contains a user name or a password"),
     ],
 )

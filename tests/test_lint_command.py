@@ -99,10 +99,10 @@ def test_ours_threshold_and_chosen_rules_decide_the_exit_code(folder: Path, word
     [
         ((), "no sitemap is given"),
         (("nothing.xml",), "'nothing.xml' does not exist"),
-        (("example.com/sitemap.xml",), "did you mean https://example.com/sitemap.xml?"),
+        (("example.com/sitemap.xml",), "Did you mean https://example.com/sitemap.xml?"),
         ((".",), "has no sitemap.xml or sitemap_index.xml"),
-        (("good.xml", "--ignore", "sitemap.loc_invali"), 'did you mean "sitemap.loc_invalid"?'),
-        (("good.xml", "--only", "zzzz"), "siteatlas lint --rules lists them all"),
+        (("good.xml", "--ignore", "sitemap.loc_invali"), 'Did you mean "sitemap.loc_invalid"?'),
+        (("good.xml", "--only", "zzzz"), "siteatlas lint --rules lists all rules"),
         (("good.xml", "--max-bytes", "many"), "--max-bytes"),
         (("good.xml", "--url", "example.com/sitemap.xml"), "--url"),
         (("good.xml", "bad.xml", "--url", "https://example.com/sitemap.xml"), "with a slash at its end"),
@@ -396,7 +396,7 @@ def test_sitemaps_org_the_url_of_a_page_means_the_sitemaps_of_its_site(folder: P
         site.routes.pop(path)
     ran = siteatlas(folder, "lint", site.url, *NOW)
     assert (ran.code, ran.out) == (5, "")
-    assert "give the URL of the sitemap" in ran.err
+    assert "Give the URL of the sitemap" in ran.err
 
 
 def test_ours_as_many_findings_are_told_as_are_wanted(folder: Path) -> None:

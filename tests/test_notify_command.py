@@ -210,7 +210,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site
     site.run(["/"])
     code, out, err = notify("--config", str(notify.file), "--since", "500")
     assert (code, out) == (2, "")
-    assert "run 500 (--since) does not exist: the last run is run 1" in err
+    assert "run 500 (--since) does not exist. The last run is run 1" in err
     notify.write(site, indexnow__key="env:INDEXNOW", notify__enabled=False)
     code, out, err = notify("--config", str(notify.file))
     assert (code, out) == (2, "")
@@ -225,12 +225,16 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site
         ({"indexnow__key": ""}, ["--config"], "no channel is configured: set key in [indexnow]"),
         ({"indexnow__key": "env:NOT_SET"}, ["--config"], "the environment variable NOT_SET is not set"),
         ({"indexnow__key": "short"}, ["--config"], "8 to 128 letters, digits and dashes"),
-        ({"webhook__urls": ["env:EMPTY"]}, ["--config"], "webhook.urls refers to an empty secret: env:EMPTY"),
+        (
+            {"webhook__urls": ["env:EMPTY"]},
+            ["--config"],
+            "the secret env:EMPTY, to which webhook.urls refers, is empty",
+        ),
         ({"webhook__urls": ["nonsense"]}, ["--config"], "an entry of webhook.urls is not an http(s) URL"),
-        ({"websub__hubs": ["https://hub.example/"]}, ["--config"], "set output.recent"),
+        ({"websub__hubs": ["https://hub.example/"]}, ["--config"], "Set output.recent"),
         ({"indexnow__key": "", "indexnow__key_url": "https://a.example/k.txt"}, ["--config"], "indexnow.key is"),
-        ({}, ["--test", "--resend-refused", "--config"], "use --test alone"),
-        ({}, ["--only", "email", "--config"], "--only email does not match a channel: choose one of indexnow"),
+        ({}, ["--test", "--resend-refused", "--config"], "Use --test alone"),
+        ({}, ["--only", "email", "--config"], "--only email does not match a channel. Choose one of indexnow"),
     ],
 )
 def test_ours_what_is_wrong_is_told_in_one_line(

@@ -31,7 +31,7 @@ SEVERAL = '[sites.a.site]\nurl = "http://a.example/"\n[sites.b.site]\nurl = "htt
         (["audit", URL, "--format", "html"], "'--format': 'html' is not one of 'text', 'json'"),
         (["lint", "x", "--max-files", "ten"], "'--max-files': it must be a whole number"),
         (["rollback"], "no site is given. Use siteatlas rollback https://example.com/ -o DIR, or --config FILE"),
-        (["audit", "--config", "m.toml"], "this command takes one site: choose the site with --site\n"),
+        (["audit", "--config", "m.toml"], "this command takes one site. Choose the site with --site\n"),
         (["crawl", "--config", "m.toml"], "siteatlas run --config m.toml runs all sites, and --site NAME only one"),
     ],
 )
@@ -56,7 +56,7 @@ def test_ours_a_variable_that_is_nearly_one_of_ours_is_told_once(tmp_path: Path)
     said, *rest = ended.err.splitlines()
     assert (
         said.split(maxsplit=1)[1]
-        == "SITEATLAS_CONCURENCY is not a variable of siteatlas: did you mean SITEATLAS_CONCURRENCY?"
+        == "SITEATLAS_CONCURENCY is not a variable of siteatlas. Did you mean SITEATLAS_CONCURRENCY?"
     )
     assert len(rest) == 1, "what the command itself has to say"
     known = ["SITEATLAS_CONFIG", "SITEATLAS_FAIL_ON", "SITEATLAS_MAX_FINDINGS", "SITEATLAS_HEADER", "PATH"]

@@ -49,7 +49,7 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
 
     forgotten = siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1")
     assert forgotten.code == 2
-    assert "there is no copy of the sitemap of run 1: the runs with a copy are 2, 3" in forgotten.err
+    assert "there is no copy of the sitemap of run 1. The runs with a copy are 2, 3" in forgotten.err
     assert published(tmp_path) == sets[1]
 
     assert siteatlas(tmp_path, *words, "--grace-period", "0").code == 0
@@ -84,7 +84,7 @@ def test_ours_going_back_drops_a_run_that_was_cut_short_and_says_so(tmp_path: Pa
 def test_ours_rollback_of_a_site_without_state_is_a_clear_line(tmp_path: Path) -> None:
     ended = siteatlas(tmp_path, "rollback", URL, "-o", "out")
     assert ended.code == 2
-    assert "no run has crawled yet" in ended.err
+    assert "contains no state" in ended.err
     assert not (tmp_path / ".siteatlas").exists()
 
 
@@ -179,7 +179,7 @@ def test_ours_a_sitemap_of_somebody_else_is_not_overwritten(tmp_path: Path) -> N
         with scripted({"/": links("/a"), "/a": "x"}) as site:
             ran = crawl(tmp_path, site.url)
             assert ran.code == 2
-            assert all(word in ran.err for word in (f"out/{name} exists", "--replace", "-o")), ran.err
+            assert all(word in ran.err for word in (f"out/{name} already exists", "--replace", "-o")), ran.err
             assert not site.log
             assert crawl(tmp_path, site.url, "--dry-run").code == 0
             assert (tmp_path / "out" / name).read_bytes() == foreign

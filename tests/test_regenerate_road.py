@@ -355,7 +355,7 @@ WRONG = {
     "half of the keys": ('to = "s3://shop"\ns3_access_key = "A"', "", {}, "upload.s3_secret_key work only together"),
     "no address": ('to = "ftp://shop/x"', "", {}, "upload.to must be like s3://bucket/prefix or sftp://"),
     "no host key": ('to = "sftp://shop@127.0.0.1/x"\nsftp_known_hosts = "none"', "", {}, "the file of known hosts"),
-    "no account": ("", 'none.json"', {}, "cannot read the secret file:none.json"),
+    "no account": ("", 'none.json"', {}, "the secret file:none.json cannot be read"),
 }
 
 
@@ -411,7 +411,7 @@ def test_ours_two_sites_that_would_upload_the_same_file_are_refused(world: World
     same = 'upload = {to = "s3://shop/x", s3_region = "eu-west-1"}'
     ran = several(world, same, same.replace("/x", "//x/"))
     assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err
-    assert "would both upload to s3://shop/x/sitemap.xml: give each site its own upload.to" in ran.err
+    assert "would both upload to s3://shop/x/sitemap.xml. Give each site its own upload.to" in ran.err
 
 
 @pytest.mark.slow

@@ -111,7 +111,7 @@ def test_ours_where_nobody_says_which_the_sitemap_that_the_site_has_is_meant(
     ("words", "said"),
     [
         ((), "no site is given. Use siteatlas robots https://www.example.com/"),
-        ((ASKS_NOBODY, "--dry-run"), "--dry-run needs --patch"),
+        ((ASKS_NOBODY, "--dry-run"), "--dry-run works only with --patch"),
         ((ASKS_NOBODY, "--patch", "none/robots.txt"), "of robots.txt does not exist"),
     ],
 )

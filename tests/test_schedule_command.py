@@ -81,11 +81,11 @@ def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tm
 @pytest.mark.parametrize(
     ("schedule", "words", "code", "said"),
     [
-        ("", (), 2, 'no site in sites.toml has a schedule: set every = "1d"'),
+        ("", (), 2, 'no site in sites.toml has a schedule. Set every = "1d"'),
         ('cron = "61 * * * *"', (), 2, 'schedule.cron "61 * * * *" of the site "a"'),
         ('every = "1h"\ntimezone = "Mars"\ncron = ""', ("--every", "1h", "--site", "nobody"), 2, 'no site "nobody"'),
         ('every = "1h"\n[webhook]\nurls = ["env:NOBODY"]', (), 2, 'site "a" in sites.toml: the environment variable'),
-        ('every = "1h"', ("--listen", "nowhere"), 2, "is not an address: write HOST:PORT"),
+        ('every = "1h"', ("--listen", "nowhere"), 2, "is not an address. Write HOST:PORT"),
     ],
 )  # fmt: skip
 def test_ours_what_cannot_be_kept_is_told_in_one_line(
@@ -284,7 +284,7 @@ def test_ours_sighup_reads_again_at_once_and_other_settings_do_not_hold_up_a_run
             daemon.said("the configuration was reloaded: nothing changed")
             (tmp_path / "sites.toml").unlink()
             daemon.send(signal.SIGHUP)
-            daemon.said("cannot read the configuration sites.toml")
+            daemon.said("the configuration sites.toml cannot be read")
             assert daemon.end() == 0
     assert listed(tmp_path, "shop") == 59
 

@@ -69,7 +69,7 @@ def test_ours_a_flag_says_when_over_the_environment_and_that_over_the_file(
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        ({"schedule__every": "6h", "schedule__cron": "1 2 * * *"}, "choose one of them"),
+        ({"schedule__every": "6h", "schedule__cron": "1 2 * * *"}, "Choose one of them"),
         ({"schedule__every": "6h", "schedule__timezone": "Mars/Base"}, '"Mars/Base" of the site "a" is not a known'),
         ({"daemon__allowed_hosts": ["http://a.b/c"]}, "--allowed-host (daemon.allowed_hosts): \"http://a.b/c\" is no"),
         ({"schedule__enabled": False}, "no site in"),

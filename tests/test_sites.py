@@ -79,7 +79,7 @@ def test_ours_a_site_that_says_when_it_is_run_does_without_what_all_share(tmp_pa
 def test_ours_one_daemon_is_for_all_sites(tmp_path: Path) -> None:
     file = written(tmp_path, f"{TWO}[sites.blog.daemon]\nmax_parallel_runs = 9\n")
     with pytest.raises(
-        UsageError, match=r"\[sites\.blog\.daemon\] in .* is not allowed, because one daemon runs all sites"
+        UsageError, match=r"\[sites\.blog\.daemon\] in .* is not allowed, because this section applies to all sites"
     ):
         configured_sites(file, {}, [])
 
@@ -114,7 +114,7 @@ def test_ours_without_sites_there_is_one_that_is_named_after_its_host(tmp_path: 
 def test_ours_a_command_for_one_site_takes_one_of_several_by_its_name(tmp_path: Path) -> None:
     file = written(tmp_path, TWO)
     assert site_config(file, flags(), site="blog").output.directory == str(tmp_path / "blog")
-    with pytest.raises(UsageError, match=r"several sites \(shop, blog\).*: choose the site with --site$"):
+    with pytest.raises(UsageError, match=r"several sites \(shop, blog\).*\. Choose the site with --site$"):
         site_config(file, flags())
     only = written(tmp_path, TWO.partition("[sites.blog]")[0])
     assert site_config(only, flags()).output.directory == str(tmp_path / "shop")
@@ -123,19 +123,19 @@ def test_ours_a_command_for_one_site_takes_one_of_several_by_its_name(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[sites.shop.output]\ndirectry = 'x'", 'unknown key "sites.shop.output.directry" in sites.toml: '),
-        ("[sites.shop.output]\ndirectry = 'x'", 'did you mean "directory"?'),
-        ("[sites.shop.outptu]", 'unknown key "sites.shop.outptu" in sites.toml: did you mean "output"'),
-        ("[sites.shop.pace]\nmax_pages = 3", 'did you mean "scope.max_pages"'),
+        ("[sites.shop.output]\ndirectry = 'x'", 'the key "sites.shop.output.directry" in sites.toml is unknown. '),
+        ("[sites.shop.output]\ndirectry = 'x'", 'Did you mean "directory"?'),
+        ("[sites.shop.outptu]", 'the key "sites.shop.outptu" in sites.toml is unknown. Did you mean "output"'),
+        ("[sites.shop.pace]\nmax_pages = 3", 'Did you mean "scope.max_pages"'),
         ("[sites.shop.pace]\nconcurrency = 0", "--concurrency (sites.shop.pace.concurrency) in sites.toml"),
-        ("[sites.shop.site]\n[output]\ndirectry = 'x'", 'unknown key "output.directry" in sites.toml'),
+        ("[sites.shop.site]\n[output]\ndirectry = 'x'", 'the key "output.directry" in sites.toml is unknown'),
         ("[sites.shop.fetch]\nbasic_auth = 3", "sites.shop.fetch.basic_auth"),
         ("[sites.'my shop'.site]", 'the site name "my shop"'),
         ("[sites.''.site]", 'the site name ""'),
-        ("[sites]\nshop = 3", "sites.shop in sites.toml needs tables"),
-        ("sites = 3", "needs a table for each site"),
-        ("[sites]", "needs a table for each site"),
-        ("[sites.shop]\nsites = {}", 'unknown key "sites.shop.sites"'),
+        ("[sites]\nshop = 3", "sites.shop in sites.toml must consist of tables"),
+        ("sites = 3", "contains no site"),
+        ("[sites]", "contains no site"),
+        ("[sites.shop]\nsites = {}", 'the key "sites.shop.sites"'),
     ],
 )  # fmt: skip
 def test_ours_what_is_wrong_is_named_as_it_stands_in_the_file(text: str, said: str) -> None:
@@ -146,16 +146,16 @@ def test_ours_what_is_wrong_is_named_as_it_stands_in_the_file(text: str, said: s
 
 
 def test_ours_a_mistyped_word_for_sites_is_met_with_the_right_one(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match='did you mean "sites"'):
+    with pytest.raises(UsageError, match='Did you mean "sites"'):
         configured_sites(written(tmp_path, "[sites_.shop]"), flags(), [])
 
 
 def test_ours_sites_are_chosen_by_name() -> None:
     assert choose_sites(["a", "b", "c"], [], "f") == ["a", "b", "c"]
     assert choose_sites(["a", "b", "c"], ["c", "a"], "f") == ["a", "c"]
-    with pytest.raises(UsageError, match='f has no site "shp": did you mean "shop"'):
+    with pytest.raises(UsageError, match=r'f has no site "shp"\. Did you mean "shop"'):
         choose_sites(["shop", "blog"], ["shp"], "f")
-    with pytest.raises(UsageError, match="its sites are: shop, blog"):
+    with pytest.raises(UsageError, match="Its sites are shop, blog"):
         choose_sites(["shop", "blog"], ["x"], "f")
 
 

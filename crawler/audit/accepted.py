@@ -95,13 +95,15 @@ def read_acceptances(path: str) -> Acceptances:
         tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         return Acceptances(msgspec.convert(tables, _AcceptedFile).accepted)
     except OSError as error:
-        raise UsageError(f"cannot read the accepted findings {path}: {error.strerror or error}") from None
+        raise UsageError(f"the file of accepted findings {path} cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the accepted findings {path} are not valid TOML: {error}") from None
+        raise UsageError(f"the file of accepted findings {path} is not valid TOML: {error}") from None
     except msgspec.ValidationError as error:
-        raise UsageError(f"the accepted findings {path}: {error}. An entry [[accepted]] has {_EXAMPLE}") from None
+        raise UsageError(
+            f"the file of accepted findings {path}: {error}. Write entries as in [[accepted]] {_EXAMPLE}"
+        ) from None
     except UsageError as error:
-        raise UsageError(f"the accepted findings {path}: {error}") from None
+        raise UsageError(f"the file of accepted findings {path}: {error}") from None
 
 
 def acceptance_notes(report: AuditReport) -> Iterator[str]:
@@ -129,13 +131,16 @@ def _is_checked(report: AuditReport, name: str) -> bool:
 
 def _rules(entry: Acceptance, place: int) -> frozenset[str]:
     if not entry.reason.strip():
-        raise UsageError(f'entry {place} has no reason: write why the findings are accepted, as in reason = "archived"')
+        raise UsageError(f'entry {place} has no reason. Write why the findings are accepted, as in reason = "archived"')
     try:
         rules = rules_failing([entry.rule]).always
     except UsageError as error:
         raise UsageError(f"entry {place}: {error}") from None
     if not rules:
-        raise UsageError(f'entry {place}: "{entry.rule}" is not a rule: siteatlas audit --rules lists all rules')
+        raise UsageError(
+            f'entry {place} names the rule "{entry.rule}", which does not exist. siteatlas audit --rules lists '
+            "all rules"
+        )
     return rules
 
 

@@ -27,6 +27,9 @@ _NEARLY_ALL: Final = 0.9  # of the findings of an action that a pattern must hav
 class _Task(Struct, frozen=True):
     """What people do about some rules at once: ids, or families. ``title`` has the noun in place of ``{}``.
 
+    ``title_of_one`` is the title if there is one only, where ``title`` speaks of several.
+    ``counts_urls``: the nouns count URLs, each once, even if several rules report it. Otherwise they count findings.
+    ``counts_links``: the work is on the pages that link to the URLs.
     ``gain`` is the share of the demand for the URLs that the work serves: a visitor who gets an error page gains all.
     """
 
@@ -40,6 +43,9 @@ class _Task(Struct, frozen=True):
     rules: frozenset[str]
     file: str = ""
     prepared: str = ""
+    counts_urls: bool = False
+    counts_links: bool = False
+    title_of_one: str = ""
 
 
 _TASKS: Final = (
@@ -47,17 +53,18 @@ _TASKS: Final = (
         "redirect", "Redirect {} to the pages that replace them", "dead URL", "dead URLs",
         "Visitors and links from other sites end on an error page", 1.0,
         "Redirect each URL to the page that replaces it. If no page replaces it, return status 410.",
-        frozenset({"gone.visited", "gone.named"}), REDIRECTS_FILE, "suggests a target for",
+        frozenset({"gone.visited", "gone.named"}), REDIRECTS_FILE, "suggests a target for", counts_urls=True,
+        title_of_one="Redirect {} to the page that replaces it",
     ),
     _Task(
         "repair", "Repair {}", "failing URL", "failing URLs", "Visitors and search engines get a server error", 1.0,
         "Find the cause in the log of the server, and repair the URL.",
-        frozenset({"gone.failing", "gone.down", "entry.failed"}),
+        frozenset({"gone.failing", "gone.down", "entry.failed"}), counts_urls=True,
     ),
     _Task(
         "unlink", "Correct the links to {}", "dead URL", "dead URLs", "Pages lead visitors to an error", 1.0,
         "Change each link to the page that replaces the URL, or remove the link.",
-        frozenset({"gone.linked"}), REDIRECTS_FILE, "suggests a new target for",
+        frozenset({"gone.linked"}), REDIRECTS_FILE, "suggests a new target for", counts_links=True,
     ),
     _Task(
         "soft", "Return status 404 for {}", "missing page", "missing pages",
@@ -69,12 +76,19 @@ _TASKS: Final = (
         "link", "Add links to {}", "orphan or weakly linked page", "orphans and weakly linked pages",
         "Visitors do not find these pages, and search engines rate them as unimportant", 0.25,
         "Link to each page from a page that visitors can reach.",
-        frozenset({"orphan", "weak"}), LINKS_FILE, "lists links for",
+        frozenset({"orphan", "weak"}), LINKS_FILE, "lists links for", counts_urls=True,
     ),
     _Task(
         "canonical", "Correct {}", "canonical", "canonicals", "Search engines may index neither page", 0.25,
         "On each page, name the page itself or another indexable page as the canonical.",
         frozenset({"canonical"}),
+    ),
+    _Task(
+        "indexable", "Make {} indexable, or correct the sitemap", "listed page", "listed pages",
+        "The sitemap lists these pages, but noindex, a canonical or robots.txt hides them from search engines", 0.25,
+        "If search engines should show a page, remove its noindex, let it name itself as the canonical, or allow it in "
+        "robots.txt. Otherwise, remove it from the sitemap.",
+        frozenset({"entry.noindex", "entry.noindex_engine", "entry.canonical", "entry.blocked"}), counts_urls=True,
     ),
     _Task(
         "entries", "Correct {}", "sitemap entry", "sitemap entries",
@@ -97,13 +111,13 @@ _TASKS: Final = (
         "render", "Send {} as browsers show them", "page that scripts change", "pages that scripts change",
         "Search engines may index these pages late, or without their links", 0.1,
         "Let the server send the canonical, the robots rules and the links in the HTML of the page.",
-        frozenset({"render"}),
+        frozenset({"render"}), counts_urls=True,
     ),
     _Task(
-        "redirects", "Update {}", "link to a redirect", "links to redirects",
+        "redirects", "Update the links to {}", "redirect", "redirects",
         "Each redirect costs visitors and crawlers a request", 0.1,
         "Change the links to the final URLs.",
-        frozenset({"link"}),
+        frozenset({"link"}), counts_links=True,
     ),
     _Task(
         "media", "Repair {}", "listed image or video", "listed images and videos",
@@ -169,20 +183,20 @@ def rank_actions(report: AuditReport, findings: AuditFindings) -> RankedActions:
     finding. Its effect is the weight of the severity, times the square root of the number of findings plus the square
     root of the demand that the action serves. Findings that are inconclusive count less.
     """
-    rules = [
-        _RuleWork(REPORTED_RULES[count.rule], findings, count)
-        for count in reported_counts(report)
-        if count.rule not in _MINOR
-    ]
-    by_task: dict[str, list[_RuleWork]] = {}
-    tasks: dict[str, _Task] = {}
-    for rule in rules:
-        task = _task_of(rule.rule)
-        tasks[task.name] = task
-        by_task.setdefault(task.name, []).append(rule)
-    actions = [_action(tasks[name], parts) for name, parts in by_task.items()]
+    by_task: dict[_Task, list[_RuleWork]] = {}
+    urls: dict[_Task, set[int]] = {}
+    patterns: list[FindingPattern] = []
+    for count in reported_counts(report):
+        if count.rule in _MINOR:
+            continue
+        rule = REPORTED_RULES[count.rule]
+        task = _task_of(rule)
+        work = _RuleWork(rule, findings, count, urls.setdefault(task, set()) if task.counts_urls else None)
+        by_task.setdefault(task, []).append(work)
+        patterns += work.patterns
+    actions = [_action(task, parts) for task, parts in by_task.items()]
     actions.sort(key=lambda action: (action.severity == Severity.NOTE, -action.effect, action.name))
-    return RankedActions(actions, [pattern for rule in rules for pattern in rule.patterns])
+    return RankedActions(actions, patterns)
 
 
 def _task_of(rule: Rule) -> _Task:
@@ -191,12 +205,17 @@ def _task_of(rule: Rule) -> _Task:
 
 
 class _RuleWork:
-    """The findings of one rule, counted. ``best`` are those that most people want, with their demand."""
+    """The findings of one rule, counted. ``best`` are those that most people want, with their demand.
 
-    def __init__(self, rule: Rule, findings: AuditFindings, counted: RuleCount) -> None:
+    ``seen`` are hashes of the URLs that other rules of the same task reported: their demand counts once. None: the
+    task counts findings, not URLs.
+    """
+
+    def __init__(self, rule: Rule, findings: AuditFindings, counted: RuleCount, seen: set[int] | None) -> None:
         self.rule = rule
         self.inconclusive = counted.open_
-        self.count = self.people = self.clicks = self.links = self.prepared = 0
+        self.count = self.number = self.people = self.clicks = self.links = self.inlinks = self.prepared = 0
+        self._seen = seen
         counter = PatternCounter(rule.id)
         self.best = nlargest(MAX_EXAMPLES, self._counted(findings, counter))
         self._groups = counter.merge()
@@ -211,9 +230,15 @@ class _RuleWork:
 
     def _count(self, finding: AuditFinding) -> None:
         self.count += finding.times
+        if self._seen is not None:
+            if (url := hash(finding.url)) in self._seen:
+                return
+            self._seen.add(url)
+        self.number += finding.times
         self.people += max(finding.people, finding.sessions)
         self.clicks += finding.clicks
         self.links += finding.backlinks
+        self.inlinks += finding.inlinks
         self.prepared += bool(finding.hubs or finding.targets)
 
     def effect(self, gain: float) -> float:
@@ -228,25 +253,27 @@ def _group_effect(group: FindingGroup, gain: float) -> float:
 
 
 def _action(task: _Task, parts: list[_RuleWork]) -> Action:
-    count = sum(part.count for part in parts)
+    number = sum(part.number for part in parts)
     parts = sorted(parts, key=lambda part: -part.effect(task.gain))
     patterns = sorted((pattern for part in parts for pattern in part.patterns), key=lambda pattern: -pattern.count)
     best = nlargest(MAX_EXAMPLES, (example for part in parts for example in part.best))
     prepared = sum(part.prepared for part in parts)
-    noun = count_text(count, task.noun, task.nouns)
-    if patterns and patterns[0].count >= _NEARLY_ALL * count:
-        noun = f"{noun} like {patterns[0].pattern}"
+    noun = count_text(number, task.noun, task.nouns)
+    if patterns and patterns[0].count >= _NEARLY_ALL * number:
+        like = f"like {patterns[0].pattern}"
+        noun = f"{noun} {like}" if patterns[0].count == number else f"{noun} ({patterns[0].count:,} {like})"
     how = task.how
     if task.file and prepared:
-        how = f"{how} {task.file} {task.prepared} {'all' if prepared == count else f'{prepared:,}'} of them."
+        some = "all" if prepared == number else f"{prepared:,}"
+        how = f"{how} {task.file} {task.prepared} {'it' if number == 1 else f'{some} of them'}."
     return Action(
         name=task.name,
-        title=task.title.replace("{}", noun),
+        title=((number == 1 and task.title_of_one) or task.title).replace("{}", noun),
         why=_cost_text(task, parts),
         how=how,
         severity=max(part.rule.severity for part in parts).value,
         rules=[part.rule.id for part in parts],
-        count=count,
+        count=sum(part.count for part in parts),
         inconclusive=sum(part.inconclusive for part in parts),
         effect=round(sum(part.effect(task.gain) for part in parts), 1),
         examples=[*dict.fromkeys(url for _, _, url in best)],
@@ -256,10 +283,12 @@ def _action(task: _Task, parts: list[_RuleWork]) -> Action:
 
 
 def _cost_text(task: _Task, parts: list[_RuleWork]) -> str:
-    """What the problem costs, and the visits that show it."""
+    """What the problem costs, and the links and visits that show it."""
+    inlinks = sum(part.inlinks for part in parts) if task.counts_links else 0
     figures = [
         count_text(number, *noun)
         for number, noun in (
+            (inlinks, ("link on the site", "links on the site")),
             (sum(part.people for part in parts), ("visit by people", "visits by people")),
             (sum(part.clicks for part in parts), ("click in search", "clicks in search")),
             (sum(part.links for part in parts), ("link from other sites", "links from other sites")),

@@ -51,12 +51,12 @@ def check_sources(plan: CrawlPlan) -> None:
     check_reports(config)
     for source, name in _exports(config):
         if name == STDIN or Path(name).is_fifo():  # check_export would consume them
-            raise UsageError("an audit does not read tables from the standard input or a pipe: give files or URLs")
+            raise UsageError("an audit does not read tables from standard input or a pipe. Give a file or a URL")
         try:
             check_export(name, source, _export_options(config))
         except UsageError:
             if Path(name).is_file() and is_log(name):
-                raise UsageError(f"{name} looks like an access log: give the file with --log") from None
+                raise UsageError(f"{name} looks like an access log. Give the file with --log") from None
             raise
 
 

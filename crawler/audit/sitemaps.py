@@ -202,7 +202,7 @@ class _SitemapSources:
 
 def _reject_stdin(names: tuple[str, ...]) -> tuple[str, ...]:
     if "-" in names:
-        raise UsageError("an audit does not read sitemaps from the standard input: give files or URLs")
+        raise UsageError("an audit does not read sitemaps from standard input. Give files or URLs")
     return names
 
 

@@ -164,7 +164,7 @@ def lower_first(title: str) -> str:
 def why_uncertain(report: AuditReport, rule: str) -> str:
     """Why findings of a rule are inconclusive: the doubts, or the sitemaps that could not be read. "" if unknown."""
     if needs_complete(rule):
-        return "; ".join(report.doubts)
+        return ". ".join(report.doubts)
     if rests_on_visits(rule):
         return "; ".join(f"{source.name}: {source.doubt}" for source in report.inputs if source.doubt)
     unread = [source for source in report.inputs if source.source is SourceKind.SITEMAP and not source.complete]
@@ -368,7 +368,7 @@ def rules_failing(fail_on: Sequence[str]) -> FailingRules:
     """
     names = split_names(fail_on)
     if (FAIL_NEVER in names and len(set(names)) > 1) or f"{FAIL_ON_NEW}:{FAIL_NEVER}" in names:
-        raise UsageError(f"--fail-on {FAIL_NEVER} cannot be combined with other names: use {FAIL_NEVER} alone")
+        raise UsageError(f"--fail-on {FAIL_NEVER} cannot be combined with other names. Use {FAIL_NEVER} alone")
     known = (*Severity, FAIL_NEVER, FAIL_ON_NEW)
     always, new = set[str](), set[str]()
     for name in names:
@@ -408,8 +408,8 @@ def rules_named(
         return frozenset(matching)
     known = [*others, *dict.fromkeys(rule.partition(".")[0] for rule in rules), *rules, *headings]
     near = get_close_matches(name, known, n=1, cutoff=0.4)
-    hint = f'did you mean "{near[0]}"?' if near else remedy
-    raise UsageError(f"{name!r} is not a rule: {hint}")
+    hint = f'Did you mean "{near[0]}"?' if near else remedy
+    raise UsageError(f"{name!r} is not the name of a rule. {hint}")
 
 
 def split_names(texts: Sequence[str] | None) -> list[str]:

@@ -67,7 +67,7 @@ def show_help(
         if isinstance(found, HelpfulCommand):
             found.show_help(path, found.find_group(path, " ".join(rest)))
         if rest:
-            raise UsageError(f"siteatlas has no command {' '.join(words)!r}: siteatlas --help lists the commands")
+            raise UsageError(f"siteatlas has no command {' '.join(words)!r}. siteatlas --help lists the commands")
         typer.echo(found.get_help(path))
 
 

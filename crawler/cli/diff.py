@@ -132,11 +132,11 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
         return max((number for number in publishing if number < until), default=until - 1), until
     oldest, newest = changes.run_range()
     if first < oldest - 1:
-        raise UsageError(f"the changes after run {first} are no longer stored: the oldest stored run is {oldest}")
+        raise UsageError(f"the changes after run {first} are no longer stored. The oldest stored run is run {oldest}")
     if first > newest:
         RunStore(db).get(first)
     if first > until:
-        raise UsageError(f"run {first} comes after run {until}: give the earlier run first")
+        raise UsageError(f"run {first} comes after run {until}. Give the earlier run first")
     return first, until
 
 

@@ -27,7 +27,8 @@ _EXAMPLES: Final = f"""{RAW}Examples:
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Names that siteatlas fleet status shows.")]
 _NOTICES: Final = (
-    "NAME is the id of a notification, as siteatlas fleet status shows it, or a site, for all its notifications."
+    "NAME is the id of a notification, which siteatlas fleet status shows. Or it is the name of a site, and means all "
+    "notifications of this site whose worker failed."
 )
 
 
@@ -169,7 +170,7 @@ def serve(
 ) -> None:
     """Serve a web page and Prometheus metrics of the whole fleet, until you stop it.
 
-    serve only reads the database. Start it on any machine; one is enough for the fleet. The web server has no login, so
+    serve only reads the database. Start it on any one machine of the fleet. The web server has no login, so
     use a loopback address and a reverse proxy.
     """
     with CommandErrors(verbose) as errors:
@@ -207,8 +208,13 @@ def _command(action: str, text: str) -> None:
 for _function in (init, apply, worker, status, serve, recover):
     fleet.command(cls=HelpfulCommand, epilog=f"{_EXAMPLES}\n\n{EXIT_CODES}")(_function)
 _command("run-now", "Run sites as soon as a worker is free, without waiting for their scheduled time.")
-_command("pause", "Pause sites: start no more runs of these sites. Active runs continue.")
-_command("resume", "Resume paused sites: run them at their scheduled times again.")
+_command("pause", "Pause sites. Their active runs continue, but no new run of them starts.")
+_command("resume", "Resume paused sites, so that they run at their scheduled times again.")
 _command("drain", "Stop workers after their active runs. Give the names of workers or of their hosts.")
-_command("confirm", f"Record that notifications were sent, if their worker failed while it sent them. {_NOTICES}")
-_command("resend", f"Send notifications again, if their worker failed while it sent them. {_NOTICES}")
+_command(
+    "confirm",
+    "Record that the receiver has notifications whose worker failed while it sent them. "
+    "Siteatlas does not send them "
+    f"again. {_NOTICES}",
+)
+_command("resend", f"Send notifications again whose worker failed while it sent them. {_NOTICES}")

@@ -38,7 +38,9 @@ try:
     from crawler.fleet.web import serve_fleet
     from crawler.fleet.worker import FleetWorker, database_url, drain_workers, snapshot_store
 except ModuleNotFoundError as error:
-    raise UsageError(f"a fleet needs other packages ({error.name}): run pip install 'siteatlas[fleet]'") from None
+    raise UsageError(
+        f"a fleet needs the package {error.name}, which is not installed. Run pip install 'siteatlas[fleet]'"
+    ) from None
 
 T = TypeVar("T")
 _ACTIONS: Final = {
@@ -49,7 +51,7 @@ _ACTIONS: Final = {
     "confirm": confirm_deliveries,
     "resend": resend_deliveries,
 }
-_NOUNS: Final = {"drain": "worker", "confirm": "unsure notification", "resend": "unsure notification"}
+_NOUNS: Final = {"drain": "worker", "confirm": "lost notification", "resend": "lost notification"}
 
 
 def init_database(database: str) -> list[str]:
@@ -81,7 +83,7 @@ def change_sites(action: str, names: list[str], file: Path | None, flags: Mappin
     # the names of drained workers may stand for a host that was given
     unknown = [name for name in names if name not in found] if action != "drain" else [] if found else names
     if unknown:
-        done = f", but {action} is done for {', '.join(found)}" if found else ""
+        done = f". siteatlas fleet {action} is done for {', '.join(found)}" if found else ""
         raise UsageError(f"the fleet has no {_NOUNS.get(action, 'site')} {', '.join(unknown)}{done}")
     return found
 
@@ -102,7 +104,7 @@ def run_server(file: Path | None, flags: Mapping[str, Any], max_sites: int) -> N
     """Serve the page and the metrics of the fleet until a signal. Raises UsageError, StorageError."""
     config = fleet_config(file, flags)
     if not config.daemon.listen:
-        raise UsageError("the server has no address: add --listen HOST:PORT")
+        raise UsageError("the web server of the fleet needs an address. Add --listen HOST:PORT")
     url = database_url(config.fleet)
     with bind_socket(config.daemon.listen) as listener:
         with_fleet(url, lambda fleet: serve_fleet(fleet, listener, config.daemon, max_sites))
@@ -113,7 +115,10 @@ def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool)
     settings = fleet_config(file, flags).fleet
     snapshots = snapshot_store(settings)
     if snapshots is None:
-        raise UsageError("the fleet has no state store: add --state-store, or set state_store in [fleet]")
+        raise UsageError(
+            "the fleet has no state store, in which workers keep snapshots. Add --state-store URL, or set "
+            "state_store in [fleet]"
+        )
 
     async def run(fleet: FleetDatabase) -> Findings:
         found = await find_newer(fleet, snapshots)
@@ -154,7 +159,7 @@ def read_status(
     Raises UsageError for an unknown site or state, StorageError.
     """
     if only and only not in FILTERS:
-        raise UsageError(f'--only takes {", ".join(FILTERS)}, not "{only}"')
+        raise UsageError(f'--only "{only}" is not a state of a site. The states are {", ".join(FILTERS)}')
     url = database_url(fleet_config(file, flags).fleet)
     found = with_fleet(url, lambda fleet: fleet_status(fleet, names, runs, only=only, limit=limit))
     if unknown := sorted({*names} - {site.name for site in found.shown}):

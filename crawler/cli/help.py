@@ -108,8 +108,8 @@ class HelpfulCommand(TyperCommand):
         counts = self.group_sizes(ctx)
         found = [name for name in counts if name.lower().startswith(start.lower())]
         if start and not found:
-            listed = f"the groups are {', '.join(counts)}" if counts else "all its options are in one"
-            raise UsageError(f"{self.name} has no group of options named {start!r}: {listed}")
+            listed = f"Its groups are {', '.join(counts)}" if counts else "It has only one group"
+            raise UsageError(f"{self.name} has no group of options named {start!r}. {listed}")
         return found[0] if start else ""
 
     def group_sizes(self, ctx: "Context") -> dict[str, int]:

@@ -84,12 +84,12 @@ def lint(  # noqa: PLR0913 - the command line is wide
         limits = lint_check.build_limits(
             max_depth if follow else 0, max_files, _parse_size(max_bytes), max_entries, max_findings
         )
-        settings = site_config(config, flags, remedy="give a file with one site")
+        settings = site_config(config, flags, remedy="Give a configuration of one site")
         task = lint_check.LintTask(sources or [], url, limits, settings, cross_submits)
         print_line = (lambda _: None) if quiet else errors.print_line
         if listing is not None:
             if form not in (Form.TEXT, Form.JSON):
-                raise UsageError(f"--list has the formats text and json, not {form}")
+                raise UsageError(f"--list supports only the formats text and json, not {form}")
             lint_check.list_sources(task, listing, sys.stdout.write, print_line, as_json=form is Form.JSON)
             sys.stdout.flush()
             return
@@ -128,5 +128,5 @@ def _rules_named(texts: list[str] | None) -> set[str]:
 
     Raises UsageError.
     """
-    remedy = "siteatlas lint --rules lists them all"
+    remedy = "siteatlas lint --rules lists all rules"
     return {rule for name in split_names(texts) for rule in rules_named(name, RULES, remedy=remedy)}

@@ -253,7 +253,7 @@ def _open_sources(
         )
     files = named_files(task.words, task.url)
     if task.cross_submits and not task.url and not any(map(is_url, task.words)):
-        raise UsageError("--cross-submits needs the URL of the file: add --url URL")
+        raise UsageError("--cross-submits needs the URL of the file. Add --url URL")
     urls = [word for word in task.words if is_url(word)]
     if not urls and not (task.cross_submits and task.url):
         yield open_documents(task.words, files, task.url, None, print_line), None

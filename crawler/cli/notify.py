@@ -79,7 +79,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
     site: SiteOption = None,
     dry_run: DryRunOption = False,
     again: Annotated[
-        bool, typer.Option("--resend-refused", help="Send messages again that a receiver refused.")
+        bool, typer.Option("--resend-refused", help="Send refused messages again.")
     ] = False,
     since: Annotated[
         int | None,
@@ -87,7 +87,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
             "--since",
             metavar="RUN",
             min=0,
-            help="Send the changes after this run again, through all channels. 0: all changes.",
+            help="Send the changes that came after run RUN once more, through all channels. 0: all changes.",
         ),
     ] = None,
     only: Annotated[
@@ -116,7 +116,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
         verbose, "interrupted; siteatlas recorded the sent messages, run the same command again to send the others"
     ) as errors:
         if test and (dry_run or again or since is not None):
-            raise UsageError("--test sends only a test message: use --test alone, or with --only")
+            raise UsageError("--test sends only a test message. Use --test alone, or with --only")
         from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
 
         sites = _plans(url, config, site or [], flags)
@@ -157,7 +157,7 @@ def _check(results: "list[NotifyResult]", only: str) -> None:
     if not channels and not any(result.untold for result in results):
         raise UsageError(_NO_CHANNEL)
     if channels and not any(key.startswith(only) for key in channels):
-        raise UsageError(f"--only {only} does not match a channel: choose one of {', '.join(channels)}")
+        raise UsageError(f"--only {only} does not match a channel. Choose one of {', '.join(channels)}")
 
 
 def _plans(

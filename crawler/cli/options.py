@@ -98,8 +98,8 @@ FreshOption = Annotated[
     bool,
     typer.Option(
         "--fresh",
-        help="Delete what earlier runs stored about the pages, and fetch all pages again. If the state is damaged, "
-        "rename it, and begin a new state from the published sitemap.",
+        help="Delete what earlier runs stored about the pages (the state), and fetch all pages again. If the state is "
+        "damaged, Siteatlas renames it, and starts a new state from the published sitemap.",
     ),
 ]
 
@@ -116,14 +116,15 @@ AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
         "--accept-shrink",
-        help="In this run, publish the new sitemap even if many pages leave it or lost their main text.",
+        help="In this run, publish the new sitemap even if many pages leave it or have lost their main text.",
     ),
 ]
 
 ReplaceOption = Annotated[
     bool,
     typer.Option(
-        "--replace", help="Overwrite a sitemap in the output directory that Siteatlas did not write with this state."
+        "--replace",
+        help="Overwrite the sitemap in the output directory even if Siteatlas did not write it with this state.",
     ),
 ]
 
@@ -445,7 +446,7 @@ def site_config(
     flags: Mapping[str, Any],
     url: str | None = None,
     site: str | None = None,
-    remedy: str = "choose the site with --site",
+    remedy: str = "Choose the site with --site",
 ) -> Config:
     """The configuration of one site: the file, overridden by the flags and ``url``.
 
@@ -453,7 +454,7 @@ def site_config(
     """
     if file is None:
         if site is not None:
-            raise UsageError(f"--site {site} needs a configuration: add --config FILE")
+            raise UsageError(f"--site {site} needs a configuration. Add --config FILE")
         return config_from_flags({}, flags, url=url)
     source = str(file)
     sites = split_sites(read_tables(file), source, flag_of)
@@ -462,7 +463,7 @@ def site_config(
         names = choose_sites(names, [site], source)
     elif len(names) > 1:
         raise UsageError(
-            f"{file} configures several sites ({', '.join(names)}), but this command takes one site: {remedy}"
+            f"{file} configures several sites ({', '.join(names)}), but this command takes one site. {remedy}"
         )
     return config_from_flags(resolve_paths(sites[names[0]], file.parent), flags, source, url)
 
@@ -549,7 +550,8 @@ def _flag_table(flag: Flag, texts: list[str], setter: str) -> dict[str, str]:
         name, separator, value = text.partition(flag.pairs)
         if not separator or not name.strip():
             raise UsageError(
-                f"{setter} needs the form {flag.metavar} (the given text is not shown, because it may be secret)"
+                f"{setter} needs the form {flag.metavar} (the value that you gave is not shown, because it may "
+                "be secret)"
             )
         table[name.strip()] = value.strip()
     return table
@@ -616,7 +618,7 @@ def misspelt_variables(names: Iterable[str]) -> list[str]:
         if name.startswith(_PREFIX) and ending not in known:
             matches = difflib.get_close_matches(ending, known, n=1, cutoff=_MIN_SIMILARITY)
             sentences += (
-                [f"{name} is not a variable of siteatlas: did you mean {_PREFIX}{matches[0]}?"] if matches else []
+                [f"{name} is not a variable of siteatlas. Did you mean {_PREFIX}{matches[0]}?"] if matches else []
             )
     return sentences
 

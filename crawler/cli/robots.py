@@ -79,7 +79,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
     """
     with CommandErrors(verbose) as errors:
         if dry_run and patch is None:
-            raise UsageError("--dry-run needs --patch FILE: without --patch the command writes nothing")
+            raise UsageError("--dry-run works only with --patch FILE. Without --patch, the command never writes a file")
         from crawler.cli import robots_check  # noqa: PLC0415 - the crawler is not needed to show help
 
         sites = robots_check.selected_sites(url, config, flags, site or [])

@@ -53,7 +53,7 @@ def rollback(
 
     Siteatlas keeps copies of published sitemaps, and rollback publishes such a copy. It does not change what Siteatlas
     stored about the pages. If you do not correct the site, the next run publishes the same sitemap as before the
-    rollback. rollback sends no notifications. After the next run, Siteatlas sends the changes of both.
+    rollback. rollback sends no notifications. The next run sends the changes of the rollback together with its own.
     """
     with CommandErrors(verbose, "interrupted; the old or the new sitemap is published completely") as errors:
         settings = site_config(config, flags, url, site)

@@ -32,7 +32,7 @@ def run(config: SitesConfigOption = None, site: SiteOption = None, **flags: Any)
 
         plans = site_plans(config, flags, site or [])
         if options.accept_shrink and len(plans) > 1:
-            raise UsageError("--accept-shrink applies to one site: choose the site with --site")
+            raise UsageError("--accept-shrink applies to one site. Choose the site with --site")
         for name, plan in plans:
             check_site(name, plan, config, dry_run=options.dry_run)
         results = list(run_sites(plans, options, errors))

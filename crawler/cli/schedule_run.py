@@ -30,7 +30,7 @@ def load_sites(file: Path, flags: Mapping[str, Any], names: Sequence[str]) -> Lo
     sites = tuple(scheduled_site(name, plan) for name, plan in plans)
     if all(site.schedule is None for site in sites):
         raise UsageError(
-            f'no site in {file} has a schedule: set every = "1d" or cron = "30 3 * * *" in [schedule] '
+            f'no site in {file} has a schedule. Set every = "1d" or cron = "30 3 * * *" in [schedule] '
             f"(for one site, in [sites.NAME.schedule]), or add --every 1d"
         )
     return LoadedConfig(sites, shared.daemon, history_directory(shared))

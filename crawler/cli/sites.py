@@ -62,14 +62,14 @@ def _check(flags: Mapping[str, Any], chosen: Sequence[str], source: str) -> None
     for flag in FLAGS:
         if len(chosen) > 1 and flag.key in _SINGLE_SITE_KEYS and flags.get(flag.field) is not None:
             raise UsageError(
-                f"{flag.long} (or {flag.variable}) applies to one site, but {source} has {', '.join(chosen)}: "
-                f"choose a site with --site, or set {flag.key} for each site in {source}"
+                f"{flag.long} (or {flag.variable}) applies to one site, but {source} has {', '.join(chosen)}. "
+                f"Choose a site with --site, or set {flag.key} for each site in {source}"
             )
 
 
 def _host(config: Config, source: str) -> str:
     if not config.site.url:
-        raise UsageError(f"{source} has no site: set url in [site], or, for several sites, in [sites.NAME.site]")
+        raise UsageError(f"{source} has no site. Set url in [site], or, for several sites, in [sites.NAME.site]")
     from crawler.config.start import parse_url_setting  # noqa: PLC0415 - it loads the whole crawler
     from crawler.url.normalize import DEFAULT_PARAMS, host_of  # noqa: PLC0415
 
@@ -93,7 +93,7 @@ def find_state_directory(url: str | None, file: Path | None, site: str | None, f
         directory = state_directory(root, sitemap_url)
         if not STATE_DB.is_in(directory):
             raise UsageError(
-                f"there is no state of {config.site.url} in {root}: no run has crawled the site yet"
+                f"the state directory {root} has no state of {config.site.url}, because no run has crawled the site yet"
                 f"{_other_sites(root, state_directories(root))}"
             )
         return directory
@@ -107,10 +107,14 @@ def find_state_directory(url: str | None, file: Path | None, site: str | None, f
         return known[0]
     if known:
         raise UsageError(
-            f"there are several sites in {root}: choose a site by its URL or with --config{_other_sites(root, known)}"
+            f"the state directory {root} has several sites. Choose a site by its URL or with "
+            f"--config{_other_sites(root, known)}"
         )
     if directories:
-        raise UsageError(f"no run has crawled a site in {root} successfully yet{_other_sites(root, directories)}")
+        raise UsageError(
+            f"the state directory {root} has no site that a run has crawled "
+            f"successfully{_other_sites(root, directories)}"
+        )
     raise UsageError(_no_state_message(root))
 
 
@@ -132,7 +136,7 @@ def find_states(
             for name, config in sites
         ]
     if names:
-        raise UsageError("--site needs a configuration: add --config FILE")
+        raise UsageError("--site needs a configuration. Add --config FILE")
     from crawler.config.plan import AUDIT  # noqa: PLC0415 - it loads the whole crawler
 
     root = Path(site_config(None, flags).state.directory)
@@ -161,7 +165,7 @@ def _has_content(directory: Path) -> bool:
 
 
 def _no_state_message(root: Path) -> str:
-    return f"there is no state in {root}: no run has crawled yet, or the state is in another directory (--state DIR)"
+    return f"{root} contains no state. Run siteatlas crawl first, or give the directory of the state with --state DIR"
 
 
 def _other_sites(root: Path, directories: Sequence[Path]) -> str:
@@ -170,4 +174,4 @@ def _other_sites(root: Path, directories: Sequence[Path]) -> str:
         return ""
     shown = ", ".join(path.name for path in directories[:5])
     more = f" and {len(directories) - 5} more" if len(directories) > 5 else ""
-    return f"; the crawled sites are {shown}{more} (--state {root}/… selects one)"
+    return f". The crawled sites are {shown}{more}. To choose one, add --state {root}/NAME"

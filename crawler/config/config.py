@@ -49,11 +49,11 @@ class ScopeConfig(ConfigSection):
     """Which URLs Siteatlas crawls."""
 
     include: tuple[str, ...] = ()
-    """Crawl only URLs that match one of these patterns. A pattern is a glob such as /docs/*, or re: and a regular
-    expression."""
+    """Crawl only URLs that match one of these patterns. A pattern is a glob such as /docs/*. It can also be a regular
+    expression that begins with re:, such as re:/docs/[0-9]+."""
     exclude: tuple[str, ...] = ()
-    """Do not crawl URLs that match one of these patterns. A pattern is a glob such as /docs/*, or re: and a regular
-    expression."""
+    """Do not crawl URLs that match one of these patterns. A pattern is a glob such as /docs/*. It can also be a regular
+    expression that begins with re:, such as re:/docs/[0-9]+."""
     max_depth: int | None = Field(default=None, ge=0)
     """Crawl only pages that are at most this many clicks from the start URL. Default: no limit."""
     max_pages: PositiveInt | None = None
@@ -62,11 +62,11 @@ class ScopeConfig(ConfigSection):
     """Crawl for at most this time in one run (seconds, or 90m, 2h). The next run continues the crawl. Default: no
     limit."""
     max_segments: PositiveInt = 32
-    """Skip a URL if its path has more segments than this (/a/b/c has 3). Such a URL is probably part of a crawler
-    trap."""
+    """Skip a URL if its path has more segments than this (/a/b/c has 3). Such a URL probably belongs to a crawler trap,
+    an endless number of generated URLs."""
     max_repeats: PositiveInt = 3
-    """Skip a URL if its path repeats a segment more than this many times in a row (/a/a/a has 3). Such a URL is
-    probably part of a crawler trap."""
+    """Skip a URL if its path repeats a segment more than this many times in a row (/a/a/a has 3). Such a URL probably
+    belongs to a crawler trap, an endless number of generated URLs."""
     trap_limit: int = Field(default=250, ge=0)
     """Limit for generated pages, such as the days of a calendar. After this many such pages in a row without new
     content, Siteatlas does not fetch more of them. 0: no limit."""
@@ -86,9 +86,9 @@ class UrlsConfig(ConfigSection):
     """How Siteatlas normalizes URLs."""
 
     drop_params: tuple[str, ...] = TRACKING_PARAMS
-    """Query parameters to remove from URLs, because they never change a page (names or globs)."""
+    """Query parameter to remove from URLs, because it never changes a page: a name or a glob."""
     keep_params: tuple[str, ...] = ()
-    """Query parameters to keep in URLs, even if drop_params contains them."""
+    """Query parameter to keep in URLs, even if --drop-param names it: a name or a glob."""
 
 
 class ObeyConfig(ConfigSection):
@@ -113,8 +113,8 @@ class FetchConfig(ConfigSection):
     """How Siteatlas fetches pages."""
 
     source: str = ""
-    """Read the site from this server (http://127.0.0.1:8080) or from this folder of built pages. The sitemap still
-    lists the public URLs."""
+    """Read the site from another server, such as http://127.0.0.1:8080, or from a folder of built pages. The sitemap
+    still lists the public URLs."""
     resolve: tuple[str, ...] = ()
     """For this host and port, connect to this IP address instead of the address from DNS (as in curl). The address may
     be private."""
@@ -128,13 +128,13 @@ class FetchConfig(ConfigSection):
     cookies: dict[str, str] = Field(default={})
     """Cookie to send with the requests. Siteatlas sends it only to the origin of the start URL."""
     signing_key: str = ""
-    """File of the Ed25519 private key that signs all requests (Web Bot Auth). You can also write env:NAME. Needs
-    siteatlas[sign]."""
+    """File of the Ed25519 private key that signs all requests (Web Bot Auth). env:NAME reads the key from an
+    environment variable. Needs siteatlas[sign]."""
     signature_agent: str = ""
-    """Origin of the server that publishes the public key for signing_key, such as https://bot.example.com."""
+    """Origin of the server that publishes the public key for --signing-key, such as https://bot.example.com."""
     proxy: str = ""
-    """Proxy for all requests (http://host:port). The proxy resolves host names, so Siteatlas cannot refuse private
-    addresses. Siteatlas ignores proxies in environment variables such as HTTP_PROXY."""
+    """Proxy for all requests (http://host:port). The proxy resolves host names, so Siteatlas cannot refuse to connect
+    to private addresses. Siteatlas ignores proxies in environment variables such as HTTP_PROXY."""
     transport: Literal["fast", "httpx"] = "fast"
     """HTTP library. fast: the library reqwest, or httpx if reqwest cannot be loaded. httpx: always httpx."""
     http2: bool = False
@@ -155,13 +155,14 @@ class FetchConfig(ConfigSection):
     """Maximum bytes of one existing sitemap of the site, after decompression."""
     refetch_every: int = Field(default=30, ge=0)
     """Download each page completely at least once in this many runs. In the other runs, the server may respond that the
-    page has not changed (304), without the content. 0: never."""
+    page has not changed (304), and does not send it again. 0: always accept this response."""
     second_reads: int = Field(default=60, ge=0)
     """Maximum pages that one run fetches twice to find texts that change by themselves, such as counters. Such texts do
     not change lastmod. 0: none."""
     not_found_checks: int = Field(default=5, ge=0)
-    """Maximum requests in one run for URLs that cannot exist, one in each of the largest directories. If a page has the
-    same content as such a response, it is a soft 404, and leaves the sitemap. 0: none."""
+    """Maximum requests in one run for URLs that cannot exist, one in each of the largest directories. The responses
+    show how the site presents a missing page. If a page has the same content, it is a soft 404 (a missing page with
+    status 200), and leaves the sitemap. 0: none."""
     max_redirects: PositiveInt = 10
     """Maximum redirects in a row to follow. Browsers follow up to 20, search engines about 10."""
     retries: int = Field(default=3, ge=0)
@@ -174,15 +175,16 @@ class PaceConfig(ConfigSection):
     concurrency: PositiveInt = 4
     """Maximum requests to one origin (scheme, host and port) at the same time."""
     rate: float = Field(default=10.0, ge=0)
-    """Maximum requests per second to one origin. 0: no limit, even if the server responds slowly."""
+    """Maximum requests per second to one origin (scheme, host and port). 0: no limit, even if the server responds
+    slowly."""
     delay: float = Field(default=0.0, ge=0)
-    """Minimum seconds between two requests to one origin."""
+    """Minimum seconds between two requests to one origin (scheme, host and port)."""
     max_retry_after: Duration = 3600.0
     """Maximum wait that a server may demand by Retry-After, in seconds. If it demands a longer wait, the run ends. The
     next run continues the crawl."""
     max_error_time: PositiveDuration = 900.0
-    """Maximum time (seconds, or 15m) that failed requests and demanded waits may cost in one run. After this time, the
-    run ends. The next run continues the crawl."""
+    """Maximum time (seconds, or 15m) that failed requests, and waits that the server demands, may take in one run.
+    After this time, the run ends. The next run continues the crawl."""
 
 
 class ParseConfig(ConfigSection):
@@ -198,7 +200,7 @@ class ParseConfig(ConfigSection):
     max_links: PositiveInt = 20_000
     """Maximum links to read from one page."""
     max_link_bytes: Size = 4 * 2**20
-    """Maximum bytes of all URLs together that Siteatlas reads from one page."""
+    """Maximum total length of the URLs that Siteatlas reads from one page, in bytes."""
 
 
 class RenderConfig(ConfigSection):
@@ -217,9 +219,9 @@ class RenderConfig(ConfigSection):
     """Maximum pages that are open in the browser at the same time."""
     timeout: PositiveSeconds = 10.0
     """Maximum seconds to wait until a page is complete. After this time, Siteatlas reads the page as it is. While
-    requests of the page wait for the request rate, the time does not count."""
+    requests of the page wait because of --rate, the time does not count."""
     deadline: PositiveSeconds = 120.0
-    """Maximum seconds of one page in the browser in total. While requests of the page wait for the request rate, the
+    """Maximum seconds of one page in the browser in total. While requests of the page wait because of --rate, the
     time counts too."""
     max_failures: PositiveInt = 3
     """After this many failed pages of a template in a row, stop rendering pages of this template in the run, and print
@@ -232,8 +234,8 @@ class RenderConfig(ConfigSection):
     """Maximum requests of one page for scripts, styles and data. If a page sends more, Siteatlas reads the page without
     the further responses."""
     post: tuple[str, ...] = ()
-    """Pages may send POST requests to URLs that match one of these patterns. A pattern is a glob such as /graphql, or
-    re: and a regular expression. Default: no POST requests."""
+    """Pages may send POST requests to URLs that match one of these patterns. A pattern is a glob such as /graphql. It
+    can also be a regular expression that begins with re:. Default: no POST requests."""
     max_resource: Size = 10 * 2**20
     """Maximum bytes to download of one script, style or data file."""
     cache: Size = 16 * 2**20
@@ -251,9 +253,9 @@ class ContentConfig(ConfigSection):
     """What the sitemap contains about each page."""
 
     lastmod: Literal["observed", "header", "page", "git", "none"] = "observed"
-    """Source of lastmod, the date of the last change of a page. observed: the best evidence. header: only the header
-    Last-Modified. page: only dates in the page. git: the last commit of the source file of the page, otherwise as
-    observed. none: no lastmod."""
+    """Source of lastmod, the date of the last change of a page. observed: the header Last-Modified, dates in the page,
+    and changes that Siteatlas observes. header: only the header. page: only dates in the page. git: the last commit of
+    the source file of the page, or as observed if there is no such file. none: no lastmod."""
     repository: str = ""
     """For --lastmod git: the directory of the source files of the site in a Git repository. Default: the current
     directory."""
@@ -263,8 +265,8 @@ class ContentConfig(ConfigSection):
     images: bool = True
     """Include the images of each page in the sitemap."""
     max_image_share: float = Field(default=0.5, ge=0, le=1)
-    """If more than this share of the pages have an image, such as a logo, list the image only for the start page (0.5
-    is 50%)."""
+    """If more than this share of the pages have the same image, such as a logo, list the image only for the start page
+    (0.5 is 50%)."""
     videos: bool = True
     """Include the videos of each page in the sitemap."""
     alternates: bool = True
@@ -315,14 +317,15 @@ class OutputConfig(ConfigSection):
     priority: float | None = Field(default=None, ge=0, le=1)
     """Value of priority for every page. Search engines ignore priority."""
     keep_failed: int = Field(default=3, ge=0)
-    """If a published page fails (5xx, time-out), keep it in the sitemap for up to this many failed runs in a row."""
+    """If a published page fails (5xx, time-out), keep it in the sitemap for up to this many runs in a row in which it
+    fails."""
     mode: str = "0644"
     """Permissions of new files, as an octal number. Siteatlas ignores the umask. If Siteatlas replaces a file, it keeps
     the permissions of the file."""
     swap_delay: Duration = 1.0
     """Seconds between the publication of a new index and the replacement of the files that the old index lists."""
     grace_period: Duration = 3600.0
-    """Seconds to keep files that the new index no longer lists. Crawlers may still read the old index."""
+    """Seconds to keep files that the new index no longer lists, because crawlers may still read the old index."""
     generations: PositiveInt = 2
     """Number of published sitemaps to keep as copies. siteatlas rollback can publish a copy again."""
     partial: bool = False
@@ -331,10 +334,10 @@ class OutputConfig(ConfigSection):
     """If more than this share of the pages fail in a run, publish nothing (0.2 is 20%)."""
     max_shrink: float = Field(default=0.2, ge=0, le=1)
     """Maximum share of the published pages that may leave the sitemap, or lose their main text, in one run (0.2 is
-    20%). If more pages do, keep the old entries of these pages."""
+    20%). If more pages do so, the sitemap keeps the old entries of these pages."""
     accept_after: int = Field(default=7, ge=0)
-    """If max_shrink keeps pages in the sitemap, remove them after this many runs in a row and as many days. The reason
-    must stay the same (404, 410, 301, 308 or noindex). 0: never."""
+    """Number of runs with the same reason (404, 410, 301, 308 or noindex) after which the pages that --max-shrink keeps
+    leave the sitemap. The runs must also span this number of days. 0: the pages never leave."""
 
     @field_validator("mode")
     @classmethod

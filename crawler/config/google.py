@@ -112,7 +112,9 @@ class AccessTokens:
 
             signer = _signer(account.private_key, account.private_key_id)
         except ImportError:
-            raise UsageError(f"{name} needs another package: run pip install 'siteatlas[google]'") from None
+            raise UsageError(
+                f"{name} needs a package that is not installed. Run pip install 'siteatlas[google]'"
+            ) from None
         self.server = f"Google's token server {_origin(account.token_uri, name)}"
         if signer is None:
             raise UsageError(
@@ -206,9 +208,9 @@ def _origin(url: str, name: str) -> str:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise UsageError(f"{name}: the token_uri in the key file is not a URL") from None
+        raise UsageError(f"{name}: the token_uri in the key file is not a URL. Download the key file again") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise UsageError(f"{name}: the token_uri in the key file is not an http(s) URL")
+        raise UsageError(f"{name}: the token_uri in the key file is not an http(s) URL. Download the key file again")
     return f"{parts.scheme}://{host}" + (f":{port}" if port else "")
 
 

@@ -64,7 +64,7 @@ def read_tables(path: Path) -> dict[str, Any]:
     try:
         return parsed(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
-        raise UsageError(f"cannot read the configuration {path}: {error.strerror or error}") from None
+        raise UsageError(f"the configuration {path} cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"the configuration {path} is not valid TOML: {error}") from None
 
@@ -136,8 +136,8 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
         known = [*sections, *([] if above else [SITES])] if len(loc) == 1 else sections.get(str(loc[0]), [])
         near = [f"{name}.{loc[-1]}" for name, keys in sections.items() if loc[-1] in keys]
         near = near or difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
-        hint = f'did you mean "{near[0]}"?' if near else f"the known keys are: {', '.join(known)}"
-        return f'unknown key "{shown}"{inside}: {hint}'
+        hint = f'Did you mean "{near[0]}"?' if near else f"The known keys are {', '.join(known)}"
+        return f'the key "{shown}"{inside} is unknown. {hint}'
     if len(fault["loc"]) >= 2 and (flag := flag_of(_faulty_key(fault))) != key:
         shown = f"{flag} ({shown})"
     reason = str(fault["msg"]).removeprefix("Value error, ")
@@ -148,7 +148,8 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
     message = f"{shown}{inside}: {reason[:1].lower()}{reason[1:]}"
     value = fault.get("input")
     is_secret = _SECRETS & set(map(str, fault["loc"]))
-    return message if value is None or is_secret else f"{message} (given: {mask_password(repr(value))})"
+    is_named = isinstance(value, str) and f'"{value}"' in message
+    return message if value is None or is_secret or is_named else f"{message} (given: {mask_password(repr(value))})"
 
 
 _SHARED_SECTIONS: Final = ("daemon", "fleet")  # that are for all sites
@@ -198,7 +199,9 @@ def split_sites(tables: dict[str, Any], source: str, flag_of: Callable[[str], st
     build_config(shared, source, flag_of)
     sites = tables[SITES]
     if not isinstance(sites, dict) or not sites:
-        raise UsageError(f"{SITES} in {source} needs a table for each site, such as [{SITES}.shop.site]")
+        raise UsageError(
+            f"[{SITES}] in {source} contains no site. Write a table for each site, such as [{SITES}.shop.site]"
+        )
     return {name: _merge_shared(shared, name, own, source, flag_of) for name, own in sites.items()}
 
 
@@ -250,8 +253,8 @@ def choose_sites(known: Sequence[str], wanted: Sequence[str], source: str) -> li
     for name in wanted:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f'did you mean "{near[0]}"?' if near else f"its sites are: {', '.join(known)}"
-            raise UsageError(f'{source} has no site "{name}": {hint}')
+            hint = f'Did you mean "{near[0]}"?' if near else f"Its sites are {', '.join(known)}"
+            raise UsageError(f'{source} has no site "{name}". {hint}')
     return [name for name in known if name in wanted or not wanted]
 
 
@@ -268,7 +271,7 @@ def check_distinct_paths(places: Sequence[SitePaths], source: str) -> None:
             owner = owners.setdefault((kind, place), paths.name)
             if place and owner != paths.name:
                 both = f'the sites "{owner}" and "{paths.name}" in {source}'
-                raise UsageError(f"{both} would {conflict}: give each site its own {remedy}")
+                raise UsageError(f"{both} would {conflict}. Give each site its own {remedy}")
 
 
 def _merge_shared(
@@ -277,11 +280,11 @@ def _merge_shared(
     if not _name.fullmatch(name):
         raise UsageError(f'the site name "{name}" in {source} may contain only letters, digits, ".", "_" and "-"')
     if not isinstance(own, dict):
-        raise UsageError(f"{SITES}.{name} in {source} needs tables, such as [{SITES}.{name}.site]")
+        raise UsageError(f"{SITES}.{name} in {source} must consist of tables, such as [{SITES}.{name}.site]")
     build_config(own, source, flag_of, f"{SITES}.{name}.")
     for section in own.keys() & _SHARED_SECTIONS:
         raise UsageError(
-            f"[{SITES}.{name}.{section}] in {source} is not allowed, because one {section} runs all sites: use "
+            f"[{SITES}.{name}.{section}] in {source} is not allowed, because this section applies to all sites. Use "
             f"[{section}]"
         )
     sections = dict.fromkeys([*shared, *own])

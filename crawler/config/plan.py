@@ -100,10 +100,13 @@ def plan_crawl(config: Config) -> CrawlPlan:
     """The plan of a run, checked as far as possible without a request. Raises UsageError."""
     seed, sitemap_url, scope = _checked_scope(config)
     if not config.output.directory:
-        raise UsageError("the output directory is missing: add -o DIR")
+        raise UsageError("no directory is given for the sitemap. Add -o DIR, or set directory in [output]")
     output, root = Path(config.output.directory), Path(config.state.directory)
     if root.absolute().resolve().is_relative_to(output.absolute().resolve()):
-        raise UsageError(f"the state ({root}) must not be inside the published directory ({output}): use --state DIR")
+        raise UsageError(
+            f"the state directory ({root}) must not be inside the published directory ({output}). Choose another "
+            "one with --state DIR"
+        )
     source = sources.read_source(config, seed)
     return _with_start(CrawlPlan(config, seed, sitemap_url, scope, output, state_directory(root, sitemap_url), source))
 
@@ -114,7 +117,7 @@ def plan_audit(config: Config) -> CrawlPlan:
     Raises UsageError.
     """
     if not config.site.url:
-        raise UsageError("the start URL is missing. Use siteatlas audit https://example.com/")
+        raise UsageError("no start URL is given. Use siteatlas audit https://example.com/")
     config = config.model_copy(update={"scope": config.scope.model_copy(update={"sitemap_seeds": False})})
     seed, sitemap_url, scope = _checked_scope(config)
     state = state_directory(Path(config.state.directory), sitemap_url) / AUDIT
@@ -136,7 +139,8 @@ def _checked_scope(config: Config) -> tuple[Url, Url, Scope]:
         raise UsageError(f"the start URL {seed} cannot be crawled: {refused.reason}")
     if not sitemap_url.partition("?")[0].rpartition("/")[2]:
         raise UsageError(
-            f"--sitemap-url {sitemap_url} is a directory. Give the URL of a file, such as {sitemap_url}sitemap.xml"
+            f"--sitemap-url {sitemap_url} is the URL of a directory. Give the URL of a file, such as "
+            f"{sitemap_url}sitemap.xml"
         )
     return seed, sitemap_url, scope
 

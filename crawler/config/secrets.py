@@ -25,7 +25,8 @@ def reveal_secret(text: str) -> str:
         value = os.environ.get(name)
         if value is None:
             raise UsageError(
-                f"the environment variable {name} is not set, but the configuration refers to it (env:{name})"
+                f"the environment variable {name} is not set, but the configuration refers to it (env:{name}). "
+                "Set the variable"
             )
         return value
     if kind == "file" and name:
@@ -33,7 +34,7 @@ def reveal_secret(text: str) -> str:
             return _secret_path(name).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise UsageError(f"cannot read the secret file:{name}: {reason}") from None
+            raise UsageError(f"the secret file:{name} cannot be read: {reason}") from None
     return text
 
 

@@ -49,8 +49,8 @@ class AuditConfig(ConfigSection):
     """Number of the Google Analytics 4 property to read by the API. Siteatlas reads the pages with their views,
     sessions and users."""
     google_credentials: str = ""
-    """Key file (JSON) of a service account that may read the properties of search_console and ga4: a path, file:PATH or
-    env:NAME. Default: the account in [search_console]."""
+    """Key file (JSON) of a service account that may read the properties of --search-console and --ga4: a path,
+    file:PATH or env:NAME. Default: the account in [search_console]."""
     google_days: int = Field(default=90, ge=1, le=480)
     """Number of days to read from the APIs of Google, up to yesterday. Search Console keeps about 480 days."""
     max_google_requests: PositiveInt = 100
@@ -76,8 +76,8 @@ class AuditConfig(ConfigSection):
     min_log_days: PositiveInt = 30
     """Report pages that no search engine crawled only if the access logs have requests on at least this many days."""
     keep_tokens: bool = False
-    """Keep all parameter values in the URLs of access logs. Default: Siteatlas replaces values that look like secrets
-    by ***, such as tokens, keys, passwords and session IDs."""
+    """Keep all parameter values in the URLs of access logs. Default: Siteatlas replaces values that look like secrets,
+    such as tokens, keys, passwords and session IDs, by ***."""
     max_crawl_age: Duration = 86_400.0
     """Maximum age of the last run (seconds, or 24h). If the run is not older, the audit uses its crawl, and requests
     only URLs that the run did not visit. 0: the audit always crawls the site."""
@@ -101,14 +101,14 @@ class AuditConfig(ConfigSection):
     """Assume that access logs without host names contain only requests for this site. Default: if many pages in such a
     log do not exist on this site, findings that only this log supports are inconclusive."""
     trust_failed: int = Field(default=0, ge=0)
-    """If at most this many pages failed, assume that they link to no other pages. The findings are then at least
-    likely."""
+    """If at most this many pages failed, assume that they link to no other pages. Findings about links then have the
+    grade "likely" instead of "inconclusive"."""
     every: PositiveDuration | None = None
     """Audit the site after a run if the last audit is at least this old (seconds, or 7d). Only siteatlas run and
     siteatlas schedule use this setting."""
     segments: dict[str, str] = Field(default={})
-    """Part of the site that the reports count separately: a name, and a pattern as in include. If a URL matches several
-    segments, it belongs to the first one."""
+    """Part of the site that the reports count separately: a name, and a pattern as for --include. If a URL matches
+    several segments, it belongs to the first one."""
     accepted: str = ""
     """TOML file of accepted findings. The report lists these findings separately and does not count them."""
     report: str = ""
@@ -187,11 +187,12 @@ class WebhookConfig(ConfigSection):
     """Send a JSON message to your own URLs."""
 
     urls: tuple[str, ...] = ()
-    """URL to send the message to. To keep a secret URL out of the configuration, write env:NAME or file:PATH."""
+    """URL that receives the messages. To keep a secret URL out of the configuration, write env:NAME or file:PATH."""
     secret: str = ""
     """Secret that signs each message. The header X-Siteatlas-Signature contains the HMAC-SHA256 of the body."""
     template: str = ""
-    """Jinja2 file that makes the body of the message, for receivers that need other JSON, such as chats."""
+    """File with the Jinja2 template of the message body. Use it for receivers that need another form of JSON, such as
+    chat services."""
     on: tuple[OccasionName, ...] = ("changes", "trouble", "findings")
     """Event that causes a message. changes: the sitemap changed. trouble: a run failed, or succeeded after a failure.
     findings: an audit has new or resolved findings."""
@@ -212,7 +213,7 @@ class EmailConfig(ConfigSection):
     """User name and password for the SMTP server, as user:password. To keep them out of the configuration, write
     env:NAME or file:PATH."""
     template: str = ""
-    """Jinja2 file that makes the e-mail. Its first line is the subject."""
+    """File with the Jinja2 template of the e-mail. The first line of its output is the subject."""
     on: tuple[OccasionName, ...] = ("trouble", "findings")
     """Event that causes an e-mail. changes: the sitemap changed. trouble: a run failed, or succeeded after a failure.
     findings: an audit has new or resolved findings."""
@@ -222,7 +223,8 @@ class HookConfig(ConfigSection):
     """Run your own command. The command gets the same JSON message as a webhook, on its standard input."""
 
     command: tuple[str, ...] = ()
-    """Command and its arguments, one word each. Siteatlas starts the command without a shell."""
+    """Command that gets each message as JSON on its standard input. Give the command and its arguments as separate
+    values. Siteatlas starts the command without a shell."""
     timeout: PositiveDuration = 300.0
     """Maximum seconds that the command may run."""
     on: tuple[OccasionName, ...] = ("changes",)
@@ -247,7 +249,7 @@ class UploadConfig(ConfigSection):
     """Access key of the S3 storage, as env:NAME or file:PATH. Default: the key in the AWS settings (environment
     variables, configuration files or roles)."""
     s3_secret_key: str = ""
-    """Secret key of the S3 storage, as env:NAME or file:PATH. Set it together with s3_access_key."""
+    """Secret key of the S3 storage, as env:NAME or file:PATH. Set it together with --s3-access-key."""
     sftp_password: str = ""
     """SFTP password, as env:NAME or file:PATH. If you use a private key, you do not need a password."""
     sftp_key: str = ""
@@ -275,13 +277,13 @@ class ScheduleConfig(ConfigSection):
     """Time between the starts of two runs (6h, 1d), instead of cron. Siteatlas distributes the runs of several sites
     over this time."""
     enabled: bool = True
-    """Let siteatlas schedule run the site. To skip one of several sites, write enabled = false in
+    """Let siteatlas schedule run the site. To leave out one of several sites, write enabled = false in
     [sites.NAME.schedule]."""
     timezone: str = "UTC"
     """Time zone of cron: a name such as Europe/Berlin, or "local"."""
     jitter: Duration = 0.0
-    """Maximum delay of a run (seconds, or 10m), so that not all sites start at once. Each site and scheduled time has
-    its own fixed delay."""
+    """Maximum delay of a run (seconds, or 10m), so that not all sites start at once. The delay of a site at one
+    scheduled time is always the same."""
     run_on_start: bool = True
     """Run a new site immediately, before its first scheduled time."""
     retries: int = Field(default=3, ge=0)
@@ -311,7 +313,7 @@ class FleetConfig(ConfigSection):
     sites_at_once: PositiveInt = 4
     """Maximum sites that one worker runs at the same time."""
     lease: PositiveDuration = 60.0
-    """Seconds without a sign of life from a worker, after which another worker runs its sites."""
+    """If a worker gives no sign of life for this many seconds, another worker runs its sites."""
     queue_limit: PositiveInt = 1_000
     """Maximum sites that wait in the queue for a worker. Other due sites enter the queue later."""
     dispatch_interval: PositiveDuration = 5.0
@@ -339,8 +341,8 @@ class DaemonConfig(ConfigSection):
     directory: str = ""
     """Directory for the history of scheduled runs. Default: the directory of the state."""
     max_parallel_runs: PositiveInt = 2
-    """Maximum runs that are active at the same time. An audit after a run counts as part of the run. If this number is
-    more than 1, and other sites wait for their runs, at most this number minus 1 of the active runs have an audit."""
+    """Maximum runs that are active at the same time. An audit after a run counts as part of the run. If other sites
+    wait for their runs, one of these places is reserved for a run without an audit, unless this number is 1."""
     reload_interval: PositiveDuration = 5.0
     """Seconds between two checks of the configuration file. If the file has changed, Siteatlas reads it again, as on
     SIGHUP."""
@@ -368,7 +370,7 @@ class DaemonConfig(ConfigSection):
         for name in value:
             if name != "*" and not _host_name.fullmatch(name):
                 raise ValueError(
-                    f'"{name}" is not a host name: give the name alone, such as sitemaps.example.com, without scheme, '
+                    f'"{name}" is not a host name. Give the name alone, such as sitemaps.example.com, without scheme, '
                     f"port and path"
                 )
         return value

@@ -73,7 +73,9 @@ def address_overrides(config: Config) -> dict[str, tuple[str, ...]]:
     except ValueError as error:
         raise UsageError(f"--resolve: {error}") from None
     if overrides and config.fetch.proxy:
-        raise UsageError("--resolve cannot be used with --proxy, because the proxy resolves the host names")
+        raise UsageError(
+            "--resolve has no effect with --proxy, because the proxy resolves the host names. Use only one of them"
+        )
     return overrides
 
 
@@ -97,16 +99,18 @@ def host_header(config: Config) -> str:
 def _server_source(text: str, scheme: str) -> Url:
     if scheme not in ("http", "https"):
         hint = ". Give the path of the folder" if scheme == "file" else ""
-        raise UsageError(f"--source needs an http(s) URL or a folder, but its scheme is {scheme}{hint}")
+        raise UsageError(f"--source takes an http(s) URL or a folder, but this URL begins with {scheme}:{hint}")
     try:
         url = normalize_url(text)
     except InvalidUrl as error:
         raise UsageError(f"--source cannot be used: {error}") from None
     authority, _, rest = text.partition("://")[2].partition("/")
     if "@" in authority:
-        raise UsageError("--source contains a user name or a password: give them with --basic-auth instead")
+        raise UsageError("--source contains a user name or a password. Give them with --basic-auth instead")
     if "?" in rest or "#" in rest:
-        raise UsageError(f'--source "{text}" is a single page: give the URL of the whole site, {origin_of(url)}')
+        raise UsageError(
+            f'--source "{text}" is the URL of a single page. Give the URL of the whole site, {origin_of(url)}'
+        )
     return url if url.endswith("/") else Url(f"{url}/")
 
 
@@ -118,13 +122,14 @@ def _folder_source(text: str, *, proxy: bool) -> Path:
         raise UsageError(f"--source: the folder {shown!r} cannot be read: {_error_text(error)}") from None
     if not is_there:
         like_a_host = "." in folder.parts[0].strip(".") or ":" in text if folder.parts else False
-        hint = f"; did you mean http://{shown}?" if like_a_host and text.isprintable() else ""
+        hint = f". Did you mean http://{shown}?" if like_a_host and text.isprintable() else ""
         raise UsageError(f"--source: the folder {shown!r} does not exist{hint}")
     if not is_folder:
-        raise UsageError(f"--source: {shown!r} is not a folder")
+        raise UsageError(f"--source: {shown!r} is not a folder. Give a folder or a URL")
     if proxy:
         raise UsageError(
-            "--proxy cannot be used with a folder as --source, because Siteatlas reads the folder without HTTP"
+            "--proxy cannot be used with a folder as --source, because Siteatlas reads the folder without HTTP. "
+            "Leave --proxy out"
         )
     return folder
 

@@ -37,16 +37,16 @@ def parse_url_setting(text: str, what: str, params: UrlParams) -> Url:
     A host without a scheme, such as ``example.com/docs/``, means https.
     """
     if not text:
-        raise UsageError(f"{what} is missing. Use siteatlas crawl https://example.com/ -o DIR")
+        raise UsageError(f"{what} is not given. Use siteatlas crawl https://example.com/ -o DIR")
     try:
         url = normalize_url(f"https://{text}" if lacks_scheme(text) else text, params)
     except InvalidUrl as error:
         if "@" in text:  # perhaps a password; the error masks it
             raise UsageError(f"{what} cannot be used: {error}") from None
-        hint = "" if "://" in text else f"; did you mean https://{text}?"
+        hint = "" if "://" in text else f". Did you mean https://{text}?"
         raise UsageError(f'{what} "{text}" cannot be used: {error}{hint}') from None
     if "@" in text.partition("://")[2].partition("/")[0]:
-        raise UsageError(f"{what} contains a user name or a password: give them with --basic-auth instead")
+        raise UsageError(f"{what} contains a user name or a password. Give them with --basic-auth instead")
     return url
 
 
@@ -112,7 +112,7 @@ def remember_move(config: Config, start: Url, target: Url) -> None:
         with replacement(root / MOVED_FILE, 0o600) as file:
             file.write(msgspec.json.format(msgspec.json.encode(moves), indent=2))
     except OSError as error:
-        raise StorageError(f"cannot write {root / MOVED_FILE}: {error.strerror}") from None
+        raise StorageError(f"{root / MOVED_FILE} cannot be written: {error.strerror}") from None
 
 
 def _moves(config: Config) -> dict[Url, Url]:

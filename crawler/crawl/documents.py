@@ -47,10 +47,10 @@ def named_files(words: Sequence[str], url: str) -> dict[str, Path]:
             raise UsageError(f"--url: {error}") from None
     files = {word: _sitemap_in(Path(word)) for word in words if word != "-" and not is_url(word)}
     if url and len(words) == len(set(filter(is_url, words))):
-        raise UsageError("--url is for a FILE, but only URLs are given: leave --url out")
+        raise UsageError("--url is for a FILE, but only URLs are given. Leave --url out")
     if url and not url.endswith("/") and len(words) > 1:
         raise UsageError(
-            "--url is the URL of one file, but several files are given: give the URL of their "
+            "--url is the URL of one file, but several files are given. Give the URL of their "
             "directory, with a slash at its end"
         )
     return files
@@ -115,7 +115,7 @@ def _documents_of_page(url: str, remote: "Downloader", say: Callable[[str], None
             yield document
             return
     raise NothingCrawlable(
-        f"{url} is not a sitemap, robots.txt names no sitemap, and the site has no {' or '.join(ROOT_NAMES)}: give "
+        f"{url} is not a sitemap, robots.txt names no sitemap, and the site has no {' or '.join(ROOT_NAMES)}. Give "
         "the URL of the sitemap"
     )
 
@@ -129,10 +129,12 @@ def _sitemap_in(path: Path) -> Path:
     if path.is_dir():
         sitemap = next((path / name for name in FOLDER_NAMES if (path / name).is_file()), None)
         if sitemap is None:
-            raise UsageError(f"the folder {str(path)!r} has no {' or '.join(FOLDER_NAMES[:2])}")
+            raise UsageError(
+                f"the folder {str(path)!r} has no {' or '.join(FOLDER_NAMES[:2])}. Give the file of the sitemap"
+            )
         return sitemap
     if not path.exists():
         is_like_url = len(path.parts) > 1 and "." in path.parts[0] and str(path).isprintable()
-        hint = f"; did you mean https://{path}?" if is_like_url else ""
+        hint = f". Did you mean https://{path}?" if is_like_url else ""
         raise UsageError(f"{str(path)!r} does not exist{hint}")
     return path

@@ -66,7 +66,7 @@ class IndexabilityJudge:
             verdict = rule.decide(case)
             if verdict is not None:
                 return verdict if verdict.state is State.INDEXABLE else _in_part(verdict, case)
-        raise AssertionError("the last rule fits every reply")
+        raise AssertionError("no rule of indexability applied to the reply")
 
     def failure(self, failure: Failure) -> Verdict:
         """The verdict on a failure after the last retry."""

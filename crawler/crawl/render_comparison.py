@@ -42,7 +42,7 @@ async def read_both_ways(plan: CrawlPlan, url: Url, known: Mapping[str, Template
     ``known`` are the decisions of earlier runs. Obeys robots.txt as the plan says. Raises UsageError without a browser.
     """
     if find_spec("playwright") is None:
-        raise UsageError("--render needs other packages: run pip install 'siteatlas[render]'")
+        raise UsageError("--render needs packages that are not installed. Run pip install 'siteatlas[render]'")
     plan = _with_rendering(plan)
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(build_site_fetcher(plan, time.time))

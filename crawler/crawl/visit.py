@@ -195,12 +195,13 @@ def _with_open_files(plan: CrawlPlan) -> tuple[CrawlPlan, str]:
         processes, own = 1, least + FILES_PER_PROCESS
     if soft <= own:
         raise UsageError(
-            f"only {soft} files may be open at the same time, but a crawl needs {own + 1}: raise the limit, for "
+            f"this process may open only {soft} files at the same time, but a crawl needs {own + 1}. Raise the "
+            "limit, for "
             f"example with ulimit -n {own + wanted}"
         )
     concurrency = min(wanted, soft - own)
     note = (
-        f"only {soft} files may be open at the same time (ulimit -n), so Siteatlas sends at most "
+        f"this process may open only {soft} files at the same time (ulimit -n), so Siteatlas sends at most "
         f"{count_text(concurrency, 'request')} at the same time, not {wanted} (-c)"
     )
     pace = plan.config.pace.model_copy(update={"concurrency": concurrency})
@@ -287,7 +288,9 @@ async def _rendering(
     is_always = plan.config.render.mode == "always"
     if not _may_render(plan.config):
         if is_always:
-            raise UsageError("--render always needs other packages: run pip install 'siteatlas[render]'")
+            raise UsageError(
+                "--render always needs packages that are not installed. Run pip install 'siteatlas[render]'"
+            )
         yield None
         return
     renderer = build_renderer(plan, fetcher, robots, throttle, pool, known_templates(store.db))

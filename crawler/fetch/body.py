@@ -110,7 +110,9 @@ class BodyDecoder:
         """The body. Raises FetchError if a coding is incomplete, or an unknown coding does not look like text."""
         body = self.so_far()
         if self.wire and not self.cut and not all(layer.complete() for layer in self._layers):
-            raise FetchError(FailureCode.BODY_TRUNCATED, f"only {self.size:,} bytes could be decoded")
+            raise FetchError(
+                FailureCode.BODY_TRUNCATED, f"only the first {self.size:,} bytes of the body could be decompressed"
+            )
         if self._unknown and not looks_like_text(body):
             raise FetchError(FailureCode.BODY_UNKNOWN_CODING, ", ".join(self._unknown)[:100])
         return body
@@ -131,7 +133,9 @@ class BodyDecoder:
 
     def _weigh(self, decoded: int) -> None:
         if decoded > self._limits.ratio_after and decoded > self._limits.ratio * self._taken:
-            raise FetchError(FailureCode.BODY_BOMB, f"{self._taken:,} bytes expanded to more than {decoded:,}")
+            raise FetchError(
+                FailureCode.BODY_BOMB, f"{self._taken:,} compressed bytes became more than {decoded:,} bytes"
+            )
 
     def _keep(self, data: bytes) -> None:
         room = self._limits.decoded - self.size

@@ -246,7 +246,7 @@ def read_override(text: str) -> tuple[str, tuple[str, ...]]:
     except InvalidUrl as error:
         raise ValueError(f"{text!r} is not {_OVERRIDE_FORM}: {error}") from None
     if is_numeric(name):
-        raise ValueError(f"{text!r} needs a host name, but {name} is an address")
+        raise ValueError(f"{text!r} must begin with a host name, but {name} is an IP address")
     return f"{name}:{int(match[2])}", tuple(_parse_address(part, text) for part in match[3].split(","))
 
 
@@ -268,4 +268,4 @@ def _parse_address(part: str, text: str) -> str:
     try:
         return str(ipaddress.ip_address(bare))
     except ValueError:
-        raise ValueError(f"{written!r} in {text!r} is not an IP address: write {_OVERRIDE_FORM}") from None
+        raise ValueError(f"{written!r} in {text!r} is not an IP address. Write {_OVERRIDE_FORM}") from None

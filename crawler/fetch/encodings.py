@@ -49,7 +49,10 @@ class _Parts:
         """Count another part. Raises FetchError for more than 1,000 of less than 512 bytes on average."""
         self._number += 1
         if self._number > _FREE_PARTS and self._size < self._number * _PART_BYTES:
-            raise FetchError(FailureCode.BODY_BOMB, f"{self._number:,} compressed parts with {self._size:,} bytes")
+            raise FetchError(
+                FailureCode.BODY_BOMB,
+                f"the body consists of {self._number:,} compressed parts with only {self._size:,} bytes in total",
+            )
 
 
 class Gzip:

@@ -177,7 +177,9 @@ class HttpExchange:
             size += len(name) + len(value) + 4  # ": " and the line end
             if name in _KEPT_HEADERS:
                 if name == "transfer-encoding" and value.strip().lower() not in ("chunked", "identity"):
-                    raise FetchError(FailureCode.BAD_RESPONSE, "a transfer coding that was not requested")
+                    raise FetchError(
+                        FailureCode.BAD_RESPONSE, "the response has a transfer coding that the request did not allow"
+                    )
                 headers.append(field)
         if size > self._limits.headers:
             raise FetchError(FailureCode.HEADER_TOO_LARGE, f"{size:,} bytes")

@@ -190,7 +190,7 @@ class _FileBody(httpx.AsyncByteStream):
         if not piece and self._left:
             piece = await anyio.to_thread.run_sync(os.read, self._file, min(PIECE_BYTES, self._left))
             if not piece:
-                raise httpx.RemoteProtocolError("end of file before message length reached")
+                raise httpx.RemoteProtocolError("the file became shorter while it was read")
             self._left -= len(piece)
         if not piece:
             raise StopAsyncIteration

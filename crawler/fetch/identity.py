@@ -30,9 +30,9 @@ class Credentials(Struct, frozen=True):
                 raise ValueError(f"{name!r} is not a valid name of a header or cookie")
             _check_value(name, value)
         if any(";" in value for _, value in self.cookies):
-            raise ValueError("the value of a cookie contains a semicolon: give each cookie separately")
+            raise ValueError("the value of a cookie contains a semicolon. Give each cookie separately")
         if self.basic_auth and ":" in self.basic_auth[0]:
-            raise ValueError("the user name for basic authentication contains a colon, which is not allowed")
+            raise ValueError("the user name for basic authentication must not contain a colon")
 
     @override
     def __repr__(self) -> str:
@@ -79,4 +79,4 @@ class Identity(Struct, frozen=True):
 
 def _check_value(name: str, value: str) -> None:
     if not _VALUE.fullmatch(value):
-        raise ValueError(f"the value of {name!r} contains a character that HTTP cannot send: use ASCII text")
+        raise ValueError(f"the value of {name!r} contains a character that HTTP cannot send. Use ASCII text")

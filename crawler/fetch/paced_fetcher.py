@@ -80,7 +80,7 @@ class PacedFetcher:
         async for _ in Retries(self._policy, url):
             while (wait := self.throttle.seconds_until_ready(origin, self.throttle.clock())) > 0:
                 if wait > MAX_WAIT:
-                    raise AskedToWait(f"{origin} requested a pause of {wait:,.0f} seconds: try again later")
+                    raise AskedToWait(f"{origin} requested a pause of {wait:,.0f} seconds. Try again later")
                 await anyio.sleep(wait)
             self.throttle.start(url, self.throttle.clock())
             try:

@@ -175,7 +175,9 @@ def _client(target: OriginTarget, options: TransportOptions, limits: FetchLimits
         return _builder(target, options, limits).build()
     except rust.BuilderError as error:
         if "No CA certificates" not in str(error):
-            raise ValueError(f"no connection to {target.origin} is possible with these options: {error}") from error
+            raise ValueError(
+                f"the options for connections to {target.origin}, such as its proxy or CA file, cannot be used: {error}"
+            ) from error
     # The system has no certificate authorities, as in small containers: use the bundle of httpx.
     import certifi  # noqa: PLC0415 - a dependency of httpx, needed only here
 

@@ -134,7 +134,10 @@ def _load(pem: str) -> "Ed25519PrivateKey":
     with contextlib.suppress(ValueError, TypeError, UnsupportedAlgorithm):
         if isinstance(key := load_pem_private_key(pem.encode(), None), Ed25519PrivateKey):
             return key
-    raise ValueError("the signing key is not an Ed25519 private key in PEM without a password")
+    raise ValueError(
+        "the signing key is not an Ed25519 private key in PEM without a password. siteatlas init "
+        "--signing-key FILE creates such a key"
+    )
 
 
 def _thumbprint(jwk: dict[str, str]) -> str:

@@ -150,7 +150,7 @@ def database_name(url: str) -> str:
         values = conninfo_to_dict(url)
     except psycopg.ProgrammingError:  # its text repeats the address
         raise UsageError(
-            "the address of the database of the fleet is not a connection string of PostgreSQL: write, for example, "
+            "the address of the database of the fleet is not a connection string of PostgreSQL. Write, for example, "
             "postgresql://siteatlas@db.example.com/fleet"
         ) from None
     host = values.get("host") or "local socket"
@@ -165,12 +165,13 @@ async def _try(url: str, options: dict[str, Any]) -> None:
 async def _check_version(fleet: FleetDatabase) -> None:
     (found,) = await fleet.rows(f"SELECT to_regclass('{SCHEMA}.migration') IS NOT NULL AS is_there")
     if not found["is_there"]:
-        raise UsageError(f"the database {fleet.place} has no fleet yet: run siteatlas fleet init DATABASE once")
+        raise UsageError(f"the database {fleet.place} has no fleet yet. Run siteatlas fleet init DATABASE once")
     applied = {(row["of"], row["name"]) for row in await fleet.rows("SELECT of, name FROM migration")}
     missing = {(_OURS, name) for name in _migrations()} - applied
     if missing:
         raise UsageError(
-            f"the fleet in {fleet.place} was set up by an older version. Run siteatlas fleet init DATABASE with "
+            f"the fleet in {fleet.place} was set up by an older version of siteatlas. Run siteatlas fleet init "
+            "DATABASE with "
             "this version first. Workers of the older version may keep running"
         )
     _check_known(applied, fleet.place)
@@ -184,7 +185,7 @@ def _check_known(applied: set[tuple[str, str]], place: str) -> None:
     known = max(map(_number, _migrations()))
     newest = max((_number(name) for of, name in applied if of == _OURS), default=0)
     if newest // 1000 > known // 1000:
-        raise UsageError(f"the fleet in {place} needs a newer version of siteatlas: upgrade this machine")
+        raise UsageError(f"the fleet in {place} needs a newer version of siteatlas. Upgrade this machine")
 
 
 def _number(name: str) -> int:

@@ -233,5 +233,5 @@ async def _held(connection: Connection, lease: SiteLease) -> dict[str, Any]:
     """The locked row of a leased site. Raises LeaseLost when the lease is over."""
     found = await rows(connection, _HELD, name=lease.site, epoch=lease.epoch)
     if not found:
-        raise LeaseLost(f"the lease of {lease.site} has ended: another worker may be running the site")
+        raise LeaseLost(f"the lease of {lease.site} has ended, so another worker may run the site")
     return found[0]

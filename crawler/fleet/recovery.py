@@ -1,4 +1,4 @@
-"""After the database of a fleet was restored from a back-up: finds what the back-up does not know, and adopts it.
+"""After the database of a fleet was restored from a backup: finds what the backup does not know, and adopts it.
 
 The state store goes on while the database goes back. Then sites have newer snapshots than their rows name, and the
 epochs of their leases would be given out a second time, so that a worker of the time before could pass for the holder.
@@ -14,7 +14,7 @@ from crawler.fleet.database import FleetDatabase, rows
 from crawler.fleet.state_store import Snapshot, SnapshotStore
 
 EPOCHS_AHEAD: Final = 1_000_000
-"""Epochs that are skipped: more than the leases of a site in the time that a back-up may be old."""
+"""Epochs that are skipped: more than the leases of a site in the time that a backup may be old."""
 _BATCH: Final = 1000  # sites in a statement
 _RUNNING: Final = "SELECT id, host FROM worker WHERE seen > now() - interval '1 minute' ORDER BY id"
 _ROWS: Final = "SELECT name, generation, epoch FROM site WHERE name = ANY(%(names)s)"
@@ -33,7 +33,7 @@ class Findings(Struct, frozen=True):
     """What the state store has beyond the database.
 
     ``newer`` are the newest snapshots of sites whose rows name older ones, ``unknown`` the sites with snapshots and
-    without a row: they were registered after the back-up. ``newest_epoch`` is the highest one in the store.
+    without a row: they were registered after the backup. ``newest_epoch`` is the highest one in the store.
     """
 
     newer: tuple[Snapshot, ...] = ()
@@ -73,7 +73,7 @@ async def adopt(fleet: FleetDatabase, findings: Findings) -> None:
     async with fleet.transaction() as connection:
         if running := await rows(connection, _RUNNING):
             hosts = ", ".join(sorted({row["host"] for row in running}))
-            raise UsageError(f"workers are running ({hosts}): stop all workers, wait a minute, and try again")
+            raise UsageError(f"workers are running ({hosts}). Stop all workers, wait a minute, and try again")
         for batch in _batches(findings.newer):
             await rows(
                 connection,

@@ -65,7 +65,7 @@ def fleet_site(name: str, plan: CrawlPlan) -> FleetSite:
     for setting, value in _secrets(settings):
         if not value.startswith(("env:", "file:")):
             raise UsageError(
-                f'the site "{name}" has {setting} in plain text: write env:NAME or file:PATH, because the database of '
+                f'the site "{name}" has {setting} in plain text. Write env:NAME or file:PATH, because the database of '
                 f"a fleet must not contain secrets"
             )
     return FleetSite(name, settings, origin_of(plan.seed))

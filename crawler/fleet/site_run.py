@@ -185,7 +185,7 @@ class SiteWorker:
         return True
 
     async def _check_database(self, snapshots: SnapshotStore, lease: SiteLease) -> None:
-        """Raise StorageError when the state store proves that the database is that of an older back-up."""
+        """Raise StorageError when the state store proves that the database is that of an older backup."""
         try:
             overtaken = await snapshots.overtaken(lease.site, lease.epoch)
         except StorageError as error:
@@ -193,8 +193,9 @@ class SiteWorker:
             return
         if overtaken:
             raise StorageError(
-                "the database of the fleet is older than the state store, which has generation "
-                f"{overtaken.generation} of {lease.site}. If the database was restored from a back-up, stop all "
+                "the database of the fleet is older than the state store, which has a newer state of "
+                f"{lease.site} (generation {overtaken.generation}). If the database was restored from a backup, "
+                "stop all "
                 "workers, and run siteatlas fleet recover"
             )
 

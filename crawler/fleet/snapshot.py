@@ -157,7 +157,7 @@ def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:
     with _opened(archive) as (tar, packed):
         header = _read_header(tar)
         if header.site != site:
-            raise BadSnapshot(f"the snapshot {key} belongs to the site {header.site}")
+            raise BadSnapshot(f"the snapshot {key} belongs to the site {header.site}, not to {site}")
         plan = plan_crawl(config)
         if header.start != plan.seed:
             with _disk_errors(plan.state):
@@ -296,19 +296,20 @@ def _read_header(tar: tarfile.TarFile) -> SnapshotHeader:
     member = tar.next()
     content = tar.extractfile(member) if member and member.name == _HEADER and member.size <= _MAX_HEADER else None
     if content is None:
-        raise BadSnapshot("the archive is not a snapshot of a state")
+        raise BadSnapshot("the archive is not a snapshot of the state of a site")
     header = msgspec.json.decode(content.read(), type=SnapshotHeader)
     if header.format > FORMAT:
         raise StorageError(
-            f"the snapshot was written by siteatlas {header.program} and needs a newer version than this one "
-            f"({__version__}): upgrade this machine"
+            f"the snapshot was written by siteatlas {header.program}, and siteatlas {__version__} on this "
+            "machine is too "
+            "old to read it. Upgrade siteatlas on this machine"
         )
     try:
         is_canonical = normalize_url(header.start, DEFAULT_PARAMS.keeping_all) == header.start
     except InvalidUrl:
         is_canonical = False
     if not is_canonical:
-        raise BadSnapshot(f"the snapshot has a bad start URL: {ascii(header.start)[:100]}")
+        raise BadSnapshot(f"the snapshot has an invalid start URL: {ascii(header.start)[:100]}")
     return header
 
 
@@ -318,7 +319,7 @@ def _extract(tar: tarfile.TarFile, directory: Path) -> None:
         parts = PurePosixPath(member.name).parts
         content = tar.extractfile(member) if member.isreg() else None
         if content is None or not parts or parts[0] == "/" or ".." in parts or "\0" in member.name:
-            raise BadSnapshot(f"the snapshot has a bad member: {ascii(member.name)[:100]}")
+            raise BadSnapshot(f"the snapshot contains a file that is not allowed: {ascii(member.name)[:100]}")
         path = directory.joinpath(*parts)
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -327,7 +328,7 @@ def _extract(tar: tarfile.TarFile, directory: Path) -> None:
                 file.flush()
                 os.fsync(file.fileno())
         except (FileExistsError, NotADirectoryError):
-            raise BadSnapshot(f"the snapshot has a member twice: {ascii(member.name)[:100]}") from None
+            raise BadSnapshot(f"the snapshot contains a file twice: {ascii(member.name)[:100]}") from None
         os.utime(path, (member.mtime, member.mtime))
 
 
@@ -338,8 +339,7 @@ def _disk_errors(state: Path) -> Iterator[None]:
     except OSError as error:
         place = error.filename or state.parent / _WORK
         raise StorageError(
-            f"a snapshot of the state {state} cannot be taken or unpacked, because of {place}: "
-            f"{error.strerror or error}"
+            f"a snapshot of the state {state} cannot be stored or restored. Error at {place}: {error.strerror or error}"
         ) from error
 
 

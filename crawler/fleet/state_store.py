@@ -141,7 +141,7 @@ class SnapshotStore:
     async def overtaken(self, site: str, epoch: int) -> Snapshot | None:
         """The newest snapshot when its epoch is not below that of a fresh lease; None otherwise. Raises StorageError.
 
-        Epochs only grow, so it proves that the database of the fleet was restored from an older back-up.
+        Epochs only grow, so it proves that the database of the fleet was restored from an older backup.
         """
         newest = max(await self.snapshots(site), key=lambda snapshot: snapshot.epoch, default=None)
         return newest if newest and newest.epoch >= epoch else None
@@ -162,7 +162,7 @@ class SnapshotStore:
         """
         wanted = parse_key(key) if key else None
         if key and wanted is None:
-            raise SnapshotLost(f"{key} is not the key of a snapshot")
+            raise SnapshotLost(f"{key} is not the name of a snapshot in the state store")
         problems: list[str] = []
         if wanted and (restored := await self._restore(wanted, config, problems)):
             return restored
@@ -173,8 +173,8 @@ class SnapshotStore:
                 return restored
         reasons = "; ".join(problems) or "it has none"
         raise SnapshotLost(
-            f"no snapshot of the site {site} in {self._store.name} can be used ({reasons}): put a snapshot back "
-            "from a back-up of the state store"
+            f"no snapshot of the site {site} in {self._store.name} can be used ({reasons}). Put a snapshot back "
+            "from a backup of the state store"
         )
 
     async def _restore(self, snapshot: Snapshot, config: Config, problems: list[str]) -> Restored | None:
@@ -228,7 +228,8 @@ class DirectoryStore:
             return await anyio.to_thread.run_sync(work, *values)
         except OSError as error:
             raise StorageError(
-                f"the state store {self.name} cannot be used: {error.filename or ''}: {error.strerror or error}"
+                f"the state store {self.name} cannot be used. Error at {error.filename or self.name}: "
+                f"{error.strerror or error}"
             ) from error
 
     def _put(self, key: str, file: Path) -> None:
@@ -269,7 +270,7 @@ def connect_store(section: FleetConfig, retries: int = 3) -> StateStore:
         if (error.name or "").partition(".")[0] not in ("boto3", "botocore"):
             raise
         raise UsageError(
-            f"{_SETTING} = {address.display_name} needs an optional package that is not installed: run pip install "
+            f"{_SETTING} = {address.display_name} needs an optional package that is not installed. Run pip install "
             "'siteatlas[s3]'"
         ) from None
     return connect_bucket(address, section, retries)

@@ -167,7 +167,7 @@ class _Endpoints:
         state, query = request.query_params.get("state", ""), request.query_params.get("q", "")[:MAX_QUERY]
         query = query.replace("\0", "")  # which no text in the database contains
         if state and state not in STATES:
-            raise HTTPException(404, f"no site can be in this state; the states are {', '.join(STATES)}")
+            raise HTTPException(404, f"there is no such state of a site. The states are {', '.join(STATES)}")
         sites, is_cut = view.attention, view.is_cut
         if state or query.strip():
             with _reading():

@@ -243,7 +243,7 @@ def database_url(settings: FleetConfig) -> str:
     """The connection string of the database. Raises UsageError for a missing setting."""
     if not settings.database:
         raise UsageError(
-            "no database of a fleet is given: add --database URL, or set database in [fleet] (env:NAME and "
+            "no database of a fleet is given. Add --database URL, or set database in [fleet] (env:NAME and "
             "file:PATH keep a password out of the configuration)"
         )
     return reveal_secret(settings.database)

@@ -50,8 +50,8 @@ ORDER: Final = 0x6969_6969_6969_6969
 """Keeps the key of the order of the texts at a place apart from that of the texts."""
 
 VARIES: Final = "differs between two reads of the page"
-VARIES_HERE: Final = "is in a slot that differs between two reads of such pages"
-IN_POOL: Final = "comes from the texts that a slot rotates"
+VARIES_HERE: Final = "is in a place that differs between two reads of such pages"
+IN_POOL: Final = "is one of the texts that a place shows in turn"
 
 
 class SecondRead(NamedTuple):

@@ -73,7 +73,7 @@ class Repository:
         if generator is None:
             wanted = content.generator or "a site generator that Siteatlas knows"
             raise UsageError(
-                f"{self._directory} has no settings file of {wanted}: choose another repository with --repository"
+                f"{self._directory} has no settings file of {wanted}. Choose another repository with --repository"
             )
         self.generator: SiteGenerator = generator.with_settings(self._head(generator.marker, None))
 
@@ -119,7 +119,7 @@ class Repository:
         try:
             run = subprocess.run(self._command(*words), capture_output=True, env=_environment(), check=False)  # noqa: S603 - fixed words
         except FileNotFoundError:
-            raise UsageError("--lastmod git needs the program git, which is not installed") from None
+            raise UsageError("--lastmod git needs the program git, which is not installed. Install Git") from None
         if run.returncode:
             reason = run.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
             raise UsageError(f"Git cannot read the repository {self._directory} (--repository): {reason}")

@@ -53,17 +53,17 @@ MAX_CARD_TEXTS: Final = 3
 SAMPLE_SIZE: Final = 400
 """Pages of a site, changed or not, that show how common a text is."""
 
-IN_FRAME: Final = "is in the frame of the site"
-NEW_FINGERPRINT: Final = "has an asset with a new fingerprint"
-SHARED: Final = "came or went on most pages"
-COUNTER: Final = "has figures that move on many pages"
-USUAL: Final = "is in a slot that moves in most runs"
-USUAL_HERE: Final = "is in a slot that moves in most runs on this page and others"
-USUAL_TEXT: Final = "comes and goes in most runs on many pages"
+IN_FRAME: Final = "is in a part that most pages share"
+NEW_FINGERPRINT: Final = "has a file whose name has a new fingerprint"
+SHARED: Final = "appeared or disappeared on most pages"
+COUNTER: Final = "has numbers that change on many pages"
+USUAL: Final = "is in a place that changes in most runs"
+USUAL_HERE: Final = "is in a place that changes in most runs, on this page and others"
+USUAL_TEXT: Final = "appears and disappears on many pages in most runs"
 WANDERS: Final = "moves from page to page"
-TURNS_OVER: Final = "is in a slot that shows something else on most pages"
-IN_CARD: Final = "is in a card whose texts do not count"
-EXCHANGED: Final = "made room for a text that does not count"
+TURNS_OVER: Final = "is in a place that shows another text on most pages"
+IN_CARD: Final = "is in a box whose texts do not count"
+EXCHANGED: Final = "was replaced by a text that does not count"
 _ROTATING: Final = frozenset(
     (IN_POOL, VARIES, VARIES_HERE, USUAL, USUAL_HERE, USUAL_TEXT, WANDERS, TURNS_OVER, IN_CARD)
 )
@@ -167,7 +167,6 @@ class SignificanceModel:
             for place, here in places.items()
             if self._changes.held(place)  # a new design has other places
             and len({d.gone for d in here}) == 1
-            and not is_whole(here)
             and any(self._is_among_own(d) for d in here)
         }
 

@@ -90,7 +90,7 @@ def _indexnow_channels(plan: CrawlPlan, http: HttpSender, fetch: FetchUrl) -> It
         key = _reveal_secret(section.key, "indexnow.key")
         yield IndexNowChannel(http, fetch, key, section, plan.sitemap_url.partition(":")[0])
     elif section.key_url:
-        raise UsageError("indexnow.key_url is set, but indexnow.key is missing")
+        raise UsageError("indexnow.key_url is set, but indexnow.key is not. Set both")
 
 
 def _search_console_channel(plan: CrawlPlan, http: HttpSender) -> "SearchConsoleChannel | None":
@@ -154,7 +154,7 @@ def _reveal_secret(setting: str, name: str) -> str:
         return ""
     if secret := reveal_secret(setting).strip():
         return secret
-    raise UsageError(f"{name} refers to an empty secret: {setting}")
+    raise UsageError(f"the secret {setting}, to which {name} refers, is empty")
 
 
 def _load_template(path: str, setting: str) -> "MessageTemplate | None":

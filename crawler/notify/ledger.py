@@ -183,7 +183,7 @@ LEDGER_DB: Final = Database(
     version=2,
     tables=_LEDGER_TABLES,
     description="the record of notifications",
-    remedy="move the file away: then only later changes are sent",
+    remedy="Move the file away. Siteatlas then sends only later changes",
     migrations={1: _from_1},
 )
 

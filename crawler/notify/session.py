@@ -51,7 +51,7 @@ class ReplayRequest(Struct, frozen=True, kw_only=True):
         with STATE_DB.reading(plan.state) as db:
             last_run = max((run.number for run in RunStore(db).last(1)), default=0)
         if self.since > last_run:
-            raise UsageError(f"run {self.since} (--since) does not exist: the last run is run {last_run}")
+            raise UsageError(f"run {self.since} (--since) does not exist. The last run is run {last_run}")
 
 
 _NO_REPLAY: Final = ReplayRequest()

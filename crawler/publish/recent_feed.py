@@ -101,7 +101,7 @@ def _feed_url(plan: "CrawlPlan") -> Url:
         return Url(f"{directory}/{_ending.sub('', file)}-recent.{output.recent}")
     name = output.recent_name
     if "/" in name or not name.endswith(_SUFFIXES) or name in _SUFFIXES:
-        raise UsageError(f"--recent-name {name!r} is not a plain file name that ends in .atom or .rss")
+        raise UsageError(f"--recent-name {name!r} must be a plain file name that ends in .atom or .rss")
     return Url(f"{directory}/{quote(name)}")
 
 

@@ -97,7 +97,7 @@ def publish_previous(plan: CrawlPlan, number: int | None = None) -> Run:
         if chosen is None or chosen not in numbers:
             available = ", ".join(map(str, numbers)) or "none"
             description = "an earlier run" if chosen is None else f"run {chosen}"
-            raise UsageError(f"there is no copy of the sitemap of {description}: the runs with a copy are {available}")
+            raise UsageError(f"there is no copy of the sitemap of {description}. The runs with a copy are {available}")
         try:
             return _record(plan, chosen, generations.restore(chosen, build_destination(plan)))
         except SitemapError as error:

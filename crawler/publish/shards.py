@@ -32,7 +32,9 @@ class ShardAssigner:
                 for pages in self._listing.by_url("l.grp = ?", group):
                     self._put_in_shard(pages)
         except LimitExceeded as error:
-            raise UsageError(f"{error}. The crawl is saved: run again with other settings") from error
+            raise UsageError(
+                f"{error}. The results of the crawl are stored. Change the settings, and run the same command again"
+            ) from error
 
     def _keep_in_shard(self, pages: list[ListedPage]) -> None:
         moved: list[tuple[str, int | None, int]] = []

@@ -287,17 +287,21 @@ class Chromium:
             with anyio.fail_after(_START_TIMEOUT):
                 tried = await anyio.run_process([node, "--version"], check=False)
         except TimeoutError as error:
-            raise UsageError(f"the driver of Playwright does not start: {_launch_failure(error)}") from error
+            raise UsageError(
+                f"Playwright, which controls the browser, does not start: {_launch_failure(error)}"
+            ) from error
         if tried.returncode:  # Playwright would not say why
             lines = [*tried.stderr.decode("utf-8", "replace").splitlines(), f"exit code {tried.returncode}"]
-            raise UsageError(f"the driver of Playwright does not start: {lines[0]}")
+            raise UsageError(f"Playwright, which controls the browser, does not start: {lines[0]}")
         before = os.environ.get("PLAYWRIGHT_NODEJS_PATH")
         os.environ["PLAYWRIGHT_NODEJS_PATH"] = self._wrapper(node, mark)
         try:
             with anyio.fail_after(_START_TIMEOUT):
                 playwright = await async_playwright().start()
         except Exception as error:  # Playwright raises just that for a driver that ends
-            raise UsageError(f"the driver of Playwright does not start: {_launch_failure(error)}") from error
+            raise UsageError(
+                f"Playwright, which controls the browser, does not start: {_launch_failure(error)}"
+            ) from error
         finally:
             del os.environ["PLAYWRIGHT_NODEJS_PATH"]
             if before is not None:

@@ -107,7 +107,7 @@ class _Rendering:
         """The page, unless its process ends before it is read."""
         with anyio.CancelScope() as scope:
             return await self._run(scope)
-        raise RenderError("the process of the page ended")
+        raise RenderError("the browser process of the page ended unexpectedly")
 
     async def _run(self, alive: anyio.CancelScope) -> RenderedDocument:
         """The page. The end of its process cancels ``alive``."""

@@ -187,7 +187,7 @@ class Renderer:
     async def _open_of_template(self, page: RawPage, reply: Reply) -> tuple[RenderedDocument, PageResources]:
         """The page in a browser, unless too many pages of its template failed. Raises RenderError."""
         if self._templates.has_given_up(page):
-            raise RenderError("the browser could not render other pages of its template")
+            raise RenderError("the browser failed on too many pages of the same template")
         try:
             opened = await self._open(reply)
         except RenderError:
@@ -211,7 +211,7 @@ class Renderer:
                     log.info("%s is rendered again: %s", reply.url, error)
                 finally:
                     self.tally.seconds += anyio.current_time() - started - resources.waited
-        raise AssertionError("the last attempt returns or raises")
+        raise AssertionError("rendering ended without a page and without an error")
 
     async def _render(self, chromium: "Chromium", reply: Reply, resources: PageResources) -> RenderedDocument:
         from crawler.render.page import NoEmptyPage, render  # noqa: PLC0415 - with Playwright

@@ -26,12 +26,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.fresh and self.dry_run:
             raise UsageError(
-                "--fresh deletes results of earlier runs, but --dry-run changes nothing: use only one of the two "
+                "--fresh deletes results of earlier runs, but --dry-run changes nothing. Use only one of the two "
                 "options"
             )
         if self.fresh and self.restart:
             raise UsageError(
-                "--fresh deletes results of earlier runs, but --restart keeps the results: use only "
+                "--fresh deletes results of earlier runs, but --restart keeps the results. Use only "
                 "one of the two options"
             )
 

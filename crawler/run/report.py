@@ -51,8 +51,9 @@ OMITTED_STATES = (
 )
 
 ONE_PAGE_HINT = (
-    "only one page was found, and it contains no links to other pages; if a browser shows links, JavaScript creates "
-    "them: pip install 'siteatlas[render]' and install Chromium, so that --render auto reads such pages"
+    "only one page was found, and it contains no links to other pages. If a browser shows links on it, "
+    "JavaScript creates "
+    "them. To read such pages, run pip install 'siteatlas[render]', and install Chromium"
 )
 
 

@@ -135,12 +135,14 @@ class Cron:
         """Check an expression. Raises ScheduleError."""
         try:
             if len(expression.split()) != 5:
-                raise ScheduleError("it needs five fields: minute, hour, day of the month, month, day of the week")
+                raise ScheduleError(
+                    "a cron expression needs five fields: minute, hour, day of the month, month, day of the week"
+                )
             next(CronSim(expression, datetime(2024, 1, 1)))  # noqa: DTZ001
         except CronSimError as error:
             raise ScheduleError(_fault(expression, str(error))) from None
         except StopIteration:
-            raise ScheduleError("it names a day that does not exist in any year") from None
+            raise ScheduleError("the expression names only days that no year has, such as 31 February") from None
         return cls(expression, zone)
 
     def next_after(self, moment: float) -> float:

@@ -49,7 +49,7 @@ HISTORY_DB: Final = Database(
     version=1,
     tables=_HISTORY_TABLES,
     description=HISTORY_NAME,
-    remedy="move the file away, or choose another directory with daemon.directory",
+    remedy="Move the file away, or choose another directory with daemon.directory",
 )
 
 
@@ -193,7 +193,7 @@ class History(HistoryReader):
     @contextmanager
     def _change(self) -> Iterator[None]:
         if self._db is None:
-            raise StorageError("the history of the schedule is not open")
+            raise StorageError("the history of the schedule is not open yet")
         with transaction(self._db, HISTORY_NAME):
             yield
 

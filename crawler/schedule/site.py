@@ -68,7 +68,7 @@ def scheduled_site(name: str, plan: CrawlPlan) -> ScheduledSite:
 def build_schedule(name: str, section: ScheduleConfig) -> Schedule | None:
     """The schedule of a site, None without one. Raises UsageError for an invalid one."""
     if section.cron and section.every is not None:
-        raise UsageError(f'the site "{name}" has both schedule.cron and schedule.every: choose one of them')
+        raise UsageError(f'the site "{name}" has both schedule.cron and schedule.every. Choose one of them')
     zone = _zone(name, section.timezone) if section.cron or section.timezone != _NO_ZONE else None
     if section.every is not None:
         recurrence: Recurrence = Interval.of(name, section.every)
@@ -96,8 +96,8 @@ def _zone(name: str, key: str) -> ZoneInfo:
         return ZoneInfo(key)
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         matches = difflib.get_close_matches(key, sorted(zoneinfo.available_timezones()), n=1)
-        hint = f'did you mean "{matches[0]}"?' if matches else 'such as "Europe/Berlin", "UTC" or "local"'
-        raise UsageError(f'schedule.timezone "{key}" of the site "{name}" is not a known time zone: {hint}') from None
+        hint = f'Did you mean "{matches[0]}"?' if matches else 'Examples are "Europe/Berlin", "UTC" and "local"'
+        raise UsageError(f'schedule.timezone "{key}" of the site "{name}" is not a known time zone. {hint}') from None
 
 
 @functools.cache

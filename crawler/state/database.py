@@ -30,9 +30,9 @@ _NETWORK_DISKS: Final = frozenset(
     )
 )
 _NETWORK_TIMEOUT_MS: Final = 60_000
-_MOVE_REMEDY: Final = "run the command again, and move the file away if the error returns"
+_MOVE_REMEDY: Final = "Run the command again, and move the file away if the error returns"
 FRESH_REMEDY: Final = (
-    "use siteatlas crawl or siteatlas run with --fresh to move the damaged file aside and to start again from the "
+    "Use siteatlas crawl or siteatlas run with --fresh to rename the damaged file and to start again from the "
     "published sitemap"
 )
 
@@ -133,7 +133,7 @@ class Database:
         except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
             if isinstance(error, PermissionError) or (isinstance(error, sqlite3.Error) and not _may_use(path)):
                 raise StorageError(
-                    f"this account has no access to {path}: run siteatlas as the account that owns the file"
+                    f"this account has no access to {path}. Run siteatlas as the account that owns the file"
                 ) from None
             reason = f"{path} cannot be used as {self.description}: {_fault(error, self.remedy)}"
             raise _kind_of(error)(reason) from None
@@ -163,11 +163,12 @@ class Database:
         (application_id,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if application_id != self.application_id:
-            raise DamagedFile(f"{path} is a database of another program; {self.remedy}")
+            raise DamagedFile(f"{path} is a database of another program. {self.remedy}")
         if version > self.version:
             raise UsageError(
-                f"{path} was written by a newer version of siteatlas (the file has format {version}, and siteatlas "
-                f"{__version__} has format {self.version}). Update siteatlas, or {self.remedy}"
+                f"{path} was written by a newer version of siteatlas: it has format {version}, and siteatlas "
+                f"{__version__} reads formats up to {self.version}. Update siteatlas, or "
+                f"{self.remedy[0].lower()}{self.remedy[1:]}"
             )
         return int(version)
 
@@ -221,8 +222,9 @@ def _read_mounts() -> str:
 def _note_network_disk(directory: Path, kind: str) -> None:
     """Say so once per directory and process."""
     log.warning(
-        "%s is on a network disk (%s): the state is kept without a write-ahead log, which is slower and holds up "
-        "commands that read it during a run; choose a directory on a local disk with --state if you can",
+        "%s is on a network disk (%s). Siteatlas is slower there, and commands that read the state during a run "
+        "have to "
+        "wait. If possible, choose a directory on a local disk with --state",
         directory,
         kind,
     )
@@ -264,7 +266,7 @@ def copy_database(path: Path, copy: Path) -> None:
     except (sqlite3.Error, OSError) as error:
         raise _kind_of(error)(f"{path} cannot be copied: {_fault(error, FRESH_REMEDY)}") from None
     if found != "ok":
-        raise DamagedFile(f"{path} cannot be copied: it is damaged ({ascii(found)[1:-1][:200]}); {FRESH_REMEDY}")
+        raise DamagedFile(f"{path} cannot be copied: it is damaged ({ascii(found)[1:-1][:200]}). {FRESH_REMEDY}")
 
 
 def _kind_of(error: Exception) -> type[StorageError]:
@@ -285,8 +287,8 @@ def _fault(error: Exception, remedy: str) -> str:
         case sqlite3.SQLITE_READONLY:
             return "the file is read-only. Run siteatlas as the account that owns the file, on a writable disk"
     if _kind_of(error) is DamagedFile:
-        return f"it is damaged ({ascii(str(error))[1:-1][:200]}); {remedy}"
-    return f"{error.strerror if isinstance(error, OSError) else error}; {remedy}"
+        return f"it is damaged ({ascii(str(error))[1:-1][:200]}). {remedy}"
+    return f"{error.strerror if isinstance(error, OSError) else error}. {remedy}"
 
 
 def _is_there(path: Path) -> bool:
@@ -294,7 +296,7 @@ def _is_there(path: Path) -> bool:
         return path.is_file()
     except OSError as error:
         raise StorageError(
-            f"cannot read {path}: {error.strerror}. Run siteatlas as the account that owns the file"
+            f"{path} cannot be read: {error.strerror}. Run siteatlas as the account that owns the file"
         ) from None
 
 

@@ -30,7 +30,7 @@ def hold_lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
         descriptor = os.open(directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise StorageError(
-            f"cannot write the state to {directory}: {error.strerror}. Choose another directory with {flag}"
+            f"the state cannot be written to {directory}: {error.strerror}. Choose another directory with {flag}"
         ) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -53,7 +53,7 @@ def lock_holder(directory: Path, name: str = LOCK) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise StorageError(f"cannot read the state in {directory}: {error.strerror}") from None
+        raise StorageError(f"the state in {directory} cannot be read: {error.strerror}") from None
     try:
         # shared, so that two processes can look at once; released below
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -201,8 +201,8 @@ class RunStore:
         if runs := self._read("WHERE number = ?", number):
             return runs[0]
         newest = self._newest()
-        known = f"the last run is {newest.number}" if newest else "no run has started yet"
-        raise UsageError(f"this site has no run {number}: {known}")
+        known = f"The last run is run {newest.number}" if newest else "No run has started yet"
+        raise UsageError(f"this site has no run {number}. {known}")
 
     def _newest(self, clause: str = "") -> Run | None:
         return next(iter(self._read(f"{clause} ORDER BY number DESC LIMIT 1")), None)

@@ -231,7 +231,7 @@ STATE_DB: Final = Database(
     tables=STATE_TABLES,
     description="state",
     remedy=f"{FRESH_REMEDY}, or choose another directory with --state",
-    absent_message="there is no state in {}: no run has crawled yet, or the state is in another directory (--state "
-    "DIR)",
+    absent_message="{} contains no state. Run siteatlas crawl first, or give the directory of the state with "
+    "--state DIR",
     migrations=MIGRATIONS,
 )

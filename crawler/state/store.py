@@ -276,7 +276,7 @@ class Store:
             return self._damage.set_aside(self._now) if self._damage.is_found() else ""
         if self._damage.is_lost():
             path = self.directory / STATE_DB.file
-            raise DamagedFile(f"{path} is missing or empty, although earlier runs published a sitemap; {FRESH_REMEDY}")
+            raise DamagedFile(f"{path} is missing or empty, although earlier runs published a sitemap. {FRESH_REMEDY}")
         return ""
 
     def _look_for_damage(self, error: BaseException) -> None:
@@ -289,7 +289,7 @@ class Store:
                 found = str(self.db.execute("PRAGMA integrity_check(1)").fetchone()[0])
             if found != "ok":
                 text = " ".join(found.split())
-                raise DamagedFile(f"the state in {self.directory} is damaged ({text}); {FRESH_REMEDY}") from error
+                raise DamagedFile(f"the state in {self.directory} is damaged ({text}). {FRESH_REMEDY}") from error
 
     def _record_damage(self, aside: str) -> None:
         """Begin the history of a new state. :mod:`crawler.publish.rollback` completes it with the published set."""

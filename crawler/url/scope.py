@@ -66,8 +66,8 @@ class UrlPattern:
             ascii_only = _beyond_ascii.sub(lambda match: quote(match[0]), text)
             self._match = re.compile(translate(ascii_only)).match
         else:
-            hint = f'write "*{text}*" for a part of the URL, "/{text}" for a path, "re:{text}" for an expression'
-            raise ScopeError(f'"{text}" cannot match any URL: {hint}')
+            hint = f'Write "*{text}*" for a part of the URL, "/{text}" for a path, "re:{text}" for an expression'
+            raise ScopeError(f'"{text}" cannot match any URL. {hint}')
 
     def matches(self, url: Url) -> bool:
         """Whether a canonical URL matches."""
@@ -291,7 +291,9 @@ def _named_host(text: str) -> _NamedHost:
     try:
         url = normalize_url(bare if "://" in bare else f"http://{bare}")
     except InvalidUrl as error:
-        raise ScopeError(f'hosts: "{text}" is not a host name, such as www.example.org or example.org:8443') from error
+        raise ScopeError(
+            f'hosts: "{text}" is not a host name. Write it as in www.example.org or example.org:8443'
+        ) from error
     scheme, port = _scheme_and_port(url)
     name = host_of(url)
     is_domain = bare != text or registrable_domain(name) == name

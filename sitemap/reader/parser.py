@@ -184,7 +184,7 @@ class SitemapParser:
     def feed(self, data: bytes) -> list[Entry | Child]:
         """Parse the next piece, of any size, and return the completed items."""
         if self._closed:
-            raise SitemapError("this parser is closed: create a new one for another document")
+            raise SitemapError("this parser is closed. Create a new one for another document")
         if data and not self.over:
             self._layer(bytes(data), 0)
         return self._take()

@@ -261,7 +261,8 @@ def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:
                 return folder / unquote(relative)
         except (OSError, ValueError) as error:
             raise SourceError(
-                f"the folder {quote_text(str(folder))} cannot contain the file of {quote_text(child)}: {error}"
+                f"no file in the folder {quote_text(str(folder))} can belong to the sitemap "
+                f"{quote_text(child)}: {error}"
             ) from error
         raise SourceError(f"{quote_text(unquote(relative))} does not exist in the folder {quote_text(str(folder))}")
 

@@ -142,7 +142,7 @@ class _Group:
         self.current = next(self._free)
         if self.current > limits.MAX_CHILDREN:
             raise LimitExceeded(
-                f"an index can list at most {limits.MAX_CHILDREN:,} sitemaps: divide the URLs among several indexes"
+                f"an index can list at most {limits.MAX_CHILDREN:,} sitemaps. Divide the URLs among several indexes"
             )
         self._open = self._shards[self.current] = self._layout.new_shard(self._percent)
         if not self.offer(n_bytes, extensions):  # the entry is nearly as large as a file

@@ -102,8 +102,10 @@ class DirectoryStage:
     def create(self, name: str) -> BinaryIO:
         """Create a file of the set. DestinationError if the name is not one plain path segment."""
         if name in {"", ".", ".."} or "/" in name or "\0" in name or name.startswith(HIDDEN_PREFIX):
-            raise DestinationError(f"{name[:200]!r} cannot be the name of a file: use one plain path segment")
-        with explain_errors(f"{self._target / name} cannot be staged"):
+            raise DestinationError(
+                f"{name[:200]!r} cannot be the name of a file. Give a plain name without a directory"
+            )
+        with explain_errors(f"{self._target / name} cannot be written"):
             return create_file(self._path / NEW_DIRECTORY / name, 0o600)
 
     def scratch(self) -> BinaryIO:
@@ -113,7 +115,7 @@ class DirectoryStage:
 
     def read(self, name: str) -> BinaryIO:
         """A staged file, opened for reading."""
-        with explain_errors(f"the staged {self._target / name} cannot be read back"):
+        with explain_errors(f"the new {self._target / name} cannot be read back"):
             return (self._path / NEW_DIRECTORY / name).open("rb")
 
     def published(self, name: str) -> BinaryIO | None:
@@ -270,7 +272,7 @@ class Directory:
         guard: Guard = _allow,
     ) -> None:
         if not (0 <= mode <= 0o777 and mode & 0o400):
-            raise SitemapError(f"the mode {mode:#o} does not let the owner read the file: use 0o644")
+            raise SitemapError(f"the mode {mode:#o} does not let the owner read the file. Use 0o644")
         if not (0 <= settle < float("inf") and 0 <= grace < float("inf")):
             raise SitemapError(f"settle ({settle}) and grace ({grace}) must be at least 0 seconds")
         self.path = Path(path)

@@ -47,7 +47,7 @@ class Channel:
 
     def __post_init__(self) -> None:
         if not FORBIDDEN_CHARACTERS.sub("", self.title).strip():
-            raise SitemapError("a feed needs a title: set the title of its Channel")
+            raise SitemapError("a feed needs a title. Set the title of its Channel")
         urls = [("link", self.link), *([("url", self.url)] if self.url or self.hubs else [])]
         faults = [url_fault(name, url) for name, url in (*urls, *(("hub", hub) for hub in self.hubs))]
         if fault := next(filter(None, faults), ""):

@@ -171,9 +171,11 @@ class OpenFiles:
     def _check(self, group: str, number: int, least: int) -> None:
         shard = f"shard {number} of the group {group[:64]!r}" if group else f"shard {number}"
         if not 0 <= number <= limits.MAX_CHILDREN:
-            raise SitemapError(f"{shard} cannot exist: shards are numbered from 1 to {limits.MAX_CHILDREN:,}")
+            raise SitemapError(f"{shard} does not exist, because shards have numbers from 1 to {limits.MAX_CHILDREN:,}")
         if number and number < least:
-            raise SitemapError(f"{shard} comes after {least}: pass entries in the order of their shards")
+            raise SitemapError(
+                f"an entry for {shard} follows an entry for shard {least}. Pass the entries in the order of the shards"
+            )
 
     def _slug(self, group: str) -> str:
         """A slug for a group that differs from those of other groups and from other sitemaps in the index."""
@@ -186,7 +188,7 @@ class OpenFiles:
             if not (others and any(map(self._names.own_pattern([slug]).fullmatch, others))):
                 return slug
         raise InvalidLocation(
-            f"the files of the group {group[:64]!r} would have the same names as other files: rename the group"
+            f"the files of the group {group[:64]!r} would have the same names as other files. Rename the group"
         )
 
     def _close(self, filling: OpenFile, name: str) -> None:

@@ -58,8 +58,8 @@ class Generations:
         """
         if number < 0 or self._root.resolve().is_relative_to(destination.path.resolve()):
             raise SitemapError(
-                f"generation {number} cannot be kept in {self._root}: use a number from 0 on, and a directory that "
-                "is not public"
+                f"generation {number} cannot be kept in {self._root}. The number must be at least 0, and the directory "
+                "must not be inside the published one"
             )
         with self.unchanging():
             files = (*published.beside, *published.files)
@@ -104,7 +104,7 @@ class Generations:
         except FileNotFoundError as error:
             kept = ", ".join(map(str, self.numbers())) or "none"
             raise DestinationError(
-                f"generation {number} does not exist in {self._root}: choose one of {kept}"
+                f"generation {number} does not exist in {self._root}. Choose one of {kept}"
             ) from error
         except (OSError, ValueError) as error:
             raise DestinationError(f"generation {number} in {self._root} cannot be read: {error}") from error

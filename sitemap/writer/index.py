@@ -63,7 +63,9 @@ class IndexChildren:
         """Add a sitemap of another set. InvalidEntry if it cannot be listed, LimitExceeded if the index is full."""
         if isinstance(child, Published):
             if child.index:
-                raise InvalidEntry(child.url, "it is an index, and an index lists only sitemaps: add its children")
+                raise InvalidEntry(
+                    child.url, "an index cannot list another index. Add the sitemaps of that index instead"
+                )
             child = Child(child.url, child.files[-1].lastmod)
         is_vouched = self._vouched is not None and self._vouched(child.loc)
         if fault := entry_fault(Entry(child.loc, child.lastmod), "" if is_vouched else self._directory):
@@ -75,7 +77,7 @@ class IndexChildren:
         if location.is_same_document(child.loc, self._location):
             raise InvalidEntry(child.loc, "it is the index itself")
         if key in self._known:
-            raise InvalidEntry(child.loc, "it is already in the index")
+            raise InvalidEntry(child.loc, "the index lists this sitemap already")
         self._count_child(child)
         self._known.add(key)
         self.others.append(child)
@@ -93,7 +95,7 @@ class IndexChildren:
         facts = target.facts(self._location, len(children), newest)
         if facts.size > limits.MAX_BYTES:  # a lastmod may have more digits than reserved
             raise LimitExceeded(
-                f"the index {self._location} would have {facts.size:,} bytes, which is too many: list the sitemaps "
+                f"the index {self._location} would have {facts.size:,} bytes, which is too many. List the sitemaps "
                 "in several indexes"
             )
         return facts
@@ -102,7 +104,7 @@ class IndexChildren:
         size = len(encode_child(child))
         if self._count >= limits.MAX_CHILDREN or self._size + size > limits.MAX_BYTES:
             raise LimitExceeded(
-                f"the index {self._location} is full with {self._count:,} sitemaps: use several indexes"
+                f"the index {self._location} is full with {self._count:,} sitemaps. Use several indexes"
             )
         self._count += 1
         self._size += size
@@ -128,7 +130,7 @@ def write_index(
     for child in children:
         listed.add(child)
     if not listed.others:
-        raise EmptySitemap(f"{location} would list nothing, so the published files stay unchanged")
+        raise EmptySitemap(f"the index {location} would list no sitemaps, so the published files stay unchanged")
     if isinstance(destination, str | os.PathLike):
         destination = Directory(destination)
     stage = destination.stage()

@@ -79,16 +79,16 @@ class SetLayout:
         if self.new_shard().offer(n_bytes, extensions):
             return None
         limit = self.options.max_bytes
-        return InvalidEntry(entry.loc, f"it takes {n_bytes:,} bytes alone, {limit:,} are allowed in a file")
+        return InvalidEntry(entry.loc, f"this entry alone has {n_bytes:,} bytes, but a file may have at most {limit:,}")
 
     def check_group(self, group: str, known: Collection[str]) -> None:
         """LimitExceeded for one group too many, SitemapError for a group name that is not a str."""
         if not isinstance(group, str):
-            raise SitemapError(f"the name of a group must be a str, not {group!r}: see WriterOptions.group")
+            raise SitemapError(f"WriterOptions.group must return a str for each entry, not {group!r}")
         limit = self.options.max_groups
         if len(known) >= limit:
             raise LimitExceeded(
-                f"the group {group[:64]!r} exceeds the limit of {limit:,} groups: use fewer groups, or raise max_groups"
+                f"the group {group[:64]!r} exceeds the limit of {limit:,} groups. Use fewer groups, or raise max_groups"
             )
 
     def _fault(self, entry: Entry) -> str:
@@ -119,4 +119,4 @@ def encoder(
         if channel is None:
             raise SitemapError(f"the format {format} needs a Channel with the title and link of the feed")
         return RssEncoder(channel, look) if format == Format.RSS else AtomEncoder(channel, look)
-    raise SitemapError(f"the format {format} cannot list pages: choose urlset, text, RSS or Atom")
+    raise SitemapError(f"the format {format} cannot list pages. Choose urlset, text, RSS or Atom")

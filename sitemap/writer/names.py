@@ -54,7 +54,7 @@ class FileNames:
         self.index = index or self._named
         if self.index.startswith(".") or not _is_plain(self.index):
             raise InvalidLocation(
-                f"{quote_text(index)} is no valid name of a sitemap index. Use a file name such as sitemap.xml"
+                f"{quote_text(index)} is not a valid name of a sitemap index. Use a file name such as sitemap.xml"
             )
         plain = self._named.removesuffix(".gz")
         self._gz = ".gz" if gzip or self._named != plain else ""
@@ -106,16 +106,20 @@ class FileNames:
         shortest = self.child(1, "x" if self.grouped else "")
         longest = self.child(limits.MAX_CHILDREN, "x" * (_MAX_SLUG + 65) if self.grouped else "")
         if any(name.startswith(".") or not _is_plain(name) for name in (shortest, longest)):
-            raise InvalidLocation(f"{quote_text(template)} cannot name files: use one plain path segment")
+            raise InvalidLocation(
+                f"{quote_text(template)} cannot be the name of a file. Use a plain name without a directory"
+            )
         if longest.endswith(".gz") and not self._gz:
             raise InvalidLocation(f"{quote_text(template)} must not end in .gz, because the gzip option adds .gz")
         longest = interim_name(longest, "0" * TOKEN)
         if len(longest.encode()) > _MAX_NAME or len(self.url(longest)) > limits.MAX_LOC:
-            raise InvalidLocation(f"{quote_text(self.location)} is too long for the URL of a sitemap")
+            raise InvalidLocation(
+                f"{quote_text(template or self.location)} would make the names of the files too long. Shorten it"
+            )
         if not self.grouped and self.is_index():
             raise InvalidLocation(
                 f"{quote_text(template)} can produce {' or '.join(map(repr, self._roots))}, which is the name of the "
-                "sitemap itself: choose another template"
+                "sitemap itself. Choose another template"
             )
 
 
@@ -153,7 +157,7 @@ def _file_name(url: str) -> str:
     except ValueError as error:
         raise InvalidLocation(f"a sitemap cannot be at {quote_text(url)}: {error}") from error
     if name.startswith(".") or not _is_plain(name) or len(name) > 200:
-        raise InvalidLocation(f"{quote_text(url)} does not end in a file name: add a file name, such as …/sitemap.xml")
+        raise InvalidLocation(f"{quote_text(url)} does not end in a file name. Add a file name, such as …/sitemap.xml")
     return name
 
 
@@ -182,7 +186,7 @@ def _tokens(template: str, fixed: dict[str, str]) -> list[tuple[str, str]]:
         elif field is not None:
             if field not in {*_NUMBERS, "group"} or spec or conversion:
                 raise InvalidLocation(
-                    f"{quote_text(template)} contains the field {field[:64]!r}: use only {{stem}}, {{suffix}}, "
+                    f"{quote_text(template)} contains the field {field[:64]!r}. Use only {{stem}}, {{suffix}}, "
                     f"{{group}}, "
                     "{n} and {next}, without a format"
                 )

@@ -49,7 +49,7 @@ def stylesheet_instructions(stylesheets: Sequence[Stylesheet | str]) -> str:
 def stylesheet_names(kind: StylesheetKind) -> tuple[str, ...]:
     """The names of the files beside a sitemap with this stylesheet. SitemapError for an unknown kind."""
     if kind not in _NAMES:
-        raise SitemapError(f"the stylesheet {kind!r} does not exist: choose css or xsl")
+        raise SitemapError(f"the stylesheet {kind!r} does not exist. Choose css or xsl")
     return _NAMES[kind]
 
 
@@ -111,10 +111,10 @@ class WriterOptions:
             object.__setattr__(self, "format", Format(self.format))
         except ValueError as error:
             names = ", ".join(repr(known.value) for known in Format if known is not Format.INDEX)
-            raise SitemapError(f"{self.format!r} is not a format: choose one of {names}") from error
+            raise SitemapError(f"{self.format!r} is not a format. Choose one of {names}") from error
         stylesheet_names(self.stylesheet)  # checks it
         if self.today and not dates.is_valid_date(self.today):
-            raise SitemapError(f"today is {self.today!r}: write it as YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00")
+            raise SitemapError(f"today is {self.today!r}. Write it as YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00")
         for name, limit in (("max_urls", limits.MAX_URLS), ("max_bytes", limits.MAX_BYTES)):
             number = getattr(self, name)
             if not isinstance(number, int) or not 1 <= number <= limit:

@@ -104,16 +104,16 @@ def verify(file: BinaryIO, facts: FileFacts, kind: FileKind = FileKind.XML) -> N
     except (OSError, ValueError, zlib.error, expat.ExpatError) as error:
         raise _unreadable(facts, error) from error
     if kind is FileKind.LINES and (lines != facts.entries or last != b"\n"):
-        raise _unreadable(facts, f"it has {lines:,} lines for {facts.entries:,} entries")
+        raise _unreadable(facts, f"the file has {lines:,} lines, but {facts.entries:,} entries were written")
     if (size, digest.hexdigest()) != (facts.size, facts.sha256):
         raise DestinationError(
-            f"the staged {facts.name} ({size:,} bytes) differs from the data that was written, so nothing was "
+            f"the new {facts.name} ({size:,} bytes) differs from the data that was written, so nothing was "
             "published. Check the disk"
         )
 
 
 def _unreadable(facts: FileFacts, reason: object) -> DestinationError:
-    return DestinationError(f"the staged {facts.name} cannot be read back, so nothing was published: {reason}")
+    return DestinationError(f"the new {facts.name} cannot be read back, so nothing was published: {reason}")
 
 
 def _content(file: BinaryIO, *, compressed: bool) -> Iterator[bytes]:
@@ -145,11 +145,11 @@ def write_interim_index(stage: Stage, index: FileFacts, name: str, urls: Mapping
     facts = target.facts(index.url, index.entries, index.lastmod)
     if facts.size > limits.MAX_BYTES:
         raise LimitExceeded(
-            f"the index {index.url} would have {facts.size:,} bytes while the files have temporary names, which is "
-            "too many: use several indexes"
+            f"while the files have temporary names, the index {index.url} would have {facts.size:,} bytes, which is "
+            "too many. Use several indexes"
         )
     if new_locs:
-        raise DestinationError(f"the staged {index.name} does not list all of its files, so nothing was published")
+        raise DestinationError(f"the new {index.name} does not list all of its files, so nothing was published")
     return facts
 
 

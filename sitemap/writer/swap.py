@@ -98,7 +98,7 @@ class SwapJournal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         names = [*self.names, *self.fresh, *self.interim, *self.interim.values(), *self.beside, *self.leaving]
         if not self.names or any(name != Path(name).name for name in (*names, *filter(None, [self.first]))):
-            raise ValueError("it names files in other directories")
+            raise ValueError("the journal names files in other directories")
 
 
 class Swap:

@@ -90,7 +90,7 @@ class SitemapWriter:
         """
         if isinstance(entries, str | Entry):
             raise SitemapError(
-                f"extend needs an iterable of entries, not {type(entries).__name__}: use add for one Entry"
+                f"extend needs an iterable of entries, not {type(entries).__name__}. Use add for one Entry"
             )
         source = iter(entries)
         while batch := list(islice(source, _BATCH)):
@@ -110,7 +110,7 @@ class SitemapWriter:
         loc = child.url if isinstance(child, Published) else child.loc
         name = self.names.file(loc)
         if name in self._layout.stylesheets or self.names.own_pattern(self._fillings.slugs()).fullmatch(name):
-            raise InvalidEntry(loc, "the sitemap has a file with the same name: rename one of the two files")
+            raise InvalidEntry(loc, "this sitemap has another file with the same name. Rename one of the two files")
         self._children.add(child)
 
     def finish(self, former: Iterable[str] = ()) -> Published:
@@ -122,7 +122,9 @@ class SitemapWriter:
         self._check_open()
         try:
             if not self._urls:
-                raise EmptySitemap(f"{self.names.location} would list nothing, so the published files stay unchanged")
+                raise EmptySitemap(
+                    f"{self.names.location} would contain no entries, so the published files stay unchanged"
+                )
             beside = tuple(self._write_sheets())
             files = self._fillings.close(single=not (self._options.always_index or self._children.others))
             index = files[0].name != self.names.single
@@ -149,7 +151,7 @@ class SitemapWriter:
 
     def _check_open(self) -> None:
         if self._over:
-            raise SitemapError("this writer is closed: create a new writer for another sitemap")
+            raise SitemapError("this writer is closed. Create a new writer for another sitemap")
 
     def _or_refuse(self, refused: OnRefused | None, put: Callable[..., None], *arguments: object) -> None:
         try:
@@ -184,7 +186,7 @@ class SitemapWriter:
             raise too_big
         if shard:
             raise LimitExceeded(
-                f"shard {shard} has no room for {quote_text(entry.loc)}: assign the shards of all entries with an"
+                f"shard {shard} has no room for {quote_text(entry.loc)}. Assign the shards of all entries with an"
                 " Assignment of the same location and options"
             )
         self._fillings.next_file(filling)

@@ -273,7 +273,7 @@ def test_w3_stylesheets_stand_before_the_root(xsd: Any) -> None:
 
 @pytest.mark.parametrize("format", [Format.INDEX, Format.RSS1])
 def test_ours_other_formats_are_not_written(format: Format) -> None:
-    with pytest.raises(SitemapError, match="choose urlset"):
+    with pytest.raises(SitemapError, match="Choose urlset"):
         make(format)
 
 

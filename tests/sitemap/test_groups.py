@@ -390,12 +390,12 @@ def test_ours_a_stylesheet_can_do_without_xslt(tmp_path: Path) -> None:
     published = publish(tmp_path, [Entry(f"{SITE}/")], stylesheet="css")
     assert [facts.name for facts in published.beside] == ["sitemap.css"]
     assert "xsl" not in (tmp_path / "sitemap.xml").read_text()
-    with pytest.raises(SitemapError, match="choose css or xsl"):
+    with pytest.raises(SitemapError, match="Choose css or xsl"):
         publish(tmp_path, [Entry(f"{SITE}/")], stylesheet="html")
 
 
 def test_ours_a_group_is_named_by_text(tmp_path: Path) -> None:
-    with pytest.raises(SitemapError, match="must be a str, not None"):
+    with pytest.raises(SitemapError, match="must return a str for each entry, not None"):
         publish(tmp_path, [Entry(f"{SITE}/")], group=lambda entry: None)
     assert content(tmp_path) == {}
 
@@ -458,7 +458,7 @@ def test_ours_a_group_is_not_called_like_the_sitemap_of_others(tmp_path: Path) -
         for number in range(3):
             writer.add(Entry(f"{SITE}/news/{number}"))
         writer.add(Entry(f"{SITE}/post/1"))
-        with pytest.raises(InvalidEntry, match="a file with the same name"):
+        with pytest.raises(InvalidEntry, match="another file with the same name"):
             writer.add_child(Child(f"{SITE}/post-sitemap9.xml"))
         published = writer.finish()
     assert len({facts.name for facts in published.files}) == 5

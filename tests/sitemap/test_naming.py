@@ -1,5 +1,6 @@
 """Files are called as their templates say, no two alike, and strangers are never taken for ours."""
 
+import hashlib
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sitemap import Directory, Entry, Format, InvalidLocation, SitemapError, SitemapWriter, WriterOptions
-from sitemap.writer.names import FileNames, group_slugs
+from sitemap.writer.names import FileNames, group_slugs, interim_name, url_beside
 
 LOCATION = "https://example.com/sitemap.xml"
 
@@ -196,3 +197,124 @@ def test_ours_groups_that_differ_by_case_do_not_share_files(tmp_path: Path) -> N
     assert [facts.group for facts in files] == ["A", "a", ""]
     assert len({facts.name.casefold() for facts in files}) == 3
     assert files[1].name == "sitemap-a-1.xml"
+
+
+def refusal(location: str = LOCATION, template: str = "", *, grouped: bool = False, index: str = "") -> str:
+    with pytest.raises(InvalidLocation) as caught:
+        FileNames(location, template, grouped=grouped, index=index)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("template", "grouped", "said"),
+    [
+        (
+            "{0}-{n}.xml",
+            False,
+            "contains the field '0'. Use only {stem}, {suffix}, {group}, {n} and {next}, without a format",
+        ),
+        (
+            "{n:3}",
+            False,
+            "contains the field 'n'. Use only {stem}, {suffix}, {group}, {n} and {next}, without a format",
+        ),
+        ("{n", False, "is not a template: expected '}' before end of string"),
+        ("a/{n}.xml", False, "cannot be the name of a file. Use a plain name without a directory"),
+        (".h{n}", False, "cannot be the name of a file. Use a plain name without a directory"),
+        ("{n}.xml.gz", False, "must not end in .gz, because the gzip option adds .gz"),
+        ("sitemap.xml", False, "must contain {n} or {next} once, so that the names differ"),
+        ("{n}{next}", False, "must contain {n} or {next} once, so that the names differ"),
+        ("{group}-{n}.xml", False, "must not contain {group}, because the sitemap has no groups"),
+        ("{n}.xml", True, "must contain {group} once, because the sitemap has groups"),
+        ("{group}{n}", True, "must contain a character other than a digit between {group} and the number"),
+        ("{n}a1{group}", True, "must contain a character other than a digit between {group} and the number"),
+        ("{group}1a{next}", True, "must contain a character other than a digit between {group} and the number"),
+        (
+            "{stem}{next}.xml",
+            False,
+            "can produce 'sitemap.xml', which is the name of the sitemap itself. Choose another template",
+        ),
+    ],
+)
+def test_ours_each_fault_of_a_template_is_named_with_the_template(template: str, grouped: bool, said: str) -> None:
+    if template in {"{n}a1{group}", "{group}1a{next}"}:  # the digit is on the other side
+        FileNames(LOCATION, template, grouped=grouped)
+    else:
+        assert refusal(template=template, grouped=grouped) == f"'{template}' {said}"
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["https://example.com/", "https://example.com/.xml", "https://example.com/a%2Fb.xml", "https://example.com/a%5Cb.xml",
+     "https://example.com/a%0Ab.xml", f"https://example.com/{'a' * 201}"],
+)  # fmt: skip
+def test_ours_a_location_that_ends_in_no_file_name_says_what_to_add(location: str) -> None:
+    assert (
+        refusal(location) == f"{location[:200]!r} does not end in a file name. Add a file name, such as …/sitemap.xml"
+    )
+
+
+def test_ours_a_name_of_200_characters_is_a_file_name() -> None:
+    assert FileNames(f"https://example.com/{'a' * 196}.xml").single == f"{'a' * 196}.xml"
+    assert refusal("https://example.com/%ff.xml").startswith(
+        "a sitemap cannot be at 'https://example.com/%ff.xml': 'utf-8'"
+    )
+    assert refusal(index="a/b") == "'a/b' is not a valid name of a sitemap index. Use a file name such as sitemap.xml"
+
+
+def test_ours_a_file_name_fits_into_255_bytes_with_what_it_is_called_meanwhile() -> None:
+    """The last number has five digits, and the interim name nine characters more."""
+    longest = 255 - len("-50000.xml") - len(".5f2a9c1b")
+    assert FileNames(LOCATION, f"{'x' * longest}-{{n}}.xml")
+    template = f"{'x' * (longest + 1)}-{{n}}.xml"
+    assert refusal(template=template).endswith("would make the names of the files too long. Shorten it")
+    assert refusal(template=template).startswith("'xxx")
+    fewer = longest - len("é".encode()) * 10 + 10
+    assert FileNames(LOCATION, f"{'é' * 10}{'x' * (fewer - 10)}-{{n}}.xml")
+
+
+@pytest.mark.parametrize(
+    ("name", "interim"),
+    [
+        ("sitemap-3.xml.gz", "sitemap-3.5f2a.xml.gz"),
+        ("sitemap.xml", "sitemap.5f2a.xml"),
+        ("a.b.txt", "a.b.5f2a.txt"),
+        ("plain", "plain.5f2a"),
+        ("plain.gz", "plain.5f2a.gz"),
+    ],
+)
+def test_ours_an_interim_name_keeps_the_suffix(name: str, interim: str) -> None:
+    assert interim_name(name, "5f2a") == interim
+
+
+def test_rfc3986_the_url_of_a_file_beside_another_is_escaped() -> None:
+    assert url_beside("https://example.com/a/b.xml", "c d&é.xml") == "https://example.com/a/c%20d&%C3%A9.xml"
+    names = FileNames("https://example.com/a/sitemap.xml", "{stem} {n}#")
+    assert names.url(names.child(2)) == "https://example.com/a/sitemap%202%23"
+    assert names.url("sitemap.xml") == "https://example.com/a/sitemap.xml"
+
+
+@pytest.mark.parametrize(
+    ("group", "slugs"),
+    [
+        ("news", ["news", "news-19fba0e9"]),
+        ("a b/c", ["a-b-c", "a-b-c-539138d5"]),
+        ("日本", ["group-cf2abf0c"]),
+        ("x.gz", ["x-gz", "x-gz-fc62fffd"]),
+        ("x.GZ.", ["x-GZ", "x-GZ-"]),
+        ("-a.-", ["a-7bfda9fd"]),  # half of the name is lost
+        ("ab-.", ["ab-", "ab"]),
+        ("y" * 60, ["y" * 60, f"{'y' * 60}-"]),
+        ("y" * 61, [f"{'y' * 60}-f9180c0a"]),
+        (f"{'y' * 59}-z", [f"{'y' * 59}-"]),
+    ],
+)
+def test_ours_the_slugs_of_a_group_are_its_name_and_then_its_name_with_a_part_of_its_digest(
+    group: str, slugs: list[str]
+) -> None:
+    made = [*group_slugs(group)]
+    assert all(one.startswith(start) for one, start in zip(made, slugs, strict=False)), made
+    digest = hashlib.sha256(group.encode()).hexdigest()
+    assert made[-2].endswith(f"-{digest[:8]}")
+    assert made[-1].endswith(f"-{digest}")
+    assert len(made) == (3 if len(slugs) == 2 and not slugs[0].endswith("-") else 2)

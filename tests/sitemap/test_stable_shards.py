@@ -421,7 +421,7 @@ def test_ours_shards_come_in_their_order_and_within_their_limits(tmp_path: Path)
     with SitemapWriter(tmp_path / "order", LOCATION, options) as writer:
         writer.add(Entry(f"{SITE}/a/1"), shard=3)
         writer.add(Entry(f"{SITE}/b/1"), shard=1)  # each group has an order of its own
-        with pytest.raises(SitemapError, match="shard 2 of the group 'a' comes after 3"):
+        with pytest.raises(SitemapError, match="shard 2 of the group 'a' follows an entry for shard 3"):
             writer.add(Entry(f"{SITE}/a/2"), shard=2)
     for many in (False, True):
         with SitemapWriter(tmp_path / "full", LOCATION, options) as writer:
@@ -436,7 +436,7 @@ def test_ours_shards_come_in_their_order_and_within_their_limits(tmp_path: Path)
     for number in (-1, 50_001):
         with (
             SitemapWriter(tmp_path, LOCATION) as writer,
-            pytest.raises(SitemapError, match=f"shard {number} cannot exist"),
+            pytest.raises(SitemapError, match=f"shard {number} does not exist"),
         ):
             writer.add(Entry(f"{SITE}/a/1"), shard=number)
     with pytest.raises(SitemapError, match="today is 'yesterday'"):
@@ -475,7 +475,7 @@ def test_ours_an_assignment_says_what_the_writer_would_say() -> None:
     assert assignment.place(Entry(f"{SITE}/b/x")) == ("b", 1)
     with pytest.raises(LimitExceeded, match="the limit of 2 groups"):
         assignment.place(Entry(f"{SITE}/c/x"))
-    with pytest.raises(SitemapError, match="must be a str, not 7"):
+    with pytest.raises(SitemapError, match="must return a str for each entry, not 7"):
         Assignment(LOCATION, WriterOptions(group=lambda entry: 7)).place(Entry(f"{SITE}/"))  # type: ignore[arg-type,return-value]
 
 

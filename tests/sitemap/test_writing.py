@@ -361,8 +361,8 @@ def test_sitemaps_org_limits_cannot_be_raised(tmp_path: Path, options: dict[str,
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"format": "html"}, "'html' is not a format: choose one of 'urlset', 'RSS'"),
-        ({"stylesheet": "sass"}, "choose css or xsl"),
+        ({"format": "html"}, "'html' is not a format. Choose one of 'urlset', 'RSS'"),
+        ({"stylesheet": "sass"}, "Choose css or xsl"),
         ({"max_urls": "9"}, "max_urls is '9': it must be an integer from 1 to 50,000"),
     ],
 )
@@ -407,7 +407,7 @@ def test_ours_what_a_callers_function_raises_is_not_hidden(tmp_path: Path) -> No
     options = WriterOptions(group=lambda entry: entry.loc + 1)  # type: ignore[operator]
     with SitemapWriter(tmp_path, LOCATION, options) as writer, pytest.raises(TypeError):
         writer.add(Entry("https://example.com/"))
-    with SitemapWriter(tmp_path, LOCATION) as writer, pytest.raises(SitemapError, match="use add for one Entry"):
+    with SitemapWriter(tmp_path, LOCATION) as writer, pytest.raises(SitemapError, match="Use add for one Entry"):
         writer.extend("https://example.com/")  # type: ignore[arg-type]
 
 
@@ -443,3 +443,50 @@ def test_ours_a_writer_is_used_once(tmp_path: Path) -> None:
         with pytest.raises(SitemapError):
             writer.add(Entry("https://example.com/b"))
     assert names(tmp_path) == ["sitemap.xml"]
+
+
+@pytest.mark.parametrize(
+    "dates", [("2026-01-04", "2026-01-03", "2026-01-02", "2026-01-01"), ("", "2026-01-02", "", "")]
+)
+@pytest.mark.parametrize("grouped", [False, True])
+def test_sitemaps_org_the_index_says_of_each_file_the_newest_date_in_it(
+    tmp_path: Path, dates: tuple[str, ...], grouped: bool
+) -> None:
+    """Many plain entries at once are divided among files; each file has a date of its own, or none."""
+    entries = [Entry(f"https://example.com/{number % 2}?a&b={number}", date) for number, date in enumerate(dates * 3)]
+    options = WriterOptions(max_urls=2, group=(lambda entry: entry.loc[20]) if grouped else None)
+    with SitemapWriter(Directory(tmp_path), LOCATION, options) as writer:
+        writer.extend(entries)
+        published = writer.finish()
+    for facts in published.files:
+        text = (tmp_path / facts.name).read_text()
+        if "<urlset" in text:
+            assert facts.lastmod == max(re.findall("<lastmod>(.*?)</lastmod>", text), default="")
+    index = (tmp_path / "sitemap.xml").read_text()
+    assert [match or "" for match in re.findall("<sitemap><loc>[^<]*</loc>(?:<lastmod>(.*?)</lastmod>)?", index)] == [
+        facts.lastmod for facts in published.files if facts.name != "sitemap.xml"
+    ]
+    assert index.count("<sitemap>") == 6
+    assert sum((tmp_path / facts.name).read_text().count("?a&amp;b=") for facts in published.files) == 12
+
+
+@pytest.mark.parametrize("format", ["urlset", "text"])
+@pytest.mark.parametrize("dates", [("2026-01-02",), ("",), ("2026-01-02", "", "2026-01-03T10:00:00Z")])
+@pytest.mark.parametrize("limits", [{}, {"max_urls": 7}, {"max_bytes": 900}])
+def test_ours_plain_entries_at_once_are_the_bytes_of_the_same_one_by_one(
+    tmp_path: Path, format: str, dates: tuple[str, ...], limits: dict[str, int]
+) -> None:
+    entries = [Entry(f"https://example.com/{number}?a=1&b=%C3%A9", dates[number % len(dates)]) for number in range(30)]
+    written = []
+    for name in ("one", "many"):
+        options = WriterOptions(format=format, index="index.xml", **limits)  # type: ignore[arg-type]
+        with SitemapWriter(Directory(tmp_path / name), LOCATION, options) as writer:
+            if name == "many":
+                writer.extend(entries)
+            else:
+                for entry in entries:
+                    writer.add(entry)
+            facts = writer.finish().files
+        written.append((facts, {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}))
+    assert written[0] == written[1]
+    assert len(written[0][0]) == (6 if "max_urls" in limits else len(written[0][1]))

@@ -44,7 +44,7 @@ CREATE TABLE finding (
 );
 """,
     description="the history of audits",
-    remedy="move the file away: the next audit then has nothing to compare with",
+    remedy="Move the file away. The next audit then has nothing to compare with",
 )
 _decode = msgspec.msgpack.Decoder(AuditSummary).decode
 

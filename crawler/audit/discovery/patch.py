@@ -43,13 +43,15 @@ def build_patch(path: Path, sitemap_urls: Iterable[str]) -> RobotsTxtPatch:
     file = _real_path(path)
     before = _read(file)
     if before is not None and before.startswith(_UTF_16):
-        raise UsageError(f"{path} is in UTF-16, which crawlers cannot read: save the file as UTF-8 first")
+        raise UsageError(
+            f"{path} is in UTF-16, which crawlers cannot read. Save the file as UTF-8, and run the command again"
+        )
     added = missing_lines(before or b"", sitemap_urls)
     after = _with_lines(before or b"", added)
     if len(after) > MAX_BYTES and added:
         raise UsageError(
-            f"{path} would have {len(after):,} bytes, but crawlers read only the first {MAX_BYTES:,}: shorten the "
-            "file first"
+            f"with the new lines, {path} would have {len(after):,} bytes, but crawlers read only the first "
+            f"{MAX_BYTES:,} bytes. Shorten the file, and run the command again"
         )
     return RobotsTxtPatch(file, before, after, tuple(added))
 
@@ -83,7 +85,7 @@ def apply_patch(patch: RobotsTxtPatch) -> None:
 
 def _write_draft(draft: Path, patch: RobotsTxtPatch) -> None:
     if _read(patch.path) != patch.before:
-        raise StorageError(f"{patch.path} was changed by another program: run the command again")
+        raise StorageError(f"{patch.path} was changed by another program. Run the command again")
     draft.replace(patch.path)
 
 
@@ -94,12 +96,15 @@ def _real_path(path: Path) -> Path:
         kind = path.stat().st_mode
     except FileNotFoundError:
         if not path.parent.is_dir():
-            raise UsageError(f"the directory {path.parent} of {path.name} does not exist") from None
+            raise UsageError(
+                f"the directory {path.parent} of {path.name} does not exist. Create it, or give "
+                "another file with --patch"
+            ) from None
         return path
     except (OSError, RuntimeError) as error:
         raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', '') or error}") from None
     if not stat.S_ISREG(kind):
-        raise UsageError(f"{path} is not a regular file")
+        raise UsageError(f"{path} is not a regular file. Give a regular file with --patch")
     return path
 
 

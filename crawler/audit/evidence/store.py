@@ -372,7 +372,7 @@ EVIDENCE: Final = Database(
     file=AUDIT_FILE,
     tables=AUDIT_TABLES,
     description="the findings of an audit",
-    remedy="choose another directory with --state",
+    remedy="Choose another directory with --state",
 )
 
 

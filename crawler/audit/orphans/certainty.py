@@ -23,7 +23,7 @@ REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page exists, bu
 MAX_MISTAKEN: Final = 0.02  # share of the findings; 3 of 100 likely findings may be wrong
 MAX_UNSEEN: Final = 0.03  # share of the pages
 
-_TRUST: Final = "use --trust-blocked to assume that they contain no other links"
+_TRUST: Final = "or use --trust-blocked to assume that they contain no other links"
 
 
 class EndedUrls(Struct, frozen=True):
@@ -101,15 +101,15 @@ def _limits(coverage: CrawlCoverage) -> Iterator[str]:
     pending = _ended_as(coverage, State.PENDING)
     if coverage.stopped:
         left = f", with {_count_urls(pending)} left to visit" if pending else ""
-        yield f"the crawl is not complete: {coverage.stopped}{left}; run the same command again to continue"
+        yield f"the crawl is not complete: {coverage.stopped}{left}. Run the same command again to continue"
     elif pending:
         yield (
-            f"{_count_urls(pending)} {_were(pending)} not visited, such as {pending.example}; "
-            "run the same command again to continue"
+            f"{_count_urls(pending)} {_were(pending)} not visited, such as {pending.example}. "
+            "Run the same command again to continue"
         )
     if deep := _ended_as(coverage, State.TOO_DEEP):
         yield (
-            f"{_count_urls(deep)} {_were(deep)} further from the start than --max-depth allows; audit without "
+            f"{_count_urls(deep)} {_were(deep)} further from the start than --max-depth allows. Audit without "
             f"--max-depth"
         )
 
@@ -120,13 +120,15 @@ def _failures(coverage: CrawlCoverage) -> Iterator[str]:
         if has_failed(state, status):
             failed[state] = _add(failed.get(state), ended)
     for state, ended in failed.items():
-        yield f"{_count_urls(ended)} failed ({state.value}), {_example_text(ended)}; audit again when that is fixed"
+        yield (
+            f"{_count_urls(ended)} failed ({state.value}), {_example_text(ended)}. Audit again when these pages respond"
+        )
 
 
 def _unread_robots(coverage: CrawlCoverage) -> Iterator[str]:
     if coverage.no_robots:
         origins = ", ".join(coverage.no_robots[:3])
-        yield f"robots.txt could not be fetched from {origins}, so no page there was read; audit again later"
+        yield f"robots.txt could not be fetched from {origins}, so no page there was read. Audit again later"
 
 
 def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
@@ -135,7 +137,7 @@ def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
     if blocked := _ended_as(coverage, State.ROBOTS):
         yield (
             f"{_count_urls(blocked)} {_are(blocked)} blocked by robots.txt and {_were(blocked)} not read, "
-            f"{_example_text(blocked)}; --ignore-robots reads them if the site is yours, {_TRUST}"
+            f"{_example_text(blocked)}. If the site is yours, use --ignore-robots to read them, {_TRUST}"
         )
     refused = None
     for (state, status), ended in coverage.end_states.items():
@@ -143,39 +145,40 @@ def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
             refused = _add(refused, ended)
     if refused:
         yield (
-            f"{_count_urls(refused)} refused the crawl (401, 403), {_example_text(refused)}; "
-            f"--basic-auth, --header or --cookie log in, {_TRUST}"
+            f"{_count_urls(refused)} refused the crawl (401, 403), {_example_text(refused)}. "
+            f"Log in with --basic-auth, --header or --cookie, {_TRUST}"
         )
     if endless := _ended_as(coverage, State.TRAP):
         yield (
-            f"{_count_urls(endless)} {_look_like_text(endless)} endlessly many and {_were(endless)} not read, "
-            f"{_example_text(endless)}; --max-segments, --max-repeats and --trap-limit allow more, {_TRUST}"
+            f"{_count_urls(endless)} {_look_like_text(endless)} of a crawler trap and {_were(endless)} not read, "
+            f"{_example_text(endless)}. To read more of them, raise --max-segments, --max-repeats or "
+            f"--trap-limit, {_TRUST}"
         )
     if coverage.out_of_scope:
         yield (
             f"{_count_urls(coverage.out_of_scope)} outside the directory of the start URL "
-            f"{_were(coverage.out_of_scope)} not read, {_example_text(coverage.out_of_scope)}; "
-            f"start from a page in a higher directory, or {_TRUST}"
+            f"{_were(coverage.out_of_scope)} not read, {_example_text(coverage.out_of_scope)}. "
+            f"Start from a page in a higher directory, {_TRUST}"
         )
 
 
 def _operator_limits(coverage: CrawlCoverage) -> Iterator[str]:
     if excluded := _ended_as(coverage, State.EXCLUDED):
         yield (
-            f"{_count_urls(excluded)} {_were(excluded)} left out by --include or --exclude, {_example_text(excluded)}; "
-            "audit without these patterns"
+            f"{_count_urls(excluded)} {_were(excluded)} left out by --include or --exclude, {_example_text(excluded)}. "
+            "Audit without these patterns"
         )
     nofollow = None if coverage.stopped or coverage.trust_blocked else _ended_as(coverage, State.NOFOLLOW)
     if nofollow:  # the audit requests them last
         yield (
             f"{_count_urls(nofollow)} {_are(nofollow)} linked only by nofollow links and {_were(nofollow)} not "
             f"read, such "
-            f"as {nofollow.example}; raise --max-unlinked, or {_TRUST}"
+            f"as {nofollow.example}. Raise --max-unlinked, {_TRUST}"
         )
     if coverage.alias_urls and not coverage.stopped:
         yield (
             f"{_count_urls(coverage.alias_urls)} with another name of the site {_were(coverage.alias_urls)} not read, "
-            f"such as {coverage.alias_urls.example}; raise --max-unlinked"
+            f"such as {coverage.alias_urls.example}. Raise --max-unlinked"
         )
     if long := _ended_as(coverage, State.TOO_LONG):
         yield f"{_count_urls(long)} {_were(long)} too long to be fetched, such as {long.example[:200]}"
@@ -184,8 +187,8 @@ def _operator_limits(coverage: CrawlCoverage) -> Iterator[str]:
 def _cut(coverage: CrawlCoverage) -> Iterator[str]:
     if coverage.cut:
         yield (
-            f"{_count_urls(coverage.cut)} {_were(coverage.cut)} read in part only, {_example_text(coverage.cut)}; "
-            "raise --max-body, --max-download or --max-links"
+            f"{_count_urls(coverage.cut)} {_were(coverage.cut)} read in part only, {_example_text(coverage.cut)}. "
+            "Raise --max-body, --max-download or --max-links"
         )
 
 
@@ -193,7 +196,7 @@ def _scripted_links(coverage: CrawlCoverage) -> Iterator[str]:
     if coverage.linked_pages:
         pages = "one page was" if coverage.linked_pages == 1 else f"{coverage.linked_pages:,} pages were"
         yield (
-            f"only {pages} found by links; JavaScript may create the other links, but the crawl does not run "
+            f"only {pages} found by links. JavaScript may create the other links, but the crawl does not run "
             f"JavaScript, so every other page would look like an orphan"
         )
 
@@ -220,7 +223,7 @@ def _were(ended: EndedUrls) -> str:
 
 
 def _look_like_text(ended: EndedUrls) -> str:
-    return "looks like one of" if ended.count == 1 else "look like some of"
+    return "looks like a part" if ended.count == 1 else "look like parts"
 
 
 def _are(ended: EndedUrls) -> str:

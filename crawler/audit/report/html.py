@@ -272,6 +272,7 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "facts": _script_values(report),
         "parts": pack_findings(chosen_findings(findings, taken)),
         "short": lambda url: path_text(url, report.url),
+        "action_title": lambda action: action_title(action, report.url),
         "amount": size_text, "clock": clock_text, "part": share_of, "percent": percent_text, "is_web": is_http_url,
         "link_text": link_text, "visits": visit_texts, "rules": REPORTED_RULES, "unbroken": keep_options_whole,
         **_inline_assets(),
@@ -485,6 +486,12 @@ def path_text(url: str, start: str) -> str:
     """The text of a link to a URL on the host of the start URL as its path; the text of any other URL, and the root."""
     origin, text = "/".join(start.split("/", 3)[:3]), link_text(url)
     return text.removeprefix(origin) if re.match(r"/[^/]", text.removeprefix(origin)) else text
+
+
+def action_title(action: Action, start: str) -> str:
+    """The title of an action, in which a pattern of URLs on the host of the start URL is a path, as in the examples."""
+    origin = "/".join(start.split("/", 3)[:3])
+    return action.title.replace(f" like {origin}/", " like /", 1)
 
 
 def is_http_url(url: str) -> bool:

@@ -104,7 +104,7 @@ def prepare_directory(directory: Path) -> None:
         TemporaryFile(dir=directory).close()
     except OSError as error:
         raise StorageError(
-            f"reports cannot be written in {directory}: {error.strerror or error}; choose another directory with -o"
+            f"reports cannot be written in {directory}: {error.strerror or error}. Choose another directory with -o"
         ) from None
 
 

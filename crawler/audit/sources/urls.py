@@ -113,10 +113,10 @@ def find_files(path: str, flag: str) -> list[str]:
             return [path]
         names = [name for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207 - with folders
     except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error} ({flag})") from None
+        raise UsageError(f"{flag} {path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not names:
         raise UsageError(
-            f"no file matches {path} ({flag}): give a file, a folder, or a glob that matches at least one file"
+            f"{flag} {path} matches no file. Give a file, a folder, or a glob that matches at least one file"
         )
     return names
 
@@ -127,7 +127,7 @@ def files_in(folder: str, flag: str) -> list[str]:
         next(Path(folder).iterdir(), None)  # raises without permission, unlike rglob
         paths = sorted(path for path in Path(folder).rglob("*") if path.is_file())
     except OSError as error:
-        raise UsageError(f"cannot read the folder {folder}: {error.strerror or error} ({flag})") from None
+        raise UsageError(f"{flag} {folder}: the folder cannot be read: {error.strerror or error}") from None
     return [str(path) for path in paths if not path.name.startswith(".")]
 
 

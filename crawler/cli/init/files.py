@@ -179,12 +179,12 @@ def plan_files(options: InitOptions) -> InitFiles:
         text = _config_text(options)
     elif not options.config.exists():
         raise UsageError(
-            f"the configuration {options.config} does not exist: give the URL of a site, as in siteatlas init "
+            f"the configuration {options.config} does not exist. Give the URL of a site, as in siteatlas init "
             "https://www.example.com/ -o public"
         )
     elif options.output is not None:
         raise UsageError(
-            "-o works only with a URL, for a new configuration: set output.directory in the existing configuration "
+            "-o works only with a URL, for a new configuration. Set output.directory in the existing configuration "
             "instead"
         )
     elif not options.schedulers:
@@ -300,7 +300,7 @@ def _keep_private(config: Path, output: Path) -> None:
     if config.resolve().is_relative_to(output.resolve()):
         raise UsageError(
             f"the configuration ({config}) would be public, because it is inside the published directory "
-            f"({output}): choose another path with --config FILE"
+            f"({output}). Choose another path with --config FILE"
         )
 
 
@@ -408,7 +408,7 @@ def key_directory(path: Path | None, agent: str, say: Callable[[str], object]) -
     Raises UsageError, StorageError.
     """
     if path is None or not agent:
-        raise UsageError("--signing-key FILE and --signature-agent https://HOST work only together: give both options")
+        raise UsageError("--signing-key FILE and --signature-agent https://HOST work only together. Give both options")
     config = Config(fetch=FetchConfig(signing_key=str(path), signature_agent=agent))
     is_new = not path.exists()
     if is_new:

@@ -109,7 +109,7 @@ def _secrets(kit: InitKit) -> str:
 def _path_within(path: Path, root: Path, what: str) -> str:
     if not path.is_relative_to(root):
         raise UsageError(
-            f"{what} ({path}) is outside the repository {root}, but a workflow can read only the repository. Move "
-            f"{path} into the repository"
+            f"{what} ({path}) is outside the Git repository {root}, but a GitHub workflow can read only files in the "
+            f"repository. Move {path} into the repository"
         )
     return path.relative_to(root).as_posix()

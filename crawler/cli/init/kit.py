@@ -60,8 +60,9 @@ def systemd_calendar(schedule: TimerSchedule) -> list[str]:
     sim = _checked(schedule.cron)
     if any(isinstance(day, tuple) for day in sim.weekdays):
         raise UsageError(
-            f'the cron expression "{schedule.cron}" names the nth weekday of a month, which systemd cannot express: '
-            f"use --systemd-daemon"
+            f'the cron expression "{schedule.cron}" names the nth weekday of a month, which a systemd timer '
+            "cannot express. "
+            f"Use --systemd-daemon instead of --systemd"
         )
     weekdays = sorted({day % 7 for day in sim.weekdays if isinstance(day, int)})
     names = "" if len(weekdays) == 7 else ",".join(_DAYS[day] for day in weekdays) + " "

@@ -154,14 +154,16 @@ def site_for_url(text: str, sites: Sequence[KnownSite]) -> KnownSite:
             ranked.append((covers, site.stories.knows(url), -number, site))
     if text.startswith("/") and len(directories := {item[3].scope.directory for item in ranked}) > 1:
         raise UsageError(
-            f"several sites have the path {text} ({', '.join(sorted(directories))}): write the whole URL, or choose a "
+            f"several sites have the path {text} ({', '.join(sorted(directories))}). Write the whole URL, or choose a "
             f"site with --config or --state"
         )
     if ranked:
         return max(ranked, key=lambda item: item[:3])[3]
     shown = ", ".join(site.scope.directory for site in sites[:_MAX_NAMED])
     more = f" and {len(sites) - _MAX_NAMED} more" if len(sites) > _MAX_NAMED else ""
-    raise UsageError(f"no crawled site covers {text!a}. Choose one of the crawled sites with --config: {shown}{more}")
+    raise UsageError(
+        f"{text!a} belongs to none of the crawled sites {shown}{more}. Give the configuration of the site with --config"
+    )
 
 
 def _has_url(site: KnownSite, text: str) -> bool:
@@ -190,7 +192,8 @@ def _stored_config(db: sqlite3.Connection, directory: Path, flags: Mapping[str, 
     about = UrlStories(db).about()
     if "settings" not in about:
         raise UsageError(
-            f"the state in {directory} does not name its site yet: give the site's configuration with --config"
+            f"the state in {directory} does not yet contain the settings of its site. Give the site's "
+            "configuration with --config"
         )
     sections = known_keys()
     tables: dict[str, Any] = {}
@@ -242,7 +245,7 @@ def _story(text: str, site: KnownSite) -> Explanation:
     try:
         url = site.url(text)
     except InvalidUrl as error:
-        hint = f"; did you mean https://{text}?" if error.code == "url.invalid" and "://" not in text else ""
+        hint = f". Did you mean https://{text}?" if error.code == "url.invalid" and "://" not in text else ""
         raise UsageError(f"{error.message}{hint}") from None
     story = replace(
         site.stories.story(url),

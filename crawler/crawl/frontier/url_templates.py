@@ -191,6 +191,6 @@ def trap_note(templates: list[UrlTemplate], url: str, read: int, vain: int) -> s
     more = f" (and {len(templates) - 1:,} more like it)" if len(templates) > 1 else ""
     return (
         f"{templates[0]}{more} is an infinite URL space: {read:,} such pages were read, and the last {vain:,} of "
-        f"them had nothing new; the rest was left out, such as {url}; {exclude_remedy(templates, url)} excludes all "
-        f"of them, --trap-limit 0 crawls all of them"
+        f"them had nothing new. The rest was left out, such as {url}. {exclude_remedy(templates, url)} excludes all "
+        f"such pages, and --trap-limit 0 crawls all of them"
     )

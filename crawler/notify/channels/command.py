@@ -41,7 +41,7 @@ class CommandChannel:
                 f"hook.command: {name!r} is not a program that can be run. Give the full path of the program"
             )
         if any("\0" in word for word in command):
-            raise UsageError("hook.command: a word of the command contains a NUL character, which is not allowed")
+            raise UsageError("hook.command: a word of the command must not contain a NUL character")
         self.key = f"hook {hashlib.sha256(chr(0).join(command).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
         self.occasions = frozenset(on)
         self._command = [program, *command[1:]]

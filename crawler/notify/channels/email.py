@@ -77,12 +77,14 @@ def parse_server(address: str, security: SmtpSecurity, login: str = "", ca_file:
         raise UsageError(f"email.server: {shown} does not have the form mail.example.com:25")
     user, colon, password = login.partition(":")
     if login and not (user and colon and password):
-        raise UsageError("email.login does not have the form user:password (its value is not shown)")
+        raise UsageError("email.login must have the form user:password (its value is not shown)")
     if login and not login.isascii():
-        raise UsageError("email.login contains a character that is not ASCII, which SMTP cannot send")
+        raise UsageError(
+            "email.login contains a character that is not ASCII, which SMTP cannot send. Use only ASCII characters"
+        )
     if login and security == "none":
         raise UsageError(
-            "email.login would be sent over an unencrypted connection: set email.security to starttls or tls"
+            "email.login would be sent over an unencrypted connection. Set email.security to starttls or tls"
         )
     server = SmtpServer(
         host=host, port=port, security=security, login=(user, password) if login else None, ca_file=ca_file
@@ -90,7 +92,7 @@ def parse_server(address: str, security: SmtpSecurity, login: str = "", ca_file:
     try:
         _context(ca_file)
     except OSError as error:
-        raise UsageError(f"cannot read the CA file {ca_file}: {error.strerror or error}") from None
+        raise UsageError(f"the CA file {ca_file} cannot be read: {error.strerror or error}") from None
     return server
 
 

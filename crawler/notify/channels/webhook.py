@@ -42,7 +42,7 @@ class WebhookChannel:
             origin = display_origin(url)
         except ValueError as error:
             raise UsageError(
-                f"an entry of webhook.urls is {error} (the entry is not shown, because it may be secret)"
+                f"an entry of webhook.urls is {error}. The entry is not shown, because it may be secret"
             ) from None
         self.key = f"webhook {origin} {hashlib.sha256(url.encode()).hexdigest()[:8]}"
         self.occasions = frozenset(on)

@@ -23,7 +23,7 @@ class WebSubChannel:
 
     def __init__(self, http: HttpSender, hub: str, feed_url: str) -> None:
         if not feed_url:
-            raise UsageError("a WebSub hub needs a feed, but no feed is published: set output.recent (--recent atom)")
+            raise UsageError("a WebSub hub needs a feed, but no feed is published. Set output.recent (--recent atom)")
         try:
             self._what = f"the hub {display_origin(hub)}"
             self.key = f"websub {display_origin(hub)} {hashlib.sha256(hub.encode()).hexdigest()[:8]}"

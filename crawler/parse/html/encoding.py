@@ -47,6 +47,8 @@ _MAX_CONTROL_SHARE: Final = 1 / 32
 """Share of control characters up to which labelled HTML is text with blemishes. Of random bytes, a tenth are such."""
 _MAX_CONTROLS: Final = 8
 """And their number, in short bodies."""
+_MAX_INVALID_SHARE: Final = 1 / 500
+"""Half surrogates for each byte of UTF-16. Random bytes hold seven times as many."""
 _markup = re.compile(
     rb"[\t\n\f\r ]*(?:<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|meta|link"
     rb"|!--)[\t\n\f\r >/]|<!--)",
@@ -181,4 +183,8 @@ def is_html(content_type: str, body: bytes) -> bool:
 def _is_noise(start: bytes, content_type: str) -> bool:
     """Whether a body is no text: compressed or encrypted data that nothing announces."""
     most = max(_MAX_CONTROLS, _MAX_CONTROL_SHARE * len(start))
-    return len(_control(start)) > most and len(_control(to_utf8(start, content_type).body)) > most
+    if len(_control(start)) <= most:
+        return False
+    text = to_utf8(start, content_type).body
+    # noise that begins as UTF-16 does has half surrogates, and few control characters
+    return len(_control(text)) > most or text.count(b"\xef\xbf\xbd") > _MAX_INVALID_SHARE * len(start)

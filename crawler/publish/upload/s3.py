@@ -225,7 +225,7 @@ def _signing_keys(settings: S3Settings) -> tuple[str, str]:
     if bool(access) != bool(secret):
         section = settings.named.section
         raise UsageError(
-            f"{section}.s3_access_key and {section}.s3_secret_key work only together: set both keys, or none"
+            f"{section}.s3_access_key and {section}.s3_secret_key work only together. Set both keys, or none"
         )
     return access, secret
 
@@ -256,7 +256,7 @@ def _build_client(settings: S3Settings, keys: tuple[str, str], config: Config) -
         session = boto3.session.Session(access or None, secret or None, None, settings.region or None, core)
         if session.get_credentials() is None:
             raise UsageError(
-                f"there are no keys for S3: set {section}.s3_access_key and {section}.s3_secret_key, or configure the "
+                f"there are no keys for S3. Set {section}.s3_access_key and {section}.s3_secret_key, or configure the "
                 "AWS tools"
             )
         return session.client("s3", endpoint_url=settings.endpoint or None, config=config)
@@ -294,7 +294,8 @@ def _check_endpoint(settings: S3Settings) -> None:
     else:
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise UsageError(
-                f"{section}.s3_endpoint must be only https://host:port: set keys with {section}.s3_access_key and "
+                f"{section}.s3_endpoint may contain only scheme, host and port, as in https://host:port. Set the "
+                f"keys with {section}.s3_access_key and "
                 f"{section}.s3_secret_key"
             )
     if not is_valid:
@@ -394,7 +395,7 @@ class S3Target:
         response = await self._request("put_object", f"putting {local.name} there", headers, local)
         if not (etag := _etag(response)):
             raise UploadError(
-                f"the server does not confirm that it stored {local.name}: check that upload.s3_endpoint is an S3 "
+                f"the server does not confirm that it stored {local.name}. Check that upload.s3_endpoint is an S3 "
                 "endpoint",
                 again=True,
             )

@@ -62,10 +62,10 @@ def _read_key(file: str) -> asyncssh.SSHKey:
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError, ValueError) as error:
         if "passphrase" in str(error).lower():
             raise UsageError(
-                f"upload.sftp_key: {file} has a passphrase: add the key to the agent (ssh-add), and leave the "
+                f"upload.sftp_key: {file} has a passphrase. Add the key to the agent (ssh-add), and leave the "
                 "setting out"
             ) from None
-        raise UsageError(f"upload.sftp_key: {file} is not a private key") from None
+        raise UsageError(f"upload.sftp_key: {file} is not a private key. Give the file of a private key") from None
 
 
 _SftpExceptionTypes = type[Exception] | tuple[type[Exception], ...]
@@ -135,12 +135,14 @@ def unknown_host_error(address: SftpAddress, file: str, *, known: bool) -> Uploa
     if known:
         host = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
         return UploadError(
-            f"its host key is not the one in {file}: somebody may intercept the connection, or the server was "
-            f"reinstalled; ask its operator, then: ssh-keygen -R '{host}' -f {file}, and add the new key"
+            f"its host key is not the one in {file}. Somebody may intercept the connection, or the server was "
+            f"reinstalled. Ask its operator. If the new key is right, run ssh-keygen -R '{host}' -f {file}, and "
+            "add the key"
         )
     return UploadError(
-        f"its host key is not known: ssh-keyscan -p {address.port} {address.host} >> {file}, after you compared the "
-        "key with the operator's"
+        f"its host key is not known. Run ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the "
+        "new key "
+        "in the file with the key from the operator of the server"
     )
 
 
@@ -252,7 +254,9 @@ class SftpTarget:
                     await file.fsync()
         remote = _remote_file(await client.lstat(draft))
         if remote.size != local.size:
-            raise UploadError(f"{remote.size:,} bytes of {local.name} arrived instead of {local.size:,}", again=True)
+            raise UploadError(
+                f"the server received {remote.size:,} bytes of {local.name} instead of {local.size:,}", again=True
+            )
         RUN_LEASE.check()  # it may have been suspended since the first byte
         await self._rename(client, draft, self._path(local.name))
         return remote

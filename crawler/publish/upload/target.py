@@ -65,7 +65,9 @@ class LocalFile(FileDigests, frozen=True, kw_only=True):
         if (stat.st_ino, stat.st_mtime_ns, stat.st_size) == (self.inode, self.mtime, self.size):
             return file
         file.close()
-        raise UploadError(f"{self.path} was replaced by another run during the upload")
+        raise UploadError(
+            f"{self.path} was replaced by another run during the upload. The next run uploads the new file"
+        )
 
 
 class RemoteFile(Struct, frozen=True):
@@ -175,7 +177,10 @@ def parse_s3_address(rest: str, setting: str = "upload.to") -> S3Address:
         raise UsageError(f"{setting} needs the name of a bucket, as in s3://bucket/prefix{hint}")
     parts = [part for part in prefix.split("/") if part]
     if any(part in (".", "..") for part in parts):
-        raise UsageError(f"{setting}: {prefix!r} contains '.' or '..' as a path segment, which S3 does not resolve")
+        raise UsageError(
+            f"{setting}: {prefix!r} contains '.' or '..' as a path segment, which S3 does not "
+            "resolve. Remove this segment"
+        )
     return S3Address(bucket, "".join(f"{part}/" for part in parts))
 
 
@@ -184,22 +189,22 @@ def _parse_sftp(text: str) -> SftpAddress:
         parts = urlsplit(text)
         port = parts.port or 22
     except ValueError:
-        raise UsageError(f"upload.to must be like {_SHAPES}: its host or its port is invalid") from None
+        raise UsageError(f"upload.to has an invalid host or port. It must be like {_SHAPES}") from None
     if parts.password is not None:
-        raise UsageError("upload.to contains a password: use upload.sftp_password = env:NAME or file:PATH")
+        raise UsageError("upload.to contains a password. Use upload.sftp_password = env:NAME or file:PATH")
     if not parts.hostname:
-        raise UsageError(f"upload.to must be like {_SHAPES}: the host is missing")
+        raise UsageError(f"upload.to has no host. It must be like {_SHAPES}")
     if parts.query or parts.fragment:
-        raise UsageError("upload.to: in the path of an SFTP URL, write '?' as %3F and '#' as %23")
+        raise UsageError("upload.to contains '?' or '#'. In the path of an SFTP URL, write '?' as %3F and '#' as %23")
     directory = unquote(parts.path)
     if not directory or directory == "/":
         raise UsageError(
-            "upload.to names no directory: use sftp://host/directory, or sftp://host/~/directory for a directory in "
+            "upload.to names no directory. Use sftp://host/directory, or sftp://host/~/directory for a directory in "
             "the home directory"
         )
     if directory == "/~" or directory.startswith("/~/"):
         directory = directory[3:].lstrip("/") or "."
     if "\0" in directory or ".." in directory.split("/"):
-        raise UsageError("upload.to: the directory must not contain '..'")
+        raise UsageError("the directory in upload.to must not contain '..'")
     directory = directory.rstrip("/") or "/"
     return SftpAddress(unquote(parts.username or ""), parts.hostname, port, directory)

@@ -124,7 +124,7 @@ def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None])
         if (extra := _LIBRARIES.get((error.name or "").partition(".")[0])) is None:
             raise
         raise UsageError(
-            f"upload.to = {address.display_name} needs an optional package that is not installed: run pip install "
+            f"upload.to = {address.display_name} needs an optional package that is not installed. Run pip install "
             f"'siteatlas[{extra}]'"
         ) from None
 

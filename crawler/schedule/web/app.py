@@ -140,7 +140,7 @@ class _Endpoints:
         site = self._named(request)
         directory, name = site.report, request.path_params["file"]
         if directory is None:
-            raise HTTPException(404, "the audits of this site are not written to a directory")
+            raise HTTPException(404, "the reports of audits of this site are not stored. Set report in [audit]")
         return await self._opened(lambda: open_report(directory, name))
 
     async def healthz(self, _: Request) -> Response:

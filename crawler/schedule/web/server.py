@@ -259,7 +259,7 @@ def _at_address(listen: str) -> socket.socket:
         host, port = None, None
     if not host or port is None or parts.netloc != listen:
         raise UsageError(
-            f"daemon.listen {listen!r} is not an address: write HOST:PORT, such as 127.0.0.1:9188 or [::1]:9188, "
+            f"daemon.listen {listen!r} is not an address. Write HOST:PORT, such as 127.0.0.1:9188 or [::1]:9188, "
             f"or {UNIX_PREFIX}PATH"
         )
     try:
@@ -296,7 +296,7 @@ def _remove_stale(path: Path) -> None:
     """
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise FileExistsError(0, "a file that is not a socket has this path")
+            raise FileExistsError(0, "this path is a file, not a socket")
     except FileNotFoundError:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, contextlib.suppress(ConnectionRefusedError):
@@ -307,7 +307,8 @@ def _remove_stale(path: Path) -> None:
 
 def _refused(listen: str, reason: str) -> UsageError:
     return UsageError(
-        f'cannot listen at {listen}: {reason}; choose another daemon.listen, or "" to switch the web server off'
+        f'the web server cannot listen at {listen}: {reason}. Set daemon.listen to another address, or to "" to '
+        "turn it off"
     )
 
 

@@ -73,7 +73,7 @@ def test_ours_twice_as_many_accepted_urls_take_twice_the_work() -> None:
         ('[[accepted]]\nurl = "/a"\nrule = "gone.linked"\nreason = "x"\n', "`until`"),
         ('[[accepted]]\nurl = "/a"\nrule = "gone.linked"\nreason = "x"\nuntil = "soon"\n', "until"),
         ('[[accepted]]\nurl = "/a"\nrule = "gone.linked"\nreason = " "\nuntil = 2027-01-01\n', "entry 1 has no reason"),
-        ('[[accepted]]\nurl = "a"\nrule = "gone.linked"\nreason = "x"\nuntil = 2027-01-01\n', 'write "*a*"'),
+        ('[[accepted]]\nurl = "a"\nrule = "gone.linked"\nreason = "x"\nuntil = 2027-01-01\n', 'Write "*a*"'),
         ('[[accepted]]\nurl = "/a"\nrule = "gone.lnked"\nreason = "x"\nuntil = 2027-01-01\n', '"gone.linked"?'),
         ('[[accepted]]\nurl = "/a"\nrule = "never"\nreason = "x"\nuntil = 2027-01-01\n', "--rules"),
     ],
@@ -201,5 +201,5 @@ def test_ours_an_entry_is_not_called_unused_where_its_rule_was_not_checked(audit
 def test_ours_the_file_is_read_before_the_first_request(audit: Command) -> None:
     ran = audit(CLOSED, "--accepted", "missing.toml")
     assert ran.code == 2
-    assert "cannot read the accepted findings missing.toml: No such file or directory" in ran.err
+    assert "the file of accepted findings missing.toml cannot be read: No such file or directory" in ran.err
     assert len(ran.err.splitlines()) == 1

@@ -125,6 +125,63 @@ def test_ours_an_action_says_what_why_and_how_and_names_the_pattern() -> None:
     assert action.examples == [f"{SITE}/old/page-{n}" for n in range(3)]
 
 
+def test_ours_a_url_that_several_rules_report_counts_once_in_the_title_and_its_visits_once() -> None:
+    failing = [finding("gone.failing", "/broken", people=7), finding("gone.failing", "/down")]
+    listed = [finding("entry.failed", "/broken", people=7), finding("entry.failed", "/listed")]
+    (action,) = rank_actions(audit([*failing, *listed]), of([*failing, *listed])).actions
+    assert action.title == "Repair 3 failing URLs"
+    assert action.why == "Visitors and search engines get a server error (7 visits by people)."
+    assert action.count == 4
+
+
+def test_ours_a_pattern_of_urls_that_two_rules_report_is_in_the_title() -> None:
+    found = [finding(rule, f"/old/page-{n}") for rule in ("gone.failing", "entry.failed") for n in range(40)]
+    (action,) = rank_actions(audit(found), of(found)).actions
+    assert action.title == f"Repair 40 failing URLs like {SITE}/old/page-{{n}}"
+
+
+def test_ours_a_redirect_that_many_pages_link_to_is_no_single_link() -> None:
+    redirect = finding("link.redirect", "/old", inlinks=40)
+    (action,) = rank_actions(audit([redirect]), of([redirect])).actions
+    assert action.title == "Update the links to 1 redirect"
+
+
+def test_ours_an_action_about_links_says_how_many_there_are() -> None:
+    dead = [finding("gone.linked", "/menu", inlinks=62, people=9), finding("gone.linked", "/x/rare", inlinks=1)]
+    found = [*dead, finding("gone.visited", "/menu", inlinks=62, people=9)]
+    whys = {action.name: action.why for action in rank_actions(audit(found), of(found)).actions}
+    assert whys["unlink"] == "Pages lead visitors to an error (63 links on the site, 9 visits by people)."
+    assert whys["redirect"] == "Visitors and links from other sites end on an error page (9 visits by people)."
+
+
+def test_ours_an_action_about_one_url_speaks_of_one() -> None:
+    target = LinkSuggestion(f"{SITE}/new", "has the same name in another directory", 0.85)
+    dead = finding("gone.visited", "/old", people=2, targets=[target])
+    (action,) = rank_actions(audit([dead]), of([dead])).actions
+    assert action.title == "Redirect 1 dead URL to the page that replaces it"
+    assert action.how.endswith(" csv/redirects.csv suggests a target for it.")
+
+
+def test_ours_a_title_says_how_many_of_the_urls_are_like_the_pattern() -> None:
+    found = [
+        finding("gone.visited", "/tickets", people=200),
+        *(finding("gone.visited", f"/item-{n}") for n in range(25)),
+    ]
+    (action,) = rank_actions(audit(found), of(found)).actions
+    assert action.title == f"Redirect 26 dead URLs (25 like {SITE}/item-{{n}}) to the pages that replace them"
+
+
+@pytest.mark.parametrize("rule", ["entry.noindex", "entry.noindex_engine", "entry.canonical", "entry.blocked"])
+def test_ours_nobody_is_told_to_drop_listed_pages_that_may_be_hidden_by_mistake(rule: str) -> None:
+    hidden = [finding(rule, f"/exhibits/{n}") for n in range(40)]
+    found = [*hidden, finding("entry.gone", "/gone")]
+    hide, entries = rank_actions(audit(found), of(found)).actions
+    assert hide.title == f"Make 40 listed pages like {SITE}/exhibits/{{n}} indexable, or correct the sitemap"
+    assert hide.rules == [rule]
+    assert hide.how.startswith("If search engines should show a page, ")
+    assert (entries.name, entries.count) == ("entries", 1)
+
+
 @pytest.mark.parametrize("rule", REPORTED_RULES)
 def test_ours_every_rule_has_an_action_but_the_one_that_asks_for_none(rule: str) -> None:
     (action,) = rank_actions(audit([finding(rule, "/x")]), of([finding(rule, "/x")])).actions or [None]

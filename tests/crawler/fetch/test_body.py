@@ -229,7 +229,7 @@ def test_ours_more_than_a_thousand_parts_must_have_512_bytes_each_on_average(nam
     whole, short = PARTS[name](b"x" * 512), PARTS[name](b"x" * 511)
     assert decode(whole * 1_500, name) == b"x" * 512 * 1_500
     assert decode(short * 1_001, name) == b"x" * 511 * 1_001
-    with pytest.raises(FetchError, match=r"1,001 compressed parts with 512,000|1,001 compressed parts with 511,511"):
+    with pytest.raises(FetchError, match=r"1,001 compressed parts with only 511,511 bytes"):
         decode(short * 1_002, name)
     large = PARTS[name](os.urandom(600_000))
     assert len(decode(large + short * 1_100, name)) == 600_000 + 511 * 1_100

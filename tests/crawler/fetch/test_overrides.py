@@ -40,7 +40,7 @@ def test_curl_host_port_and_addresses(text: str, door: str, addresses: tuple[str
     ],
 )
 def test_ours_what_is_no_override_is_told_how_one_is_written(text: str) -> None:
-    with pytest.raises(ValueError, match=r"HOST:PORT:ADDRESS|needs a host name"):
+    with pytest.raises(ValueError, match=r"HOST:PORT:ADDRESS|must begin with a host name"):
         read_override(text)
 
 

@@ -117,3 +117,10 @@ def test_ours_a_url_failed_if_its_state_says_so_or_a_transient_status_hid_what_i
             hides = status in PASSING and state in {State.CLIENT_ERROR, State.SITEMAP_FILE}
             assert is_failure(state, status) is (state in failed or hides), (state, status)
     assert {*failed, State.BAD_ANSWER} == FAILURES
+
+
+def test_ours_answers_of_many_urls_that_failed_together_are_asked_for_at_different_times() -> None:
+    pauses = {retry_pause(reply(503), POLICY, 0, f"https://h.test/{number}", NOW) for number in range(20)}
+    assert len(pauses) == 20
+    assert retry_pause(reply(503), POLICY, 0, URL, NOW) == POLICY.pause(0, URL)
+    assert retry_pause(reply(500), POLICY, 1, URL, NOW) == POLICY.pause(1, URL)

@@ -44,7 +44,7 @@ async def test_ours_two_may_init_at_once(database: str) -> None:
 
 
 async def test_ours_a_database_without_a_fleet_says_what_to_do(database: str) -> None:
-    with pytest.raises(UsageError, match="run siteatlas fleet init DATABASE once"):
+    with pytest.raises(UsageError, match="Run siteatlas fleet init DATABASE once"):
         async with open_fleet(database):
             pass
 
@@ -53,7 +53,7 @@ async def test_ours_a_fleet_of_an_older_version_says_what_to_do(database: str) -
     async with open_fleet(database, checked=False) as fleet:
         await initialize(fleet)
         await fleet.rows("DELETE FROM migration WHERE of = 'siteatlas'")
-    with pytest.raises(UsageError, match=r"set up by an older version\. Run siteatlas fleet init"):
+    with pytest.raises(UsageError, match=r"set up by an older version of siteatlas\. Run siteatlas fleet init"):
         async with open_fleet(database):
             pass
 

@@ -1,4 +1,4 @@
-"""A control plane that is restored from an older back-up: it is noticed, and nothing of the sites is lost."""
+"""A control plane that is restored from an older backup: it is noticed, and nothing of the sites is lost."""
 
 import json
 import subprocess
@@ -73,7 +73,7 @@ async def test_ours_an_older_back_up_is_noticed_and_takes_over_what_the_store_ha
         assert await snapshots.overtaken("zombie", 3) is None
 
         await fleet.rows("INSERT INTO worker (id, host, process, version, slots) VALUES ('w', 'host1', 1, '1', 1)")
-        with pytest.raises(UsageError, match=r"workers are running \(host1\): stop all workers"):
+        with pytest.raises(UsageError, match=r"workers are running \(host1\)\. Stop all workers"):
             await adopt(fleet, found)
         await fleet.rows("UPDATE worker SET seen = now() - interval '2 minutes'")
         await adopt(fleet, found)

@@ -224,7 +224,7 @@ def test_ours_a_notice_whose_worker_died_while_it_was_sent_is_named_and_can_be_s
         (notice,) = json.loads(siteatlas(tmp_path, "fleet", "status", "--json", "--database", database).out)["unsure"]
         assert notice["id"] in told
         wrong = siteatlas(tmp_path, "fleet", "resend", "0123", "--database", database)
-        assert (wrong.code, wrong.err) == (2, "siteatlas: the fleet has no unsure notification 0123\n")
+        assert (wrong.code, wrong.err) == (2, "siteatlas: the fleet has no lost notification 0123\n")
         assert siteatlas(tmp_path, "fleet", "resend", notice["id"], "--database", database).code == 0
         fleet.wait(posted.exists)
         fleet.wait(lambda: fleet.rows("SELECT fate FROM attempt WHERE because = 'tell'") == [{"fate": "done"}])

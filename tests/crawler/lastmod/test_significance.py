@@ -7,10 +7,11 @@ from zlib import crc32
 
 import pytest
 
+from crawler.lastmod import significance
 from crawler.lastmod.memory import MAX_SLOTS, ChangeHistory, SiteMemory, update_history
 from crawler.lastmod.significance import build_significance_model
 from crawler.model import Url
-from crawler.parse.snapshot.diff import Delta, compare, content_keys, with_news
+from crawler.parse.snapshot.diff import LINK, NEWS, Delta, Difference, compare, content_keys, with_news
 from crawler.parse.snapshot.snapshot import take_snapshot
 
 WORDS = ["river", "stone", "harbour", "market", "engine", "copper", "window", "garden", "signal", "method"]
@@ -272,6 +273,8 @@ def test_ours_the_same_sentence_between_texts_of_its_own_page_is_an_edit_of_ever
     texts = site(40, lambda n: article(n, f"<p>{own(n, 2)}</p>"))
     assert said(texts, site(40, lambda n: article(n, f"{new}<p>{own(n, 2)}</p>"))) == set(range(40))
     assert said(texts, site(40, lambda n: article(n, f"<p>{own(n, 2)}</p>{new}"))) == set(range(40))
+    chapter = f"<h2>Delivery</h2>{new}"
+    assert said(texts, site(40, lambda n: article(n, f"<p>{own(n, 2)}</p>{chapter}"))) == set(range(40))
     votes = site(40, lambda n: article(n, "<p>This review has no votes.</p><p>Write a review.</p>"))
     after = site(40, lambda n: article(n, f"<p>This review has no votes.</p>{new}<p>Write a review.</p>"))
     assert said(votes, after) == set()
@@ -350,3 +353,100 @@ def test_ours_what_is_sold_out_again_and_again_changes_every_time() -> None:
     sold = {**full, 7: article(7, "<p>Sold out</p>")}
     for before, after in pairwise([full, sold] * 6):
         assert said(before, after, learnt) == {7}
+
+
+def change(
+    *, gone: bool = False, place: int = 1, after: int = 0, unit: int = 0, flags: int = 0, exact: int = 0
+) -> Difference:
+    """One difference of a page, by what the rules of lists and exchanges look at."""
+    return Difference(gone, place, place, exact, exact, after, 0, 1, flags, "text", unit=unit)
+
+
+def test_ours_links_to_new_pages_announce_them_where_no_link_to_a_known_page_came() -> None:
+    known, new, left = LINK, LINK | NEWS, LINK | NEWS
+    page = [
+        change(place=1, flags=new),
+        change(place=1, flags=new),
+        change(place=1, flags=0),
+        change(place=1, flags=LINK, gone=True),  # what left says nothing
+        change(place=2, flags=new),
+        change(place=2, flags=known),
+        change(place=3, flags=NEWS),  # no link
+        change(place=4, flags=left, gone=True),
+        change(place=5, flags=new),
+    ]
+    assert significance._announced(page) == [0, 1, 8]
+
+
+def test_ours_the_chosen_texts_of_a_place_are_unbalanced_on_the_side_that_has_more() -> None:
+    came, left = change(place=1), change(place=1, gone=True)
+    elsewhere = change(place=2, gone=True)
+    page = [came, left, came, elsewhere, came]
+    assert significance._unbalanced(page, [0, 1]) == []
+    assert significance._unbalanced(page, [0, 1, 2]) == [0, 2]
+    assert significance._unbalanced(page, [0, 1, 2, 3]) == [0, 2, 3]
+    assert significance._unbalanced(page, [0, 4, 1, 1, 1]) == [1, 1, 1]
+    assert significance._unbalanced(page, []) == []
+
+
+def test_ours_the_words_beside_figures_tell_texts_of_the_same_kind() -> None:
+    price = Difference(False, 1, 1, 1, 1, 0, 0, 1, 0, "", figures=((7, 8, 19.99), (8, 9, 2.0)))
+    other = Difference(True, 1, 1, 2, 2, 0, 0, 1, 0, "", figures=((7, 8, 24.99), (8, 9, 3.0)))
+    assert significance._beside_figures(price) == significance._beside_figures(other) == ((7, 8), (8, 9))
+    assert significance._beside_figures(change()) == ()
+
+
+def test_ours_a_card_is_one_thing_its_link_rotates_with_its_texts_and_three_texts_with_its_link() -> None:
+    def explained(page: list[Difference], rotating: set[int], reason: str = significance.WANDERS) -> set[int]:
+        reasons = dict.fromkeys(rotating, reason)
+        significance.SignificanceModel._explain_by_unit(page, reasons)
+        return {n for n, why in reasons.items() if why == significance.IN_CARD}
+
+    link = change(unit=1, flags=LINK)
+    assert explained([change(unit=1), link], {0}) == {1}  # the link of a text that rotates
+    assert explained([change(unit=1), change(unit=1), link, link], {0, 1}) == {2, 3}
+    assert explained([change(unit=1), link, link], {0}) == set()  # more links than texts
+    assert explained([change(unit=1), change(unit=2, flags=LINK)], {0}) == set()  # another card
+    assert explained([change(unit=1), link], {0}, significance.SHARED) == set()  # what the site shares is no rotation
+    exchange = [change(unit=1, after=5, flags=LINK), *(change(unit=1, after=5) for _ in range(2))]
+    exchange += [change(unit=1, after=5, gone=True) for _ in range(3)]
+    assert explained(exchange[:1] + exchange[3:4], {0}) == {1}  # one came with the link and one left
+    assert explained(exchange, {0}) == set()  # five texts for one link are its page's own
+    two = [*exchange[:2], *exchange[3:5]]
+    assert explained(two, {0}) == {1, 2, 3}
+    assert explained(two, {0}, significance.COUNTER) == {1, 2, 3}
+    assert explained([*two, change(unit=1, after=5)], {0}) == set()  # one more came than left
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_surprising", "is_explained"),
+    [
+        (significance.WANDERS, True, True),
+        (significance.WANDERS, False, True),
+        (significance.IN_POOL, False, True),
+        (significance.IN_POOL, True, False),  # a text that its slot never showed is news
+        (significance.USUAL, False, False),
+    ],
+)
+def test_ours_a_text_that_came_for_one_of_a_rotation_is_part_of_it_and_one_that_left_for_any_is(
+    monkeypatch: pytest.MonkeyPatch, reason: str, is_surprising: bool, is_explained: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory())
+    monkeypatch.setattr(model.experiment, "is_surprising", lambda _: is_surprising)
+
+    def explained(page: list[Difference], reasons: dict[int, str]) -> set[int]:
+        model._explain_by_exchange(page, reasons)
+        return {n for n, why in reasons.items() if why == significance.EXCHANGED}
+
+    gone, came = change(after=3, gone=True), change(after=3)
+    for page in ([gone, came], [came, gone]):
+        left, arrived = page.index(gone), page.index(came)
+        assert explained(page, {left: reason}) == ({arrived} if is_explained else set())
+        assert explained(page, {arrived: reason}) == {left}  # whatever made room for it
+        assert explained(page, {left: significance.SHARED}) == set()
+        assert explained(page, {}) == set()
+        assert explained(page, {left: reason, arrived: reason}) == set()
+    assert explained([gone, change(after=4)], {0: significance.WANDERS}) == set()  # at another neighbour
+    assert explained([came, came], {0: significance.WANDERS}) == set()  # nothing made room
+    assert explained([gone, came, came], {0: significance.WANDERS}) == set()  # which of the two came for it?
+    assert explained([gone, came, came], {0: significance.WANDERS, 1: significance.SHARED}) == {2}

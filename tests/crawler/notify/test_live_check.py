@@ -130,11 +130,11 @@ def test_ours_a_host_that_only_pages_name_may_not_be_private(site: Site) -> None
     ("settings", "said"),
     [
         ({"indexnow__key": "env:NOT_SET"}, "NOT_SET is not set"),
-        ({"indexnow__key": "file:/no/such/file"}, "cannot read the secret file:/no/such/file"),
+        ({"indexnow__key": "file:/no/such/file"}, "the secret file:/no/such/file cannot be read"),
         ({"indexnow__key_url": "nonsense"}, "key_url in [indexnow] cannot be used"),
         (
             {"webhook__secret": "env:EMPTY", "webhook__urls": ["https://a.example/"]},
-            "webhook.secret refers to an empty secret",
+            "the secret env:EMPTY, to which webhook.secret refers, is empty",
         ),
         ({"webhook__template": "/no/such.j2", "webhook__urls": ["https://a.example/"]}, "/no/such.j2"),
         ({"hook__command": ["/no/such/program"]}, "/no/such/program"),

@@ -130,7 +130,7 @@ def test_ours_a_driver_that_does_not_start_is_one_note_and_pages_are_read_as_sen
     broken.write_text("#!/bin/sh\necho 'node: cannot open libatomic.so.1' >&2\nexit 127\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(broken))
-    reason = "the driver of Playwright does not start: node: cannot open libatomic.so.1"
+    reason = "Playwright, which controls the browser, does not start: node: cannot open libatomic.so.1"
     with scripted(dict(ROUTES)) as site:
         ran = crawl(site, tmp_path)
         assert (ran.code, listed(site, tmp_path)) == (0, [""])
@@ -513,7 +513,7 @@ def test_ours_a_template_that_hangs_the_browser_costs_a_few_pages(tmp_path: Path
             site, tmp_path, "--render-timeout", "1", "--render-deadline", "3", "--render-max-failures", "2", "-v"
         )
         assert set(pages) <= set(site.paths)
-    given_up = re.search(r"could not render other pages of its template \((\d+) pages", ran.out)
+    given_up = re.search(r"failed on too many pages of the same template \((\d+) pages", ran.out)
     assert given_up, ran.out
     assert int(given_up[1]) >= 12
 

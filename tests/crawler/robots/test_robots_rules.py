@@ -296,3 +296,216 @@ def test_rfc9309_2_2_2_the_longest_rule_that_allows_is_named(path: str, rule: st
 
 def test_ours_without_rules_no_rule_allows() -> None:
     assert robots.allow_all("there is none", NOW).allowing_rule(Url("https://h.test/")) == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "notes"),
+    [
+        (b"", ["robots.txt is empty, so everything is allowed"]),
+        (b" \r\n\t\n", ["robots.txt is empty, so everything is allowed"]),
+        (b"\x00\x01\x02\x03 binary", ["robots.txt is binary data, not text"]),
+        (b"<?xml version='1.0'?>", ["robots.txt is an HTML or XML page"]),
+        (b"User-agent: *\nDisallow:", []),
+        ("User-agent: *\nDisallow:".encode("utf-16"), ["robots.txt is in UTF-16; it should be UTF-8"]),
+        (
+            "<html>".encode("utf-16"),
+            ["robots.txt is in UTF-16; it should be UTF-8", "robots.txt is an HTML or XML page"],
+        ),
+        (b"\n" * 600_000, ["robots.txt is larger than 512,000 bytes; crawlers ignore the rest"]),
+    ],
+)
+def test_ours_each_fault_of_a_robots_txt_is_noted_once(body: bytes, notes: list[str]) -> None:
+    rules = parse_robots(body, US, NOW)
+    assert [*rules.notes][: len(notes)] == notes
+    assert len(rules.notes) == len(notes) + (len(body) > 500 * 1024)  # what is left of that is empty
+    assert isinstance(rules.can_fetch(Url("https://h.test/")), Allowed)
+
+
+@pytest.mark.parametrize(
+    ("text", "delay", "note"),
+    [
+        ("User-agent: *\nCrawl-delay: 5", 5.0, ""),
+        ("User-agent: *\nCrawl-delay: 60", 60.0, ""),
+        ("User-agent: *\nCrawl-delay: 0", 0.0, ""),
+        ("User-agent: *\nCrawl-delay: .5", 0.5, ""),
+        (
+            "User-agent: *\nDisallow: /x\nCrawl-delay:   9000  # x",
+            60.0,
+            "robots.txt line 3: Crawl-delay: 9000 # x is longer than --max-crawl-delay, so Siteatlas waits 60 seconds",
+        ),
+        (
+            "User-agent: *\nCrawl-delay: soon",
+            None,
+            "robots.txt line 2: Crawl-delay: soon is not a number of seconds, so Siteatlas ignores it",
+        ),
+        (
+            "User-agent: *\nCrawl-delay: -1",
+            None,
+            "robots.txt line 2: Crawl-delay: -1 is not a number of seconds, so Siteatlas ignores it",
+        ),
+        (
+            "User-agent: *\nCrawl-delay: inf",
+            None,
+            "robots.txt line 2: Crawl-delay: inf is not a number of seconds, so Siteatlas ignores it",
+        ),
+        ("User-agent: *\nCrawl-delay: soon\nCrawl-delay: 7", 7.0, ""),
+        ("User-agent: *\nCrawl-delay: 7\nCrawl-delay: 8", 8.0, ""),
+        ("User-agent: *\nCrawl-delay: 7\nUser-agent: siteatlas\nCrawl-delay: 8", 8.0, ""),
+        ("User-agent: *\nCrawl-delay: 7\nUser-agent: siteatlas\nDisallow: /x", None, ""),
+        ("User-agent: other\nCrawl-delay: 7", None, ""),
+        ("Crawl-delay: 7", None, ""),
+    ],
+)
+def test_ours_a_crawl_delay_is_that_of_our_group_within_the_limit_and_is_noted_if_it_is_not_kept(
+    text: str, delay: float | None, note: str
+) -> None:
+    rules = parse_robots(text.encode(), US, NOW)
+    assert rules.crawl_delay(60) == delay
+    assert rules.delay_note(60) == ((note,) if note else ())
+
+
+def test_rfc9309_2_4_each_answer_holds_for_its_time_and_says_what_it_means() -> None:
+    rules = robots_from_response(reply(200, b"User-agent: *"), US, NOW)
+    assert (rules.access, rules.reason, rules.expires, rules.failure_code) == (
+        *(RobotsAccess.RULES, "robots.txt", NOW + 86_400, ""),
+    )
+    gone = robots_from_response(reply(404), US, NOW)
+    assert (gone.access, gone.reason, gone.expires) == (
+        *(RobotsAccess.EVERYTHING, "robots.txt answered 404: everything is allowed", NOW + 86_400),
+    )
+    broken = robots_from_response(reply(500), US, NOW)
+    assert (broken.access, broken.reason, broken.expires) == (
+        *(RobotsAccess.NOTHING, "robots.txt answered 500", NOW + 600),
+    )
+    failed = robots_from_response(Failure("net.refused", "it refused", True), US, NOW)
+    assert (failed.expires, failed.failure_code) == (NOW + 600, "net.refused")
+    cut = robots_from_response(reply(200, b"User-agent: *", cut="10 bytes"), US, NOW)
+    assert (cut.reason, cut.expires) == ("robots.txt could not be read to its end: 10 bytes", NOW + 600)
+    assert robots.allow_all("why", NOW).expires == NOW + 86_400
+    assert robots.disallow_all("why", NOW).expires == NOW + 600
+
+
+@pytest.mark.parametrize("status", [200, 201, 204, 299])
+def test_rfc9309_2_3_1_1_any_success_has_rules(status: int) -> None:
+    rules = robots_from_response(reply(status, b"User-agent: *\nDisallow: /a"), US, NOW)
+    assert isinstance(rules.can_fetch(Url("https://h.test/a")), Blocked)
+
+
+def test_rfc9309_2_5_a_file_that_was_cut_at_the_limit_or_behind_it_is_an_answer() -> None:
+    body = b"User-agent: *\nDisallow: /a\n"
+    for size, access in (
+        (robots.MAX_BYTES - 1, RobotsAccess.NOTHING),
+        (robots.MAX_BYTES, RobotsAccess.RULES),
+        (robots.MAX_BYTES + 1, RobotsAccess.RULES),
+    ):
+        assert robots_from_response(reply(200, body.ljust(size, b"#"), cut="x"), US, NOW).access is access
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+def test_rfc9309_2_5_the_last_line_that_is_read_is_whole_whatever_ends_lines(end: bytes) -> None:
+    lines = [b"User-agent: *", b"Disallow: /first", b"#" * (robots.MAX_BYTES - 45), b"Disallow: /private", b""]
+    rules = parse_robots(end.join(lines), US, NOW)
+    assert isinstance(rules.can_fetch(Url("https://h.test/first")), Blocked)
+    assert isinstance(rules.can_fetch(Url("https://h.test/p")), Allowed)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "Disallow: ",
+        "DISALLOW:",
+        "disallow ",
+        "dissallow:",
+        "dissalow:",
+        "disalow:",
+        "diasllow:",
+        "disallaw:",
+        " \tDisallow \t: ",
+    ],
+)
+def test_google_a_disallow_is_understood_however_it_is_spelt(spelling: str) -> None:
+    assert not allows(f"User-agent: *\n{spelling}/a", "/a")
+    assert allows(f"User-agent: *\n{spelling}/a", "/b")
+
+
+@pytest.mark.parametrize("agent", ["User-agent:", "USER AGENT:", "useragent:", "user-agent "])
+def test_google_a_user_agent_is_understood_however_it_is_spelt(agent: str) -> None:
+    assert not allows(f"{agent} siteatlas\nDisallow: /a", "/a")
+
+
+@pytest.mark.parametrize("line", ["Disallowed: /a", "No-Disallow: /a", "Disallow/a", "Allow-not: /a", "Noindex: /a"])
+def test_rfc9309_2_2_4_other_lines_are_no_rules_and_end_no_group(line: str) -> None:
+    assert allows(f"User-agent: *\n{line}", "/a")
+    assert not allows(f"User-agent: *\n{line}\nDisallow: /a", "/a")
+
+
+@pytest.mark.parametrize(
+    ("value", "is_ours"),
+    [
+        ("*", True), ("* ", True), ("*/1", False), ("*x", False), ("siteatlas", True), ("SiteAtlas/2.0", True),
+        ("siteatlas bot", True), ("siteatlasbot", False), ("site", False), ("", False), ("-", False),
+        ("!siteatlas", False),
+    ],
+)  # fmt: skip
+def test_rfc9309_2_2_1_a_group_is_ours_by_the_whole_product_token(value: str, is_ours: bool) -> None:
+    assert allows(f"User-agent: {value}\nDisallow: /a", "/a") is not is_ours
+
+
+def test_rfc9309_2_2_1_groups_of_one_name_are_one_and_lines_between_agents_end_a_group() -> None:
+    ours = "User-agent: siteatlas\nDisallow: /a\n\nUser-agent: x\nUser-agent: siteatlas\nDisallow: /b\n"
+    text = f"{ours}User-agent: *\nDisallow: /"
+    assert [allows(text, path) for path in ("/a", "/b", "/c")] == [False, False, True]
+    between = "User-agent: siteatlas\nCrawl-delay: 1\nUser-agent: x\nDisallow: /a\n"
+    assert allows(between, "/a")
+    assert not allows("User-agent: siteatlas\nSitemap: https://h.test/s\nUser-agent: x\nDisallow: /a\n", "/a")
+
+
+def test_google_an_allowed_index_html_allows_its_directory_and_nothing_else_there() -> None:
+    text = "User-agent: *\nDisallow: /a\nAllow: /a/index.html"
+    assert [allows(text, path) for path in ("/a/index.html", "/a/", "/a/b", "/a")] == [True, True, False, False]
+    assert not allows("User-agent: *\nDisallow: /a/index.html", "/a/index.html")
+    assert allows("User-agent: *\nDisallow: /a/index.html", "/a/")
+
+
+def test_rfc9309_2_2_2_robots_txt_itself_is_always_allowed() -> None:
+    text = "User-agent: *\nDisallow: /"
+    assert [allows(text, path) for path in ("/robots.txt", "/robots.txt?x=1", "/robots.txt/a", "/a/robots.txt")] == [
+        *(True, True, False, False)
+    ]
+
+
+def test_ours_a_line_is_read_to_its_limit_and_cited_by_200_characters() -> None:
+    inside = f"Disallow: /{'a' * (robots.MAX_LINE - 11)}"
+    assert len(inside) == robots.MAX_LINE
+    assert not allows(f"User-agent: *\n{inside}bbb", f"/{'a' * (robots.MAX_LINE - 11)}")
+    assert allows(f"User-agent: *\n{inside}", f"/{'a' * (robots.MAX_LINE - 12)}")
+    blocked = parse_robots(f"User-agent: *\n{inside}".encode(), US, NOW).can_fetch(
+        Url("https://h.test/" + "a" * 20_000)
+    )
+    assert isinstance(blocked, Blocked)
+    assert blocked.text == inside[:200]
+
+
+def test_ours_five_hundred_sitemaps_and_twenty_notes_on_them_are_enough() -> None:
+    many = b"".join(b"Sitemap: https://h.test/%d.xml\n" % n for n in range(501))
+    rules = parse_robots(many, US, NOW)
+    assert rules.sitemaps == tuple(f"https://h.test/{n}.xml" for n in range(500))
+    assert rules.notes == ("more than 500 Sitemap lines; the rest is ignored",)
+    assert parse_robots(b"Sitemap: https://h.test/a?utm_source=x\n" * 3, US, NOW).sitemaps == (
+        "https://h.test/a?utm_source=x",
+    )
+    bad = parse_robots(b"Sitemap: /a.xml\n" * 30, US, NOW)
+    assert bad.notes == (
+        *["a Sitemap line is ignored, because it needs a complete http(s) URL: not a URL: '/a.xml'"] * 20,
+    )
+
+
+def test_ours_the_weight_of_rules_grows_with_their_number_and_their_length() -> None:
+    def weight(*lines: str) -> int:
+        return parse_robots("\n".join(["User-agent: *", *lines]).encode(), US, NOW).weight
+
+    empty, one = weight(), weight("Disallow: /abc")
+    assert 0 < empty < one
+    assert weight("Disallow: /abc", "Disallow: /abd") - one == one - empty
+    assert weight("Disallow: /abcdef") - one == 3 * len("def")
+    assert robots.disallow_all("x", NOW).weight == robots.allow_all("x", NOW).weight == empty

@@ -180,5 +180,5 @@ def test_ours_a_file_that_is_not_ours_is_refused(opened: type[HistoryReader], tm
 
 def test_ours_a_directory_that_cannot_be_had_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="cannot write the state"), History(tmp_path / "file" / "d"):
+    with pytest.raises(StorageError, match="the state cannot be written"), History(tmp_path / "file" / "d"):
         pass

@@ -98,8 +98,8 @@ def test_ours_everything_written_is_read_back_also_while_the_writer_is_at_work(
 
 
 def test_ours_a_run_that_never_was_is_told_with_the_last_one(db: sqlite3.Connection) -> None:
-    with pytest.raises(UsageError, match="no run has started yet"):
+    with pytest.raises(UsageError, match="No run has started yet"):
         RunStore(db).get(1)
     RunStore(db).begin(1.0, "1")
-    with pytest.raises(UsageError, match="this site has no run 7: the last run is 1"):
+    with pytest.raises(UsageError, match=r"this site has no run 7\. The last run is run 1"):
         RunStore(db).get(7)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from crawler.url.normalize import MAX_FETCHED_LENGTH
 from crawler.url.params import mask_secrets
 from crawler.url.resolve import UrlResolver
 
@@ -45,3 +46,45 @@ def test_ours_references_of_a_document_that_fill_the_bound_exactly_are_all_resol
     assert UrlResolver(document_bytes=size).resolve_all(SITE, hrefs) == urls
     assert UrlResolver(document_bytes=size - 1).resolve_all(SITE, hrefs) == [*urls[:2], None]
     assert UrlResolver(document_bytes=size - len(urls[2]) - 1).resolve_all(SITE, hrefs) == [urls[0], None, None]
+
+
+def test_ours_five_urls_of_a_document_that_are_too_long_to_be_fetched_are_named_and_the_others_refused() -> None:
+    resolver = UrlResolver()
+    hrefs = [f"/{number}{'x' * MAX_FETCHED_LENGTH}" for number in range(7)]
+    urls = resolver.resolve_all(SITE, [*hrefs, "/short"])
+    assert [url is not None for url in urls] == [*[True] * 5, *[False] * 2, True]
+    assert resolver.refused == {"url.too_long": 7}
+    longest = f"/{'y' * (MAX_FETCHED_LENGTH - len('https://h.test/'))}"
+    assert resolver.resolve(SITE, longest) == f"https://h.test{longest}"
+    assert resolver.resolve(SITE, f"{longest}y") is None
+    resolver.begin()
+    assert resolver.resolve(SITE, f"{longest}y") == f"https://h.test{longest}y"
+    assert resolver.refused == {"url.too_long": 9}
+
+
+def test_ours_each_document_has_a_bound_of_its_own_and_says_when_it_is_over() -> None:
+    resolver = UrlResolver(document_bytes=40)
+    url = "https://h.test/0123"
+    for _ in range(2):
+        assert not resolver.is_over
+        assert resolver.resolve_all(SITE, ["/0123", "/0123"]) == [url, url]
+        assert not resolver.is_over
+        assert resolver.resolve(SITE, "/0123") is None
+        assert resolver.is_over
+        assert resolver.resolve(SITE, "tel:1") is None
+        resolver.begin()
+    whole = resolver.keeping_all
+    assert whole.resolve_all(SITE, ["/0123"] * 3) == [url, url, None]
+    assert whole.is_over
+    assert not resolver.is_over
+    resolver.begin()
+    assert not whole.is_over
+    assert whole.document_bytes == 40
+
+
+@pytest.mark.parametrize("depth", [1, 62, 63, 64, 100])
+def test_rfc3986_steps_up_from_a_deep_directory_end_at_its_origin(depth: int) -> None:
+    base = "https://h.test/" + "d/" * depth
+    for up in (0, 1, depth - 1, depth, depth + 1):
+        above = "https://h.test/" + "d/" * max(0, depth - up)
+        assert UrlResolver().resolve_all(base, [f"{'../' * up}x", f"{'../' * up}"]) == [f"{above}x", above]

@@ -162,7 +162,7 @@ def test_ours_patterns() -> None:
     [
         ("re:a(b", 'exclude: "re:a(b" is not a regular expression: missing ), unterminated subpattern at position 4'),
         ("re:*", "at position 3"),
-        ("print", 'write "*print*"'),
+        ("print", 'Write "*print*"'),
         ("", "cannot match any URL"),
     ],
 )
@@ -317,7 +317,9 @@ def test_sitemaps_org_named_hosts_are_listed_and_need_a_cross_submit() -> None:
     assert sitemap == ("", "")
     with pytest.raises(ScopeError) as caught:
         Scope(Url("https://h.test/"), hosts=("not a host",))
-    assert str(caught.value) == ('hosts: "not a host" is not a host name, such as www.example.org or example.org:8443')
+    assert str(caught.value) == (
+        'hosts: "not a host" is not a host name. Write it as in www.example.org or example.org:8443'
+    )
 
 
 def test_ours_the_suffix_list_is_offline_and_loaded_only_when_asked_for() -> None:

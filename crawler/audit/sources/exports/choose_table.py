@@ -65,7 +65,7 @@ def read_rows(text: ExportText, name: str) -> CsvRows | JsonRows:
         hint = "export a CSV" if kind == "HTML" else "give sitemaps with --sitemap, and tables as CSV"
         raise UsageError(f"{name} is {kind}: {hint}")
     if "\x00" in begin:
-        raise UsageError(f"{name} is not a text file: export a CSV")
+        raise UsageError(f"{name} is not a text file. Export the table as CSV")
     return JsonRows(text) if begin.startswith(("{", "[")) else CsvRows(text, name)
 
 
@@ -93,7 +93,7 @@ def _refuse_wrong_kind(request: TableRequest, product: str) -> None:
     """Raise UsageError for an analytics export as --search, or the reverse: users mix them up easily."""
     source = source_of(product)
     if {request.source, source} == {SourceKind.SEARCH, SourceKind.ANALYTICS}:
-        raise UsageError(f"{request.name} is a {product.removesuffix(' pages')} export: give the file with --{source}")
+        raise UsageError(f"{request.name} is a {product.removesuffix(' pages')} export. Give the file with --{source}")
 
 
 def _candidates(opened: OpenedExport, request: TableRequest) -> Iterator[_TableCandidate]:

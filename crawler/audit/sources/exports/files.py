@@ -71,7 +71,7 @@ def open_export(name: str, open_url: OpenUrl) -> OpenedExport:
         if not path.exists():
             raise UsageError(f"{name} does not exist")
         if not path.is_file():
-            raise UsageError(f"{name} is not a regular file: save its content to a file first")
+            raise UsageError(f"{name} is not a regular file. Save its content to a file, and give that file")
         return _file_parts(name, partial(_open_file, path), path.stat().st_size)
     except (OSError, ValueError) as error:
         raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
@@ -81,7 +81,7 @@ def _folder_parts(name: str) -> OpenedExport:
     """Open a folder, such as an unpacked archive; its files are the parts."""
     files = [Path(path) for path in files_in(name, "an export")]
     if not files:
-        raise UsageError(f"the folder {name} contains no files")
+        raise UsageError(f"the folder {name} contains no files. Give a file, or a folder with files")
     return OpenedExport(
         [
             ExportPart(str(path.relative_to(name)), partial(_unpack, partial(_open_file, path)))
@@ -107,12 +107,12 @@ def _file_parts(name: str, open_: Callable[[], BinaryIO], size: int) -> OpenedEx
         with open_() as file, ZipFile(file) as archive:
             members = [member for member in archive.infolist() if _is_content(member)]
     except UNREADABLE as error:
-        raise UsageError(f"{name} is a broken zip archive ({error}): download the archive again") from None
+        raise UsageError(f"{name} is a broken zip archive ({error}). Download the archive again") from None
     names = {member.filename for member in members}
     if "xl/workbook.xml" in names or "content.xml" in names:
-        raise UsageError(f"{name} is a spreadsheet workbook: save the sheet with the URLs as CSV")
+        raise UsageError(f"{name} is a spreadsheet workbook. Save the sheet with the URLs as CSV, and give that file")
     if any(member.flag_bits & 1 for member in members):
-        raise UsageError(f"{name} is protected by a password: unpack the archive first")
+        raise UsageError(f"{name} is protected by a password. Unpack the archive, and give the unpacked file")
     return OpenedExport(
         [
             ExportPart(member.filename, partial(_unpack, partial(_open_member, open_, member)))

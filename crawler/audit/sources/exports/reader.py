@@ -66,11 +66,11 @@ def export_hint(name: str) -> str:
     except UsageError:
         return ""
     if source := source_of(kind):
-        return f"is a {kind.removesuffix(' pages')} export: give the file with --{source}"
+        return f"is a {kind.removesuffix(' pages')} export. Give the file with --{source}"
     if kind == "list of URLs":
-        return "looks like a list of URLs: give the file with --list"
+        return "looks like a list of URLs. Give the file with --list"
     if name.lower().endswith(_TABLES):
-        return "looks like a table of URLs: give the file with --search, --analytics, --backlinks, --list or --crawl"
+        return "looks like a table of URLs. Give the file with --search, --analytics, --backlinks, --list or --crawl"
     return ""
 
 

@@ -47,7 +47,7 @@ def check_state(path: Path) -> None:
     try:
         STATE_DB.open_read_only(path).close()
     except StorageError as error:
-        raise UsageError(f"the state of another crawl, {path}, cannot be read: {error}") from None
+        raise UsageError(f"the state of the other crawl in {path} cannot be read: {error}") from None
 
 
 def read_state(path: Path, report: SourceReport, addresses: SourceUrlParser) -> Iterator[SourceRecord]:

@@ -209,4 +209,4 @@ def read_inspection(body: bytes) -> IndexStatus:
     try:
         return msgspec.json.decode(body, type=_Response).inspection_result.index_status_result
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        raise ApiUnavailable("URL Inspection returned a response that cannot be read") from None
+        raise ApiUnavailable("the response of URL Inspection cannot be read. The next audit tries again") from None

@@ -87,7 +87,7 @@ CREATE TABLE request (
 ) WITHOUT ROWID;
 """,
     description="the results of Google's APIs",
-    remedy="move the file away: the next audit then requests them again",
+    remedy="Move the file away. The next audit then requests them again",
     migrations={1: _from_1},
 )
 _COUNT: Final = """INSERT INTO request VALUES (?, ?, 1)
@@ -203,7 +203,7 @@ def google_reports(config: Config) -> list[GoogleReport]:
 def check_reports(config: Config) -> None:
     """Check properties and credentials before the first request. Raises UsageError."""
     if config.audit.inspect_urls and not config.audit.search_console:
-        raise UsageError("--inspect-urls needs a property of Search Console: add --search-console PROPERTY")
+        raise UsageError("--inspect-urls needs a property of Search Console. Add --search-console PROPERTY")
     for report in google_reports(config):
         AccessTokens(_account(config), report.scope, _SETTING)
 
@@ -241,7 +241,9 @@ async def _fetch_rows(report: GoogleReport, config: Config, cache: ReportCache, 
             try:
                 following = report.read(body, start).following
             except (msgspec.DecodeError, UnicodeError, RecursionError):
-                raise ApiUnavailable(f"{report.name} returned a response that cannot be read") from None
+                raise ApiUnavailable(
+                    f"the response of {report.name} cannot be read. The next audit tries again"
+                ) from None
             cache.put(days, start, following, body)
             start = following
 
@@ -347,8 +349,8 @@ class ApiReader:
             retries.asked = (
                 parse_retry_after(answer.header("retry-after"), time.time()) if isinstance(answer, Reply) else None
             )
-        asked = f"; it asks to wait {span(retries.asked)}" if retries.asked else ""
-        raise ApiUnavailable(f"{reason}{asked}; the next audit tries again")
+        asked = f". {self._api.name} asks to wait {span(retries.asked)}" if retries.asked else ""
+        raise ApiUnavailable(f"{reason}{asked}. The next audit tries again")
 
     async def _send(self, request: bytes) -> tuple[Reply | Failure, str]:
         """The response to one request, and the token that it was sent with."""
@@ -356,7 +358,7 @@ class ApiReader:
         if self._cache.requests(self._day) >= self._limit:
             limit = count_text(self._limit, "request")
             raise ApiUnavailable(
-                f"the limit of {limit} a day is reached. The next audit after midnight (UTC) continues. To continue "
+                f"the limit of {limit} per day is reached. The next audit after midnight (UTC) continues. To continue "
                 f"earlier, raise {self._limit_setting}"
             )
         self._cache.count_request(self._day)

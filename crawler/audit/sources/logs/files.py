@@ -106,13 +106,15 @@ class _ZippedLogs:
     def __init__(self, raw: io.BufferedReader) -> None:
         """Read the directory of the archive. Raises OSError, BadZipFile."""
         if not raw.seekable():
-            raise OSError("a zip archive cannot be read from a stream: unpack the archive first (unzip -p)")
+            raise OSError(
+                "Siteatlas cannot read a zip archive from a stream. Unpack it first, for example with unzip -p"
+            )
         self._archive = ZipFile(raw)
         members = [member for member in self._archive.infolist() if _is_log(member)]
         if any(member.filename == "[Content_Types].xml" for member in members):
             raise BadZipFile("it is an office document")
         if any(member.flag_bits & 1 for member in members):
-            raise BadZipFile("it is protected by a password: unpack the archive first")
+            raise BadZipFile("the archive is protected by a password. Unpack it, and give the unpacked files")
         self._left = sorted(members, key=lambda member: rotation_key(member.filename), reverse=True)
         self._text: LogBytes | None = None
 
@@ -266,7 +268,7 @@ class LogFile:
         except (OSError, BadZipFile) as error:
             reason = str(getattr(error, "strerror", None) or error)
             raise LogRefused(
-                f"cannot read the log {self.name}: {reason}", name, f"cannot be read: {reason}", is_damaged=True
+                f"the log {self.name} cannot be read: {reason}", name, f"cannot be read: {reason}", is_damaged=True
             ) from None
         self._blocks = self._split()
 

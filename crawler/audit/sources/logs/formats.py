@@ -94,7 +94,8 @@ def reader_of_format(text: str, sample: list[bytes]) -> LogReader:
         return W3cLogReader(text.strip().encode())
     if not re.search(r"[$%]", text):
         raise LogFormatError(
-            f"the log format is unknown: give {', '.join(NAMES)}, or the value of log_format or LogFormat"
+            f"the format is neither a known name ({', '.join(NAMES)}) nor the value of log_format (nginx) or "
+            "LogFormat (Apache)"
         )
     value = unwrap_format(text)
     if value.lstrip().startswith("{"):

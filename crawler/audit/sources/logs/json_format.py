@@ -52,7 +52,7 @@ class JsonLogReader:
     def __init__(self, paths: dict[str, FieldPath], name: str = "JSON lines") -> None:
         """Take the path of each field. Raises LogFormatError without a status or a target."""
         if "status" not in paths or not paths.keys() & {"target", "request"}:
-            raise LogFormatError("no JSON with a status and a request was found")
+            raise LogFormatError("the lines are not JSON objects with a status and a request")
         self.name = name
         self._paths = [paths.get(field, ()) for field in _FIELDS]
         self.has_agents = "agent" in paths

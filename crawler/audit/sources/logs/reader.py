@@ -157,8 +157,8 @@ def _open_reader(file: LogFile, format_text: str) -> LogReader:
         why = "neither text nor compressed as .gz, .zst, .bz2, .xz or .zip"
         raise LogRefused(f"the log {file.name} is {why}", file.name, why)
     raise LogRefused(
-        f"the format of the log {file.name} is unknown ({_first_line(sample)}). Choose the format with "
-        f"--log-format: {', '.join(NAMES)}, or the value of nginx's log_format or Apache's LogFormat",
+        f"the format of the log {file.name} is unknown ({_first_line(sample)}). Give the format with --log-format, "
+        f"as one of the names {', '.join(NAMES)}, or as the value of log_format (nginx) or LogFormat (Apache)",
         file.name,
         "unknown format",
     )

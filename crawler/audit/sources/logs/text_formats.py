@@ -98,7 +98,9 @@ class LogFormatReader:
         pieces = _needed_parts(_format_parts(text.replace(" - ", " $ident ") if "$" in text else text))
         named = {field for field, _ in pieces if field}
         if "status" not in named or not named & {"request", "target", "path"}:
-            raise LogFormatError("the format has no status or no request (add $status and $request, or %>s and %r)")
+            raise LogFormatError(
+                "the format lacks the status or the request. Add $status and $request (nginx), or %>s and %r (Apache)"
+            )
         pattern = re.compile(_expression(pieces).encode("utf-8"), re.DOTALL)
         self._match, groups = pattern.match, pattern.groupindex
         self._picked = [groups.get(field, groups["none"]) for field in _ROW_FIELDS]
@@ -176,7 +178,7 @@ def _format_parts(text: str) -> list[tuple[str, str]]:
         position = match.end()
         pieces += [(_field(match[1] or match[2]), "")] if is_nginx else _of_apache(match)
     if not pieces:
-        raise LogFormatError("the format has no fields such as $request or %r")
+        raise LogFormatError("the format contains no field such as $request (nginx) or %r (Apache)")
     if position < len(text):
         pieces.append(("", text[position:]))
     return pieces
@@ -287,7 +289,7 @@ class W3cLogReader:
         if fields:
             self._begin(fields)
             if not all(name in self._places for name in _NEEDED):
-                raise LogFormatError("the columns cs-uri-stem or sc-status are missing")
+                raise LogFormatError("the line #Fields of the log does not name the columns cs-uri-stem and sc-status")
 
     def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
         """The rows of some lines, and the lines with a wrong number of columns. Directives are skipped."""

@@ -101,7 +101,7 @@ def test_rfc9309_a_file_that_crawlers_would_not_read_to_its_end_is_refused(tmp_p
         build_patch(file, [SITEMAP])
     # a line beyond the end is none
     file.write_bytes(b"#" * most + b"\n" + LINE + b"\n")
-    with pytest.raises(UsageError, match="shorten the file"):
+    with pytest.raises(UsageError, match="Shorten the file"):
         build_patch(file, [SITEMAP])
 
 

@@ -52,7 +52,7 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         (ends(State.CLIENT_ERROR, 429), ("failed",)),
         (ends(State.CLIENT_ERROR, 403, 7), ("7 URLs refused the crawl", "--basic-auth")),
         (ends(State.BAD_ANSWER, 203, reason="answered 203"), ("1 URL failed", "answered 203")),
-        (ends(State.TRAP, None, 2), ("2 URLs look like some of endlessly many", "--max-repeats")),
+        (ends(State.TRAP, None, 2), ("2 URLs look like parts of a crawler trap", "--max-repeats")),
         (
             CrawlCoverage(end_states={}, out_of_scope=EndedUrls(2, PAGE)),
             ("outside the directory", PAGE, "--trust-blocked"),
@@ -61,10 +61,10 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         (ends(State.TOO_DEEP, None, 4), ("4 URLs were further", "--max-depth")),
         (ends(State.EXCLUDED), ("--exclude",)),
         (ends(State.NOFOLLOW, None, 2), ("nofollow", "--max-unlinked")),
-        (ends(State.PENDING, None, 5), ("5 URLs were not visited", "run the same command again")),
+        (ends(State.PENDING, None, 5), ("5 URLs were not visited", "Run the same command again")),
         (
             CrawlCoverage(end_states={}, stopped="the limit of pages (--max-pages) was reached"),
-            ("--max-pages", "run the same"),
+            ("--max-pages", "Run the same"),
         ),
         (CrawlCoverage(end_states={}, cut=EndedUrls(1, PAGE)), ("in part only", "--max-body")),
         (

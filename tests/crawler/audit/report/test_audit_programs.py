@@ -243,18 +243,18 @@ def test_ours_fail_on_takes_severities_families_and_ids(names: list[str], rules:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("orphanz", 'did you mean "orphan"?'),
-        ("ded-urls", 'did you mean "dead-urls"?'),
-        ("orphan.sitmap", 'did you mean "orphan.sitemap"?'),
-        ("eror", 'did you mean "error"?'),
-        ("duplicate.lok", 'did you mean "duplicate.loc"?'),
+        ("orphanz", 'Did you mean "orphan"?'),
+        ("ded-urls", 'Did you mean "dead-urls"?'),
+        ("orphan.sitmap", 'Did you mean "orphan.sitemap"?'),
+        ("eror", 'Did you mean "error"?'),
+        ("duplicate.lok", 'Did you mean "duplicate.loc"?'),
         ("%$&", "siteatlas audit --rules lists all rules"),
         ("never,error", "cannot be combined"),
         ("new:never", "cannot be combined"),
-        ("new:orphanz", 'did you mean "orphan"?'),
-        ("nwe", 'did you mean "new"?'),
+        ("new:orphanz", 'Did you mean "orphan"?'),
+        ("nwe", 'Did you mean "new"?'),
         ("new:", "new:orphan"),
-        ("new:new", "is not a rule"),
+        ("new:new", "is not the name of a rule"),
     ],
 )
 def test_ours_fail_on_names_the_nearest_for_what_there_is_not(name: str, hint: str) -> None:

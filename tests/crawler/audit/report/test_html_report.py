@@ -32,7 +32,7 @@ from crawler.audit.finding import (
 )
 from crawler.audit.patterns import fold_findings
 from crawler.audit.report.charts import chart_bars, shade_of, treemap_tiles
-from crawler.audit.report.html import keep_options_whole, link_text, percent_text
+from crawler.audit.report.html import action_title, keep_options_whole, link_text, percent_text
 from crawler.audit.report.html_data import allotment, known_visits
 from crawler.audit.rules import REPORTED_RULES, RULES
 from sitemap import shorten
@@ -76,6 +76,16 @@ def test_ours_a_complete_crawl_is_conclusive_and_says_so_first(tmp_path: Path) -
 )
 def test_ours_a_link_names_the_host_that_it_leads_to(url: str, shown: str) -> None:
     assert link_text(url) == shown
+
+
+def test_ours_the_pattern_in_the_title_of_an_action_is_a_path_as_its_examples_are() -> None:
+    urls = [f"https://shop.example/old/page-{n}" for n in range(40)]
+    found = [AuditFinding(rule="gone.visited", url=url, sentence="") for url in urls]
+    (action,) = rank_actions(audit(found), of(found)).actions
+    redirect, rest = "Redirect 40 dead URLs like ", "/old/page-{n} to the pages that replace them"
+    assert action_title(action, "https://shop.example/en/") == f"{redirect}{rest}"
+    for other in ("https://shop.example.com/", "http://shop.example/", "https://shop.exampl/"):
+        assert action_title(action, other) == f"{redirect}https://shop.example{rest}"
 
 
 def test_ours_the_column_of_visits_has_visits() -> None:

@@ -368,6 +368,20 @@ def test_ours_the_actions_lead_to_their_findings_in_the_table(opening: Opening, 
     expect(page.locator("#told")).to_have_text(f"{action.count} of {TOTAL:,} findings")
 
 
+@pytest.mark.parametrize("width", [390, 1_440])
+def test_ours_the_kinds_of_the_sources_are_whole_words(opening: Opening, complete: Path, width: int) -> None:
+    page = opening(complete, viewport={"width": width, "height": 900})
+    lines = page.locator("#sources .kind").evaluate_all(
+        """cells => cells.map(cell => {
+            const range = document.createRange();
+            range.selectNodeContents(cell.firstChild);
+            return range.getClientRects().length;
+        })"""
+    )
+    assert lines
+    assert {*lines} == {1}
+
+
 @pytest.mark.slow
 def test_ours_it_is_printed_dark_on_white_without_its_buttons(opening: Opening, incomplete: Path) -> None:
     page = opening(incomplete, color_scheme="dark")
@@ -378,10 +392,21 @@ def test_ours_it_is_printed_dark_on_white_without_its_buttons(opening: Opening, 
     assert page.get_by_role("heading", name="INCONCLUSIVE", exact=True).is_visible()
     assert not page.locator("#filters").is_visible()
     assert not page.locator(".actions .needs-script").first.is_visible()
+    below = page.locator("#classes details[open] p:has(> code)").first
+    assert not below.inner_text().rstrip().endswith("·")
     assert page.locator("#classes details[open] .on-paper").first.is_visible()
     assert page.locator("details:not([open])").count() > 5
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
+
+
+def test_ours_the_table_fits_the_width_of_a_sheet_of_paper(opening: Opening, tmp_path: Path) -> None:
+    write_page(*made(300, is_compared=True), tmp_path / "audit.html")
+    page = opening(tmp_path / "audit.html", viewport={"width": 680, "height": 960})
+    page.emulate_media(media="print")
+    cells = page.locator("#table :is(thead button, tbody td)")
+    assert cells.count() > 100
+    assert cells.evaluate_all("cells => cells.filter(each => each.scrollWidth > each.clientWidth).length") == 0
 
 
 @pytest.mark.parametrize("words", [MARKUP, pytest.param(WORDS, marks=pytest.mark.slow)], ids=["markup", "all"])

@@ -177,7 +177,7 @@ def test_ours_the_limit_of_requests_a_day_holds_and_the_next_day_goes_on(google:
     source, claims = read(google, tmp_path, **limit)
     assert (len(claims), len(google.asked), source.complete) == (6, 2, False)
     (fault,) = source.faults
-    assert fault.startswith("the limit of 2 requests a day is reached")
+    assert fault.startswith("the limit of 2 requests per day is reached")
     assert "--max-google-requests" in fault
     again, claims = read(google, tmp_path, NOW + 60, **limit)
     assert (len(claims), len(google.asked), again.faults) == (6, 2, [fault])
@@ -191,7 +191,7 @@ def test_ours_a_failure_that_may_pass_leaves_the_rows_of_earlier_days(google: Go
     google.next = [Reply(500), Reply(503)]
     source, claims = read(google, tmp_path, NOW + DAY, **SEARCH)
     assert [claim.url for claim in claims] == [f"{SITE}/a"]
-    assert (source.complete, source.faults) == (False, ["Search Console answered 503; the next audit tries again"])
+    assert (source.complete, source.faults) == (False, ["Search Console answered 503. The next audit tries again"])
     assert source.notes == ["the rows of 2026-08-25 to 2026-11-22 are used"]
     assert source.last == "2026-11-22"
 
@@ -204,7 +204,11 @@ SAID = {"error": {"code": 429, "message": QUOTA, "status": "RESOURCE_EXHAUSTED"}
     ("wait", "attempts", "fault"),
     [
         ("1", 2, ""),
-        ("3600", 1, f"Search Console answered 429: {QUOTA}; it asks to wait 1 hour; the next audit tries again"),
+        (
+            "3600",
+            1,
+            f"Search Console answered 429: {QUOTA}. Search Console asks to wait 1 hour. The next audit tries again",
+        ),
     ],
 )
 def test_rfc6585_retry_after_is_obeyed_up_to_the_limit(

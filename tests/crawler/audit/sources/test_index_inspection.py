@@ -195,7 +195,7 @@ def test_ours_a_limit_that_retries_reach_names_its_option(
     report = audit("--inspect-urls", "3", "--retries", "2")
     assert len(google.inspected) == 2
     (note,) = [note for note in report["notes"] if "not inspected" in note]
-    assert note.startswith("1 page was not inspected: the limit of 3 requests a day is reached")
+    assert note.startswith("1 page was not inspected: the limit of 3 requests per day is reached")
     assert note.endswith("raise --inspect-urls")
 
 

@@ -24,12 +24,12 @@ def looked_at(**sources: list[str]) -> None:
 @pytest.mark.parametrize(
     ("given", "name", "content", "said"),
     [
-        ("search", "access.log", LINE * 3, "looks like an access log: give the file with --log"),
-        ("lists", "access.log", LINE * 3, "looks like an access log: give the file with --log"),
-        ("logs", "Pages.csv", SEARCH, "is a Search Console export: give the file with --search"),
-        ("logs", "urls.txt", f"{SITE}/a\n{SITE}/b\n", "looks like a list of URLs: give the file with --list"),
-        ("logs", "a.csv", f"URL,x\n{SITE}/a,1\n", "looks like a table of URLs: give the file with --search, "),
-        ("analytics", "Pages.csv", SEARCH, "is a Search Console export: give the file with --search"),
+        ("search", "access.log", LINE * 3, "looks like an access log. Give the file with --log"),
+        ("lists", "access.log", LINE * 3, "looks like an access log. Give the file with --log"),
+        ("logs", "Pages.csv", SEARCH, "is a Search Console export. Give the file with --search"),
+        ("logs", "urls.txt", f"{SITE}/a\n{SITE}/b\n", "looks like a list of URLs. Give the file with --list"),
+        ("logs", "a.csv", f"URL,x\n{SITE}/a,1\n", "looks like a table of URLs. Give the file with --search, "),
+        ("analytics", "Pages.csv", SEARCH, "is a Search Console export. Give the file with --search"),
     ],
 )
 def test_ours_what_was_given_as_something_else_is_told_what_it_is(
@@ -46,7 +46,7 @@ def test_ours_exports_are_named_by_globs_too(tmp_path: Path) -> None:
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(SEARCH)
     looked_at(search=[f"{tmp_path}/*.csv"], lists=[f"{tmp_path}/[ab].csv"])
-    with pytest.raises(UsageError, match=r"^no file matches .*\.tsv \(--backlinks\): give a file, "):
+    with pytest.raises(UsageError, match=r"^--backlinks .*\.tsv matches no file. Give a file, "):
         looked_at(backlinks=[f"{tmp_path}/*.tsv"])
 
 

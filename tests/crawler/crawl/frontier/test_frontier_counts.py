@@ -59,8 +59,8 @@ def test_ours_a_tree_of_equal_bytes_costs_the_evidence_in_a_row_and_one_sample(t
     assert len(found.read) == 1 + 1 + EVIDENCE + SAMPLE
     assert found.listed == {"/", "/a/"}
     (note,) = found.notes
-    assert note.startswith("pages that are equal to the byte lead to more and more copies of themselves: this is")
-    assert note.endswith("; --trap-limit 0 crawls all of them")
+    assert note.startswith("pages that are equal to the byte lead to more and more copies of themselves. This is")
+    assert note.endswith(". --trap-limit 0 crawls all of them")
 
 
 @pytest.mark.parametrize(("patience", "evidence"), [(3, 4), (9, 4), (30, 10), (57, 19), (60, 20), (250, 20)])
@@ -79,7 +79,7 @@ def test_ours_without_a_trap_limit_copies_are_read_on(tmp_path: Path) -> None:
 def test_ours_the_note_on_copies_says_which_segment_and_how_many_urls_were_left_out(tmp_path: Path) -> None:
     found = crawl(below_ids("/s/{sid}/{name}", NAMES[:2]), tmp_path)
     left_out = [path for path in found.traps if path not in found.read]
-    start = "pages under https://site.example/s/* are equal but for this segment of their URLs: this is an infinite URL"
+    start = "pages under https://site.example/s/* are equal but for this segment of their URLs. This is an infinite URL"
     (note,) = found.notes
     assert note.startswith(
         f"{start} space, so {len(left_out)} of its URLs were left out, such as https://site.example/s/"
@@ -132,6 +132,15 @@ def test_ours_what_a_sample_finds_below_copies_is_read_and_more_of_them_are_visi
     assert found.notes
 
 
+def test_ours_one_url_was_left_out_and_several_were(tmp_path: Path) -> None:
+    (note,) = crawl(below_ids("/s/{sid}/{name}", NAMES[:1]), tmp_path).notes
+    start, _, end = note.partition(", such as https://site.example/s/")
+    assert start.endswith(
+        " are equal but for this segment of their URLs. This is an infinite URL space, so 1 of its URLs was left out"
+    )
+    assert end.endswith(f"/{NAMES[0]}. --trap-limit 0 crawls all of them")
+
+
 def test_ours_equal_pages_are_all_of_them_left_out_but_the_nearest(tmp_path: Path) -> None:
     found = crawl(below_ids("/s/{sid}/{name}", NAMES[:3]), tmp_path)
     assert {path.rpartition("/")[2] for path in found.listed - {"/"}} == {*NAMES[:3]}
@@ -151,7 +160,7 @@ def test_ours_a_calendar_costs_twice_the_trap_limit(tmp_path: Path, patience: in
     (note,) = found.notes
     assert note.startswith(
         f"https://site.example/cal?date=… is an infinite URL space: {2 * patience} such pages were read, and the last "
-        f"{patience} of them had nothing new; the rest was left out, such as https://site.example/cal?date="
+        f"{patience} of them had nothing new. The rest was left out, such as https://site.example/cal?date="
     )
 
 

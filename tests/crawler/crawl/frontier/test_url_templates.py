@@ -179,7 +179,34 @@ def test_ours_the_note_on_a_trap_counts_the_templates_that_it_does_not_name() ->
     other = template_of(f"{HOME}/cal?day=1&view=2")
     alone = trap_note([one], f"{HOME}/cal?day=9", 500, 250)
     assert alone.startswith(f"{one} is an infinite URL space: 500 such pages were read, and the last 250 of them")
-    assert f"such as {HOME}/cal?day=9; --exclude" in alone
+    assert f"such as {HOME}/cal?day=9. --exclude" in alone
     assert trap_note([one, other], f"{HOME}/cal?day=9", 500, 250).startswith(
         f"{one} (and 1 more like it) is an infinite"
     )
+
+
+@pytest.mark.parametrize(
+    ("url", "parent", "is_one"),
+    [
+        ("/news/shop/", "/news/", True),
+        ("/news/shop", "/news/", False),  # a page beside its parent, and no path below it
+        ("/news/shop/a", "/news/x", True),
+        ("/shop/a/", "/news/", False),  # not below the page
+        ("/newsroom/shop/", "/news/", False),
+        ("/shop/", "/", False),  # nothing stands above the first level
+        ("/shop/", "/x", False),
+        ("/news/shop/7/", "/news/", False),  # what has figures is left to the templates
+        ("/a/b/c/b/", "/a/b/c/x", True),  # a name twice in one path
+        ("/a/b/c/d/", "/a/b/c/x", False),
+        ("/a/7/c/7/", "/a/7/c/x", False),
+        ("/news/shop/?page=x", "/news/", False),
+        ("/news/shop/", "/news/?page=x/y", True),  # the query of a page makes no directory
+    ],
+)
+def test_ours_an_echo_stands_below_its_page_and_repeats_a_path_that_exists_or_its_own_names(
+    url: str, parent: str, is_one: bool
+) -> None:
+    there = {f"{HOME}/shop/", f"{HOME}/shop", f"{HOME}/shop/a", f"{HOME}/shop/7/", f"{HOME}/a/"}.__contains__
+    found = shared_template(HOME + url, HOME + parent, there)
+    assert (found is not None) is is_one
+    assert found is None or str(found) == f"{HOME}/…/"

@@ -275,7 +275,7 @@ async def test_ours_a_bad_key_file_is_told_in_one_sentence_and_never_shown(tmp_p
     with pytest.raises(UsageError) as given:
         ServiceAccount.read('{"private_key": "s3cret-thing"}')
     assert "s3cret-thing" not in str(given.value)
-    with pytest.raises(UsageError, match="cannot read"):
+    with pytest.raises(UsageError, match="cannot be read"):
         ServiceAccount.read(str(tmp_path / "none.json"))
 
 

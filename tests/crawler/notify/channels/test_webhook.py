@@ -232,7 +232,7 @@ def test_ours_a_template_that_cannot_be_read_is_named(tmp_path: Path, content: b
     file = tmp_path / "t"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(UsageError, match=r"cannot read the template .* of webhook\.template"):
+    with pytest.raises(UsageError, match=r"the template .* of webhook\.template cannot be read"):
         MessageTemplate.read(file, "webhook.template")
 
 

@@ -134,6 +134,9 @@ def test_whatwg_mimesniff_noise_is_no_html_whatever_its_label() -> None:
         noise = random.Random(seed).randbytes(random.Random(-seed - 1).choice((300, 2_000, 50_000)))
         for label in ("text/html", "text/html; charset=utf-8"):
             assert not is_html(label, noise), seed
+            if len(noise) > 300:
+                assert not is_html(label, b"\xff\xfe" + noise), seed
+                assert not is_html(label, b"\xfe\xff" + noise), seed
 
 
 def test_ours_text_with_a_few_control_characters_is_html() -> None:

@@ -254,7 +254,7 @@ def test_ours_a_host_that_is_not_known_is_never_told_the_password(guest: Site, h
         guest.send()
     other = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode()
     (tmp_path / "known").write_text(f"[127.0.0.1]:{host.port} {other}")
-    with pytest.raises(StorageError, match="somebody may intercept") as caught:
+    with pytest.raises(StorageError, match="Somebody may intercept") as caught:
         guest.send()
     assert f"ssh-keygen -R '[127.0.0.1]:{host.port}'" in str(caught.value)
     assert host.log == []
@@ -275,16 +275,16 @@ def test_ours_a_wrong_password_is_told_without_it(
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"to": "sftp://shop:hunter2@host/maps"}, "use upload.sftp_password"),
+        ({"to": "sftp://shop:hunter2@host/maps"}, "Use upload.sftp_password"),
         ({"to": "sftp://host"}, "names no directory"),
         ({"to": "sftp://host/a/../b"}, "must not contain '..'"),
-        ({"to": "sftp:///maps"}, "the host is missing"),
-        ({"to": "sftp://host:99999/maps"}, "upload.to must be like"),
+        ({"to": "sftp:///maps"}, "has no host"),
+        ({"to": "sftp://host:99999/maps"}, "has an invalid host or port"),
         ({"to": "sftp://host/maps?x"}, "as %3F and '#' as %23"),
         ({"sftp_password": "env:NOT_SET"}, "NOT_SET is not set"),
         ({"sftp_key": "/nonexistent/key"}, "/nonexistent/key cannot be read: No such file"),
         ({"sftp_key": "{tmp}/known"}, "is not a private key"),
-        ({"sftp_key": "{tmp}/locked"}, "has a passphrase: add the key to the agent"),
+        ({"sftp_key": "{tmp}/locked"}, "has a passphrase. Add the key to the agent"),
         ({"sftp_known_hosts": "/nonexistent/known"}, "ssh-keyscan -p .* >> /nonexistent/known"),
         ({"sftp_known_hosts": "{tmp}/bad"}, "is not a file of known hosts"),
         ({"sftp_known_hosts": "{tmp}"}, "is not a file of known hosts: Is a directory"),

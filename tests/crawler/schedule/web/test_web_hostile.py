@@ -296,7 +296,7 @@ def test_ours_a_port_that_is_taken_is_told_in_one_line() -> None:
     with bind_socket("127.0.0.1:0") as first:
         taken = f"127.0.0.1:{first.getsockname()[1]}"
         with (
-            pytest.raises(UsageError, match=f"cannot listen at {taken}: Address already in use; choose"),
+            pytest.raises(UsageError, match=f"cannot listen at {taken}: Address already in use. Set daemon.listen"),
             bind_socket(taken),
         ):
             pass
@@ -317,7 +317,7 @@ def test_ours_it_listens_at_a_path_which_is_there_as_long_as_it_does(tmp_path: P
             pass
     assert not path.exists()
     path.write_text("a file of somebody")
-    with pytest.raises(UsageError, match="a file that is not a socket"), bind_socket(listen):
+    with pytest.raises(UsageError, match="this path is a file, not a socket"), bind_socket(listen):
         pass
     assert path.read_text()
 

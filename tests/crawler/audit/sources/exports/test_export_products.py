@@ -478,5 +478,5 @@ def test_search_console_page_indexing_tells_the_issue_and_when_each_page_was_cra
 def test_ours_what_a_console_says_is_not_taken_for_what_analytics_count(
     content: str, given: SourceKind, meant: str, read: Read
 ) -> None:
-    with pytest.raises(UsageError, match=f"is a [A-Z].* export: give the file with --{meant}$"):
+    with pytest.raises(UsageError, match=rf"is a [A-Z].* export\. Give the file with --{meant}$"):
         read(content, given)

@@ -259,10 +259,10 @@ REFUSED: dict[str, tuple[bytes | str, str]] = {
     "excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "{} is an Excel workbook: save the sheet with the URLs as CSV"),
     "pdf": (b"%PDF-1.7\n", "{} is a PDF: export a CSV"),
     "database": (b"SQLite format 3\x00", "{} is a database, not a table; give a state of siteatlas with --crawl"),
-    "noise": (b"\x07\x00\x01\x02\x03\x04\x05\x06" * 20, "{} is not a text file: export a CSV"),
+    "noise": (b"\x07\x00\x01\x02\x03\x04\x05\x06" * 20, "{} is not a text file. Export the table as CSV"),
     "zip": (
         b"PK\x03\x04 and no more",
-        "{} is a broken zip archive (File is not a zip file): download the archive again",
+        "{} is a broken zip archive (File is not a zip file). Download the archive again",
     ),
 }
 
@@ -287,8 +287,8 @@ def refusal(path: Path | str, source: SourceKind = SourceKind.LIST, column: str 
 
 def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.csv") == f"{tmp_path}/none.csv does not exist"
-    assert refusal(tmp_path) == f"the folder {tmp_path} contains no files"
-    assert refusal("/dev/null") == "/dev/null is not a regular file: save its content to a file first"
+    assert refusal(tmp_path) == f"the folder {tmp_path} contains no files. Give a file, or a folder with files"
+    assert refusal("/dev/null") == "/dev/null is not a regular file. Save its content to a file, and give that file"
     assert refusal("a\x00b") == "a\x00b does not exist"
     assert (
         refusal(tmp_path, SourceKind.CRAWL) == f"{tmp_path} contains no state of siteatlas (state.db): give a "
@@ -319,12 +319,12 @@ def test_ours_archives_without_a_table_are_refused_in_a_sentence(tmp_path: Path)
     path = archive(tmp_path, {"__MACOSX/._a.csv": f"{SITE}/a\n"})
     assert refusal(path) == f"{path}: none of its files contains URLs of pages. The files are: none that can be read"
     path = archive(tmp_path, {"[Content_Types].xml": "<Types/>", "xl/workbook.xml": "<workbook/>"})
-    assert refusal(path) == f"{path} is a spreadsheet workbook: save the sheet with the URLs as CSV"
+    assert refusal(path) == f"{path} is a spreadsheet workbook. Save the sheet with the URLs as CSV, and give that file"
     path = archive(tmp_path, {"Pages.csv": f"{SITE}/a\n"})
     locked = bytearray(path.read_bytes())
     locked[locked.index(b"PK\x01\x02") + 8] |= 1
     path.write_bytes(locked)
-    assert refusal(path) == f"{path} is protected by a password: unpack the archive first"
+    assert refusal(path) == f"{path} is protected by a password. Unpack the archive, and give the unpacked file"
 
 
 def test_ours_a_url_that_does_not_answer_is_a_fault_and_no_end() -> None:

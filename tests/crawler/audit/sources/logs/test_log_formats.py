@@ -421,11 +421,11 @@ def test_ours_formats_are_taken_as_they_stand_in_a_configuration(tmp_path: Path,
 @pytest.mark.parametrize(
     ("told", "why"),
     [
-        ("nonsense", "the log format is unknown: give combined, common"),
-        ("$remote_addr $status", "the format has no status or no request"),
+        ("nonsense", "the format is neither a known name (combined, common"),
+        ("$remote_addr $status", "the format lacks the status or the request"),
         ("{$", "the format begins like JSON, but is not valid JSON"),
-        ("json", "no JSON with a status"),
-        ("#Fields: date time", "the columns cs-uri-stem or sc-status are missing"),
+        ("json", "not JSON objects with a status"),
+        ("#Fields: date time", "does not name the columns cs-uri-stem and sc-status"),
         ("$status $request", "does not match --log-format"),
     ],
 )

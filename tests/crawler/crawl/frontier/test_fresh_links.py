@@ -1,0 +1,248 @@
+"""Copies with fresh links, rule by rule: pages of a plain chain, each of which leads to the next under another id."""
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+import pytest
+
+from crawler.crawl.frontier.fresh_links import Content, FreshLinks, FreshSpace
+from crawler.model import Lease, Url
+
+HOME = "https://a.example"
+EVIDENCE = 8
+
+
+def fresh_id(*parts: object, bits: int = 64) -> str:
+    return f"{Random(' '.join(map(str, parts))).getrandbits(bits):x}q"
+
+
+def by_path(number: int) -> list[str]:
+    """The URL of page ``number``, as the page before it leads to it."""
+    return [f"{HOME}/s/{fresh_id(number)}/news"]
+
+
+class Chain:
+    """Reads pages one after the other, and notes at which one a space is found to be endless."""
+
+    def __init__(
+        self,
+        hrefs: Callable[[int], Sequence[str]] = by_path,
+        text: Callable[[int], str] = lambda _: "All the news.",
+        links: Callable[[int], Sequence[str]] = lambda _: [f"{HOME}/"],
+    ) -> None:
+        self.contents: dict[int, Content] = {}
+        self.fresh = FreshLinks(self.contents.get, EVIDENCE)
+        self.hrefs, self.text, self.links = hrefs, text, links
+        self.learn(1, 2)
+        self.spaces: list[FreshSpace | None] = []
+
+    def learn(self, page: int, following: int) -> list[Url]:
+        new = [Url(href) for href in self.hrefs(following)]
+        for url in new:
+            self.fresh.learn(page, url)
+        return new
+
+    def read(self, page: int, *, leads: bool = True) -> bool:
+        """Read the first of the pages under a number; whether a space is endless from now on."""
+        url, source = Url(self.hrefs(page)[0]), page - 1
+        new = self.learn(page, page + 1) if leads else []
+        links = [*new, url, *map(Url, self.links(page))]
+        self.contents[page] = Content(lambda: self.text(page), links)
+        space = self.fresh.read(Lease(page, url, page, 0), source, self.contents[page], new)
+        self.spaces.append(space)
+        return space is not None and self.fresh.decide(space, url, source)
+
+    def endless_at(self, most: int = 3 * EVIDENCE) -> int | None:
+        """The number of the page at which the space is found to be endless; the first page is 2."""
+        return next((page for page in range(2, most) if self.read(page)), None)
+
+
+def test_ours_a_chain_of_copies_is_endless_after_the_evidence_in_a_row() -> None:
+    chain = Chain()
+    assert chain.endless_at() == 2 + EVIDENCE  # page 2 is no copy
+    assert [space is not None for space in chain.spaces] == [False, *[True] * EVIDENCE]
+    (space,) = {id(space): space for space in chain.spaces if space}.values()
+    assert space.shape == f"{HOME}/~/*/~"
+    assert (
+        space.reason
+        == f"trap.copies: pages such as {HOME}/s/*/news are equal but for * in their URLs and in their links"
+    )
+    assert space.is_endless
+    (members,) = space.members.values()
+    assert [page for _, _, page in sorted(members)] == [*range(2, 3 + EVIDENCE)]
+
+
+def test_ours_a_url_of_an_endless_space_belongs_to_it_and_another_one_does_not() -> None:
+    chain = Chain()
+    last = chain.endless_at()
+    assert last is not None
+    following = Url(by_path(last + 1)[0])
+    space = chain.fresh.space_of(following, last)
+    assert space is not None
+    assert space.is_endless
+    assert chain.fresh.is_fresh(following, last)
+    for other in (f"{HOME}/about", f"{HOME}/s/known/news", f"{HOME}/s/{fresh_id('x')}/news/more"):
+        chain.fresh.learn(1, Url(other))
+        assert chain.fresh.space_of(Url(other), last) is None
+        assert not chain.fresh.is_fresh(Url(other), last)
+    assert chain.fresh.space_of(following, None) is None
+
+
+def test_ours_a_page_that_is_no_copy_begins_the_row_anew() -> None:
+    chain = Chain(text=lambda page: "Something else." if page == 6 else "All the news.")
+    assert chain.endless_at() == 6 + EVIDENCE
+    before = Chain(text=lambda page: f"{page}" if page < 7 else "All the news.")
+    assert before.endless_at() == 7 + EVIDENCE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda page: f"Your next page is {by_path(page + 1)[0].split('/')[4]}.",  # the id of its new link
+        lambda page: f'All <img src="/i/{by_path(page + 1)[0].split("/")[4]}.png">',
+        lambda page: f"s-{by_path(page + 1)[0].split('/')[4]}",  # a part of a token
+        lambda _: "",
+    ],
+)
+def test_ours_a_copy_may_show_the_ids_of_its_new_links(text: Callable[[int], str]) -> None:
+    assert Chain(text=text).endless_at() == 2 + EVIDENCE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda page: f"Page {page}.",
+        lambda page: f"Your page is {by_path(page)[0].split('/')[4]}.",  # its own id, and no other name tells pages
+        lambda page: f'<img src="/i/{page}.png">',
+        lambda page: f"{'x' * (page % 2)}",
+    ],
+)
+def test_ours_pages_with_texts_or_pictures_of_their_own_are_no_copies(text: Callable[[int], str]) -> None:
+    if text(2) == "":  # two texts by turns
+        assert Chain(text=text).endless_at() == 3 + EVIDENCE
+    else:
+        assert Chain(text=text).endless_at() is None
+
+
+@pytest.mark.parametrize(
+    ("links", "first"),
+    [
+        (lambda page: [f"{HOME}/", f"{HOME}/{page}"], None),
+        (lambda page: [f"{HOME}/", *([f"{HOME}/about"] if page % 2 else [])], 3),  # two menus by turns
+        (lambda page: [f"{HOME}/{'ab'[page // 2 % 2]}"], 4),  # as many links, to other pages
+    ],
+)
+def test_ours_pages_with_other_links_are_no_copies_of_one_another(
+    links: Callable[[int], Sequence[str]], first: int | None
+) -> None:
+    chain = Chain(links=links)
+    found = chain.endless_at(40)
+    assert (found is None) is (first is None)
+    others = [page for page, space in enumerate(chain.spaces, 2) if space is None]
+    assert others[-1] == (first or 39)
+
+
+def test_ours_copies_have_as_many_new_links() -> None:
+    def hrefs(page: int) -> list[str]:
+        return [f"{HOME}/s/{fresh_id(page, number)}/news" for number in range(1 + page)]
+
+    assert Chain(hrefs).endless_at() is None
+
+
+def test_ours_all_new_links_have_ids() -> None:
+    def hrefs(page: int) -> list[str]:
+        return [*by_path(page), f"{HOME}/news"]  # the second one is new on the first page only
+
+    chain = Chain(hrefs)
+    chain.fresh.learn(1, Url(f"{HOME}/news"))
+    assert chain.endless_at() is None
+
+
+@pytest.mark.parametrize(("length", "is_endless"), [(3, True), (4, False), (9, False)])
+def test_ours_links_within_a_version_or_a_language_are_no_fresh_ones(length: int, is_endless: bool) -> None:
+    """Four characters of a page's own id in the ids of its new links are enough to know them for its own."""
+
+    def own(page: int) -> str:
+        return "".join(Random(page).choices("abcdefghijklmnoprstuvwxyz", k=length))
+
+    chain = Chain(lambda page: [f"{HOME}/{own(page)}/{own(page - 1)}-{fresh_id(page)}"])
+    assert (chain.endless_at() is not None) is is_endless
+
+
+@pytest.mark.parametrize(
+    "hrefs",
+    [
+        lambda page: [f"{HOME}/day/{page}/news"],
+        lambda page: [f"{HOME}/day/{page:07}/news"],
+        lambda page: [f"{HOME}/day/2031-{page:02}/news"],
+        lambda page: [f"{HOME}/list?page={page}"],
+    ],
+)
+def test_ours_ids_that_only_count_are_left_to_the_templates(hrefs: Callable[[int], Sequence[str]]) -> None:
+    assert Chain(hrefs).endless_at() is None
+
+
+@pytest.mark.parametrize(
+    ("hrefs", "shape", "mask"),
+    [
+        (lambda page: [f"{HOME}/{fresh_id(page)}"], "/*", "/*"),
+        (lambda page: [f"{HOME}/news;{fresh_id(page)}"], "/~;*", "/news;*"),
+        (lambda page: [f"{HOME}/news;s={fresh_id(page)}"], "/~;~=*", "/news;s=*"),
+        (lambda page: [f"{HOME}/news?s={fresh_id(page)}&a=1"], "/~?s=*&a=~", "/news?s=*&a=1"),
+        (lambda page: [f"{HOME}/news?{fresh_id(page)}"], "/~?*", "/news?*"),
+        (lambda page: [f"{HOME}/{fresh_id(page)}/{fresh_id(-page)}"], "/*/*", "/*/*"),
+        (lambda page: [f"{HOME}/a/{fresh_id(page)}/"], "/~/*/", "/a/*/"),
+    ],
+)
+def test_ours_an_id_may_be_a_segment_a_parameter_or_a_value(
+    hrefs: Callable[[int], Sequence[str]], shape: str, mask: str
+) -> None:
+    chain = Chain(hrefs)
+    assert chain.endless_at() == 2 + EVIDENCE
+    (space,) = {id(space): space for space in chain.spaces if space}.values()
+    assert space.shape == HOME + shape
+    assert f"pages such as {HOME}{mask} are equal" in space.reason
+
+
+def test_ours_a_space_whose_copies_lead_nowhere_is_not_endless() -> None:
+    chain = Chain()
+    for page in range(2, 2 + 2 * EVIDENCE):
+        assert not chain.read(page, leads=page < 5)  # the first is no copy, two lead on
+        chain.learn(page, page + 1)
+
+
+def test_ours_a_space_waits_for_the_pages_that_its_copies_lead_to() -> None:
+    """Pages of one shape lead to pages of another, of which a quarter of the evidence must be copies too."""
+
+    def hrefs(page: int) -> list[str]:
+        return [f"{HOME}/{'ab'[page % 2]}/{fresh_id(page)}" + ("/view" if page % 2 else "")]
+
+    chain = Chain(hrefs)
+    found = chain.endless_at(60)
+    assert found is not None
+    assert found >= 2 + 2 * EVIDENCE - 1  # the pages of the two shapes are read by turns
+
+
+def test_ours_one_new_page_among_the_targets_keeps_a_space_open() -> None:
+    def hrefs(page: int) -> list[str]:
+        return [f"{HOME}/{'ab'[page % 2]}/{fresh_id(page)}" + ("/view" if page % 2 else "")]
+
+    chain = Chain(hrefs, text=lambda page: f"View {page}" if page % 2 else "A list.")
+    assert chain.endless_at(60) is None
+
+
+def test_ours_a_space_counts_twenty_thousand_masks_and_no_more() -> None:
+    space = FreshSpace(f"{HOME}/*")
+    for number in range(20_001):
+        space.note_mask(f"{HOME}/*/{number}", is_copy=number % 2 == 0)
+    assert len(space.masks) == 20_000
+    assert space.masks[f"{HOME}/*/0"] == [1, 0]
+    assert space.masks[f"{HOME}/*/1"] == [0, 1]
+
+
+def test_ours_three_ids_of_each_place_are_kept_and_those_that_count_are_one() -> None:
+    space = FreshSpace(f"{HOME}/*/*")
+    for number in range(9):
+        space.note_ids([f"{number}", fresh_id(number)])
+    assert [len(forms) for forms in space.forms] == [1, 3]
+    assert space.forms[0] == {"#"}
