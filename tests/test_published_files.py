@@ -179,7 +179,7 @@ def test_ours_a_sitemap_of_somebody_else_is_not_overwritten(tmp_path: Path) -> N
         with scripted({"/": links("/a"), "/a": "x"}) as site:
             ran = crawl(tmp_path, site.url)
             assert ran.code == 2
-            assert all(word in ran.err for word in (f"out/{name} exists", "--replace", "-o")), ran.err
+            assert all(word in ran.err for word in (f"out/{name} already exists", "--replace", "-o")), ran.err
             assert not site.log
             assert crawl(tmp_path, site.url, "--dry-run").code == 0
             assert (tmp_path / "out" / name).read_bytes() == foreign

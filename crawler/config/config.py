@@ -200,7 +200,7 @@ class ParseConfig(ConfigSection):
     max_links: PositiveInt = 20_000
     """Maximum links to read from one page."""
     max_link_bytes: Size = 4 * 2**20
-    """Maximum bytes of all URLs together that Siteatlas reads from one page."""
+    """Maximum total length of the URLs that Siteatlas reads from one page, in bytes."""
 
 
 class RenderConfig(ConfigSection):
@@ -336,9 +336,8 @@ class OutputConfig(ConfigSection):
     """Maximum share of the published pages that may leave the sitemap, or lose their main text, in one run (0.2 is
     20%). If more pages do so, the sitemap keeps the old entries of these pages."""
     accept_after: int = Field(default=7, ge=0)
-    """Remove pages that --max-shrink keeps in the sitemap after this many runs in a row, but not before this many days.
-    This applies only if each of the runs finds the same reason (404, 410, 301, 308 or noindex). 0: never remove
-    them."""
+    """Runs, and days, until the pages that --max-shrink keeps leave the sitemap. All of these runs must find the same
+    reason (404, 410, 301, 308 or noindex). 0: the pages never leave."""
 
     @field_validator("mode")
     @classmethod

@@ -167,7 +167,6 @@ class SignificanceModel:
             for place, here in places.items()
             if self._changes.held(place)  # a new design has other places
             and len({d.gone for d in here}) == 1
-            and not is_whole(here)
             and any(self._is_among_own(d) for d in here)
         }
 

@@ -103,8 +103,8 @@ def check_formats_are_ours(plan: CrawlPlan, store: Store) -> None:
     for name in leading_names(plan):
         if name not in ours and (plan.output / name).exists():
             raise UsageError(
-                f"{plan.output / name} exists, but no run with this state has written the file. Add --replace to "
-                "overwrite the file, or choose another directory with -o"
+                f"{plan.output / name} already exists, and Siteatlas did not write it with this state. Add --replace "
+                "to overwrite the file, or choose another directory with -o"
             )
 
 

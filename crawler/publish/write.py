@@ -74,8 +74,8 @@ def check_output_is_ours(plan: CrawlPlan, store: Store) -> None:
         return
     if found := existing_sitemap(plan):
         raise UsageError(
-            f"{found} exists, but no run with this state has written the file. Add --replace to overwrite the file, "
-            "or choose another directory with -o"
+            f"{found} already exists, and Siteatlas did not write it with this state. Add --replace to overwrite the "
+            "file, or choose another directory with -o"
         )
 
 

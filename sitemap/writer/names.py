@@ -114,7 +114,7 @@ class FileNames:
         longest = interim_name(longest, "0" * TOKEN)
         if len(longest.encode()) > _MAX_NAME or len(self.url(longest)) > limits.MAX_LOC:
             raise InvalidLocation(
-                f"{quote_text(template or self.location)} makes too long file names. Use a shorter one"
+                f"{quote_text(template or self.location)} would make the names of the files too long. Shorten it"
             )
         if not self.grouped and self.is_index():
             raise InvalidLocation(

@@ -267,7 +267,7 @@ def test_ours_a_file_name_fits_into_255_bytes_with_what_it_is_called_meanwhile()
     longest = 255 - len("-50000.xml") - len(".5f2a9c1b")
     assert FileNames(LOCATION, f"{'x' * longest}-{{n}}.xml")
     template = f"{'x' * (longest + 1)}-{{n}}.xml"
-    assert refusal(template=template).endswith("makes too long file names. Use a shorter one")
+    assert refusal(template=template).endswith("would make the names of the files too long. Shorten it")
     assert refusal(template=template).startswith("'xxx")
     fewer = longest - len("é".encode()) * 10 + 10
     assert FileNames(LOCATION, f"{'é' * 10}{'x' * (fewer - 10)}-{{n}}.xml")

@@ -162,7 +162,7 @@ def render_mail(template: MessageTemplate, notice: Notice, key: str) -> tuple[st
     text = render_text(template, notice, key).lstrip()
     subject, _, body = text.partition("\n")
     if not plain_line(subject):
-        raise template.error("the first line of its output is empty, but it is the subject of the e-mail")
+        raise template.error("the first line of the output is empty, but this line is the subject of the e-mail")
     return plain_line(subject)[:200], f"{body.strip()}\n"
 
 
@@ -173,7 +173,7 @@ def render_body(template: MessageTemplate, notice: Notice, key: str) -> bytes:
         msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         problem = str(error).removesuffix(".")
-        raise template.error(f"its output is not JSON ({problem}). Write values as {{{{ name | tojson }}}}") from None
+        raise template.error(f"the output is not JSON ({problem}). Write values as {{{{ name | tojson }}}}") from None
     return text.encode()
 
 

@@ -273,6 +273,8 @@ def test_ours_the_same_sentence_between_texts_of_its_own_page_is_an_edit_of_ever
     texts = site(40, lambda n: article(n, f"<p>{own(n, 2)}</p>"))
     assert said(texts, site(40, lambda n: article(n, f"{new}<p>{own(n, 2)}</p>"))) == set(range(40))
     assert said(texts, site(40, lambda n: article(n, f"<p>{own(n, 2)}</p>{new}"))) == set(range(40))
+    chapter = f"<h2>Delivery</h2>{new}"
+    assert said(texts, site(40, lambda n: article(n, f"<p>{own(n, 2)}</p>{chapter}"))) == set(range(40))
     votes = site(40, lambda n: article(n, "<p>This review has no votes.</p><p>Write a review.</p>"))
     after = site(40, lambda n: article(n, f"<p>This review has no votes.</p>{new}<p>Write a review.</p>"))
     assert said(votes, after) == set()

@@ -40,8 +40,7 @@ class CountJob(Struct, array_like=True, frozen=True):
     """A job for a worker. Frames of text follow, then an empty one. ``names`` are the bots known so far.
 
     The worker keeps its counts until it has ``most`` targets or many addresses, or a job has no text: most targets come
-    again. ``turn``
-    is the place of the text in the log. ``format`` and ``sample`` determine the format (see
+    again. ``turn`` is the place of the text in the log. ``format`` and ``sample`` determine the format (see
     :func:`crawler.audit.sources.logs.formats.choose_reader`). The sample is None when the log is the same as in the
     previous job. ``own`` are the targets of the site.
     """
