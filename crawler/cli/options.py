@@ -124,8 +124,7 @@ ReplaceOption = Annotated[
     bool,
     typer.Option(
         "--replace",
-        help="Overwrite a sitemap in the output directory even if another program wrote it, or "
-        "Siteatlas with another state directory.",
+        help="Overwrite the sitemap in the output directory even if Siteatlas did not write it with this state.",
     ),
 ]
 

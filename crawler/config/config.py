@@ -49,11 +49,11 @@ class ScopeConfig(ConfigSection):
     """Which URLs Siteatlas crawls."""
 
     include: tuple[str, ...] = ()
-    """Crawl only URLs that match one of these patterns. A pattern is a glob such as /docs/*, or re: and a regular
-    expression."""
+    """Crawl only URLs that match one of these patterns. A pattern is a glob such as /docs/*. It can also be a regular
+    expression that begins with re:, such as re:/docs/[0-9]+."""
     exclude: tuple[str, ...] = ()
-    """Do not crawl URLs that match one of these patterns. A pattern is a glob such as /docs/*, or re: and a regular
-    expression."""
+    """Do not crawl URLs that match one of these patterns. A pattern is a glob such as /docs/*. It can also be a regular
+    expression that begins with re:, such as re:/docs/[0-9]+."""
     max_depth: int | None = Field(default=None, ge=0)
     """Crawl only pages that are at most this many clicks from the start URL. Default: no limit."""
     max_pages: PositiveInt | None = None
@@ -234,8 +234,8 @@ class RenderConfig(ConfigSection):
     """Maximum requests of one page for scripts, styles and data. If a page sends more, Siteatlas reads the page without
     the further responses."""
     post: tuple[str, ...] = ()
-    """Pages may send POST requests to URLs that match one of these patterns. A pattern is a glob such as /graphql, or
-    re: and a regular expression. Default: no POST requests."""
+    """Pages may send POST requests to URLs that match one of these patterns. A pattern is a glob such as /graphql. It
+    can also be a regular expression that begins with re:. Default: no POST requests."""
     max_resource: Size = 10 * 2**20
     """Maximum bytes to download of one script, style or data file."""
     cache: Size = 16 * 2**20
@@ -336,8 +336,8 @@ class OutputConfig(ConfigSection):
     """Maximum share of the published pages that may leave the sitemap, or lose their main text, in one run (0.2 is
     20%). If more pages do so, the sitemap keeps the old entries of these pages."""
     accept_after: int = Field(default=7, ge=0)
-    """Runs, and days, until the pages that --max-shrink keeps leave the sitemap. All of these runs must find the same
-    reason (404, 410, 301, 308 or noindex). 0: the pages never leave."""
+    """Number of runs with the same reason (404, 410, 301, 308 or noindex) after which the pages that --max-shrink keeps
+    leave the sitemap. The runs must also span this number of days. 0: the pages never leave."""
 
     @field_validator("mode")
     @classmethod

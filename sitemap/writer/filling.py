@@ -174,7 +174,7 @@ class OpenFiles:
             raise SitemapError(f"{shard} does not exist, because shards have numbers from 1 to {limits.MAX_CHILDREN:,}")
         if number and number < least:
             raise SitemapError(
-                f"an entry of {shard} comes after one of shard {least}. Pass the entries in the order of their shards"
+                f"an entry for {shard} follows an entry for shard {least}. Pass the entries in the order of the shards"
             )
 
     def _slug(self, group: str) -> str:

@@ -421,7 +421,7 @@ def test_ours_shards_come_in_their_order_and_within_their_limits(tmp_path: Path)
     with SitemapWriter(tmp_path / "order", LOCATION, options) as writer:
         writer.add(Entry(f"{SITE}/a/1"), shard=3)
         writer.add(Entry(f"{SITE}/b/1"), shard=1)  # each group has an order of its own
-        with pytest.raises(SitemapError, match="shard 2 of the group 'a' comes after one of shard 3"):
+        with pytest.raises(SitemapError, match="shard 2 of the group 'a' follows an entry for shard 3"):
             writer.add(Entry(f"{SITE}/a/2"), shard=2)
     for many in (False, True):
         with SitemapWriter(tmp_path / "full", LOCATION, options) as writer:
