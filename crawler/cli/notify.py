@@ -79,7 +79,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
     site: SiteOption = None,
     dry_run: DryRunOption = False,
     again: Annotated[
-        bool, typer.Option("--resend-refused", help="Send the messages again that a receiver has refused.")
+        bool, typer.Option("--resend-refused", help="Send refused messages again.")
     ] = False,
     since: Annotated[
         int | None,
