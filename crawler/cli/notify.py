@@ -78,9 +78,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
     config: ConfigOption = None,
     site: SiteOption = None,
     dry_run: DryRunOption = False,
-    again: Annotated[
-        bool, typer.Option("--resend-refused", help="Send refused messages again.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--resend-refused", help="Send refused messages again.")] = False,
     since: Annotated[
         int | None,
         typer.Option(

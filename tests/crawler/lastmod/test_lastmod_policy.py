@@ -230,3 +230,12 @@ def test_ours_a_slow_answer_is_no_reason_to_distrust_what_is_older_than_its_requ
     assert credible_last_modified(http(NOW - 20), "", NOW, 30.0) == NOW - 20
     assert credible_last_modified(http(NOW - 3_600), http(NOW - 3_595), NOW, 0.0) == NOW - 3_600
     assert credible_last_modified(http(NOW - 3_600), http(NOW - 3_596), NOW, 0.0) is None
+
+
+@pytest.mark.parametrize(("seconds", "is_date"), [(0.0, True), (-1.0, False), (1.0, True)])
+def test_ours_a_day_may_have_begun_where_it_begins_first(seconds: float, is_date: bool) -> None:
+    """In the zone 14 hours ahead of UTC, 16 January begins at 10:00 UTC on the 15th."""
+    ten = NOW + 2 * 3_600.0 + seconds
+    assert schema_form("2027-01-16", ten) == ("2027-01-16" if is_date else "")
+    moment = "2027-01-15T08:00:00+00:00"
+    assert schema_form(moment, NOW + seconds) == (moment if is_date else "")

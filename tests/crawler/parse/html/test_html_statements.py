@@ -272,3 +272,34 @@ def test_google_the_limit_is_in_bytes_of_the_page_as_sent() -> None:
     page = "<p>" + "\u00e9" * (GOOGLEBOT_BYTES // 2)
     assert read(page.encode("latin-1"), content_type="text/html; charset=iso-8859-1").notes == []
     assert read(page).notes != []
+
+
+def test_google_a_canonical_counts_wherever_it_stands_among_the_links_of_the_head() -> None:
+    page = read(
+        "<head><link rel=stylesheet href=/s.css><link href=/x><link rel=canonical href=''>"
+        "<link rel='next canonical' href=/a><link rel=next href=/n><link rel=CANONICAL href='tel:1'>"
+        "<link rel=canonical href=/b><link rel=icon href=/i></head>",
+        links=["</style.css>; rel=preload", "</h>; rel=canonical"],
+    )
+    assert page.canonicals == [f"{AT}/a", f"{AT}/b", f"{AT}/h"]
+    assert page.canonical_faults == [
+        "the canonical is empty",
+        "the canonical does not count: only http and https are crawled, not 'tel:'",
+    ]
+
+
+@pytest.mark.parametrize("element", ["noscript", "body"])
+def test_google_a_canonical_that_does_not_count_hides_none_that_does(element: str) -> None:
+    outside = f"<{element}><link rel=canonical href=/x></{element}>"
+    before, behind = (outside, "") if element == "noscript" else ("", outside)
+    page = read(f"<head>{before}<link rel=canonical href=/a></head>{behind}")
+    assert page.canonicals == [f"{AT}/a"]
+    why = "inside <noscript>" if element == "noscript" else "outside <head>"
+    assert page.canonical_faults == [f"a canonical {why} does not count"]
+
+
+def test_ours_canonicals_beyond_the_bytes_of_a_document_are_refused_and_the_first_count() -> None:
+    many = "".join(f"<link rel=canonical href=/{n}{'x' * 8_000}>" for n in range(600))
+    page = read(f"<head>{many}</head>")
+    assert 500 < len(page.canonicals) < 600
+    assert page.canonical_faults == ["the canonical does not count: it is refused"]
