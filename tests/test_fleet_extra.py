@@ -8,6 +8,8 @@ import pytest
 from run import FAST, siteatlas
 from scripted import Answer, links, scripted
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[1]
 
 

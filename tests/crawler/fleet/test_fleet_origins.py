@@ -24,7 +24,7 @@ from crawler.schedule.site import scheduled_site
 from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.runs import RunResult, RunStatus
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.thorough, pytest.mark.anyio]
 PAGES = 12
 
 

@@ -14,7 +14,7 @@ from crawler.fleet.database import FleetDatabase, initialize, open_fleet
 from crawler.fleet.recovery import EPOCHS_AHEAD, adopt, find_newer
 from crawler.fleet.state_store import DirectoryStore, Snapshot, SnapshotStore
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.thorough, pytest.mark.anyio]
 
 
 async def lease_and_store(fleet: FleetDatabase, store: DirectoryStore, site: str, file: Path) -> Snapshot:

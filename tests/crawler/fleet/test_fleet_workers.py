@@ -20,6 +20,8 @@ from scripted import Answer, Route, Site, links, scripted
 
 from sitemap import read
 
+pytestmark = pytest.mark.thorough
+
 PAGES = [f"/{number}" for number in range(8)]
 LEASE = "3"
 SHARED = """

@@ -30,7 +30,7 @@ from crawler.render.page import _Rendering
 from crawler.run.crawl import crawl as crawl_site
 from sitemap import read
 
-pytestmark = pytest.mark.needs_chromium
+pytestmark = [pytest.mark.thorough, pytest.mark.needs_chromium]
 SHELL = '<!doctype html><html><head><title>App</title><script src="/app.js" defer></script></head><body><main></main>'
 # Draws what the JSON of a path says, and tries to change the address as a router does.
 APP = """

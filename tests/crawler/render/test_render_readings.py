@@ -9,7 +9,7 @@ import pytest
 from run import FAST, Ran, siteatlas
 from scripted import Answer, Route, scripted
 
-pytestmark = pytest.mark.needs_chromium
+pytestmark = [pytest.mark.thorough, pytest.mark.needs_chromium]
 
 SCRIPT = """
 document.title = "Drawn";

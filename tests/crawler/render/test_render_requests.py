@@ -15,7 +15,7 @@ from scripted import Route, scripted
 
 from sitemap import read
 
-pytestmark = pytest.mark.needs_chromium
+pytestmark = [pytest.mark.thorough, pytest.mark.needs_chromium]
 
 APP = """
 fetch("http://127.0.0.1:%d/graphql", {
