@@ -196,8 +196,7 @@ def _with_open_files(plan: CrawlPlan) -> tuple[CrawlPlan, str]:
     if soft <= own:
         raise UsageError(
             f"this process may open only {soft} files at the same time, but a crawl needs {own + 1}. Raise the "
-            "limit, for "
-            f"example with ulimit -n {own + wanted}"
+            f"limit, for example with ulimit -n {own + wanted}"
         )
     concurrency = min(wanted, soft - own)
     note = (
