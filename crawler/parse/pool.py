@@ -299,7 +299,12 @@ class ParsePool:
     ) -> bool | None:
         assert self._tasks is not None  # noqa: S101 - entered before it is left
         self._tasks.cancel_scope.cancel()
-        return await self._tasks.__aexit__(kind, error, trace)
+        try:
+            return await self._tasks.__aexit__(kind, error, trace)
+        except BaseExceptionGroup as group:
+            if group.exceptions != (error,):
+                raise
+            return None  # no process failed: the caller's own error goes on as it is, not in a group
 
     async def read(self, document: FetchedDocument) -> Page:
         """The page of a document. Never raises; ``Page.fallback`` is why the HTML5 parser could not read it, or ""."""

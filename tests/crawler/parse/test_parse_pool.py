@@ -132,6 +132,16 @@ async def test_ours_no_process_starts_before_there_is_something_to_read_and_none
     assert not started()
 
 
+async def test_ours_an_error_of_the_caller_leaves_the_pool_as_it_is() -> None:
+    async def fail() -> None:
+        async with ParsePool(2, hello()) as pool:
+            await pool.read(document("/", b"x"))
+            raise LookupError("of the caller")
+
+    with pytest.raises(LookupError, match="of the caller"):
+        await fail()
+
+
 async def test_ours_sitemaps_and_feeds_are_read_too() -> None:
     urlset = (
         b'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
