@@ -1,13 +1,18 @@
 """How the command explains itself: its list of commands, and what shells complete."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer.main
 from run import siteatlas
 from scripted import Answer, links, scripted
+from typer.testing import CliRunner
 
+from crawler.cli.app import app
 from crawler.cli.help import COMMON_OPTIONS
 from crawler.cli.options import CRAWL_KEYS, FILE_ONLY_KEYS, FLAGS
 
@@ -128,3 +133,32 @@ def test_ours_what_a_command_says_breaks_at_blanks_only(tmp_path: Path) -> None:
     assert all(texts)
     assert [line for text in texts for line in long(text)] == []
     assert f"{site.url}{page}" in texts[2]
+
+
+def test_ours_the_list_of_commands_has_the_first_sentence_of_each() -> None:
+    group = typer.main.get_command(app)
+    shown = " ".join(CliRunner(env={"COLUMNS": "300"}).invoke(app, ["--help"], prog_name="siteatlas").output.split())
+    commands = vars(group)["commands"]
+    assert len(commands) > 10
+    for name, command in commands.items():
+        assert f"{name} {command.get_short_help_str(300)}" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "needed", "others"),
+    [
+        (["--help"], "crawler.cli.app", {"crawler.cli.crawl", "crawler.config.config", "pydantic"}),
+        (["crawl", "--help"], "crawler.cli.crawl", {"crawler.cli.audit", "crawler.cli.fleet", "crawler.crawl.engine"}),
+    ],
+)
+def test_ours_a_command_imports_no_module_of_another(words: list[str], needed: str, others: set[str]) -> None:
+    code = f"""
+import sys
+from crawler.cli.app import app
+app({words}, standalone_mode=False)
+print(*sys.modules, file=sys.stderr)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    imported = set(ran.stderr.split())
+    assert needed in imported
+    assert not others & imported

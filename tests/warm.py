@@ -141,6 +141,7 @@ def prepare() -> None:
         from crawler.cli.app import app
 
         declared, read = typer.main.get_command(app), typer.main.get_command
+        dict(vars(declared)["commands"])  # imports the modules of all commands
         typer.main.get_command = lambda given: declared if given is app else read(given)
     gc.collect()
     gc.freeze()

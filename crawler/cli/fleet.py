@@ -16,6 +16,7 @@ from crawler.cli.options import SitesConfigOption, TraceOption, with_flags
 fleet = typer.Typer(
     help="Run many sites on many machines.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -1,9 +1,16 @@
 """The base of all sections of the configuration, and the sections for audits, notifications, uploads and schedules."""
 
+import ast
+import inspect
 import re
-from typing import Annotated, Literal
+import sys
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from typing_extensions import override
 
 from crawler.units import parse_duration, parse_size
 
@@ -21,9 +28,34 @@ Size = Annotated[int, Field(ge=1), FromSize]
 class ConfigSection(BaseModel):
     """A table of the configuration: frozen, and an unknown key is an error."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=True, allow_inf_nan=False
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False)
+
+    @classmethod
+    @override
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Describe each field by the text below it.
+
+        The option ``use_attribute_docstrings`` does the same, but reads the file again for each class.
+        """
+        super().__pydantic_init_subclass__(**kwargs)
+        for name, text in _texts_below(cls.__module__).get(cls.__name__, {}).items():
+            cls.model_fields[name].description = text
+
+
+@cache
+def _texts_below(module: str) -> dict[str, dict[str, str]]:
+    """The texts below the fields of the classes of a module, by class and field."""
+    classes = (
+        each for each in ast.parse(inspect.getsource(sys.modules[module])).body if isinstance(each, ast.ClassDef)
     )
+    return {each.name: dict(_texts_of(each)) for each in classes}
+
+
+def _texts_of(declared: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for field, below in pairwise(declared.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
+            text = ast.literal_eval(below.value)
+            yield field.target.id, inspect.cleandoc(text)
 
 
 class AuditConfig(ConfigSection):
