@@ -52,6 +52,7 @@ class DocumentKind(IntEnum):
 
     PAGE = 0
     SITEMAP = 1
+    ROBOTS = 2  # never in the frontier
 
 
 class State(StrEnum):
@@ -257,6 +258,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     scripts: list[str] = []  # that the raw page loads, as written; empty unless pages may be rendered
     rendered: bool = False  # the page as its scripts left it, with what counts of the raw page
     notes: list[str] = []  # what an audit reports of it, each as "rule: sentence"
+    robots: bytes = b""  # the encoded rules, when the document is a robots.txt
 
 
 class Verdict(Struct, frozen=True):

@@ -1,13 +1,14 @@
 """What runs do with the content of a site, without a crawl around them: compare, read again, judge, learn."""
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from crawler.lastmod.experiment import SecondRead, choose_second_reads
 from crawler.lastmod.memory import SiteMemory
 from crawler.lastmod.significance import SAMPLE_SIZE, SignificanceModel, build_significance_model
-from crawler.parse.snapshot.diff import Delta, compare, content_keys
+from crawler.parse.snapshot.diff import Delta, compare, content_keys, joined
 from crawler.parse.snapshot.snapshot import take_snapshot
 
 
@@ -54,10 +55,10 @@ class Lab:
     reads: int = 0
 
     def _next_reads(
-        self, model: SignificanceModel, deltas: list[tuple[int, Delta]], again: list[SecondRead]
+        self, model: SignificanceModel, deltas: list[tuple[int, Delta]], reads: Mapping[int, int]
     ) -> list[int]:
         judged = ((n, model.judge(n, delta).significant) for n, delta in deltas)
-        return choose_second_reads(judged, {read.page for read in again}, self.limit - len(again))
+        return choose_second_reads(judged, reads, self.limit - sum(reads.values()))
 
     def visit(self) -> set[str]:
         """One run; the paths of the pages that are said to have changed."""
@@ -69,14 +70,17 @@ class Lab:
         ]
         step = max(1, len(now) // SAMPLE_SIZE)
         sample = [(content_keys(text), float(step)) for n, text in now.items() if n % step == 0] if deltas else []
-        again: list[SecondRead] = []
-        model = self._model(deltas, sample, again)
-        while more := self._next_reads(model, deltas, again):
+        again: dict[int, SecondRead] = {}
+        reads: Counter[int] = Counter()
+        model = self._model(deltas, sample, again.values())
+        while more := self._next_reads(model, deltas, reads):
+            reads.update(more)
             for n in more:
                 delta = compare(now[n], take_snapshot(self.site.render(paths[n])))
-                again.append(SecondRead(n, content_keys(now[n]), delta))
-            model = self._model(deltas, sample, again)
-        self.reads = len(again)
+                known = again[n].delta if n in again else Delta()
+                again[n] = SecondRead(n, content_keys(now[n]), joined(known, delta))
+            model = self._model(deltas, sample, again.values())
+        self.reads = sum(reads.values())
         self.deltas = dict(deltas)
         self.judged = {n: model.judge(n, delta) for n, delta in deltas}
         said = {paths[n] for n, judgement in self.judged.items() if judgement.significant}
@@ -85,6 +89,6 @@ class Lab:
         return said
 
     def _model(
-        self, deltas: list[tuple[int, Delta]], sample: list[tuple[list[int], float]], again: list[SecondRead]
+        self, deltas: list[tuple[int, Delta]], sample: list[tuple[list[int], float]], again: Iterable[SecondRead]
     ) -> SignificanceModel:
         return build_significance_model(self.memory, lambda: deltas, sample, again, self.run)

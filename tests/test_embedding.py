@@ -13,6 +13,8 @@ from run import listed
 from scripted import Answer, Site, links, scripted
 
 from crawler import Config, NothingCrawlable, Tally, UsageError, audit_site, configured, crawl_site
+from crawler.config.config import ParseConfig
+from crawler.parse import pool
 
 
 @pytest.fixture
@@ -92,3 +94,22 @@ def test_ours_a_program_gets_the_errors_of_the_command(site: Site, tmp_path: Pat
 def test_ours_the_face_of_the_crawler_is_light() -> None:
     code = "import sys, crawler; print([n for n in ('httpx', 'anyio', 'pydantic', 'msgspec') if n in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
+
+
+def test_rfc9309_2_3_1_4_a_robots_txt_that_outlasts_its_reader_ends_the_crawl_in_time_and_with_the_reason(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = "User-agent: *\nDisallow: /7\n" + "Disallow: /*no\n" * 3_000
+    site.routes["/robots.txt"] = Answer(rules, headers={"Content-Type": "text/plain"})
+    limited = config(site, tmp_path).model_copy(update={"parse": ParseConfig(processes=1, timeout=2)})
+    report = anyio.run(partial(crawl_site, limited))
+    assert (report.listed, report.outcome) == (20, "published")  # /7 is blocked
+    program = (
+        "import sys, time\nimport crawler.robots.rules as rules\nrules.parse_robots = lambda *_: time.sleep(600)\n"
+        "from crawler.parse.worker import _main\n_main(sys.argv[1:])"
+    )
+    monkeypatch.setattr(pool, "worker_command", lambda _: (sys.executable, "-c", program))
+    with pytest.raises(NothingCrawlable, match=r"robots\.txt cannot be read within --parse-timeout$"):
+        anyio.run(partial(crawl_site, limited))
+    assert len(listed(tmp_path)) == 20  # what is published stays
+    assert site.paths.count("/robots.txt") == 2

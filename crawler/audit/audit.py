@@ -45,9 +45,11 @@ from crawler.crawl.visit import (
     check_reachable,
     known_public,
     open_frontier,
+    parser_options,
     visit,
 )
 from crawler.errors import NothingCrawlable, StorageError, single_error
+from crawler.parse.pool import ParsePool
 from crawler.state.schema import STATE_DB
 from crawler.state.store import Resume, Store
 from crawler.url.normalize import origin_of
@@ -184,8 +186,11 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
     visits, aliases = VisitLookup(db), alias_origins(plan.seed)
     listed = PublishedEntries(db, visits, plan.params)
     origins, public = [origin_of(plan.seed), *aliases], known_public(plan)
-    async with fetching.build_fetcher(plan.config, origins, clock, plan.source, public) as fetcher:
-        robots = build_robots_cache(plan, store, fetcher, clock)
+    async with (
+        fetching.build_fetcher(plan.config, origins, clock, plan.source, public) as fetcher,
+        ParsePool(1, parser_options(plan)) as pool,
+    ):
+        robots = build_robots_cache(plan, store, fetcher, pool, clock)
         others = dict.fromkeys([*listed.alias_urls(MAX_ALIAS_URLS), *visits.behind_aliases(aliases, MAX_ALIAS_URLS)])
         if others:
             watches.on_stage("fetching URLs under other names of the site")

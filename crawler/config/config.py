@@ -157,8 +157,8 @@ class FetchConfig(ConfigSection):
     """Download each page completely at least once in this many runs. In the other runs, the server may respond that the
     page has not changed (304), and does not send it again. 0: always accept this response."""
     second_reads: int = Field(default=60, ge=0)
-    """Maximum pages that one run fetches twice to find texts that change by themselves, such as counters. Such texts do
-    not change lastmod. 0: none."""
+    """Maximum requests with which one run fetches changed pages again, each up to three times. It finds texts that
+    change by themselves, such as counters. Such texts do not change lastmod. 0: none."""
     not_found_checks: int = Field(default=5, ge=0)
     """Maximum requests in one run for URLs that cannot exist, one in each of the largest directories. The responses
     show how the site presents a missing page. If a page has the same content, it is a soft 404 (a missing page with

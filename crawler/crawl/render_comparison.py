@@ -46,8 +46,8 @@ async def read_both_ways(plan: CrawlPlan, url: Url, known: Mapping[str, Template
     plan = _with_rendering(plan)
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(build_site_fetcher(plan, time.time))
-        agent, obey = plan.config.fetch.user_agent, plan.config.obey.robots
-        robots = RobotsCache(fetcher, agent, obey=obey, params=plan.params)
+        pool = await stack.enter_async_context(ParsePool(1, parser_options(plan)))
+        robots = RobotsCache(fetcher, pool.read_robots, obey=plan.config.obey.robots, params=plan.params)
         rule = (await robots.get(origin_of(url))).can_fetch(url)
         if isinstance(rule, Blocked):
             return f"robots.txt forbids the request: {rule.reason}"
@@ -56,7 +56,6 @@ async def read_both_ways(plan: CrawlPlan, url: Url, known: Mapping[str, Template
             return f"the page cannot be fetched: {reply.message}"
         if not is_readable(reply):
             return f"the server answered {reply.status}, {reply.header('content-type') or 'without a Content-Type'}"
-        pool = await stack.enter_async_context(ParsePool(1, parser_options(plan)))
         raw = await pool.read(FetchedDocument.of_reply(reply))
         if not raw.is_html:
             return "the response is not HTML"

@@ -1,7 +1,7 @@
 """Fetches some pages a second time, seconds after the first: what differs between the two is no change of the page.
 
 It runs when a crawl is complete and some pages differ from the run before. :mod:`crawler.lastmod.experiment` chooses
-the pages, in rounds. The requests are unconditional, at the pace of the crawl.
+the pages, in rounds; it may choose a page again. The requests are unconditional, at the pace of the crawl.
 """
 
 import sqlite3
@@ -18,7 +18,7 @@ from crawler.fetch.throttle import Throttle
 from crawler.lastmod.observe import pages_to_read_again
 from crawler.model import FetchedDocument, Page, Reply, Url
 from crawler.parse.pool import ParsePool
-from crawler.parse.snapshot.diff import Delta
+from crawler.parse.snapshot.diff import Delta, joined
 from crawler.render.renderer import Renderer
 from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import origin_of
@@ -27,9 +27,11 @@ MAX_PAUSE: Final = 60.0
 """Seconds that the server may ask to wait, beyond which no more requests are sent after a crawl."""
 _SELECT: Final = """SELECT u.url, c.digest, c.text, c.page FROM visit v JOIN url u ON u.id = v.id
   JOIN content c ON c.id = v.content WHERE v.id = ?"""
+_KNOWN: Final = "SELECT delta FROM second_read WHERE id = ? AND delta IS NOT NULL"
 _STORE: Final = "INSERT OR REPLACE INTO second_read VALUES (?, ?, ?)"
 _ADD_TO_TRAIL: Final = "UPDATE visit SET trail = trail || ? WHERE id = ?"
 _decode_page = msgspec.msgpack.Decoder(Page).decode
+_decode_delta = msgspec.msgpack.Decoder(Delta).decode
 _UNCHANGED: Final = msgspec.msgpack.encode(Delta())
 
 
@@ -67,6 +69,8 @@ class SecondReads:
                 pages = [_SecondRead(number, *db.execute(_SELECT, (number,)).fetchone()) for number in ids]
             is_over = not await self._fetch_all(pages, is_stopping)
             with transaction(db):
+                for page in pages:
+                    page.delta = _with_earlier(db, page)
                 db.executemany(_STORE, [(page.id, run, page.delta) for page in pages if page.trail or not is_over])
                 db.executemany(_ADD_TO_TRAIL, [(page.trail, page.id) for page in pages if page.trail])
             if is_over:
@@ -102,6 +106,14 @@ class SecondReads:
         if self.renderer and page.page and _decode_page(page.page).rendered:
             return await self.renderer.read_again(answer, page.digest, page.text)
         return await self.pool.read(FetchedDocument.of_reply(answer, known=page.digest, before=page.text))
+
+
+def _with_earlier(db: sqlite3.Connection, page: _SecondRead) -> bytes | None:
+    """What differed at this read of a page, and at the reads before it in this run."""
+    known = db.execute(_KNOWN, (page.id,)).fetchone()
+    if known is None or page.delta is None:
+        return known[0] if known else page.delta
+    return msgspec.msgpack.encode(joined(_decode_delta(known[0]), _decode_delta(page.delta)))
 
 
 async def wait_for_turn(throttle: Throttle, origin: str, is_stopping: Callable[[], bool]) -> bool:

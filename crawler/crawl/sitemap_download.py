@@ -21,8 +21,11 @@ from crawler.fetch.paced_fetcher import AskedToWait, PacedFetcher, follow
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.fetch.throttle import ThrottleOptions
 from crawler.model import Failure, Reply, Url
+from crawler.parse.html.page import ReadOptions
+from crawler.parse.pool import ParsePool
+from crawler.parse.protocol import ParserOptions
 from crawler.robots.cache import RobotsCache
-from crawler.robots.rules import Blocked, Robots
+from crawler.robots.rules import Blocked, Robots, product_token
 from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
 from crawler.url.params import UrlParams
 from sitemap import SourceError
@@ -70,11 +73,13 @@ class Downloader:
         self._fetcher = build_fetcher(self._config, self._origins, source=self._source)
         pace, retries = self._config.pace, self._config.fetch.retries
         self._paced = PacedFetcher(self._fetcher, ThrottleOptions(1, pace.rate, pace.delay), retries)
-        self._robots_cache = RobotsCache(
-            self._fetcher, self._config.fetch.user_agent, obey=self._config.obey.robots, params=_KEEP_ALL_PARAMS
-        )
         self._portal = self._stack.enter_context(start_blocking_portal("asyncio"))
         self._stack.callback(lambda: self._portal.call(self._fetcher.aclose))
+        parse, obey = self._config.parse, self._config.obey.robots
+        read = ReadOptions(token=product_token(self._config.fetch.user_agent))
+        options = ParserOptions(read, _KEEP_ALL_PARAMS, parse.timeout, parse.memory)
+        pool = self._stack.enter_context(self._portal.wrap_async_context_manager(ParsePool(1, options)))
+        self._robots_cache = RobotsCache(self._fetcher, pool.read_robots, obey=obey, params=_KEEP_ALL_PARAMS)
         return self
 
     def __exit__(

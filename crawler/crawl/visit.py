@@ -146,11 +146,10 @@ def parser_options(plan: CrawlPlan) -> ParserOptions:
     return ParserOptions(options, plan.params, parse.timeout, parse.memory, parse.max_link_bytes)
 
 
-def build_robots_cache(plan: CrawlPlan, store: Store, fetcher: Fetcher, clock: Clock) -> RobotsCache:
+def build_robots_cache(plan: CrawlPlan, store: Store, fetcher: Fetcher, pool: ParsePool, clock: Clock) -> RobotsCache:
     """The robots.txt of every origin, obeyed as the plan says, with the copies in the state."""
-    agent, obey = plan.config.fetch.user_agent, plan.config.obey.robots
-    robots_store = RobotsStore(store.db)
-    return RobotsCache(fetcher, agent, obey=obey, kept=robots_store, params=plan.params, clock=clock)
+    obey, kept = plan.config.obey.robots, RobotsStore(store.db)
+    return RobotsCache(fetcher, pool.read_robots, obey=obey, kept=kept, params=plan.params, clock=clock)
 
 
 def open_frontier(plan: CrawlPlan, store: Store) -> SqliteFrontier:
@@ -344,9 +343,9 @@ async def visit(  # noqa: PLR0913 - three of them have a default
             throttle.pause(origin, throttle.clock(), seconds)
         if parked := await _wait_out_pause(plan, pauses):
             return VisitResult(parked, Tally(), ())
-        robots_cache = build_robots_cache(plan, store, fetcher, clock)
-        robots = await _seed_robots(plan, store, fetcher, robots_cache, may_move=reject is not None)
         pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
+        robots_cache = build_robots_cache(plan, store, fetcher, pool, clock)
+        robots = await _seed_robots(plan, store, fetcher, robots_cache, may_move=reject is not None)
         renderer = await stack.enter_async_context(_rendering(plan, store, fetcher, robots_cache, throttle, pool))
         rules = robots_cache, throttle, _previous_visits(plan, store), pauses, earlier, fetch_options(plan.config)
         page_fetcher = PageFetcher(fetcher, *rules, renderer.is_rendered if renderer else never_rendered)
@@ -398,8 +397,8 @@ async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.tim
     """Check early whether the site can be crawled at all. Raises NothingCrawlable, StorageError."""
     if await _wait_out_pause(plan, PauseStore(store.db)):
         return  # the visit ends for the same reason
-    async with build_site_fetcher(plan, clock) as fetcher:
-        await _seed_robots(plan, store, fetcher, build_robots_cache(plan, store, fetcher, clock), may_move=False)
+    async with build_site_fetcher(plan, clock) as fetcher, ParsePool(1, parser_options(plan)) as pool:
+        await _seed_robots(plan, store, fetcher, build_robots_cache(plan, store, fetcher, pool, clock), may_move=False)
 
 
 async def _wait_out_pause(plan: CrawlPlan, pauses: PauseStore) -> FinishReason | None:

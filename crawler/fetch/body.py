@@ -1,6 +1,5 @@
 """Decodes a body from its chunks, within limits. Pure (sans-I/O)."""
 
-import re
 from typing import Final
 
 from msgspec.structs import replace
@@ -8,7 +7,7 @@ from msgspec.structs import replace
 from crawler.fetch.challenge import MAX_BYTES
 from crawler.fetch.encodings import Coding, decoder_for
 from crawler.fetch.errors import FailureCode, FetchError
-from crawler.fetch.header_values import may_be_page
+from crawler.fetch.header_values import looks_like_text, may_be_page
 from crawler.fetch.limits import BodyLimits
 
 ACCEPTED = "gzip, deflate, br, zstd"
@@ -19,20 +18,12 @@ DRAIN_BYTES: Final = 8 * 1024
 DRAIN_SECONDS: Final = 0.2
 
 _SLICE_BYTES = 8 * 1024  # of input between two checks of the ratio
-_SNIFF_BYTES = 1024
-_BINARY_BYTES = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")  # "binary data byte", WHATWG MIME Sniffing, section 3
-_BOMS = (b"\xfe\xff", b"\xff\xfe", b"\xef\xbb\xbf")
 
 
 def split_codings(values: list[str]) -> list[str]:
     """The codings of Content-Encoding fields in lower case, in the order applied, without ``identity``."""
     names = (name.strip().lower() for value in values for name in value.split(","))
     return [name for name in names if name and name != "identity"]
-
-
-def looks_like_text(body: bytes) -> bool:
-    """Whether the first KiB has no byte that text never has (WHATWG MIME Sniffing, section 7.2)."""
-    return body.startswith(_BOMS) or not _BINARY_BYTES.search(body[:_SNIFF_BYTES])
 
 
 def limits_of_wanted(status: int, content_type: str, limits: BodyLimits) -> BodyLimits | None:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import anyio
 
-from crawler.fetch.body import DRAIN_BYTES, DRAIN_SECONDS, BodyDecoder, limits_of_wanted, looks_like_text, split_codings
+from crawler.fetch.body import DRAIN_BYTES, DRAIN_SECONDS, BodyDecoder, limits_of_wanted, split_codings
 from crawler.fetch.dns import OriginConnection
 from crawler.fetch.errors import FailureCode, FetchError, diagnose
+from crawler.fetch.header_values import looks_like_text
 from crawler.fetch.identity import Header
 from crawler.fetch.limits import BodyLimits, Deadline, FetchLimits
 from crawler.model import Url

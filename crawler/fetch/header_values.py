@@ -1,4 +1,7 @@
-"""Values of HTTP headers: dates in their three forms, strictly (RFC 9110 5.6.7), and media types. Pure."""
+"""Values of HTTP headers: dates in their three forms, strictly (RFC 9110 5.6.7), and media types.
+
+Also whether a body is text, whatever its media type says. Pure.
+"""
 
 import re
 from calendar import timegm
@@ -13,6 +16,9 @@ _DAY: Final = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _LONG_DAY: Final = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 _imf_fixdate = re.compile(rf"{_DAY}, ([0-9]{{2}}) {_MONTH} ([0-9]{{4}}) {_TIME} GMT").fullmatch
 _rfc850 = re.compile(rf"{_LONG_DAY}, ([0-9]{{2}})-{_MONTH}-([0-9]{{2}}) {_TIME} GMT").fullmatch
+_SNIFF_BYTES: Final = 1024
+_binary_byte = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]").search  # WHATWG MIME Sniffing, section 3
+_BOMS: Final = (b"\xfe\xff", b"\xff\xfe", b"\xef\xbb\xbf")
 _asctime = re.compile(rf"{_DAY} {_MONTH} ([ 0-9][0-9]) {_TIME} ([0-9]{{4}})").fullmatch
 
 
@@ -108,3 +114,8 @@ def content_type(name: str) -> str:
     """
     suffix = name[name.rfind(".") :].lower() if "." in name else ""
     return _TYPE_BY_SUFFIX.get(suffix, "application/octet-stream")
+
+
+def looks_like_text(body: bytes) -> bool:
+    """Whether the first KiB has no byte that text never has (WHATWG MIME Sniffing, section 7.2)."""
+    return body.startswith(_BOMS) or not _binary_byte(body[:_SNIFF_BYTES])

@@ -10,7 +10,7 @@ this is not one of them; or when its page was read twice and it stayed, while th
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from crawler.lastmod.memory import SiteMemory, Variation
@@ -42,7 +42,9 @@ MAX_FRESH: Final = 0.08
 MIN_FORGOTTEN: Final = 0.1
 """Weight of the reads that showed a slot to vary, below which it is forgotten."""
 ENOUGH: Final = 5
-"""Pages of a group that stayed, to believe that the others stay."""
+"""Reads of the pages of a group that stayed, to believe that all its pages stay."""
+MAX_READS: Final = 3
+"""Times that a page is read again in one run, at most."""
 IN_A_ROUND: Final = 24
 """Pages to choose before what they show is taken into account."""
 
@@ -55,7 +57,7 @@ IN_POOL: Final = "is one of the texts that a place shows in turn"
 
 
 class SecondRead(NamedTuple):
-    """A page that was read twice in one run: the keys that it held, and what differed at the second read."""
+    """A page that was read again in one run: the keys that it held, and what differed at the later reads."""
 
     page: int
     keys: Iterable[int]
@@ -125,7 +127,7 @@ class Experiment:
         for k in figures:
             seen[k] = _plus(seen.get(k, none), figured=1, run=self._run)
         for k, here in texts.items():
-            count = max(sum(d.gone for d in here), sum(not d.gone for d in here))
+            count = sum(d.gone for d in here) or len(here)  # several reads may have brought several texts for one
             among = sum({d.spot: d.among for d in here}.values())
             whole = min(1.0, count / max(among, 1))
             seen[k] = _plus(seen.get(k, none), varied=1, blocks=count, whole=whole, run=self._run)
@@ -342,27 +344,26 @@ def _plus(slot: Variation, **more: float) -> Variation:
     return Variation(**{**fields, **values})
 
 
-def choose_second_reads(judged: Iterable[tuple[int, Sequence[Difference]]], read: Set[int], limit: int) -> list[int]:
+def choose_second_reads(
+    judged: Iterable[tuple[int, Sequence[Difference]]], reads: Mapping[int, int], limit: int
+) -> list[int]:
     """The ids of the pages to read again next, at most ``limit``; none when nothing is to be found out any more.
 
     ``judged`` are pages with their significant differences: only a change that would be reported is worth a second
     read. Pages that changed alike are one group. Of each group a few are read; when they all stayed as they were, the
     others are taken to stay too. So a new price on all products costs as little as a rotation that one read reveals.
-    ``read`` are the pages that this run read twice, and those that it tried to.
+    In a small group the same pages are read again: of two texts in turn, each second read shows the same one.
+    ``reads`` are the pages that this run read again, or tried to, and how often.
     """
     groups: dict[frozenset[int], list[int]] = {}
-    stayed: dict[frozenset[int], int] = {}
     for page, differences in judged:
-        if not differences:
-            continue
-        group = frozenset(d.place for d in differences)
-        if page in read:
-            stayed[group] = stayed.get(group, 0) + 1
-        else:
-            groups.setdefault(group, []).append(page)
-    queues = [
-        pages[: ENOUGH - stayed.get(group, 0)] for group, pages in groups.items() if stayed.get(group, 0) < ENOUGH
-    ]
+        if differences:
+            groups.setdefault(frozenset(d.place for d in differences), []).append(page)
+    queues = []
+    for pages in groups.values():
+        again = sorted((page for page in pages if reads.get(page, 0) < MAX_READS), key=lambda page: reads.get(page, 0))
+        stayed = sum(reads.get(page, 0) for page in pages)
+        queues.append(again[: max(0, ENOUGH - stayed)])
     queues.sort(key=len)
     chosen = [queue[n] for n in range(ENOUGH) for queue in queues if n < len(queue)]
     return chosen[: min(limit, IN_A_ROUND)]

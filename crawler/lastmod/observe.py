@@ -1,6 +1,7 @@
 """Observes each page of a run: whether it changed, what changed, and its lastmod."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -93,7 +94,7 @@ class Comparison:
 
 
 def pages_to_read_again(db: sqlite3.Connection, run: int, limit: int) -> Iterator[list[int]]:
-    """The ids of the pages to read a second time, in rounds, at most ``limit`` in all. Raises StorageError.
+    """The ids of the pages to read again, in rounds, at most ``limit`` in all. Raises StorageError.
 
     The second reads of a round must be stored before the next round is asked for.
     """
@@ -101,13 +102,14 @@ def pages_to_read_again(db: sqlite3.Connection, run: int, limit: int) -> Iterato
     if not limit or not _differs(store):
         return
     comparison = Comparison(store, run)
+    reads = Counter(store.tried_again())
     while True:
-        tried = store.tried_again()
         model = comparison.model()
         judged = ((page, model.judge(page, delta).significant) for page, delta in store.deltas())
-        chosen = choose_second_reads(judged, tried, limit - len(tried))
+        chosen = choose_second_reads(judged, reads, limit - reads.total())
         if not chosen:
             return
+        reads.update(chosen)
         yield chosen
 
 

@@ -62,6 +62,7 @@ USUAL_HERE: Final = "is in a place that changes in most runs, on this page and o
 USUAL_TEXT: Final = "appears and disappears on many pages in most runs"
 WANDERS: Final = "moves from page to page"
 TURNS_OVER: Final = "is in a place that shows another text on most pages"
+SHUFFLED: Final = "is in a list whose order changes on several pages"
 IN_CARD: Final = "is in a box whose texts do not count"
 EXCHANGED: Final = "was replaced by a text that does not count"
 _ROTATING: Final = frozenset(
@@ -207,6 +208,8 @@ class SignificanceModel:
             return reason
         if self._changes.is_wanderer(d):
             return WANDERS
+        if d.flags & MOVED and self._changes.is_shuffled(d):
+            return SHUFFLED
         if self.experiment.is_surprising(d):
             return ""
         return TURNS_OVER if any(self._changes.turns_over(k) for k in {d.spot, d.place, d.box}) else ""
@@ -237,10 +240,10 @@ class SignificanceModel:
         """
         if d.flags & MOVED:
             return any(self._changes.moves_here_again(page, k, 1) for k in slots_of(d))
-        return (
-            figures
-            and not d.flags & DATED
-            and any(self._changes.moves_here_again(page, k ^ FIGURES, 1) for k in (d.nth, d.nth_last))
+        if not figures:
+            return self._changes.is_exchanged_again(page, d)
+        return not d.flags & DATED and any(
+            self._changes.moves_here_again(page, k ^ FIGURES, 1) for k in (d.nth, d.nth_last)
         )
 
     def _is_inserted(self, d: Difference, differences: list[Difference], stamped: set[int]) -> bool:

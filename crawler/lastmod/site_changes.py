@@ -295,13 +295,15 @@ class SiteChanges:
             return False
         place = self._places.get(k)
         is_linked = place is not None and place.links * 2 > place.turned
-        is_plain = is_linked or self._held[k ^ ORDER] > 0  # links and orders need no other texts to compare with
-        few = len(self._moved.get(k, ())) < MIN_MOVED_PAGES or history.share < MIN_USUAL_PLACE_SHARE
-        if few and history.runs < MIN_RUNS_OF_FEW and not (is_plain and history.share >= MIN_SHARE):
-            return False
-        if few and not (is_plain or is_counting) and history.moved_share < MIN_MOVED_RUNS_OF_FEW:
-            return False
+        is_order = self._held[k ^ ORDER] > 0
+        is_plain = is_linked or is_order  # links and orders need no other texts to compare with
         is_pool = place is not None and (self._is_repeated(place) or self._is_refilled(place, history))
+        is_mixed = is_order or is_pool or is_counting
+        few = len(self._moved.get(k, ())) < MIN_MOVED_PAGES or history.share < MIN_USUAL_PLACE_SHARE
+        if few and history.runs < MIN_RUNS_OF_FEW and not ((is_order or is_pool) and history.share >= MIN_SHARE):
+            return False
+        if few and not is_mixed and history.moved_share < MIN_MOVED_RUNS_OF_FEW:
+            return False
         if history.share < MIN_USUAL_PLACE_SHARE and not (is_plain or is_pool):
             return False
         return self._moved_share(k) >= history.share * MIN_OF_USUAL
@@ -332,6 +334,22 @@ class SiteChanges:
             return False
         again = len(before & self._moved.get(k, set()))
         return again >= fewest and again >= MIN_AGAIN_SHARE * len(before)
+
+    def is_exchanged_again(self, page: int, d: Difference) -> bool:
+        """Whether a text that other pages show, too, came or went where one of this page did so in the last run.
+
+        Nobody gives the same page another author, or a list many other links, in two runs in turn.
+        """
+        if d.flags & LINK and d.among >= MIN_POOL_TEXTS and self.moves_here_again(page, d.place, 1):
+            return True
+        return self._is_on_several(d.exact) and any(self.moves_here_again(page, k, 1) for k in (d.nth, d.nth_last))
+
+    def is_shuffled(self, d: Difference) -> bool:
+        """Whether the order of texts changes at a place of several pages in this run."""
+        return any(
+            len(self._moved.get(k, ())) >= MIN_PAGES_SMALL_SITE and self._moved_share(k) >= MIN_SHARE
+            for k in slots_of(d)
+        )
 
     def moves_at_its_position(self, page: int, d: Difference) -> bool:
         """Whether a text is exchanged as in the last run, at a position of its page, and so on most pages like this.
@@ -368,7 +386,7 @@ class SiteChanges:
             return True
         if not self.is_unknown(k):
             return False
-        repeated = sum(1 for text in place.texts if self._gone[text] + max(self._came[text], self._held[text]) >= 2)
+        repeated = sum(map(self._is_on_several, place.texts))
         if repeated * 2 > len(place.texts):
             return True
         is_all = place.turned >= MIN_WIDGET_PAGES and self._share(place.turned, k) >= NEARLY_ALL_SHARE
@@ -390,7 +408,13 @@ class SiteChanges:
         history = self._history.get(k ^ _POOLED)
         if history is not None and history.runs and history.moved_share >= MIN_MOVED_RUNS:
             return True
-        return place.turned >= MIN_PAGES_SMALL_SITE and len(set(place.texts)) >= MIN_POOL_SIZE
+        count = len(set(place.texts))
+        return count >= MIN_POOL_SIZE and (place.turned >= MIN_PAGES_SMALL_SITE or self._is_list_of_others(place))
+
+    @staticmethod
+    def _is_list_of_others(place: _PlaceCounts) -> bool:
+        """Whether a page shows others texts of a pool than before, and kept none of several."""
+        return place.filled > 0 and len(set(place.texts)) >= 2 * MIN_POOL_TEXTS * place.turned
 
     @staticmethod
     def _is_refilled(place: _PlaceCounts, history: ChangeHistory) -> bool:
@@ -400,8 +424,12 @@ class SiteChanges:
     def _is_repeated(self, place: _PlaceCounts) -> bool:
         """Whether some pages now show other texts there, and most of these are on other pages too."""
         texts = set(place.texts)
-        repeated = sum(self._gone[text] + max(self._came[text], self._held[text]) >= 2 for text in texts)
+        repeated = sum(map(self._is_on_several, texts))
         return place.turned > 0 and not place.tiny and repeated >= MIN_REPEATED_SHARE * len(texts)
+
+    def _is_on_several(self, text: int) -> bool:
+        """Whether several pages show a text or did so in the last run, given by its exact key."""
+        return self._gone[text] + max(self._came[text], self._held[text]) >= 2
 
     def _share(self, changed: float, k: int) -> float:
         """The share of the pages that have or had a key that changed it."""

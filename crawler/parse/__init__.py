@@ -1,5 +1,5 @@
 """Parses documents in worker processes that can be killed.
 
 Front door: ``pool.py``; ``worker.py`` is the program of those processes, ``robots_meta.py`` reads noindex. May import
-fetch and url.
+fetch, robots and url.
 """

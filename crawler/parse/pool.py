@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 from collections import deque
+from contextlib import suppress
 from types import TracebackType
 from typing import Self, cast
 
@@ -18,7 +19,7 @@ from anyio.abc import TaskGroup
 from msgspec.structs import replace
 from typing_extensions import override
 
-from crawler.model import DocumentKind, FetchedDocument, Page
+from crawler.model import DocumentKind, FetchedDocument, Page, Url
 from crawler.parse.protocol import (
     BODY_MEMORY,
     LENGTH_PREFIX,
@@ -30,12 +31,18 @@ from crawler.parse.protocol import (
     encode_message,
     worker_command,
 )
+from crawler.robots.rules import MAX_BYTES_IN_PLACE, Robots, disallow_all, parse_robots
 
 log = logging.getLogger(__name__)
 PARSE_TIMEOUT = "parse.timeout"
 PARSE_CRASH = "parse.crash"
+_decode_robots = msgspec.msgpack.Decoder(Robots).decode
 START_SECONDS = 60.0  # for a process to start, on a machine with other work
 _WRITE_SIZE = 1 << 18  # bytes written at once
+_UNREADABLE_ROBOTS = {
+    PARSE_TIMEOUT: "robots.txt cannot be read within --parse-timeout",
+    PARSE_CRASH: "robots.txt cannot be read: its parser process crashes, or needs more than --parse-memory",
+}
 
 
 class _PendingDocument:
@@ -278,6 +285,7 @@ class ParsePool:
         # a worker ends itself well after the pool would have killed it
         options = replace(options, deadline=options.deadline * 2 + 1)
         self._workers = [_ParserProcess(options, limit) for _ in range(processes)]
+        self._token = options.options.token
         self._tasks: TaskGroup | None = None
 
     async def __aenter__(self) -> Self:
@@ -291,10 +299,31 @@ class ParsePool:
     ) -> bool | None:
         assert self._tasks is not None  # noqa: S101 - entered before it is left
         self._tasks.cancel_scope.cancel()
-        return await self._tasks.__aexit__(kind, error, trace)
+        try:
+            return await self._tasks.__aexit__(kind, error, trace)
+        except BaseExceptionGroup as group:
+            if group.exceptions != (error,):
+                raise
+            return None  # no process failed: the caller's own error goes on as it is, not in a group
 
     async def read(self, document: FetchedDocument) -> Page:
         """The page of a document. Never raises; ``Page.fallback`` is why the HTML5 parser could not read it, or ""."""
-        pending = _PendingDocument(ParseJob(document, time.time()))
+        return await self._read(ParseJob(document, time.time()))
+
+    async def read_robots(self, body: bytes, at: float) -> Robots:
+        """The rules of a robots.txt of this Unix time. Never raises; one that cannot be read allows nothing.
+
+        A short one is read here at once.
+        """
+        if len(body) <= MAX_BYTES_IN_PLACE:
+            return parse_robots(body, self._token, at)
+        document = FetchedDocument(Url(""), "", [], [], "", body, DocumentKind.ROBOTS)
+        page = await self._read(ParseJob(document, at))
+        with suppress(msgspec.DecodeError):
+            return _decode_robots(page.robots)
+        return disallow_all(_UNREADABLE_ROBOTS.get(page.fallback, "robots.txt cannot be read"), at)
+
+    async def _read(self, job: ParseJob) -> Page:
+        pending = _PendingDocument(job)
         min(self._workers, key=len).put(pending)
         return await pending.page

@@ -45,6 +45,7 @@ from crawler.url.resolve import UrlResolver
 _HEAP_OPTIONS: Final = {-1: 32_000_000, -2: 4_000_000, -3: 1_000_000}
 _RARE_MODULES: Final = (  # few documents need them
     *("crawler.parse.sitemap", "crawler.parse.html.scanner", "html.entities", "webencodings.x_user_defined"),
+    *("crawler.robots", "crawler.robots.patterns", "crawler.robots.rules", "encodings.utf_8_sig", "encodings.utf_16"),
     *("pyexpat", "xml.parsers.expat", "dataclasses", "difflib", "heapq", "unicodedata", "zlib"),
     *("_multibytecodec", "_codecs_cn", "_codecs_hk", "_codecs_iso2022", "_codecs_jp", "_codecs_kr", "_codecs_tw"),
 )
@@ -122,6 +123,8 @@ def _tune_heap() -> None:
 def _read(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:
     """The page with its snapshot and its differences from the previous visit, or its digest alone if it is equal."""
     document = job.document
+    if document.kind is DocumentKind.ROBOTS:
+        return _parse_robots(job, options.options.token)
     page_digest = digest(document)
     if page_digest == document.known:
         return Page(digest=page_digest, is_known=True)
@@ -144,6 +147,12 @@ def _parse(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page
         return scan_page(document, options.options, resolver, job.now, job.why_scan)
     page = read_page(document, options.options, resolver, job.now)
     return page if page.is_html or page.faults else _parse_sitemap(document, options)
+
+
+def _parse_robots(job: ParseJob, token: str) -> Page:
+    from crawler.robots.rules import parse_robots  # noqa: PLC0415 - most workers never see a long robots.txt
+
+    return Page(is_html=False, robots=_encode(parse_robots(job.document.body, token, job.now)))
 
 
 def _parse_sitemap(document: FetchedDocument, options: ParserOptions) -> Page:

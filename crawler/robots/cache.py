@@ -6,7 +6,7 @@ The table ``robots`` of the state keeps the last answer and the last readable co
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
@@ -25,7 +25,7 @@ from crawler.robots.rules import (
     disallow_all,
     parse_robots,
     previous_or_fresh,
-    robots_from_response,
+    robots_or_text,
 )
 from crawler.state.database import storage_errors
 from crawler.url.normalize import DEFAULT_PARAMS, normalize_url
@@ -55,9 +55,8 @@ class StoredRobots(Struct, frozen=True):
         """The rules of the last readable copy, with their original expiry, or None."""
         return None if self.copy_at is None else parse_robots(self.body, user_agent, self.copy_at)
 
-    def current(self, user_agent: str) -> Robots:
-        """The rules that hold since the last answer."""
-        copy = self.last_readable(user_agent)
+    def current(self, copy: Robots | None) -> Robots:
+        """The rules that hold since the last answer; ``copy`` has those of the last readable one."""
         if copy is not None and self.copy_at == self.fetched_at:
             return copy
         if self.status is not None and 300 <= self.status < 500 and self.status not in (304, 429):
@@ -101,11 +100,16 @@ MAX_WEIGHT: Final = 48 * 2**20
 MAX_RETRIES: Final = RetryPolicy(2, first=0.5, longest=150.0)
 
 
+ReadRobots = Callable[[bytes, float], Awaitable[Robots]]
+"""Reads a robots.txt of this Unix time for the user agent of the crawl. Never raises."""
+
+
 class RobotsCache:
     """The rules of every origin of a crawl. ``obey=False`` allows everything, and reads only the Sitemap lines.
 
-    ``kept`` stores every answer across runs. Each run fetches anew; for an unreachable origin the stored copy holds for
-    24 hours (RFC 9309 2.3.1.4 and 2.4). ``params`` normalize the URLs of the crawl; ``clock`` gives Unix time.
+    ``read`` reads the text. ``kept`` stores every answer across runs. Each run fetches anew; for an unreachable origin
+    the stored copy holds for 24 hours (RFC 9309 2.3.1.4 and 2.4). ``params`` normalize the URLs of the crawl; ``clock``
+    gives Unix time.
 
     Memory holds the rules of the origins used last (:data:`MAX_WEIGHT`). Those of the others are read from ``kept``
     again, or fetched again without it.
@@ -114,7 +118,7 @@ class RobotsCache:
     def __init__(
         self,
         fetcher: Fetcher,
-        user_agent: str,
+        read: ReadRobots,
         *,
         obey: bool = True,
         kept: RobotsStore | None = None,
@@ -122,7 +126,7 @@ class RobotsCache:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._fetcher = fetcher
-        self._user_agent = user_agent
+        self._read = read
         self._obey = obey
         self._kept = kept
         self._clock = clock
@@ -148,7 +152,7 @@ class RobotsCache:
             now = self._clock()
             known = self.cached(origin, now)
             if known is None:
-                known = self._read_again(origin, now) or await self._fetch_anew(origin, now)
+                known = await self._read_again(origin, now) or await self._fetch_anew(origin, now)
                 self._put(origin, known)
             return known
 
@@ -161,18 +165,19 @@ class RobotsCache:
         while self._weight > MAX_WEIGHT and len(self._cache) > 1:
             self._weight -= self._cache.popitem(last=False)[1].weight
 
-    def _read_again(self, origin: str, now: float) -> Robots | None:
+    async def _read_again(self, origin: str, now: float) -> Robots | None:
         """The rules that this run has fetched before, and forgotten."""
         stored = self._kept.get(origin) if self._kept and self._expiries.get(origin, 0.0) > now else None
         if stored is None:
             return None
-        robots = stored.current(self._user_agent)
+        robots = stored.current(await self._copy(stored))
         return robots if self._obey else _allow_all(robots)
 
     async def _fetch_anew(self, origin: str, now: float) -> Robots:
         stored = self._kept.get(origin) if self._kept and self._obey else None
-        copy = stored.last_readable(self._user_agent) if stored else None
-        robots = previous_or_fresh(await self._fetch(origin), copy, now)
+        fresh = await self._fetch(origin)
+        copy = await self._copy(stored) if stored and fresh.access is RobotsAccess.NOTHING else None
+        robots = previous_or_fresh(fresh, copy, now)
         if self._kept:
             self._expiries[origin] = robots.expires
         return robots
@@ -182,13 +187,18 @@ class RobotsCache:
             fetch = partial(self._fetcher.fetch, body=ROBOTS_BODY)
             answer = await follow(fetch, normalize_url(f"{origin}/robots.txt"), MAX_REDIRECTS, self._params)
             now = self._clock()
-            robots = robots_from_response(answer, self._user_agent, now)
+            found = robots_or_text(answer, now)
+            robots = await self._read(found, now) if isinstance(found, bytes) else found
             if self._kept:
                 self._kept.put(origin, robots, answer if isinstance(answer, Reply) else None, now)
-            permanent = isinstance(answer, Failure) and not answer.transient
-            if not self._obey or robots.access is not RobotsAccess.NOTHING or permanent:
+            is_final = isinstance(found, bytes) or (isinstance(answer, Failure) and not answer.transient)
+            if not self._obey or robots.access is not RobotsAccess.NOTHING or is_final:
                 break
         return robots if self._obey else _allow_all(robots)
+
+    async def _copy(self, stored: StoredRobots) -> Robots | None:
+        """The rules of the last readable copy, or None."""
+        return None if stored.copy_at is None else await self._read(stored.body, stored.copy_at)
 
 
 def _allow_all(robots: Robots) -> Robots:

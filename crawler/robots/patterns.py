@@ -4,10 +4,12 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import chain
-from typing import Final
+from typing import Final, Self
 from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
 
 _MAX_PIECE: Final = 16
 """Characters of the longest pieces that wildcard patterns are indexed by; shorter ones are powers of two."""
@@ -73,85 +75,104 @@ def _matches(pattern: str, path: str) -> bool:
 
 _Wildcard = tuple[str, int]
 """A pattern with stars, and its place in the order of precedence."""
-_Tree = dict[str, "_Tree | list[_Wildcard]"]
-"""Patterns by one of their pieces, and those that share it by another; "" is for those without another."""
 
 
-class PatternIndex:
-    """Finds the first of many patterns, in their order of precedence, that matches a path.
+class _Tree(Struct, array_like=True):
+    """Patterns by one of their pieces, and trees of those that share a piece by another; "" is for those without one.
 
-    Every rule that ends with ``$`` has a second pattern, in which this is an escaped character. Few paths have it, so
-    these patterns wait for the first one.
+    A struct, because another process may make the index.
     """
 
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self._patterns = _Index([numbered for numbered in enumerate(patterns) if _DOLLAR not in numbered[1]])
-        self._waiting = [numbered for numbered in enumerate(patterns) if _DOLLAR in numbered[1]]
+    patterns: dict[str, list[_Wildcard]] = {}
+    trees: dict[str, "_Tree"] = {}
 
-    @cached_property
-    def _with_dollar(self) -> "_Index":
-        return _Index(self._waiting)
-
-    def first(self, path: str) -> int | None:
-        """The number of the first pattern that matches a path in normal form, None if none does."""
-        best = self._patterns.first(path)
-        if self._waiting and _DOLLAR in path:
-            best = min(best, self._with_dollar.first(path))
-        return None if best == _NO_MATCH else best
+    def __bool__(self) -> bool:
+        return bool(self.patterns or self.trees)
 
 
-class _Index:
+class _Index(Struct, array_like=True):
     """The index of some patterns, each with its place in the order of precedence.
 
     A pattern without wildcards is found by bisection. One with wildcards is tried only on a path that contains its
-    pieces, so that tens of thousands of patterns cost microseconds.
+    pieces, so that tens of thousands of patterns cost microseconds. ``lengths`` are those of the pieces in the tree;
+    ``parents`` and ``ranks`` say of each prefix what :func:`_nested` does.
     """
 
-    def __init__(self, patterns: Iterable[tuple[int, str]]) -> None:
+    exact: dict[str, int] = {}
+    prefixes: list[str] = []
+    parents: list[int] = []
+    ranks: list[int] = []
+    tree: _Tree = msgspec.field(default_factory=_Tree)
+    lengths: list[int] = []
+
+    @classmethod
+    def of(cls, patterns: Iterable[tuple[int, str]]) -> Self:
+        """The index of numbered patterns, the first number first."""
         prefixes: dict[str, int] = {}
         wildcards: dict[str, int] = {}
-        self._exact: dict[str, int] = {}
+        exact: dict[str, int] = {}
         for rank, pattern in patterns:
             once = _stars.sub("*", pattern) if "**" in pattern else pattern
             if "*" in once[:-1]:
                 # a star at the end means nothing, unless it keeps a $ from being the end
                 wildcards.setdefault(once if once.endswith("$*") else once.removesuffix("*"), rank)
             elif once.endswith("$"):
-                self._exact.setdefault(once[:-1], rank)
+                exact.setdefault(once[:-1], rank)
             else:
                 prefixes.setdefault(once.removesuffix("*"), rank)
-        self._prefixes = sorted(prefixes)
-        self._parents, self._ranks = _nested(self._prefixes, prefixes)
-        self._tree, self._lengths = _tree_of(wildcards)
+        ordered = sorted(prefixes)
+        return cls(exact, ordered, *_nested(ordered, prefixes), *_tree_of(wildcards))
 
     def first(self, path: str) -> int:
         """The place of the first pattern that matches a path."""
-        best = min(self._exact.get(path, _NO_MATCH), self._prefix_rank(path))
+        best = min(self.exact.get(path, _NO_MATCH), self._prefix_rank(path))
         for pattern, rank in self._candidates(path):
             if rank < best and _matches(pattern, path):
                 best = rank
         return best
 
     def _prefix_rank(self, path: str) -> int:
-        place = bisect_right(self._prefixes, path) - 1
-        while place >= 0 and not path.startswith(self._prefixes[place]):
-            place = self._parents[place]
-        return self._ranks[place] if place >= 0 else _NO_MATCH
+        place = bisect_right(self.prefixes, path) - 1
+        while place >= 0 and not path.startswith(self.prefixes[place]):
+            place = self.parents[place]
+        return self.ranks[place] if place >= 0 else _NO_MATCH
 
     def _candidates(self, path: str) -> Iterator[_Wildcard]:
-        if not self._tree:
+        if not self.tree:
             return
-        pieces = {path[at : at + length] for length in self._lengths for at in range(len(path) - length + 1)}
+        pieces = {path[at : at + length] for length in self.lengths for at in range(len(path) - length + 1)}
         pieces.add("")
-        open_trees = [self._tree]
+        open_trees = [self.tree]
         while open_trees:
             tree = open_trees.pop()
-            for piece in tree.keys() & pieces:
-                branch = tree[piece]
-                if isinstance(branch, dict):
-                    open_trees.append(branch)
-                else:
-                    yield from branch
+            for piece in tree.patterns.keys() & pieces:
+                yield from tree.patterns[piece]
+            open_trees += [tree.trees[piece] for piece in tree.trees.keys() & pieces]
+
+
+class PatternIndex(Struct, array_like=True):
+    """Finds the first of many patterns, in their order of precedence, that matches a path.
+
+    Every rule that ends with ``$`` has a second pattern, in which this is an escaped character. Few paths have it, so
+    these patterns have an index of their own.
+    """
+
+    patterns: _Index = msgspec.field(default_factory=_Index)
+    with_dollar: _Index | None = None
+
+    @classmethod
+    def of(cls, patterns: Sequence[str]) -> Self:
+        """The index of patterns in their order of precedence."""
+        dollars = [numbered for numbered in enumerate(patterns) if _DOLLAR in numbered[1]]
+        others = _Index.of(numbered for numbered in enumerate(patterns) if _DOLLAR not in numbered[1])
+        return cls(others, _Index.of(dollars) if dollars else None)
+
+    def first(self, path: str) -> int | None:
+        """The number of the first pattern that matches a path in normal form, None if none does."""
+        best = self.patterns.first(path)
+        if self.with_dollar and _DOLLAR in path:
+            best = min(best, self.with_dollar.first(path))
+        return None if best == _NO_MATCH else best
 
 
 def _nested(ordered: list[str], ranks: dict[str, int]) -> tuple[list[int], list[int]]:
@@ -174,7 +195,7 @@ def _tree_of(wildcards: dict[str, int]) -> tuple[_Tree, list[int]]:
     Where many share that end, by their rarest pieces: to count all pieces would be most of the work.
     """
     if not wildcards:
-        return {}, []
+        return _Tree(), []
     ends: dict[str, list[_Wildcard]] = {}
     for wildcard in wildcards.items():
         ends.setdefault(_longest_end(wildcard[0]), []).append(wildcard)
@@ -183,7 +204,7 @@ def _tree_of(wildcards: dict[str, int]) -> tuple[_Tree, list[int]]:
     pieces = [_pieces(pattern) for pattern, _ in shared]
     uses = Counter(chain.from_iterable(pieces))
     rarest = [tuple(sorted(own, key=uses.__getitem__)[:_MAX_KEYS]) if len(own) > 1 else own for own in pieces]
-    tree: _Tree = {**ends, "": _branches(list(zip(rarest, shared, strict=True)), 0)}
+    tree = _Tree(ends, {"": _tree_by_keys(list(zip(rarest, shared, strict=True)), 0)} if shared else {})
     return tree, sorted({*map(len, ends), *map(len, chain.from_iterable(rarest))})
 
 
@@ -197,17 +218,18 @@ def _piece_length(segment: str) -> int:
     return min(_MAX_PIECE, 1 << len(segment).bit_length() - 1)
 
 
-def _branches(wildcards: list[tuple[tuple[str, ...], _Wildcard]], level: int) -> _Tree:
+def _tree_by_keys(wildcards: list[tuple[tuple[str, ...], _Wildcard]], level: int) -> _Tree:
     groups: dict[str, list[tuple[tuple[str, ...], _Wildcard]]] = {}
     for keyed in wildcards:
         keys = keyed[0]
         groups.setdefault(keys[level] if level < len(keys) else "", []).append(keyed)
-    return {
-        key: _branches(group, level + 1)
-        if key and len(group) > _LEAF and level + 1 < _MAX_KEYS
-        else [wildcard for _, wildcard in group]
-        for key, group in groups.items()
-    }
+    tree = _Tree({}, {})
+    for key, group in groups.items():
+        if key and len(group) > _LEAF and level + 1 < _MAX_KEYS:
+            tree.trees[key] = _tree_by_keys(group, level + 1)
+        else:
+            tree.patterns[key] = [wildcard for _, wildcard in group]
+    return tree
 
 
 def _pieces(pattern: str) -> tuple[str, ...]:

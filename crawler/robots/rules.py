@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from crawler.fetch.body import looks_like_text
+from crawler.fetch.header_values import looks_like_text
 from crawler.model import Failure, Reply, Url
 from crawler.robots.patterns import PatternIndex, normal_path, normal_pattern
 from crawler.url.normalize import InvalidUrl, normalize_url, path_and_query
@@ -20,6 +20,11 @@ from sitemap import sitemap_lines
 
 MAX_BYTES: Final = 500 * 1024
 """Bytes that are parsed (RFC 9309 2.5), up to the last whole line."""
+MAX_BYTES_IN_PLACE: Final = 32 * 1024
+"""Bytes that a crawl parses itself, in 15 ms at most. More of them are for a parser process, which can be killed.
+
+To start such a process takes longer than that, and nearly every robots.txt is shorter.
+"""
 MAX_LINE: Final = 16_664
 """Characters of a line that are parsed: eight times the longest URL that search engines accept."""
 MAX_SITEMAPS: Final = 500
@@ -78,41 +83,40 @@ ALLOWED: Final = Allowed()
 
 
 class _Rule(NamedTuple):
-    """One rule of our group: its pattern in normal form, and the number of its line from 1."""
+    """One rule of our group: its pattern in normal form, and its line with its number from 1."""
 
     pattern: str
     allows: bool
     line: int
+    text: str
+
+    @property
+    def shown(self) -> str:
+        """The line as it is quoted."""
+        return _shown(self.text)
 
 
-class Robots:
-    """The rules of one origin for us. Made by :func:`robots_from_response` or :func:`parse_robots`.
+class Robots(Struct, array_like=True):
+    """The rules of one origin for us. Made by :func:`robots_or_text` or :func:`parse_robots`.
 
     ``access`` says what decides, ``reason`` why, in a sentence. ``expires`` is the Unix time until which this holds.
     ``sitemaps`` are the URLs of its Sitemap lines, ``notes`` its faults, each a sentence. ``failure_code`` is that of
-    the failure to fetch it, or "". ``weight`` is roughly the memory of the rules in bytes.
+    the failure to fetch it, or "". ``delay`` is the Crawl-delay in seconds, ``delay_line`` its line, also of one that
+    is no number of seconds. ``rules`` are in their order of precedence, and ``index`` finds them.
+    ``weight`` is roughly their memory in bytes.
     """
 
-    def __init__(self, access: RobotsAccess, reason: str, expires: float, text: str = "", token: str = "") -> None:
-        self.access = access
-        self.reason = reason
-        self.expires = expires
-        self.failure_code = ""
-        self.notes: tuple[str, ...] = ()
-        self.sitemaps: tuple[Url, ...] = ()
-        self._delay: float | None = None
-        self._delay_line = ""
-        self._rules: list[_Rule] = []
-        self._lines: dict[int, str] = {}
-        if access is RobotsAccess.RULES:
-            lines = _line_end.split(text)
-            self._rules, self._delay, delay_line = _own_group(_records(lines, token), token)
-            self._lines = {rule.line: lines[rule.line - 1] for rule in self._rules}
-            if delay_line:
-                self._delay_line = _cited(delay_line, _shown(lines[delay_line - 1]))
-            self.sitemaps, self.notes = _sitemaps(sitemap_lines(text))
-        self._index = PatternIndex([rule.pattern for rule in self._rules])
-        self.weight = _ORIGIN_WEIGHT + sum(_RULE_WEIGHT + 3 * len(rule.pattern) for rule in self._rules)
+    access: RobotsAccess
+    reason: str
+    expires: float
+    notes: tuple[str, ...] = ()
+    sitemaps: tuple[Url, ...] = ()
+    failure_code: str = ""
+    delay: float | None = None
+    delay_line: str = ""
+    rules: list[_Rule] = []
+    index: PatternIndex = field(default_factory=PatternIndex)
+    weight: int = _ORIGIN_WEIGHT
 
     def can_fetch(self, url: Url) -> Allowed | Blocked:
         """Whether a URL of this origin may be fetched, with the line that blocks it."""
@@ -121,34 +125,34 @@ class Robots:
         if self.access is RobotsAccess.NOTHING:
             return Blocked(0, self.reason)
         rule = self._deciding(url)
-        return ALLOWED if rule is None or rule.allows else Blocked(rule.line, _shown(self._lines[rule.line]))
+        return ALLOWED if rule is None or rule.allows else Blocked(rule.line, rule.shown)
 
     def crawl_delay(self, cap: float) -> float | None:
         """The Crawl-delay of our group in seconds, at most ``cap``; None without one."""
-        return None if self._delay is None else min(self._delay, cap)
+        return None if self.delay is None else min(self.delay, cap)
 
     def delay_note(self, cap: float) -> tuple[str, ...]:
         """A note when our Crawl-delay is no number of seconds, or longer than ``cap`` seconds."""
-        if not self._delay_line:
+        if not self.delay_line:
             return ()
-        if self._delay is None:
-            return (f"{self._delay_line} is not a number of seconds, so Siteatlas ignores it",)
-        if self._delay > cap:
-            return (f"{self._delay_line} is longer than --max-crawl-delay, so Siteatlas waits {cap:g} seconds",)
+        if self.delay is None:
+            return (f"{self.delay_line} is not a number of seconds, so Siteatlas ignores it",)
+        if self.delay > cap:
+            return (f"{self.delay_line} is longer than --max-crawl-delay, so Siteatlas waits {cap:g} seconds",)
         return ()
 
     def allowing_rule(self, url: Url) -> str:
         """The rule that allows an allowed URL, as in ``Blocked.reason``; "" when no rule matches it."""
         rule = self._deciding(url)
-        return _cited(rule.line, _shown(self._lines[rule.line])) if rule else ""
+        return _cited(rule.line, rule.shown) if rule else ""
 
     def _deciding(self, url: Url) -> _Rule | None:
         """The longest rule that matches a URL; of equally long ones, one that allows (RFC 9309 2.2.2)."""
         path = path_and_query(url)
         if path.partition("?")[0] == "/robots.txt":
             return None  # always allowed
-        place = self._index.first(normal_path(path))
-        return None if place is None else self._rules[place]
+        place = self.index.first(normal_path(path))
+        return None if place is None else self.rules[place]
 
 
 def _shown(line: str) -> str:
@@ -167,10 +171,10 @@ def product_token(user_agent: str) -> str:
     return first[0].lower() if first else "*"
 
 
-def robots_from_response(answer: Reply | Failure, user_agent: str, now: float) -> Robots:
-    """The rules from the answer to a request for /robots.txt (RFC 9309 2.3.1), after redirects.
+def robots_or_text(answer: Reply | Failure, now: float) -> Robots | bytes:
+    """What the answer to a request for /robots.txt means (RFC 9309 2.3.1), after redirects: the rules, or their text.
 
-    2xx: the rules in it. 3xx without a usable target (too many, a loop) and 4xx: unavailable, everything is allowed.
+    2xx: the text. 3xx without a usable target (too many, a loop) and 4xx: unavailable, everything is allowed.
     429, 5xx, every other status and every failure: unreachable, nothing is allowed.
     """
     if isinstance(answer, Failure):
@@ -184,7 +188,7 @@ def robots_from_response(answer: Reply | Failure, user_agent: str, now: float) -
         return Robots(RobotsAccess.EVERYTHING, f"robots.txt answered {status}: everything is allowed", now + MAX_AGE)
     if answer.cut and len(answer.body) < MAX_BYTES:
         return disallow_all(f"robots.txt could not be read to its end: {answer.cut}", now)
-    return parse_robots(answer.body, user_agent, now)
+    return answer.body
 
 
 def disallow_all(reason: str, now: float) -> Robots:
@@ -213,9 +217,22 @@ def parse_robots(body: bytes, user_agent: str, now: float) -> Robots:
     """The rules of a robots.txt for our product token. Lines that do not parse are ignored."""
     token = product_token(user_agent)
     text, notes = _decode(body)
-    robots = Robots(RobotsAccess.RULES, "robots.txt", now + MAX_AGE, text, token)
-    robots.notes = (*notes, *robots.notes)
-    return robots
+    lines = _line_end.split(text)
+    group, delay, delay_line = _own_group(_records(lines, token), token)
+    rules = [_Rule(pattern, allows, line, lines[line - 1]) for (pattern, allows), line in group]
+    sitemaps, more_notes = _sitemaps(sitemap_lines(text))
+    return Robots(
+        RobotsAccess.RULES,
+        "robots.txt",
+        now + MAX_AGE,
+        notes=(*notes, *more_notes),
+        sitemaps=sitemaps,
+        delay=delay,
+        delay_line=_cited(delay_line, _shown(lines[delay_line - 1])) if delay_line else "",
+        rules=rules,
+        index=PatternIndex.of([rule.pattern for rule in rules]),
+        weight=_ORIGIN_WEIGHT + sum(_RULE_WEIGHT + 3 * len(rule.pattern) for rule in rules),
+    )
 
 
 def _decode(body: bytes) -> tuple[str, list[str]]:
@@ -263,7 +280,11 @@ def _agent_of(value: str, token: str) -> str:
     return token if named and named[0].lower() == token else _UNMATCHABLE_AGENT
 
 
-def _own_group(records: Iterable[tuple[int, str, str]], token: str) -> tuple[list[_Rule], float | None, int]:
+_NumberedRule = tuple[tuple[str, bool], int]
+"""A pattern in normal form, whether it allows, and the number of its line from 1."""
+
+
+def _own_group(records: Iterable[tuple[int, str, str]], token: str) -> tuple[list[_NumberedRule], float | None, int]:
     """The rules of our group in their order of precedence, and its Crawl-delay: of ``*`` when no group names us.
 
     Then the line of that, or of one that is no number of seconds; 0 without either.
@@ -293,7 +314,7 @@ def _own_group(records: Iterable[tuple[int, str, str]], token: str) -> tuple[lis
     ours = token if token in rules else "*"
     ordered = sorted(rules.get(ours, {}).items(), key=lambda rule: (-len(rule[0][0]), not rule[0][1]))
     delay, delay_line = delays.get(ours, (None, bad_delays.get(ours, 0)))
-    return [_Rule(pattern, allows, line) for (pattern, allows), line in ordered], delay, delay_line
+    return ordered, delay, delay_line
 
 
 def _patterns(value: str, *, allows: bool) -> Iterator[str]:

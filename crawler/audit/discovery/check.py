@@ -26,8 +26,7 @@ from crawler.config.config import Config
 from crawler.config.plan import plan_scope
 from crawler.crawl.sitemap_download import DocumentNotFound, Downloader
 from crawler.errors import UsageError
-from crawler.fetch.body import looks_like_text
-from crawler.fetch.header_values import parse_media_type
+from crawler.fetch.header_values import looks_like_text, parse_media_type
 from crawler.model import Reply, Url
 from crawler.robots.rules import MAX_BYTES as MAX_ROBOTS_BYTES
 from crawler.robots.rules import Blocked, parse_robots

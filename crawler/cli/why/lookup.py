@@ -97,7 +97,7 @@ class KnownSite:
         )
         if stored is None:
             return policy
-        rules = stored.current(agent)
+        rules = stored.current(stored.last_readable(agent))
         return replace(
             policy,
             robots=rules,

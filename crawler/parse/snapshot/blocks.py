@@ -15,7 +15,7 @@ from msgspec import Struct
 from crawler.parse.html import jsonld
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.parse.snapshot.text import (
-    STAMP_PROPERTIES,
+    NO_CONTENT,
     TAG_EFFECTS,
     TEXTS,
     TagEffect,
@@ -215,7 +215,7 @@ def _extract_jsonld(markup: str) -> tuple[str, list[ContentBlock]]:
         while stack and len(blocks) < MAX_BLOCKS:
             path, value = stack.pop()
             if isinstance(value, dict):
-                inner = sorted((str(name), item) for name, item in value.items() if name not in STAMP_PROPERTIES)
+                inner = sorted((str(name), item) for name, item in value.items() if name not in NO_CONTENT)
                 stack.extend((f"{path}.{name}"[-200:], item) for name, item in reversed(inner))
             elif isinstance(value, list):
                 stack.extend((path, item) for item in reversed(value))

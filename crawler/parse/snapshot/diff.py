@@ -133,6 +133,13 @@ def compare(before: bytes, after: bytes) -> Delta:
     return Delta(listed, more=len(listed) < len(lost) + len(gained))
 
 
+def joined(one: Delta, other: Delta) -> Delta:
+    """What differs in two comparisons with the same version of a page, each difference once."""
+    known = {(d.gone, d.place, d.exact) for d in one.differences}
+    more = [d for d in other.differences if (d.gone, d.place, d.exact) not in known]
+    return Delta(one.differences + more, one.more or other.more, one.known and other.known)
+
+
 def with_news(delta: Delta, url: Url, new_pages: Container[str]) -> Delta:
     """The differences of the page ``url``, with the flag ``NEWS`` at links that came to one of the ``new_pages``."""
     if not any(d.targets and not d.gone for d in delta.differences):
@@ -231,11 +238,16 @@ def _changed(version: PageVersion, surplus: dict[str, int], moved: set[str]) -> 
 
 
 def _drop_divided_anew(lost: dict[int, ContentBlock], gained: dict[int, ContentBlock]) -> None:
-    """Drop blocks that follow each other and say the same as some of the other version: only inline tags changed."""
-    if len(lost) == len(gained):  # then the same text would be divided into as many blocks
+    """Drop blocks that follow each other and say the same as some of the other version: only inline tags changed.
+
+    The same blocks elsewhere are a text that moved.
+    """
+    if len(lost) == len(gained):  # then each text is divided into as many blocks as before
         return
     old, new = ({_joined(run): run for run in _runs(changed)} for changed in (lost, gained))
     for text in old.keys() & new.keys():
+        if _texts(old[text]) == _texts(new[text]):
+            continue
         for changed, run in ((lost, old[text]), (gained, new[text])):
             for at in run:
                 del changed[at]
@@ -252,8 +264,12 @@ def _runs(changed: dict[int, ContentBlock]) -> list[dict[int, ContentBlock]]:
     return runs
 
 
+def _texts(run: dict[int, ContentBlock]) -> list[str]:
+    return [block.compared_text for block in run.values()]
+
+
 def _joined(run: dict[int, ContentBlock]) -> str:
-    return "".join("".join(block.compared_text.split()) for block in run.values())
+    return "".join("".join(text.split()) for text in _texts(run))
 
 
 def _container(block: ContentBlock) -> bytes:

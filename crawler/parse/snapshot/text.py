@@ -170,6 +170,13 @@ _PREFIXES: Final = ("og:", "article:", "product:", "book:", "video:")
 _RELATIONS: Final = _names("alternate amphtml next prev")
 STAMP_PROPERTIES: Final = _names("og:updated_time article:modified_time dateModified sdDatePublished")
 """Statements about the time of the last change. They tell when a page changed, not whether it did."""
+COUNT_PROPERTIES: Final = _names(
+    "aggregateRating ratingCount reviewCount interactionStatistic interactionCount userInteractionCount commentCount"
+    " answerCount upvoteCount downvoteCount"
+)
+"""Statements that sum up what visitors did (https://schema.org/AggregateRating): nobody writes them."""
+NO_CONTENT: Final = STAMP_PROPERTIES | COUNT_PROPERTIES
+"""Names of structured data whose values say nothing of what a page shows."""
 _attribute = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?+")
 _tag = re.compile(r"<(/?[a-zA-Z][^\s/>]*+)(.*?)>?\Z", re.DOTALL).match
 _figures = re.compile(r"(?<![0-9a-z])[a-z]*+[0-9][0-9a-z]*+", re.IGNORECASE)
@@ -237,7 +244,7 @@ def _microdata_value(tag: str, attributes: dict[str, str]) -> tuple[str, str]:
     """The microdata name and value in attributes (https://html.spec.whatwg.org/#values), or two empty strings."""
     name = attributes.get("itemprop", "")
     value = attributes.get("content") or (attributes.get("href", "") if tag == "link" else "")
-    return (name, value) if value and name not in STAMP_PROPERTIES else ("", "")
+    return (name, value) if value and name not in NO_CONTENT else ("", "")
 
 
 def _statement(tag: str, attributes: dict[str, str]) -> tuple[str, str]:
@@ -245,7 +252,7 @@ def _statement(tag: str, attributes: dict[str, str]) -> tuple[str, str]:
         return _microdata_value(tag, attributes)
     if tag == "meta":
         name = (attributes.get("property") or attributes.get("name") or "").lower()
-        if name in _METAS or (name.startswith(_PREFIXES) and name not in STAMP_PROPERTIES):
+        if name in _METAS or (name.startswith(_PREFIXES) and name not in NO_CONTENT):
             return name, attributes.get("content", "")
     elif tag == "link":
         rels = attributes.get("rel", "").lower().split()

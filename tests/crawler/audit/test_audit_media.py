@@ -10,6 +10,7 @@ from crawler.audit.media import PROBE_BYTES, CheckedMedia, check_media
 from crawler.config.config import Config
 from crawler.config.fetcher import build_fetcher
 from crawler.robots.cache import RobotsCache
+from crawler.robots.rules import Robots, parse_robots
 from crawler.url.normalize import normalize_url, origin_of
 
 pytestmark = pytest.mark.anyio
@@ -29,7 +30,11 @@ def image(url: str, role: MediaRole = MediaRole.IMAGE) -> ListedMedia:
 async def check(site: Site, media: Iterable[ListedMedia], **settings: dict[str, object]) -> CheckedMedia:
     config = Config.model_validate({"pace": {"rate": 0}, "fetch": {"retries": 0}} | settings)
     async with build_fetcher(config, [origin_of(normalize_url(site.url))]) as found:
-        rulebook = RobotsCache(found, config.fetch.user_agent, obey=config.obey.robots)
+
+        async def read(body: bytes, at: float) -> Robots:
+            return parse_robots(body, config.fetch.user_agent, at)
+
+        rulebook = RobotsCache(found, read, obey=config.obey.robots)
         return await check_media(config, found, rulebook, media)
 
 

@@ -11,9 +11,10 @@ from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.fetch.body import BodyDecoder, looks_like_text, split_codings
+from crawler.fetch.body import BodyDecoder, split_codings
 from crawler.fetch.encodings import PIECE_BYTES, decoder_for
 from crawler.fetch.errors import FailureCode, FetchError
+from crawler.fetch.header_values import looks_like_text
 from crawler.fetch.limits import BodyLimits
 
 LIMITS = BodyLimits()

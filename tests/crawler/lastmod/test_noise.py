@@ -7,6 +7,8 @@ import pytest
 from lastmod_lab import Lab, Score
 from noisy_site import NoisySite, draw_noise, sentence
 
+from crawler.lastmod.experiment import MAX_READS
+
 
 class Template:
     """Pages of one template. ``box`` is what varies on each, given its number and that of the request."""
@@ -236,18 +238,88 @@ def test_ours_noises_at_random_are_told_from_edits(size: int, noises: int) -> No
     assert min(score.precision, score.recall) >= (0.99 if noises == 1 else 0.97)
 
 
-def test_ours_an_order_that_moves_by_one_item_in_each_run_is_no_edit() -> None:
+@pytest.mark.parametrize(("pages", "first"), [(2, {"/0", "/1"}), (3, set())])
+def test_ours_an_order_that_moves_by_one_item_in_each_run_is_no_edit(pages: int, first: set[str]) -> None:
+    """On two pages, it looks like an edit for once; no more on three at a time."""
     items = [sentence(random.Random(k), 6) for k in range(6)]
 
     def listed(n: int, _: int) -> str:
         here = [*items]
         here.insert(5 - lab.run % 5, here.pop(0))
-        return f"<div class=t{n}><ul class=tips>{''.join(f'<li>{item}</li>' for item in here)}</ul></div>" * (n < 3)
+        return f"<div class=t{n}><ul class=tips>{''.join(f'<li>{item}</li>' for item in here)}</ul></div>" * (n < pages)
 
     lab = Lab(Template(60, listed))
     said = [lab.visit() for _ in range(5)]
-    assert said[1] == {"/0", "/1", "/2"}  # for once, it looks like an edit
+    assert said[1] == first
     assert said[2:] == [set(), set(), set()]
+
+
+def test_ours_a_text_that_varies_by_chance_is_found_at_the_third_read() -> None:
+    shown = iter("AABBBA")  # in three runs, and at the second reads of the third one
+    site = Template(40, lambda n, _: f"<p class=offer>Offer {next(shown)} of the week</p>" if n == 4 else "")
+    lab = visited(site, 2)
+    assert lab.visit() == set()
+    assert lab.reads == MAX_READS
+
+
+def test_ours_an_edited_page_is_read_three_times_more_at_most() -> None:
+    site = Template(40, lambda n, _: "")
+    lab = visited(site, 2)
+    site.pages["/9"][1] = "Something else was written here today."
+    assert lab.visit() == {"/9"}
+    assert lab.reads == MAX_READS
+
+
+def test_ours_pictures_of_two_pages_that_are_replaced_in_turn_are_edits_each_time() -> None:
+    def made(n: int, picture: str) -> str:
+        return f"<figure class=view><img src='/img/{picture}-{n}.jpg' alt='The {picture}'></figure>" * (n < 2)
+
+    site = Template(12, lambda n, _: made(n, "boat"))
+    lab = visited(site, 2)
+    for page, pictures in enumerate((("ship", "boat"), ("ship", "quay"))):
+        site.box = lambda n, _, pictures=pictures: made(n, pictures[n % 2])  # type: ignore[misc]
+        assert lab.visit() == {f"/{page}"}
+
+
+def _related(ways: dict[int, int], of: str = "other") -> Callable[[int, int], str]:
+    def made(n: int, _: int) -> str:
+        first = 100 * n if of == "own" else 0
+        shown = [first + (3 * ways.get(n, n) + k) % 12 for k in range(3)]
+        links = "".join(f'<li><a href="/{each}">Page {title(each)}</a></li>' for each in shown)
+        return f"<ul class=related>{links}</ul>"
+
+    return made
+
+
+def title(number: int) -> str:
+    return sentence(random.Random(number), 3)
+
+
+def test_ours_a_list_of_links_that_shows_only_those_of_other_lists_was_not_written() -> None:
+    site = Template(12, _related({}))
+    lab = visited(site, 2)
+    site.box = _related({5: 6})
+    assert lab.visit() == set()
+
+
+def test_ours_a_list_of_links_that_no_other_page_shows_was_written() -> None:
+    site = Template(12, _related({}, "own"))
+    lab = visited(site, 2)
+    site.box = _related({5: 6}, "own")
+    assert lab.visit() == {"/5"}
+
+
+@pytest.mark.parametrize(("second", "expected"), [("Dmitri Hale", set()), ("Esther Moen", {"/0"})])
+def test_ours_an_author_who_is_replaced_in_two_runs_in_turn_by_one_of_other_pages_is_no_edit(
+    second: str, expected: set[str]
+) -> None:
+    names = ["Anna Lind", "Bert Okafor", "Clara Weiss", "Dmitri Hale"]
+    authors = [names[n % 4] for n in range(12)]
+    site = Template(12, lambda n, _: f"<p class=by>{authors[n]} wrote this</p>")
+    lab = visited(site, 2)
+    for author, said in (("Clara Weiss", {"/0"}), (second, expected)):
+        authors[0] = author
+        assert lab.visit() == said
 
 
 def test_ours_a_paragraph_that_moves_in_two_runs_among_many_is_an_edit_each_time() -> None:

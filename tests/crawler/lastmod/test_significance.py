@@ -298,6 +298,21 @@ def test_ours_a_stamp_in_structured_data_alone_is_no_change() -> None:
     assert said(before, {**before, 4: article(4, data.format(2))}) == set()
 
 
+@pytest.mark.parametrize(
+    ("data", "is_change"),
+    [
+        ('"aggregateRating": {{"ratingValue": "4.{0}", "reviewCount": 1{0}}}', False),
+        ('"interactionStatistic": [{{"userInteractionCount": {0}7}}], "commentCount": {0}', False),
+        ('"review": {{"reviewRating": {{"ratingValue": "4.{0}"}}}}', True),
+    ],
+)
+def test_ours_sums_of_what_visitors_did_are_no_change(data: str, is_change: bool) -> None:
+    script = '<script type="application/ld+json">{{"@type": "Product", {0}}}</script>'
+    before = site(50, lambda n: article(n, script.format(data.format(1))))
+    after = {**before, 4: article(4, script.format(data.format(2)))}
+    assert said(before, after) == ({4} if is_change else set())
+
+
 def test_ours_a_place_that_always_shows_something_else_is_learnt() -> None:
     """Too few pages to be sure at once, and no text is ever seen twice."""
     learnt = SiteMemory()

@@ -17,13 +17,17 @@ from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.transports import HttpxTransports
 from crawler.model import Url
 from crawler.robots.cache import RobotsCache, RobotsStore
-from crawler.robots.rules import Allowed, Blocked, Robots, RobotsAccess
+from crawler.robots.rules import Allowed, Blocked, Robots, RobotsAccess, disallow_all, parse_robots
 from crawler.state.schema import STATE_DB
 
 US = "Siteatlas/1.0"
 TEXT = {"Content-Type": "text/plain"}
 RULES = Answer("User-agent: *\nDisallow: /a\nAllow: /a/b\n", headers=TEXT)
 DAY = 86_400
+
+
+async def read(body: bytes, at: float) -> Robots:
+    return parse_robots(body, US, at)
 
 
 @pytest.fixture
@@ -48,7 +52,7 @@ async def fetching(site: Site) -> AsyncIterator[Fetcher]:
 async def run(site: Site, db: sqlite3.Connection, *, obey: bool = True) -> Robots:
     """What a run holds to be allowed: each has a rulebook of its own, and the state is the same."""
     async with fetching(site) as fetcher:
-        return await RobotsCache(fetcher, US, obey=obey, kept=RobotsStore(db)).get(site.url.rstrip("/"))
+        return await RobotsCache(fetcher, read, obey=obey, kept=RobotsStore(db)).get(site.url.rstrip("/"))
 
 
 def site_with(robots: Route) -> contextlib.AbstractContextManager[Site]:
@@ -72,7 +76,7 @@ async def test_rfc9309_2_3_1_4_the_copy_of_an_earlier_run_holds_while_robots_is_
         assert (kept.status, kept.meaning) == (503, "robots.txt answered 503")
         assert kept.copy_at is not None
         assert kept.copy_at < kept.fetched_at
-        assert kept.current(US).access is RobotsAccess.RULES
+        assert kept.current(kept.last_readable(US)).access is RobotsAccess.RULES
 
 
 @pytest.mark.anyio
@@ -84,7 +88,7 @@ async def test_rfc9309_2_4_a_copy_is_not_used_for_longer_than_a_day(db: sqlite3.
         assert (await run(site, db)).access is RobotsAccess.NOTHING
         kept = RobotsStore(db).get(site.url.rstrip("/"))
         assert kept is not None
-        assert kept.current(US).access is RobotsAccess.NOTHING
+        assert kept.current(kept.last_readable(US)).access is RobotsAccess.NOTHING
 
 
 @pytest.mark.anyio
@@ -110,7 +114,7 @@ async def test_rfc9309_2_3_1_3_a_robots_file_that_is_gone_ends_the_copy(db: sqli
         kept = store.get(home)
         assert kept is not None
         assert (kept.status, kept.copy_at, kept.body) == (404, None, b"")
-        assert kept.current(US).access is RobotsAccess.EVERYTHING
+        assert kept.current(kept.last_readable(US)).access is RobotsAccess.EVERYTHING
         site.routes["/robots.txt"] = Answer("", 500)
         assert (await run(site, db)).access is RobotsAccess.NOTHING
 
@@ -129,7 +133,7 @@ async def test_ours_who_ignores_robots_keeps_what_it_says_and_uses_no_copy(db: s
         assert (await run(site, db, obey=False)).access is RobotsAccess.EVERYTHING
         kept = RobotsStore(db).get(site.url.rstrip("/"))
         assert kept is not None
-        assert isinstance(kept.current(US).can_fetch(Url(f"{site.url}a")), Blocked)
+        assert isinstance(kept.current(kept.last_readable(US)).can_fetch(Url(f"{site.url}a")), Blocked)
         site.routes["/robots.txt"] = Answer("", 503)
         assert (await run(site, db, obey=False)).access is RobotsAccess.EVERYTHING
 
@@ -143,7 +147,7 @@ async def test_ours_rules_that_memory_forgot_are_read_from_the_state(
     with site_with(RULES) as site, site_with(Answer("", 404)) as other:
         policy = AddressPolicy.for_seeds([site.url.rstrip("/"), other.url.rstrip("/")], [])
         async with Fetcher(HttpxTransports(TransportOptions(), FetchLimits()), Identity(US), policy) as fetcher:
-            cache = RobotsCache(fetcher, US, obey=obey, kept=RobotsStore(db))
+            cache = RobotsCache(fetcher, read, obey=obey, kept=RobotsStore(db))
             for _ in range(3):
                 for each in (site, other):
                     robots = await cache.get(each.url.rstrip("/"))
@@ -157,7 +161,7 @@ async def test_ours_rules_that_memory_forgot_are_read_from_the_state(
 async def test_ours_a_rulebook_without_a_store_goes_on_without(db: sqlite3.Connection) -> None:
     with site_with(RULES) as site:
         async with fetching(site) as fetcher:
-            assert (await RobotsCache(fetcher, US).get(site.url.rstrip("/"))).access is RobotsAccess.RULES
+            assert (await RobotsCache(fetcher, read).get(site.url.rstrip("/"))).access is RobotsAccess.RULES
     assert RobotsStore(db).get("http://127.0.0.1") is None
 
 
@@ -172,3 +176,23 @@ async def test_ours_what_is_kept_is_part_of_the_running_transaction(db: sqlite3.
         assert before <= kept.fetched_at <= time.time()
         db.execute("ROLLBACK")
         assert RobotsStore(db).get(site.url.rstrip("/")) is None
+
+
+@pytest.mark.anyio
+async def test_rfc9309_2_3_1_4_a_text_that_breaks_its_reader_is_asked_for_once_and_the_earlier_copy_holds(
+    db: sqlite3.Connection,
+) -> None:
+    async def fragile(body: bytes, at: float) -> Robots:
+        return disallow_all("its reader broke", at) if b"breaks" in body else await read(body, at)
+
+    with site_with(RULES) as site:
+        await run(site, db)
+        site.routes["/robots.txt"] = Answer("User-agent: *\nAllow: /a\n# breaks it", headers=TEXT)
+        async with fetching(site) as fetcher:
+            robots = await RobotsCache(fetcher, fragile, kept=RobotsStore(db)).get(site.url.rstrip("/"))
+        assert isinstance(robots.can_fetch(Url(f"{site.url}a")), Blocked)
+        assert isinstance(robots.can_fetch(Url(f"{site.url}c")), Allowed)
+        assert site.paths == ["/robots.txt"] * 2  # it is not fetched and read again and again
+        kept = RobotsStore(db).get(site.url.rstrip("/"))
+        assert kept is not None
+        assert (kept.status, kept.meaning, kept.body) == (200, "its reader broke", RULES.body.encode())

@@ -4,10 +4,16 @@ from hypothesis import strategies as st
 
 from crawler.model import Failure, Reply, Url
 from crawler.robots import rules as robots
-from crawler.robots.rules import Allowed, Blocked, RobotsAccess, parse_robots, product_token, robots_from_response
+from crawler.robots.rules import Allowed, Blocked, RobotsAccess, parse_robots, product_token, robots_or_text
 
 US = "Siteatlas/1.0 (+https://example.com/bot)"
 NOW = 1_800_000_000.0
+
+
+def rules_of(answer: Reply | Failure, now: float = NOW) -> robots.Robots:
+    """The rules of an answer, whether its text or its status decides."""
+    found = robots_or_text(answer, now)
+    return parse_robots(found, US, now) if isinstance(found, bytes) else found
 
 
 def allows(text: str, path: str, agent: str = US) -> bool:
@@ -103,7 +109,7 @@ def test_rfc9309_rules(text: str, path: str, expected: bool) -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451, 499, 301, 302, 308, 300])
 def test_rfc9309_2_3_1_3_unavailable_allows_everything(status: int) -> None:
-    rules = robots_from_response(reply(status, b"User-agent: *\nDisallow: /"), US, NOW)
+    rules = rules_of(reply(status, b"User-agent: *\nDisallow: /"))
     assert rules.access is RobotsAccess.EVERYTHING
     assert str(status) in rules.reason
     assert isinstance(rules.can_fetch(Url("https://h.test/a")), Allowed)
@@ -112,7 +118,7 @@ def test_rfc9309_2_3_1_3_unavailable_allows_everything(status: int) -> None:
 
 @pytest.mark.parametrize("status", [500, 502, 503, 599, 429, 304, 101, 600, 999])
 def test_rfc9309_2_3_1_4_unreachable_allows_nothing(status: int) -> None:
-    rules = robots_from_response(reply(status, b"User-agent: *\nAllow: /"), US, NOW)
+    rules = rules_of(reply(status, b"User-agent: *\nAllow: /"))
     assert rules.access is RobotsAccess.NOTHING
     answer = rules.can_fetch(Url("https://h.test/a"))
     assert isinstance(answer, Blocked)
@@ -121,30 +127,28 @@ def test_rfc9309_2_3_1_4_unreachable_allows_nothing(status: int) -> None:
 
 
 def test_rfc9309_2_3_1_4_a_failure_allows_nothing() -> None:
-    rules = robots_from_response(Failure("net.refused", "h.test refused the connection", True), US, NOW)
+    rules = rules_of(Failure("net.refused", "h.test refused the connection", True))
     answer = rules.can_fetch(Url("https://h.test/a"))
     assert isinstance(answer, Blocked)
     assert answer.reason == "robots.txt cannot be fetched: h.test refused the connection"
 
 
 def test_rfc9309_2_3_1_4_half_a_file_is_no_answer_but_a_large_one_is() -> None:
-    half = robots_from_response(reply(200, b"User-agent: *", cut="time.total_deadline"), US, NOW)
+    half = rules_of(reply(200, b"User-agent: *", cut="time.total_deadline"))
     assert half.access is RobotsAccess.NOTHING
-    large = robots_from_response(
-        reply(200, b"User-agent: *\nDisallow: /a\n" + b"#" * 600_000, cut="too large"), US, NOW
-    )
+    large = rules_of(reply(200, b"User-agent: *\nDisallow: /a\n" + b"#" * 600_000, cut="too large"))
     assert large.access is RobotsAccess.RULES
     assert isinstance(large.can_fetch(Url("https://h.test/a")), Blocked)
 
 
 def test_rfc9309_2_4_an_answer_holds_for_a_day_and_bridges_an_outage() -> None:
-    good = robots_from_response(reply(200, b"User-agent: *\nDisallow: /a"), US, NOW)
+    good = rules_of(reply(200, b"User-agent: *\nDisallow: /a"))
     assert good.expires == NOW + 86_400
-    bad = robots_from_response(reply(503), US, NOW + 3_600)
+    bad = rules_of(reply(503), NOW + 3_600)
     assert robots.previous_or_fresh(bad, good, NOW + 3_600) is good
     assert robots.previous_or_fresh(bad, good, NOW + 86_401) is bad
     assert robots.previous_or_fresh(bad, None, NOW) is bad
-    gone = robots_from_response(reply(404), US, NOW)
+    gone = rules_of(reply(404))
     assert robots.previous_or_fresh(gone, good, NOW) is gone
 
 
@@ -365,21 +369,21 @@ def test_ours_a_crawl_delay_is_that_of_our_group_within_the_limit_and_is_noted_i
 
 
 def test_rfc9309_2_4_each_answer_holds_for_its_time_and_says_what_it_means() -> None:
-    rules = robots_from_response(reply(200, b"User-agent: *"), US, NOW)
+    rules = rules_of(reply(200, b"User-agent: *"))
     assert (rules.access, rules.reason, rules.expires, rules.failure_code) == (
         *(RobotsAccess.RULES, "robots.txt", NOW + 86_400, ""),
     )
-    gone = robots_from_response(reply(404), US, NOW)
+    gone = rules_of(reply(404))
     assert (gone.access, gone.reason, gone.expires) == (
         *(RobotsAccess.EVERYTHING, "robots.txt answered 404: everything is allowed", NOW + 86_400),
     )
-    broken = robots_from_response(reply(500), US, NOW)
+    broken = rules_of(reply(500))
     assert (broken.access, broken.reason, broken.expires) == (
         *(RobotsAccess.NOTHING, "robots.txt answered 500", NOW + 600),
     )
-    failed = robots_from_response(Failure("net.refused", "it refused", True), US, NOW)
+    failed = rules_of(Failure("net.refused", "it refused", True))
     assert (failed.expires, failed.failure_code) == (NOW + 600, "net.refused")
-    cut = robots_from_response(reply(200, b"User-agent: *", cut="10 bytes"), US, NOW)
+    cut = rules_of(reply(200, b"User-agent: *", cut="10 bytes"))
     assert (cut.reason, cut.expires) == ("robots.txt could not be read to its end: 10 bytes", NOW + 600)
     assert robots.allow_all("why", NOW).expires == NOW + 86_400
     assert robots.disallow_all("why", NOW).expires == NOW + 600
@@ -387,7 +391,7 @@ def test_rfc9309_2_4_each_answer_holds_for_its_time_and_says_what_it_means() -> 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 299])
 def test_rfc9309_2_3_1_1_any_success_has_rules(status: int) -> None:
-    rules = robots_from_response(reply(status, b"User-agent: *\nDisallow: /a"), US, NOW)
+    rules = rules_of(reply(status, b"User-agent: *\nDisallow: /a"))
     assert isinstance(rules.can_fetch(Url("https://h.test/a")), Blocked)
 
 
@@ -398,7 +402,7 @@ def test_rfc9309_2_5_a_file_that_was_cut_at_the_limit_or_behind_it_is_an_answer(
         (robots.MAX_BYTES, RobotsAccess.RULES),
         (robots.MAX_BYTES + 1, RobotsAccess.RULES),
     ):
-        assert robots_from_response(reply(200, body.ljust(size, b"#"), cut="x"), US, NOW).access is access
+        assert rules_of(reply(200, body.ljust(size, b"#"), cut="x")).access is access
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])

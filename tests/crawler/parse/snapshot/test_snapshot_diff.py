@@ -106,6 +106,19 @@ def test_ours_what_only_moved_is_no_difference() -> None:
     assert differ("<p>one<p>two<div class=x><p>three</div>", "<div id=y><p>three</div><p>two<p>one") == []
 
 
+@pytest.mark.parametrize("beside", ["", "<div><p>gone</p></div>"])
+def test_ours_a_text_that_moved_within_its_container_is_lost_and_gained(beside: str) -> None:
+    texts = [f"The {name} is open again after the long repair." for name in ("quay", "pier", "lock")]
+    one, two, three = (f"<p>{text}</p>" for text in texts)
+    found = differ(f"<main>{one}{two}{three}</main>{beside}", f"<main>{two}{three}{one}</main>")
+    assert [text for _, text in found if text != "gone"] == [texts[0], texts[0]]
+
+
+def test_ours_only_inline_tags_that_changed_are_no_difference_beside_others() -> None:
+    before = "<main><p>A <span class=x>small</span> boat</p></main><p>old</p>"
+    assert differ(before, "<main><p>A small boat</p></main><p>new</p>") == [(True, "old"), (False, "new")]
+
+
 def test_ours_a_difference_tells_where_it_stands() -> None:
     flags = {
         each.text: each.flags & ~(BEHIND_ALIKE | BEFORE_ALIKE)
