@@ -28,7 +28,7 @@ def test_ours_a_bad_night_leaves_the_sitemap_and_the_next_good_one_is_as_any(tmp
     whole = shop(20)
     nights: list[tuple[dict[str, Route], str]] = [
         ({f"/p{n}": Answer("", 500) for n in range(10)}, "10 of 21 pages failed"),
-        ({path: MAINTENANCE for path in whole if path != "/"}, "lost their main text"),
+        ({path: MAINTENANCE for path in whole if path != "/"}, "no longer show their main text"),
         (
             {f"/p{n}": Answer("", 302, {"Location": f"/login?next=/p{n}"}) for n in range(10)},
             "10 redirect to {url}login for now",

@@ -1,6 +1,7 @@
 """How the command explains itself: its list of commands, and what shells complete."""
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,6 +50,17 @@ def test_ours_a_shell_completes_commands_and_options(tmp_path: Path) -> None:
 
     assert completed("siteatlas ro") == ["robots", "rollback"]
     assert completed("siteatlas audit --ba") == ["--basic-auth", "--backlinks"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_ours_an_example_in_a_narrow_help_is_the_same_command_for_a_shell(tmp_path: Path, command: str) -> None:
+    wide, narrow = (siteatlas(tmp_path, command, "--help", COLUMNS=columns).out for columns in ("80", "60"))
+    assert [line for line in narrow.splitlines() if len(line) > 60 and " " in line.strip()] == []
+    examples = [
+        [shlex.split(line) for line in text.replace("\\\n", "").splitlines() if line.startswith("    siteatlas ")]
+        for text in (wide, narrow)
+    ]
+    assert examples[0] == examples[1]
 
 
 @pytest.mark.parametrize("columns", ["80", "120"])

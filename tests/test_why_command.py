@@ -197,7 +197,7 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
         ("https://elsewhere.example/", "robots", ["no run has fetched robots.txt of this origin"]),
         ("/secret/x", "requests", ["none in this run"]),
         ("/keep", "requests", ["TIME  conditional  503  SIZE"]),
-        ("/b", "requests", ["TIME  GET          200  SIZE"] * 2),
+        ("/b", "requests", ["TIME  GET          200  SIZE"] * 4),
         ("/moved", "leads_to", ["> /hop  redirect (302 to /a)", "> /a  indexable, listed"]),
         ("/dup", "leads_to", ["> /a  indexable, listed"]),
         ("/dup", "canonical", ["the canonical is /a"]),

@@ -102,7 +102,7 @@ _TASKS: Final = (
         frozenset({"listed"}),
     ),
     _Task(
-        "hreflang", "Correct {}", "hreflang error", "hreflang errors",
+        "hreflang", "Correct {}", "hreflang problem", "hreflang problems",
         "Search engines may show visitors the wrong language", 0.0,
         "On every language version, list all versions with their canonical URLs.",
         frozenset({"cluster"}),
@@ -126,7 +126,7 @@ _TASKS: Final = (
         frozenset({"media"}),
     ),
     _Task(
-        "lint", "Correct {}", "error in the sitemap files", "errors in the sitemap files",
+        "lint", "Correct {}", "problem in the sitemap files", "problems in the sitemap files",
         "Search engines may skip the entries", 0.0,
         "Correct the program that writes the sitemap.",
         frozenset({*LINT}),

@@ -25,10 +25,10 @@ from crawler.state.runs import RunStore
 from crawler.state.schema import STATE_DB
 from sitemap import Format
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas diff                        changes of the last run
-  siteatlas diff 12                     changes after run 12
-  siteatlas diff 12 15 --format jsonl   changes after run 12, up to run 15
+EPILOG: Final = f"""{RAW}Examples, with the runs whose changes they show:
+  siteatlas diff                      the last run
+  siteatlas diff 12                   all runs after 12
+  siteatlas diff 12 15 --format atom  runs 13 to 15
   siteatlas diff https://www.example.com/ --format atom > changes.atom
 """
 _DEFAULT_LIMIT: Final = 20  # URLs of each kind, as text

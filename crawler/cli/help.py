@@ -35,6 +35,7 @@ _ALL: Final = "--help-all"
 _GROUP_KEY: Final = "siteatlas.help"  # in the context: the group to show, "" for all, absent for the most used options
 _OPTIONS_PANEL: Final = "Options"
 _HYPHEN: Final = "\u2011"  # replaces hyphens while lines are wrapped, so that no line breaks there
+_MARGIN: Final = 2  # columns that click leaves free; a command in an example may use them
 _PLAIN_MESSAGES: Final = {
     "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
     "Input should be a valid number, unable to parse string as a number": "it must be a number",
@@ -164,7 +165,23 @@ def _usage(argument: "Parameter") -> str:
 def _write(formatter: "HelpFormatter", text: str) -> None:
     formatter.write_paragraph()
     with formatter.indentation():
-        formatter.write_text(cleandoc(text).replace("-", _HYPHEN))
+        width = formatter.width + _MARGIN - formatter.current_indent
+        paragraphs = cleandoc(text).replace("-", _HYPHEN).split("\n\n")
+        formatter.write_text("\n\n".join(_continued(each, width) if RAW[0] in each else each for each in paragraphs))
+
+
+def _continued(text: str, width: int) -> str:
+    """Example commands with lines of at most ``width`` where options allow it, to be pasted into a shell."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        shown, *options = [line] if len(line) <= width else line.split(f" {_HYPHEN}")
+        for option in options:
+            if len(f"{shown} {_HYPHEN}{option} \\") > width:
+                lines.append(f"{shown} \\")
+                shown = "   "
+            shown += f" {_HYPHEN}{option}"
+        lines.append(shown)
+    return "\n".join(lines)
 
 
 def _first_sentence(text: str) -> str:

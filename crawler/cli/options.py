@@ -116,7 +116,7 @@ AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
         "--accept-shrink",
-        help="In this run, publish the new sitemap even if many pages leave it or have lost their main text.",
+        help="In this run, publish the new sitemap even if many pages leave it or no longer show their main text.",
     ),
 ]
 

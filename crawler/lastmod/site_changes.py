@@ -298,10 +298,11 @@ class SiteChanges:
         is_order = self._held[k ^ ORDER] > 0
         is_plain = is_linked or is_order  # links and orders need no other texts to compare with
         is_pool = place is not None and (self._is_repeated(place) or self._is_refilled(place, history))
+        is_mixed = is_order or is_pool or is_counting
         few = len(self._moved.get(k, ())) < MIN_MOVED_PAGES or history.share < MIN_USUAL_PLACE_SHARE
         if few and history.runs < MIN_RUNS_OF_FEW and not ((is_order or is_pool) and history.share >= MIN_SHARE):
             return False
-        if few and not (is_plain or is_counting) and history.moved_share < MIN_MOVED_RUNS_OF_FEW:
+        if few and not is_mixed and history.moved_share < MIN_MOVED_RUNS_OF_FEW:
             return False
         if history.share < MIN_USUAL_PLACE_SHARE and not (is_plain or is_pool):
             return False
@@ -337,8 +338,10 @@ class SiteChanges:
     def is_exchanged_again(self, page: int, d: Difference) -> bool:
         """Whether a text that other pages show, too, came or went where one of this page did so in the last run.
 
-        Nobody gives the same page another author in two runs in turn.
+        Nobody gives the same page another author, or a list many other links, in two runs in turn.
         """
+        if d.flags & LINK and d.among >= MIN_POOL_TEXTS and self.moves_here_again(page, d.place, 1):
+            return True
         return self._is_on_several(d.exact) and any(self.moves_here_again(page, k, 1) for k in (d.nth, d.nth_last))
 
     def is_shuffled(self, d: Difference) -> bool:

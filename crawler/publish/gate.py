@@ -282,8 +282,9 @@ def _sentences(facts: GateFacts, landslide: _Landslide, limits: GateLimits) -> I
         )
     elif landslide.alike and landslide.is_over_alike:
         yield (
-            f"{landslide.alike.count:,} {published} lost their main text, and are alike or nearly empty now (such as "
-            f"{landslide.alike.url}), as with a login, a maintenance page, a firewall or an empty template"
+            f"{landslide.alike.count:,} {published} no longer show their main text, and what they show is short or "
+            f"alike (such as {landslide.alike.url}), as with a login, a maintenance page, a firewall or an empty "
+            "template"
         )
 
 
@@ -294,7 +295,7 @@ def _still_held(held: Sequence[LostPages], landslide: _Landslide) -> Iterator[st
     if landslide.alike and not landslide.is_over_alike:
         is_one = landslide.alike.held == 1
         gained = "shows the same new text" if is_one else "show the same new text"
-        lost = "lacks its main text" if is_one else "lack their main text"
+        lost = "does not show its main text" if is_one else "do not show their main text"
         pages = count_text(landslide.alike.held, "page")
         yield f"{pages} that the last run held still {gained if landslide.alike.gained else lost}"
 

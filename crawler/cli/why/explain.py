@@ -248,7 +248,8 @@ def _summary_text(story: UrlStory) -> str:
     if position:
         where = f"is listed in {position.file}" if position.file else "is listed"
         if position.is_held:
-            text = "it lost its main text" if end is State.INDEXABLE else f"by now it is: {state_text(end, reason)}"
+            by_now = f"by now it is: {state_text(end, reason)}"
+            text = "it no longer shows its main text" if end is State.INDEXABLE else by_now
             return f"{where}, and held by the gate: {text}"
         if end is State.INDEXABLE or end is None or (end is State.PENDING and _is_open(story)):
             return where

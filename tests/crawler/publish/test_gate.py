@@ -104,7 +104,11 @@ def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: GateFac
         (facts(gone=[gone(State.UNLINKED, 21)]), "21 no longer linked", State.UNLINKED),
         (facts(gone=[gone(State.TOO_DEEP, 21), gone(State.REDIRECT, 3, 301)]), "21 too deep", State.TOO_DEEP),
         (facts(gone=[gone(State.NOFOLLOW, 21)]), "21 linked by nofollow only", State.NOFOLLOW),
-        (facts(alike=AlikePages(21, PAGE, has_start=True)), "21 of the 100 published pages lost their main text", None),
+        (
+            facts(alike=AlikePages(21, PAGE, has_start=True)),
+            "21 of the 100 published pages no longer show their main text",
+            None,
+        ),
     ],
 )
 def test_ours_when_the_crawl_cannot_be_believed_nothing_is_published_until_it_is_accepted(
@@ -197,7 +201,7 @@ def test_ours_what_was_held_stays_so_while_its_cause_lasts() -> None:
     held = judge(facts(alike=AlikePages(4, PAGE, held=2)), GateLimits())
     assert isinstance(held, Hold)
     assert not held.alike
-    assert "2 pages that the last run held still lack their main text" in held.sentence
+    assert "2 pages that the last run held still do not show their main text" in held.sentence
     assert judge(facts(gone=[left]), GateLimits(accept_shrink=True)) is None
 
 
@@ -205,7 +209,7 @@ def test_ours_pages_that_lost_their_own_text_are_held() -> None:
     held = judge(facts(alike=AlikePages(21, PAGE)), GateLimits())
     assert isinstance(held, Hold)
     assert held.alike
-    assert "21 of the 100 published pages lost their main text" in held.sentence
+    assert "21 of the 100 published pages no longer show their main text" in held.sentence
     assert judge(facts(alike=AlikePages(21, PAGE)), GateLimits(accept_shrink=True)) is None
 
 
@@ -325,9 +329,9 @@ def test_ours_a_refusal_names_all_that_is_in_doubt_in_one_sentence() -> None:
     assert isinstance(told, Refusal)
     assert told.sentence == (
         "55 of the 100 published pages would leave, over the 20% that --max-shrink allows: 30 no longer linked "
-        "(https://a.example/p), 25 noindex (https://a.example/p); 22 of the 100 published pages lost their main text, "
-        "and are alike or nearly empty now (such as https://a.example/p), as with a login, a maintenance page, a "
-        "firewall or an empty template; if this is intended, run once with --accept-shrink"
+        "(https://a.example/p), 25 noindex (https://a.example/p); 22 of the 100 published pages no longer show their "
+        "main text, and what they show is short or alike (such as https://a.example/p), as with a login, a maintenance "
+        "page, a firewall or an empty template; if this is intended, run once with --accept-shrink"
     )
 
 
@@ -341,8 +345,8 @@ def test_ours_a_hold_names_what_is_over_the_limit_what_is_still_held_and_the_fir
         "165 of the 100 published pages would leave, over the 20% that --max-shrink allows: 30 noindex "
         "(https://a.example/p), 29 trap (https://a.example/p), 28 wrong type (https://a.example/p), 27 pending "
         "(https://a.example/p), 51 for other reasons; 2 pages that the last run held would still leave: 2 client error "
-        "(https://a.example/p: refused); 1 page that the last run held still lacks its main text. Their entries stay "
-        "as they were. If this is intended, run once with --accept-shrink."
+        "(https://a.example/p: refused); 1 page that the last run held still does not show its main text. Their "
+        "entries stay as they were. If this is intended, run once with --accept-shrink."
     )
 
 
