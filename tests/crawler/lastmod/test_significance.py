@@ -554,3 +554,19 @@ def test_ours_a_new_text_counts_where_more_of_a_rotation_came_than_went(
     assert judged([new, known, left, text(201, 2, gone=True)]) == []  # the page did not gain
     link = Difference(False, 3, 3, 102, 102, 102, 0, 9, LINK, "text", unit=102)
     assert judged([new, known, left, text(201, 2, gone=True), link]) == []  # nor by a link
+
+
+def test_ours_slots_are_counted_for_what_the_site_does_not_explain_and_for_links_with_counters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    reasons = [significance.COUNTER, significance.COUNTER, significance.SHARED, significance.IN_POOL, ""]
+    page = [change(flags=LINK * (n == 0), exact=n) for n in range(len(reasons))]
+    counted: list[int] = []
+    explained: list[int] = []
+    monkeypatch.setattr(model, "_explain_by_site", lambda *_: {n: why for n, why in enumerate(reasons) if why})
+    monkeypatch.setattr(model._changes, "add_slots", lambda _, left, __: counted.extend(d.exact for d in left))
+    monkeypatch.setattr(model._changes, "add_explained", lambda moving: explained.extend(d.exact for d in moving))
+    model.add_second_pass(0, Delta(page))
+    assert counted == [0, 3, 4]
+    assert explained == [0, 1]
