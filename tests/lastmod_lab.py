@@ -91,4 +91,4 @@ class Lab:
     def _model(
         self, deltas: list[tuple[int, Delta]], sample: list[tuple[list[int], float]], again: Iterable[SecondRead]
     ) -> SignificanceModel:
-        return build_significance_model(self.memory, lambda: deltas, sample, again, self.run)
+        return build_significance_model(self.memory, lambda: deltas, sample, again, run=self.run)

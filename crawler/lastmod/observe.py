@@ -90,7 +90,7 @@ class Comparison:
     def model(self) -> SignificanceModel:
         """The model of the run, with the second reads so far."""
         store = self._store
-        return build_significance_model(self._memory, store.deltas, self._sample, store.second_reads(), self._run)
+        return build_significance_model(self._memory, store.deltas, self._sample, store.second_reads(), run=self._run)
 
 
 def pages_to_read_again(db: sqlite3.Connection, run: int, limit: int) -> Iterator[list[int]]:

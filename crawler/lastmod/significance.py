@@ -84,7 +84,7 @@ class Judgement(NamedTuple):
 class SignificanceModel:
     """Judges the changes of one run; made by :func:`build_significance_model`."""
 
-    def __init__(self, memory: SiteMemory, run: int = 0) -> None:
+    def __init__(self, memory: SiteMemory, run: int) -> None:
         self._changes = SiteChanges(memory, run)
         self.experiment = Experiment(memory, run, self._changes.is_elsewhere)
 
@@ -318,7 +318,8 @@ def build_significance_model(
     deltas: Callable[[], Iterable[tuple[int, Delta]]],
     sample: Iterable[tuple[Iterable[int], float]],
     second_reads: Iterable[SecondRead] = (),
-    run: int = 0,
+    *,
+    run: int,
 ) -> SignificanceModel:
     """The model of a run. ``deltas`` is called twice and gives the pages whose body differs, with their deltas.
 

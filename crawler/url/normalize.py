@@ -169,9 +169,7 @@ def _canonical(href: str, text: str, params: UrlParams) -> Url:
 def _serialize(href: str, text: str, params: UrlParams) -> Url:
     parts = _parts(href)
     if parts is None:
-        if not href.startswith(("http://", "https://")):
-            raise _wrong_scheme(href.partition(":")[0])
-        raise InvalidUrl("url.invalid", f"not a URL: {_shown(text)}")
+        raise _wrong_scheme(href.partition(":")[0])
     scheme, name, port, where, query = parts.groups()
     if _outside_host(name):
         raise InvalidUrl("url.invalid", f"{_shown(name)} is not a valid host name: {_shown(text)}")

@@ -23,6 +23,7 @@ LOCATION = "https://example.com/sitemap.xml"
         ("{group}-sitemap{next}.xml", "post", ["post-sitemap.xml", "post-sitemap2.xml", "post-sitemap10.xml"]),
         ("part{n}.xml", "", ["part1.xml", "part2.xml", "part10.xml"]),
         ("{n}.{group}{suffix}", "a", ["1.a.xml", "2.a.xml", "10.a.xml"]),
+        ("{group}.{n}{suffix}", "a", ["a.1.xml", "a.2.xml", "a.10.xml"]),
         ("{{{stem}}} é {n}", "", ["{sitemap} é 1", "{sitemap} é 2", "{sitemap} é 10"]),
     ],
 )

@@ -546,3 +546,20 @@ def test_ours_repacking_saves_a_quarter_of_the_files_and_is_never_wanted_again(
 
 def _kept(entries: list[Entry], places: list[tuple[str, int]]) -> Iterable[tuple[Entry, str, int]]:
     return ((entry, *place) for entry, place in zip(entries, places, strict=True))
+
+
+def test_sitemaps_org_the_last_file_that_an_index_can_list_is_used_and_none_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(assigning.limits, "MAX_CHILDREN", 3)
+    assignment = Assignment(LOCATION, WriterOptions(max_urls=1))
+    assert assignment.keep(Entry(f"{SITE}/kept"), "", 3)
+    assert not assignment.keep(Entry(f"{SITE}/beyond"), "", 4)
+    assert not assignment.keep(Entry(f"{SITE}/none"), "", 0)
+    assert [assignment.place(Entry(f"{SITE}/{name}")) for name in "ab"] == [("", 1), ("", 2)]
+    with pytest.raises(LimitExceeded, match="at most 3 sitemaps"):
+        assignment.place(Entry(f"{SITE}/c"))
+    fresh = Assignment(LOCATION, WriterOptions(max_urls=1))
+    assert [fresh.place(Entry(f"{SITE}/{name}")) for name in "abc"] == [("", 1), ("", 2), ("", 3)]
+    with pytest.raises(LimitExceeded, match="at most 3 sitemaps"):
+        fresh.place(Entry(f"{SITE}/d"))

@@ -7,10 +7,14 @@ from hypothesis import strategies as st
 
 from crawler.fetch.header_values import parse_http_date
 from crawler.lastmod.policy import (
+    HEADER,
+    NO_DATE,
+    SEEN_TO_CHANGE,
     LastmodPolicy,
     SourcedDate,
     build_of,
     credible_last_modified,
+    date_of_known_page,
     date_of_new_page,
     schema_form,
 )
@@ -239,3 +243,28 @@ def test_ours_a_day_may_have_begun_where_it_begins_first(seconds: float, is_date
     assert schema_form("2027-01-16", ten) == ("2027-01-16" if is_date else "")
     moment = "2027-01-15T08:00:00+00:00"
     assert schema_form(moment, NOW + seconds) == (moment if is_date else "")
+
+
+@pytest.mark.parametrize(
+    ("published", "dated"),
+    [
+        ("2027-01-14T23:59:59+00:00", "2027-01-15"),
+        ("2027-01-14", "2027-01-15"),
+        ("2027-01-15", "2027-01-15T08:30:45+00:00"),  # a day begins at midnight
+        ("2027-01-15T00:00:00+00:00", "2027-01-15T08:30:45+00:00"),
+        ("2027-01-15T00:00:01+00:00", "2027-01-15T08:30:45+00:00"),
+        ("2027-01-15T00:05:00+00:00", "2027-01-15T08:30:45+00:00"),
+        ("2027-01-15T05:00:00+00:00", "2027-01-15T08:30:45+00:00"),
+    ],
+)
+def test_ours_a_second_change_on_a_day_has_its_second_however_early_the_first_was(published: str, dated: str) -> None:
+    now = NOW + 30 * 60 + 45.5
+    metadata = ResponseMetadata(now)
+    given = date_of_known_page(SourcedDate(published, HEADER), metadata, now - 86_400, now, "observed")
+    assert (given.lastmod, given.source) == (dated, SEEN_TO_CHANGE)
+
+
+@pytest.mark.parametrize(("apart", "has_time"), [(7_200.0, True), (7_200.5, False), (60.0, True), (86_400.0, False)])
+def test_bing_a_change_between_two_visits_within_two_hours_has_a_time(apart: float, has_time: bool) -> None:
+    given = date_of_known_page(NO_DATE, ResponseMetadata(NOW), NOW - apart, NOW, "observed")
+    assert given.lastmod == ("2027-01-15T08:00:00+00:00" if has_time else "2027-01-15")

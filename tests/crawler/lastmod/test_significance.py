@@ -31,7 +31,7 @@ def said(before: Site, after: Site, learnt: SiteMemory | None = None) -> set[int
         if n in kept and kept[n] != now[n]
     }
     sample = ((content_keys(each), 1.0) for each in now.values())
-    made = build_significance_model(learnt or SiteMemory(), deltas.items, sample)
+    made = build_significance_model(learnt or SiteMemory(), deltas.items, sample, run=0)
     told = {page for page, delta in deltas.items() if made.judge(page, delta).significant}
     if learnt is not None:
         after = made.learn(deltas.items())
@@ -446,7 +446,7 @@ def test_ours_a_card_is_one_thing_its_link_rotates_with_its_texts_and_three_text
 def test_ours_a_text_that_came_for_one_of_a_rotation_is_part_of_it_and_one_that_left_for_any_is(
     monkeypatch: pytest.MonkeyPatch, reason: str, is_surprising: bool, is_explained: bool
 ) -> None:
-    model = significance.SignificanceModel(SiteMemory())
+    model = significance.SignificanceModel(SiteMemory(), 0)
     monkeypatch.setattr(model.experiment, "is_surprising", lambda _: is_surprising)
 
     def explained(page: list[Difference], reasons: dict[int, str]) -> set[int]:
@@ -465,3 +465,90 @@ def test_ours_a_text_that_came_for_one_of_a_rotation_is_part_of_it_and_one_that_
     assert explained([came, came], {0: significance.WANDERS}) == set()  # nothing made room
     assert explained([gone, came, came], {0: significance.WANDERS}) == set()  # which of the two came for it?
     assert explained([gone, came, came], {0: significance.WANDERS, 1: significance.SHARED}) == {2}
+
+
+@pytest.mark.parametrize("box", ["<p>{} readers</p>", "<p>Read {} times by {} people</p>"])
+def test_ours_a_new_box_of_all_pages_is_no_change_though_each_page_has_figures_of_its_own(box: str) -> None:
+    before = site(60)
+    after = site(60, lambda n: article(n, side=f"<div class=side>{box.format(n * 3 + 1, n * 7 + 2)}</div>"))
+    assert said(before, after) == set()
+    assert said(after, before) == set()
+
+
+def test_ours_a_text_that_came_to_a_place_that_rotates_is_a_change() -> None:
+    learnt = SiteMemory()
+
+    def made(run: int, more: dict[int, str] | None = None) -> Site:
+        texts = [own(number, 3) for number in range(12)]
+        return site(
+            100,
+            lambda n: article(
+                n,
+                "<ul class=tips>"
+                + "".join(f"<li>{texts[crc32(f'{n} {run} {at}'.encode()) % 4 * 3 + at]}</li>" for at in range(3))
+                + (more or {}).get(n, "")
+                + "</ul>",
+            ),
+        )
+
+    runs = [said(made(run), made(run + 1), learnt) for run in range(8)]
+    assert runs[-1] == set()
+    added = {7: f"<li>{own(7, 777)}</li>"}
+    assert said(made(8), made(9, added), learnt) == {7}
+
+
+@pytest.mark.parametrize(
+    ("came", "left", "pool", "is_inserted"),
+    [
+        (1, 0, 0, True),
+        (2, 1, 1, True),  # one of two is new to the place, which lost one
+        (2, 1, 0, False),  # both are: one of them came for the one that left
+        (3, 1, 2, True),
+        (3, 1, 1, True),
+        (3, 1, 0, False),
+        (2, 2, 1, False),
+        (1, 1, 0, False),
+    ],
+)
+def test_ours_of_the_texts_that_came_to_a_place_as_many_are_new_as_it_gained(
+    monkeypatch: pytest.MonkeyPatch, came: int, left: int, pool: int, is_inserted: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    monkeypatch.setattr(model.experiment, "in_pool", lambda d: d.exact >= 100)
+
+    def text(key: int, *, gone: bool = False) -> Difference:
+        return Difference(gone, 1, 1, key, key, 0, 0, 9, 0, "text")
+
+    new = [text(1 + n) for n in range(came - pool)]
+    page = [*new, *(text(100 + n) for n in range(pool)), *(text(200 + n, gone=True) for n in range(left))]
+    assert model._is_inserted(new[0], page, set()) is is_inserted
+
+
+@pytest.mark.parametrize(
+    ("reason", "counts"),
+    [
+        (significance.WANDERS, True),
+        (significance.USUAL_TEXT, True),
+        (significance.TURNS_OVER, True),
+        (significance.COUNTER, False),  # these do not rotate
+        (significance.SHUFFLED, False),
+    ],
+)
+def test_ours_a_new_text_counts_where_more_of_a_rotation_came_than_went(
+    monkeypatch: pytest.MonkeyPatch, reason: str, counts: bool
+) -> None:
+    def text(key: int, place: int = 1, *, gone: bool = False) -> Difference:
+        return Difference(gone, place, place, key, key, key, 0, 9, 0, "text", unit=key)
+
+    def judged(page: list[Difference]) -> list[Difference]:
+        model = significance.SignificanceModel(SiteMemory(), 0)
+        monkeypatch.setattr(model.experiment, "in_pool", lambda d: d.exact >= 100)
+        monkeypatch.setattr(model, "_explain_by_site", lambda *_: {})
+        monkeypatch.setattr(model, "_reason", lambda *_: reason)
+        return model.judge(0, Delta(page)).significant
+
+    new, known, left = text(1), text(100), text(200, gone=True)
+    assert judged([new, known, left]) == ([new] if counts else [])
+    assert judged([new, left]) == []  # it came for the one that left
+    assert judged([known, text(101), left]) == []  # the place showed both before
+    assert judged([new, known, left, text(201, 2, gone=True)]) == []  # the page did not gain

@@ -1,8 +1,18 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from steps import steps
 
-from crawler.url.normalize import InvalidUrl, host_of, join_url, normalize_url, origin_of, path_and_query, path_of
+from crawler.url.normalize import (
+    DEFAULT_PARAMS,
+    InvalidUrl,
+    host_of,
+    join_url,
+    normalize_url,
+    origin_of,
+    path_and_query,
+    path_of,
+)
 from crawler.url.params import UrlParams
 from crawler.url.resolve import UrlResolver
 
@@ -372,3 +382,13 @@ def test_whatwg_a_lone_surrogate_in_a_reference_is_replaced() -> None:
     assert join_url("https://h.test/a/b", "\ud800x") == "https://h.test/a/%EF%BF%BDx"
     with pytest.raises(InvalidUrl, match="not a URL"):
         join_url("https://h.test/a/b", "//[\ud800")
+
+
+def test_ours_a_base_with_many_directories_costs_no_more_than_one_with_few() -> None:
+    def work(depth: int) -> int:
+        base = "https://h.test/" + "a/" * depth
+        resolver = UrlResolver(DEFAULT_PARAMS)
+        assert resolver.resolve(base, "../x") == f"https://h.test/{'a/' * (depth - 1)}x"
+        return steps(lambda: UrlResolver(DEFAULT_PARAMS).resolve(base, "../x"))
+
+    assert work(900) < 3 * work(60)  # each directory above the base would be a string of its own: 900 times 1 kB

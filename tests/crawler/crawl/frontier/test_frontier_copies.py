@@ -9,6 +9,8 @@ from random import Random
 import pytest
 from endless_sites import Site, anchors, visit, word
 
+from crawler.crawl.frontier.copies import EVIDENCE, SAMPLE
+
 WASTE = 50  # requests for each real page or, in a tree, for each kind of page
 Drawn = tuple[Site, set[str], int]
 """A site, the paths of its real pages without what varies, and how many kinds of pages the trap repeats."""
@@ -276,3 +278,16 @@ def test_ours_an_id_anywhere_in_the_path_ends(tmp_path: Path, form: str, links: 
     crawl = visit(site, tmp_path, most=1_500)
     assert len(crawl.read) < 2 * len(names) + WASTE
     assert crawl.notes
+
+
+def test_ours_the_first_page_of_a_chain_of_copies_is_evidence_too(tmp_path: Path) -> None:
+    def site(path: str) -> str:
+        if path == "/about":
+            return "<h1>About</h1><p>About the news."
+        about = '<a href="/about">about</a>' if path == "/" else ""
+        ids = Random(path)
+        return f'<h1>News</h1><p>All the news.</p>{about}<a href="/{sids(ids)}/{sids(ids)}/news">more</a>'
+
+    crawl = visit(site, tmp_path, width=1)
+    others = {"/", "/about"}
+    assert len({*crawl.read} - others) == 1 + EVIDENCE + SAMPLE  # the first page, its copies, a sample of the rest
