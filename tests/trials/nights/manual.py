@@ -6,6 +6,7 @@ from itertools import groupby
 from .judge import NightReport
 from .trial import TrialReport
 
+_MAX_KINDS = 3
 _INTRODUCTION = """\
 # Bad nights
 
@@ -18,15 +19,18 @@ the site served. This command wrote the page:
 ```
 
 Of the {nights:,} nights, {tens} were on sites of about ten pages, {hundreds} on sites of about 65 pages and {thousands}
-on sites of about 1,000 pages. On {kept} nights, the published sitemap stayed exactly as it was. The program judged
-{wrong} of the {trials} series of nights wrong, and {weak} doubtful. Before and after each series, the site was whole
-for one or two runs.
+on sites of about 1,000 pages. On {kept} nights, all URLs stayed and no URL was added. On these nights, no page got a
+new `lastmod` unless an editor had changed it. The program judged {wrong} of the {trials} series of nights wrong, and
+{weak} doubtful. Before and after each series, the site was whole for one or two runs. In some series, editors also
+changed the site.
 
-- **Site** is the number of pages that the site had on the first night.
-- **Pages and time** says which pages were affected. It may also name the requests of the run, if only some requests
-  were affected, such as those from the 20th on.
-- **Published** is the number of URLs in the sitemap before and after the run. URLs "left" the sitemap, "moved" if
-  they got a new `lastmod`, or are listed though they are "no pages" of the site.
+- **Site** is the number of pages that the site had in the first run.
+- **Pages and time** says which pages were affected. If only some requests of the run were affected, it says which,
+  such as those from the 20th on.
+- **Published** is "as before" if the gate refused the run or held the affected pages, and "the same URLs" if the gate
+  let the run pass. Otherwise, it is the number of URLs in the sitemap before and after the run. Some of the URLs may
+  have left the sitemap or have moved, which means that they got a new `lastmod`. Some may be "no pages": they are
+  listed, but are no pages of the site.
 
 | series | site | night | pages and time | published |
 | --- | --- | --- | --- | --- |
@@ -62,12 +66,20 @@ def _rows(report: TrialReport, quiet: frozenset[str]) -> Iterator[str]:
         count = len(list(nights))
         times = f" ({count} nights)" if count > 1 else ""
         series = report.name.partition(":")[2]
-        yield f"| {series} | {report.size} | {_cell(what)}{times} | {_cell(extent) or 'all'} | {_cell(published)} |"
+        cells = (series, str(report.size), _cell(_first(what)) + times, _cell(extent) or "all", _cell(published))
+        yield f"| {' | '.join(cells)} |"
 
 
 def _result(night: NightReport) -> str:
-    published = "as before" if _is_kept(night) else night.published.replace(" lost", " left")
+    kept = "as before" if night.exit else "the same URLs"
+    published = kept if _is_kept(night) else night.published.replace(" lost", " left")
     return f"{published}. {night.verdict}" if night.verdict else published
+
+
+def _first(what: str) -> str:
+    """The first kinds of trouble of a night, and the number of the others."""
+    first, rest = (parts := what.split(" + "))[:_MAX_KINDS], parts[_MAX_KINDS:]
+    return " + ".join(first) + (f" and {len(rest)} more" if rest else "")
 
 
 def _cell(text: str) -> str:
