@@ -3,13 +3,16 @@
 pytest -m slow tests/test_bad_nights.py
 """
 
+import contextlib
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from endless_sites import word
 from forked import Ended, Forked
 from run import FAST
 from scripted import Answer, Route, Site, links, scripted
@@ -121,7 +124,7 @@ def bad(nights: Nights) -> dict[str, tuple[dict[str, Route], int, str]]:
         "home fails": ({"/": Answer("", 500)}, 3, "the start URL"),
         "home is gone": ({"/": Answer("", 404)}, 5, "no page from"),
         "home is hidden": ({"/": hidden}, 3, "the start URL"),
-        "home is empty": ({"/": "<p>Nothing here today."}, 3, lost),
+        "home is empty": ({"/": "<p>Nothing here today."}, 3, "the start URL"),
     }
 
 
@@ -162,6 +165,12 @@ def test_ours_half_of_the_site_asks_to_wait_for_a_night_and_nothing_leaves(night
         ended = nights.run()
     assert ended.status == 4, ended.said
     assert nights.files() == before
+    asked = len(nights.site.log)
+    assert nights.run().status == 4  # the pause holds for the next run too
+    assert len(nights.site.log) == asked
+    (state,) = (nights.folder / "state").glob("*/state.db")
+    with contextlib.closing(sqlite3.connect(state)) as db, db:  # two hours later
+        assert db.execute("DELETE FROM about WHERE key LIKE 'pause%'").rowcount == 1
     nights.quiet()
 
 
@@ -249,7 +258,7 @@ def test_ours_a_server_that_always_says_not_modified_is_found_out(nights: Nights
     stamp = {"ETag": '"always the same"'}
     nights.site.routes |= {f"/p{n}": page(f"/p{n}", **stamp) for n in range(30)}
     nights.good()
-    nights.site.routes |= {f"/p{n}": page(f"/p{n}", "Quite another text.", **stamp) for n in range(30)}
+    nights.site.routes |= {f"/p{n}": page(f"/p{n}", f"A text about {word(n * 99)} alone.", **stamp) for n in range(30)}
     found: dict[str, int] = {}
     for _ in range(4):
         nights.good("--refetch-every", "4")

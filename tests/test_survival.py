@@ -72,6 +72,7 @@ def test_ours_killed_at_random_moments_it_goes_on_and_ends_with_the_same_bytes(t
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_ours_killed_twenty_times_in_one_crawl_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
     assert killed_again_and_again(tmp_path, 1500, 0.06) >= 20
 

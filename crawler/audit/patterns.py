@@ -25,6 +25,7 @@ MIN_BELOW: Final = 20  # findings below one directory that form a pattern
 MAX_PATTERNS: Final = 20  # of one rule: the largest
 MAX_EXAMPLES: Final = 3  # URLs of one pattern
 _MAX_GROUPS: Final = 100_000  # groups of one rule in memory; then small ones are merged
+_LINK_RULES: Final = ("gone.linked", "link.")  # of findings whose remedy is to correct links
 _LEVELS: Final = 3
 _MIN_HASH: Final = 8  # characters of a hash
 
@@ -140,9 +141,14 @@ class PatternCounter:
 
 
 def demand(finding: AuditFinding) -> float:
-    """How much people want the URL: visits, searches and links from other sites, in one number."""
+    """How much people want the URL: visits, searches and links from other sites, in one number.
+
+    Of a link to correct, also the pages that have it: an error in the menu of a site meets more people than one in a
+    single text.
+    """
     visits = max(finding.people, finding.clicks, finding.sessions, finding.views, finding.users)
-    return visits + finding.impressions / 100 + 10 * (finding.domains or finding.backlinks)
+    links = finding.inlinks / 10 if finding.rule.startswith(_LINK_RULES) else 0
+    return visits + links + finding.impressions / 100 + 10 * (finding.domains or finding.backlinks)
 
 
 def fold_findings(

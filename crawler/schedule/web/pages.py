@@ -282,14 +282,20 @@ _LONGEST: Final = 1e10  # seconds: longer ones come from a damaged state
 _STEPS: Final = ((60.0, "s"), (60.0, "min"), (24.0, "h"), (7.0, "day"), (4.35, "week"), (12.0, "month"))
 
 
+_RELOAD_SECONDS: Final = "60"
+
+
 def render_page(template: str, status: int = 200, **values: Any) -> Response:
     """A page from a template, for no cache and no search engine. Lone surrogates are shown as escapes.
 
-    Starlette's Jinja2Templates cannot encode those.
+    Starlette's Jinja2Templates cannot encode those. A page that ``reloads`` says so on the page, with a link that ends
+    it (https://www.w3.org/TR/WCAG22/#timing-adjustable).
     """
     templates, policy = _templates()
     text = templates.get_template(template).render(values)
     headers = {"content-security-policy": policy, "x-robots-tag": "noindex, nofollow"}
+    if values.get("reloads"):
+        headers["refresh"] = _RELOAD_SECONDS
     body = text.encode("utf-8", "backslashreplace")
     return Response(body, status, headers, media_type="text/html")
 

@@ -95,6 +95,15 @@ def test_ours_visited_dead_pages_come_before_unvisited_ones() -> None:
     assert ranked(*visited, *unvisited) == ["redirect", "link"]
 
 
+def test_ours_a_dead_link_on_every_page_comes_before_dead_links_on_one_page_each() -> None:
+    rare = [finding("orphan.sitemap", f"/{letter}/x") for letter in "abcdef"]
+    assert ranked(finding("gone.linked", "/old", inlinks=1), *rare) == ["link", "unlink"]
+    assert ranked(finding("gone.linked", "/old", inlinks=5_000), *rare) == ["unlink", "link"]
+    two = of([finding("gone.linked", "/a", inlinks=1), finding("gone.linked", "/b", inlinks=5_000)])
+    (action,) = rank_actions(audit(list(two("gone.linked"))), two).actions
+    assert action.examples == [f"{SITE}/b", f"{SITE}/a"]
+
+
 def test_ours_one_cause_with_many_findings_does_not_drown_errors_with_several_causes() -> None:
     pattern = [finding("listed.missing", f"/page-{n}") for n in range(400)]
     errors = [finding("entry.gone", f"/{chr(97 + n)}/gone") for n in range(12)]

@@ -8,6 +8,7 @@ from fetching import IDENTITY, LIMITS, OK, failed, policy, reply
 from hostile import HostileServer, answer, fin, repeat, send
 
 from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.limits import BodyLimits
 from crawler.fetch.transports import TransportOptions
 from crawler.model import Failure, Reply, Url
 
@@ -62,3 +63,28 @@ async def test_rfc8996_tls_1_0_is_not_spoken(case: tuple[type, str]) -> None:
             got = await failed(fetcher, f"{server.origin('localhost')}/")
             assert got.code in ("tls.protocol", "net.reset")  # httpx sees only that the connection ends
         assert not server.requests
+
+
+@pytest.mark.parametrize(
+    ("status", "content_type"),
+    [
+        ("302 Found", "text/html"),
+        ("301 Moved Permanently", "application/octet-stream"),
+        ("200 OK", "application/pdf"),
+        ("200 OK", "image/png"),
+        ("404 Not Found", "text/html"),
+    ],
+)
+@pytest.mark.parametrize("sized", [True, False])
+async def test_ours_a_body_that_nobody_wants_is_not_received(
+    fetcher: Fetcher, server: HostileServer, status: str, content_type: str, sized: bool
+) -> None:
+    length = b"Content-Length: 64000000\r\n" if sized else b""
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nLocation: /next\r\n".encode()
+    server.route("/", send(head + length + b"\r\n"), repeat(b"x" * 64_000, 1_000), fin())
+    result = await fetcher.fetch(Url(server.url()), body=BodyLimits(pages_only=True))
+    assert isinstance(result, Reply), result
+    assert result.status == int(status[:3])
+    assert result.wire_bytes < 1_000_000  # of 64
+    server.route("/next", answer(b"next"))
+    assert (await reply(fetcher, server.url("/next"))).body == b"next"

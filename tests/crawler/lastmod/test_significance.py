@@ -552,3 +552,5 @@ def test_ours_a_new_text_counts_where_more_of_a_rotation_came_than_went(
     assert judged([new, left]) == []  # it came for the one that left
     assert judged([known, text(101), left]) == []  # the place showed both before
     assert judged([new, known, left, text(201, 2, gone=True)]) == []  # the page did not gain
+    link = Difference(False, 3, 3, 102, 102, 102, 0, 9, LINK, "text", unit=102)
+    assert judged([new, known, left, text(201, 2, gone=True), link]) == []  # nor by a link

@@ -226,6 +226,9 @@ def test_ours_every_kind_of_document_is_read_in_the_sandbox() -> None:
     }
     found = pages(["-m", "crawler.parse.worker"], list(readable.values()))
     assert [bool(page.links or page.sitemaps) for page in found] == [True] * len(readable)
+    rules = "User-agent: *\nDisallow: /\u00fc*x\nSitemap: https://a.example/s.xml\n"
+    robots = [document(rules.encode(codec), kind=DocumentKind.ROBOTS) for codec in ("utf-8", "utf-8-sig", "utf-16")]
+    assert all(b"/%C3%BC*x" in page.robots for page in pages(["-m", "crawler.parse.worker"], robots))
     (scanned,) = pages(["-m", "crawler.parse.worker"], [document(b"<a href=/x>")], why_scan="parse.timeout")
     assert [str(url) for url, _ in scanned.links] == ["https://a.example/x"]
 

@@ -1,10 +1,10 @@
 """The contract of a frontier: every implementation against a dictionary that does the same thing plainly."""
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from frontiers import INDEXABLE, admission, always, url
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
@@ -20,36 +20,6 @@ from crawler.state import schema
 from crawler.state.lock import hold_lock
 from crawler.state.schema import STATE_DB
 from crawler.state.store import Store
-
-INDEXABLE = Verdict(State.INDEXABLE)
-
-
-def url(number: int, host: str = "a") -> Url:
-    return Url(f"https://{host}.example/{number}")
-
-
-def admission(find: DiscoveredUrl) -> Verdict | None:
-    if find.found == DiscoveredBy.NOFOLLOW:
-        return Verdict(State.NOFOLLOW, "linked by nofollow only")
-    if find.depth > 3:
-        return Verdict(State.TOO_DEEP, "deeper than 3")
-    return None
-
-
-def always(_home: str, _now: float) -> float:
-    return 0.0
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    connection = STATE_DB.open(tmp_path / "state.db")
-    yield connection
-    connection.close()
-
-
-@pytest.fixture
-def frontier(db: sqlite3.Connection) -> SqliteFrontier:
-    return SqliteFrontier(db, admission)
 
 
 def state_of(frontier: SqliteFrontier, address: Url) -> State | None:

@@ -1,10 +1,9 @@
 """What a frontier keeps of a URL, whose turn it is, and what more evidence changes."""
 
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from frontiers import INDEXABLE, admission, always, url
 
 from crawler.crawl.frontier.sqlite import IDLE_SECONDS, READ_AHEAD, SqliteFrontier
 from crawler.model import (
@@ -19,41 +18,12 @@ from crawler.model import (
     ResponseMetadata,
     Retry,
     State,
-    Url,
     UrlRecord,
     Verdict,
     Wait,
 )
-from crawler.state.schema import STATE_DB
 
-INDEXABLE = Verdict(State.INDEXABLE)
 SITEMAP_FILE = Verdict(State.SITEMAP_FILE, "a sitemap")
-
-
-def url(number: int, host: str = "a") -> Url:
-    return Url(f"https://{host}.example/{number}")
-
-
-def admission(find: DiscoveredUrl) -> Verdict | None:
-    if find.found == DiscoveredBy.NOFOLLOW:
-        return Verdict(State.NOFOLLOW, "linked by nofollow only")
-    return Verdict(State.TOO_DEEP, "deeper than 3") if find.depth > 3 else None
-
-
-def ready(_origin: str, _now: float) -> float:
-    return 0.0
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    connection = STATE_DB.open(tmp_path / "state.db")
-    yield connection
-    connection.close()
-
-
-@pytest.fixture
-def frontier(db: sqlite3.Connection) -> SqliteFrontier:
-    return SqliteFrontier(db, admission)
 
 
 def seeds(*numbers: int, depth: int = 0) -> list[DiscoveredUrl]:
@@ -65,7 +35,7 @@ def sitemap(number: int = 1) -> DiscoveredUrl:
 
 
 def lease_of(frontier: SqliteFrontier, now: float = 0.0, *, far: bool = False) -> Lease:
-    lease = frontier.next(now, ready, far=far)
+    lease = frontier.next(now, always, far=far)
     assert isinstance(lease, Lease)
     return lease
 
@@ -185,7 +155,7 @@ def test_ours_more_urls_than_are_read_ahead_have_one_turn_each_in_order(frontier
     frontier.admit([DiscoveredUrl(url(number), DiscoveredBy.LINK, number % 3) for number in range(count)])
     expected = sorted(range(count), key=lambda number: (number % 3, number))
     assert [lease_of(frontier).url for _ in range(count)] == [url(number) for number in expected]
-    assert frontier.next(0.0, ready) == Wait(IDLE_SECONDS)
+    assert frontier.next(0.0, always) == Wait(IDLE_SECONDS)
 
 
 def test_ours_a_failed_url_waits_for_its_time_and_the_crawl_until_the_first_of_all_origins(
@@ -195,11 +165,11 @@ def test_ours_a_failed_url_waits_for_its_time_and_the_crawl_until_the_first_of_a
     due = {url(1): 30.0, url(2): 20.0, url(1, "b"): 25.0}
     for lease in [lease_of(frontier) for _ in due]:
         frontier.retry(Retry(lease, due[lease.url], "answered 503", Request(1.0, "503", False, 9, 0.5)))
-    assert frontier.next(5.0, ready) == Wait(15.0)
+    assert frontier.next(5.0, always) == Wait(15.0)
     assert frontier.next(20.0, lambda origin, _: 7.0 if origin == "https://a.example" else 0.0) == Wait(5.0)
     assert db.execute("SELECT attempts, due, reason FROM visit ORDER BY id").fetchone() == (1, 30.0, "answered 503")
     assert [lease_of(frontier, now).url for now in (20.0, 25.0, 30.0)] == [url(2), url(1, "b"), url(1)]
-    assert frontier.next(30.0, ready) == Wait(IDLE_SECONDS)
+    assert frontier.next(30.0, always) == Wait(IDLE_SECONDS)
 
 
 def test_ours_only_the_holder_of_a_lease_may_ask_for_another_turn(frontier: SqliteFrontier) -> None:
@@ -207,7 +177,7 @@ def test_ours_only_the_holder_of_a_lease_may_ask_for_another_turn(frontier: Sqli
     lease = lease_of(frontier)
     frontier.settle(Outcome(lease, INDEXABLE))
     frontier.retry(Retry(lease, 0.0, "answered 503"))
-    assert frontier.next(0.0, ready) == Done()
+    assert frontier.next(0.0, always) == Done()
     assert frontier.verdict_of(url(1)) == INDEXABLE
 
 
@@ -230,17 +200,17 @@ def test_ours_urls_that_were_in_flight_at_three_crashes_come_last_and_alone(db: 
     assert frontier.crash_suspects() == [url(1), url(2)]
     near, later = lease_of(frontier), lease_of(frontier)
     assert (near.url, later.url) == (url(3), url(4))
-    assert isinstance(frontier.next(0.0, ready), Wait)
+    assert isinstance(frontier.next(0.0, always), Wait)
     frontier.settle(Outcome(near, INDEXABLE))
-    assert isinstance(frontier.next(0.0, ready), Wait)
+    assert isinstance(frontier.next(0.0, always), Wait)
     frontier.settle(Outcome(later, INDEXABLE))
     alone = lease_of(frontier)
     assert alone.url == url(1)
-    assert isinstance(frontier.next(0.0, ready), Wait)
+    assert isinstance(frontier.next(0.0, always), Wait)
     frontier.settle(Outcome(alone, INDEXABLE))
     assert frontier.crash_suspects() == [url(2)]
     frontier.settle(Outcome(lease_of(frontier), INDEXABLE))
-    assert frontier.next(0.0, ready) == Done()
+    assert frontier.next(0.0, always) == Done()
     frontier.commit()
     assert SqliteFrontier(db, admission).crash_suspects() == []
 

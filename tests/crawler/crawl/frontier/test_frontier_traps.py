@@ -22,6 +22,7 @@ from endless_sites import (
 )
 
 from crawler.crawl.frontier import url_templates
+from crawler.crawl.frontier.traps import TrapDetector
 
 PATIENCE = 25
 MOST = {"facets": 600}  # pages that may be read; each set of filters has a few to show what it is
@@ -172,3 +173,26 @@ def test_ours_hundreds_of_endless_paths_are_decided_about_by_reading_what_is_kno
     crawl = visit(site, tmp_path, patience=8)
     assert len(crawl.notes) == len(names)
     assert asked < 20 * len(crawl.ends)
+
+
+@pytest.mark.parametrize("name", sorted(ENDLESS.keys() - {"relative links", "session ids"}))  # these end as copies
+def test_ours_what_is_counted_on_the_way_is_what_the_state_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A run that is resumed counts again, and must decide as if it had never stopped."""
+    reviewed = TrapDetector.review_postponed
+    compared = 0
+
+    def compare(self: TrapDetector) -> bool:
+        nonlocal compared
+        admitted = reviewed(self)
+        if self._is_counted:
+            again = TrapDetector(self._db, self._state_counts, self._out, PATIENCE)
+            assert +self._family == +again._family
+            assert +self._own == +again._own
+            compared += 1
+        return admitted
+
+    monkeypatch.setattr(TrapDetector, "review_postponed", compare)
+    visit(ENDLESS[name], tmp_path, patience=PATIENCE)
+    assert compared

@@ -245,8 +245,10 @@ def test_ours_a_failed_upload_is_shown_until_a_run_has_made_it_good(tmp_path: Pa
 def test_ours_pages_renew_themselves_below_any_path_unless_they_are_being_read(tmp_path: Path) -> None:
     with serving(board(usual(tmp_path)), serve_sitemaps=True) as served:
         for path in ("/", "/sites/shop", "/sites/shop?still", "/sites/shop?run=1", "/?q=shop", "/a/b/c"):
-            html = served.ask(path)[2].decode()
-            assert ('http-equiv="refresh"' in html) == (path in ("/", "/sites/shop")), path
+            _, headers, body = served.ask(path)
+            html = body.decode()
+            assert headers.get("refresh") == ("60" if path in ("/", "/sites/shop") else None), path
+            assert ("stop reloading" in html) == (path in ("/", "/sites/shop")), path
             assert not re.findall(r'(?:href|action)="/', html), "a proxy may put it elsewhere"
             roots = {urljoin(f"/below{path}", each) for each in re.findall(r'href="([./]+)"', html)}
             assert roots <= {"/below/"}, path
