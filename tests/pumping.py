@@ -129,6 +129,8 @@ def _attacks(pattern: "re.Pattern[Any]", rng: random.Random, tries: int) -> Iter
     )
     paths = list(_repeats(list(tree), []))
     for before_nodes, body, rest in paths:
+        if start := "".join(_sample(before_nodes, rng))[:200]:  # a search begins anew at each of them
+            yield from (("", start, ""), ("", start, "\x00"))
         for pump in (" ", "a", "0", "/", "<", '"'):
             for after in ("", "y", "\x00", "".join(_sample(rest, rng))):
                 yield "".join(_sample(before_nodes, rng))[:200], pump, after[:200]

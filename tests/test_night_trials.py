@@ -5,6 +5,7 @@ The long draw: ``python -m pytest -m slow tests/test_night_trials.py``, or as a 
 """
 
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +13,11 @@ import pytest
 from forked import Forked
 from trials.nights.answers import Reply
 from trials.nights.disasters import Disaster, Extent, Kind, drawn_disaster
-from trials.nights.judge import Judge, edited
+from trials.nights.judge import Judge, NightReport, edited
+from trials.nights.manual import manual_page
 from trials.nights.server import Night, Server, serving, wire
 from trials.nights.site import made_site
-from trials.nights.trial import SIZES, trial
+from trials.nights.trial import SIZES, TrialReport, trial
 
 pytestmark = pytest.mark.thorough
 
@@ -109,6 +111,37 @@ def test_ours_the_owner_hears_once_of_a_streak() -> None:
     assert said == [[], [], ["told again in one streak"]]
     judge.good(night, before, before, ["recovery"])
     assert judge.disaster(night, before, before, ["trouble"]).wrong == []
+
+
+# ---------------------------------------------------------------- the page of the manual
+
+
+def _night(what: str, extent: str, exit_code: int, after: int, lost: int) -> NightReport:
+    return NightReport(what, extent, exit_code, 65, after, 65, 0, 0, 0, lost, 0, 0, [])
+
+
+def test_ours_the_page_of_the_manual_counts_its_nights_and_joins_equal_ones() -> None:
+    bad, good = _night("login", "all", 3, 65, 0), _night("quiet", "", 0, 65, 0)
+    report = TrialReport("7:4", 65, "three", [good, bad, bad, _night("gone", "a few", 0, 63, 2), good])
+    page = manual_page([report], frozenset({"quiet"}), "python -m x")
+    assert "on 3 nights on which" in page
+    assert "On 2 nights, all URLs stayed" in page
+    assert page.splitlines()[-2:] == [
+        "| 4 | 65 | login (2 nights) | all | as before |",
+        "| 4 | 65 | gone | a few | 65 → 63, 2 left |",
+    ]
+
+
+def test_ours_the_table_in_the_manual_is_whole() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "bad-nights.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if re.match(r"\| \d", line)]
+    nights = [int(found[1]) if (found := re.search(r"\((\d+) nights\)$", row[2])) else 1 for row in rows]
+    is_kept = [row[-1].startswith(("as before", "the same URLs")) for row in rows]
+    kept = sum(count for count, same in zip(nights, is_kept, strict=True) if same)
+    assert f"on {sum(nights):,} nights on which" in page
+    assert f"On {kept} nights, all URLs stayed" in page
+    assert sum(nights) >= 90
+    assert {"10", "65"} < {row[1] for row in rows}
 
 
 # ---------------------------------------------------------------- the space

@@ -21,7 +21,7 @@ from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.identity import Header
 from crawler.fetch.limits import FetchLimits, TransportOptions
 
-_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]*+-----END CERTIFICATE-----", re.DOTALL)
 
 # pyreqwest cannot read header values with bytes over 127. For one of these headers the request is sent again by
 # httpx's transport; such values of other headers are dropped.

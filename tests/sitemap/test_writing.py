@@ -490,3 +490,14 @@ def test_ours_plain_entries_at_once_are_the_bytes_of_the_same_one_by_one(
         written.append((facts, {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}))
     assert written[0] == written[1]
     assert len(written[0][0]) == (6 if "max_urls" in limits else len(written[0][1]))
+
+
+def test_ours_the_smallest_max_bytes_that_an_error_names_is_the_smallest_that_works(tmp_path: Path) -> None:
+    with pytest.raises(LimitExceeded, match=r"between \d+ and 52,428,800") as refused:
+        SitemapWriter(Directory(tmp_path), "https://example.com/sitemap.xml", WriterOptions(max_bytes=1))
+    found = re.search(r"between (\d+)", str(refused.value))
+    assert found
+    least = int(found[1])
+    SitemapWriter(Directory(tmp_path), "https://example.com/sitemap.xml", WriterOptions(max_bytes=least))
+    with pytest.raises(LimitExceeded):
+        SitemapWriter(Directory(tmp_path), "https://example.com/sitemap.xml", WriterOptions(max_bytes=least - 1))

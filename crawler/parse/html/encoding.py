@@ -152,7 +152,7 @@ def _decode(body: bytes, name: str) -> Utf8Body:
     if name == "replacement":
         return Utf8Body("\ufffd".encode())
     text: str = webencodings.lookup(name).codec_info.decode(body, "replace")[0]
-    return Utf8Body(text.encode("utf-8", "replace"), "" if name.startswith("utf-16") else name)
+    return Utf8Body(text.encode(), "" if name.startswith("utf-16") else name)
 
 
 def _valid_utf8(body: bytes) -> bytes:

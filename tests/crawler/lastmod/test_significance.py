@@ -3,15 +3,18 @@
 from collections.abc import Callable
 from itertools import pairwise
 from random import Random
+from types import SimpleNamespace
 from zlib import crc32
 
 import pytest
 
 from crawler.lastmod import significance
+from crawler.lastmod.experiment import slots_of
 from crawler.lastmod.memory import MAX_SLOTS, ChangeHistory, SiteMemory, update_history
 from crawler.lastmod.significance import build_significance_model
+from crawler.lastmod.site_changes import FIGURES
 from crawler.model import Url
-from crawler.parse.snapshot.diff import LINK, NEWS, Delta, Difference, compare, content_keys, with_news
+from crawler.parse.snapshot.diff import LINK, MOVED, NEWS, Delta, Difference, compare, content_keys, with_news
 from crawler.parse.snapshot.snapshot import take_snapshot
 
 WORDS = ["river", "stone", "harbour", "market", "engine", "copper", "window", "garden", "signal", "method"]
@@ -552,3 +555,84 @@ def test_ours_a_new_text_counts_where_more_of_a_rotation_came_than_went(
     assert judged([new, left]) == []  # it came for the one that left
     assert judged([known, text(101), left]) == []  # the place showed both before
     assert judged([new, known, left, text(201, 2, gone=True)]) == []  # the page did not gain
+    link = Difference(False, 3, 3, 102, 102, 102, 0, 9, LINK, "text", unit=102)
+    assert judged([new, known, left, text(201, 2, gone=True), link]) == []  # nor by a link
+
+
+def test_ours_slots_are_counted_for_what_the_site_does_not_explain_and_for_links_with_counters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    reasons = [significance.COUNTER, significance.COUNTER, significance.SHARED, significance.IN_POOL, ""]
+    page = [change(flags=LINK * (n == 0), exact=n) for n in range(len(reasons))]
+    counted: list[int] = []
+    explained: list[int] = []
+    monkeypatch.setattr(model, "_explain_by_site", lambda *_: {n: why for n, why in enumerate(reasons) if why})
+    monkeypatch.setattr(model._changes, "add_slots", lambda _, left, __: counted.extend(d.exact for d in left))
+    monkeypatch.setattr(model._changes, "add_explained", lambda moving: explained.extend(d.exact for d in moving))
+    model.add_second_pass(0, Delta(page))
+    assert counted == [0, 3, 4]
+    assert explained == [0, 1]
+
+
+def slots(*, flags: int = 0) -> Difference:
+    """A text each of whose slots has a key of its own."""
+    return Difference(False, 10, 20, 30, 40, 50, 60, 9, flags, "text", nth=70, nth_last=80, box=90, unit=100)
+
+
+@pytest.mark.parametrize("slot", [10, 20, 90])
+def test_ours_a_place_a_spot_or_a_box_may_turn_over(monkeypatch: pytest.MonkeyPatch, slot: int) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    monkeypatch.setattr(model._changes, "turns_over", lambda k: k == slot)
+    assert model._reason(0, slots(), set()) == significance.TURNS_OVER
+    monkeypatch.setattr(model._changes, "turns_over", lambda k: k not in {10, 20, 90})
+    assert model._reason(0, slots(), set()) == ""
+
+
+@pytest.mark.parametrize(("flags", "figures"), [(0, False), (MOVED, False), (0, True), (MOVED, True)])
+def test_ours_a_moved_text_is_looked_up_at_its_place_and_figures_by_slots_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, flags: int, figures: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    asked: list[int] = []
+    monkeypatch.setattr(model._changes, "moves_as_usual", lambda k, is_counting: asked.append(k))
+    model._reason_of_runs(0, slots(flags=flags), figures=figures)
+    expected = {*slots_of(slots(flags=flags))} | ({10, 90} if flags else set())
+    assert {*asked} == expected | ({k ^ FIGURES for k in expected} if figures else set())
+
+
+def test_ours_an_order_that_moved_in_the_last_run_on_this_page_needs_no_other_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    monkeypatch.setattr(model._changes, "moves_here_again", lambda page, k, fewest=2: fewest == 1)
+    assert model._varies_alone(0, slots(flags=MOVED), figures=False)
+    monkeypatch.setattr(model._changes, "moves_here_again", lambda page, k, fewest=2: False)
+    assert not model._varies_alone(0, slots(flags=MOVED), figures=False)
+
+
+def test_ours_of_too_many_slots_those_seen_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    monkeypatch.setattr(significance, "MAX_SLOTS", 2)
+    learnt = {key: SimpleNamespace(run=run) for key, run in ((1, 4), (2, 9), (3, 5), (4, 1))}
+    monkeypatch.setattr(model.experiment, "learnt", lambda: (learnt, {}))
+    kept: list[int] = []
+    monkeypatch.setattr(model._changes, "remembered", lambda slots, _: kept.extend(slots))
+    model.learn([])
+    assert sorted(kept) == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("stamped", "unknown", "is_shape"),
+    [(False, False, True), (False, True, True), (True, True, True), (True, False, False)],
+)
+def test_ours_figures_are_part_of_a_shared_text_when_they_change_in_known_words(
+    monkeypatch: pytest.MonkeyPatch, stamped: bool, unknown: bool, is_shape: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    asked: list[bool] = []
+    monkeypatch.setattr(model._changes, "is_counter", lambda _: False)
+    monkeypatch.setattr(model._changes, "is_unknown", lambda _: unknown)
+    monkeypatch.setattr(model._changes, "is_shared", lambda _, is_shape: asked.append(is_shape))
+    model._site_reason(slots(), {30} if stamped else set(), set(), set())
+    assert asked == [is_shape]

@@ -1,8 +1,11 @@
 """Values of parameters that look like secrets are masked, and the references of one document are bounded."""
 
+from typing import Any
+
 import pytest
 
-from crawler.url.normalize import MAX_FETCHED_LENGTH
+from crawler.model import Url
+from crawler.url.normalize import MAX_FETCHED_LENGTH, join_url
 from crawler.url.params import mask_secrets
 from crawler.url.resolve import UrlResolver
 
@@ -88,3 +91,34 @@ def test_rfc3986_steps_up_from_a_deep_directory_end_at_its_origin(depth: int) ->
     for up in (0, 1, depth - 1, depth, depth + 1):
         above = "https://h.test/" + "d/" * max(0, depth - up)
         assert UrlResolver().resolve_all(base, [f"{'../' * up}x", f"{'../' * up}"]) == [f"{above}x", above]
+
+
+def test_ours_a_reference_below_a_directory_that_is_too_long_is_refused_without_joining_it() -> None:
+    def refused(directory: str, hrefs: list[str]) -> int:
+        resolver = UrlResolver()
+        found = resolver.resolve_all(f"https://h.test/{directory}", hrefs)
+        expected = [join_url(f"https://h.test/{directory}", href) for href in hrefs]
+        expected = [url if len(url) <= MAX_FETCHED_LENGTH else None for url in expected]
+        assert found[10:] == expected[10:]  # the first few that are too long are kept for the report
+        return resolver.refused["url.too_long"]
+
+    below = [f"{start}{number}" for number in range(30) for start in ("a", "?c=", "b/")]
+    above = ["/top", "../up", "https://h.test/other", "//h.test/x", "./../x", "#part"]
+    assert refused("y" * 9_000 + "/", [*below, *above]) > len(below)
+    assert refused("./" * 9_000, [*below, *above]) == 0  # the URL is short
+    assert refused("a/../" * 3_000, [*below, *above]) == 0
+    assert refused(f"x;utm_source={'y' * 9_000}/", below) == 0
+    assert refused("y" * 100 + "/", [*below, *above]) == 0
+
+
+def test_ours_references_below_a_directory_of_60_kb_are_little_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined = 0
+
+    def join(*words: Any) -> Url:
+        nonlocal joined
+        joined += 1
+        return join_url(*words)
+
+    monkeypatch.setattr("crawler.url.resolve.join_url", join)
+    UrlResolver().resolve_all(f"https://h.test/{'y' * 60_000}/", [f"a{number}" for number in range(2_000)])
+    assert joined < 10  # each takes a millisecond

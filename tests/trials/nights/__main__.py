@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # the warm process of the te
 if os.access("/dev/shm", os.W_OK):
     os.environ.setdefault("TMPDIR", "/dev/shm")
 
+from .manual import manual_page
 from .trial import PLANS, SIZES, TrialReport, examined, trial
 
 ROW = "{:14} {:>4} {:9} {:58.58} {:34.34} {:>4} {:34.34} {}"
@@ -30,6 +32,7 @@ def main() -> int:
     words.add_argument("--all", action="store_true", help="show good nights in the table too")
     words.add_argument("--pages", action="store_true", help="name the pages that left or got a new date")
     words.add_argument("--said", action="store_true", help="show what the command said on each night")
+    words.add_argument("--manual", type=Path, metavar="FILE", help="write the table as a page of the manual")
     given = words.parse_args()
     numbers = range(given.first, given.first + given.trials)
     plan = f":{given.plan}" if given.plan else ""
@@ -44,6 +47,9 @@ def main() -> int:
             report = trial(name, process, server, sizes)
             reports.append(report)
             print(report.as_json() if given.json else table(report, given.all, given.said, given.pages), flush=True)
+    if given.manual:
+        command = f"python -m tests.trials.nights {shlex.join(sys.argv[1:])}"
+        given.manual.write_text(manual_page(reports, frozenset(GOOD), command), encoding="utf-8")
     print(f"{summary(reports)} in {time.monotonic() - began:.0f} s", file=sys.stderr)
     return 1 if any(report.wrong for report in reports) else 0
 

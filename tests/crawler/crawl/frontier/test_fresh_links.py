@@ -246,3 +246,18 @@ def test_ours_three_ids_of_each_place_are_kept_and_those_that_count_are_one() ->
         space.note_ids([f"{number}", fresh_id(number)])
     assert [len(forms) for forms in space.forms] == [1, 3]
     assert space.forms[0] == {"#"}
+
+
+def test_ours_one_url_of_a_kind_of_which_nothing_is_known_is_awaited_where_something_was_new() -> None:
+    chain = Chain()
+    last = chain.endless_at()
+    assert last
+    (space,) = (space for space in chain.fresh.spaces.values() if space.is_endless)
+    space.masks.clear()
+    (one,), (other,) = chain.learn(last, 500), chain.learn(last, 501)
+    space.news = 0
+    assert chain.fresh.space_of(one, last) is space
+    space.news = 1
+    assert chain.fresh.space_of(one, last) is None
+    assert chain.fresh.space_of(other, last) is space
+    assert chain.fresh.space_of(one, last) is None  # as long as it is not read
