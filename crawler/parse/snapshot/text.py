@@ -51,7 +51,7 @@ _figure = re.compile(
     rf"|[0-9]++\s{_UNIT}s?\sago\b"
     rf"|\b(?:({_CODE}\s?[0-9][0-9.,]*+)|(?:an?|one|a few)\s{_UNIT}s?\sago\b|(?:just now|yesterday|today)\b"
     rf"|{_MONTH}\b\.?,?|{_DAY}\b\.?,?"
-    r"|(?=[a-z0-9_-]*[0-9])[a-z0-9_-]{1,200}+(?:[.,:/+][0-9a-z]{1,20}+)*+)|[0-9]++"
+    r"|(?=[a-z_-]{0,199}+[0-9])[a-z0-9_-]{1,200}+(?:[.,:/+][0-9a-z]{1,20}+)*+)|[0-9]++"
 ).finditer
 _digit = re.compile("[0-9]").search
 _date = re.compile(rf"[0-9](?:st|nd|rd|th)?\.?,?\s(?:of\s)?{_MONTH}\b|\b{_MONTH}\.?\s[0-9]", re.IGNORECASE).search
