@@ -119,7 +119,7 @@ def test_ours_the_options_in_the_pages_are_there() -> None:
     options = [option for command in commands for option in command.params]
     known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
     for page in ALL:
-        text = re.sub(r"^(\.venv/|python3 |podman |shiv ).*$", "", text_of(page), flags=re.MULTILINE)
+        text = re.sub(r"^(\.venv/|python3? |podman |shiv ).*$", "", text_of(page), flags=re.MULTILINE)
         named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", text))
         assert named - known - FLAGS.keys() <= {"--help", "--help-all"}, page
         assert page.name == "configuration.md" or not named & FLAGS.keys(), page
