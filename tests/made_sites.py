@@ -27,6 +27,7 @@ from crawler.model import FetchedDocument, Page
 from crawler.parse import worker
 from crawler.parse.protocol import ParseJob, ParserOptions
 from crawler.robots import cache
+from crawler.robots.rules import Robots, parse_robots
 from crawler.state.store import Resume
 from crawler.url.resolve import UrlResolver
 
@@ -187,6 +188,9 @@ class InPlace:
 
     async def read(self, document: FetchedDocument) -> Page:
         return worker._read(ParseJob(document, 1_763_000_000.0), self._hello, self._resolver)
+
+    async def read_robots(self, body: bytes, at: float) -> Robots:
+        return parse_robots(body, self._hello.options.token, at)
 
 
 def named_as(path: str) -> str:
