@@ -6,18 +6,16 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
-import httpx
 
 from crawler.fetch.address_policy import AddressPolicy, OriginTarget, is_numeric
 from crawler.fetch.errors import FailureCode, FetchError, diagnose, diagnose_lookup
 from crawler.fetch.identity import Header
-from crawler.fetch.transports import DirectTransport, Transports
+from crawler.fetch.transports import Body, Transport, Transports
 from crawler.model import Url
 from crawler.url.normalize import InvalidUrl, host_of, normalize_url
 
 HostResolver = Callable[[str, int], Awaitable[list[str]]]
 """Resolves a host name and a port to numeric addresses, best first. Raises OSError (socket.gaierror) without any."""
-_NO_BODY = httpx.ByteStream(b"")  # saves httpx the search for the fields of a body
 _FAMILY_DELAY = 0.25  # seconds until the next address is tried too (RFC 8305, section 5)
 
 
@@ -28,46 +26,20 @@ async def system_resolver(host: str, port: int) -> list[str]:
 
 
 class OriginConnection:
-    """An origin with an open transport.
+    """An origin with an open transport. ``answered``: it has answered over this transport."""
 
-    ``answered``: it has answered over this transport. ``url`` is the URL of requests if the transport takes the path
-    from their ``target`` extension, because httpx takes three times as long when it parses each URL.
-    """
-
-    def __init__(
-        self, target: OriginTarget, transport: httpx.AsyncBaseTransport | DirectTransport, url: httpx.URL | None
-    ) -> None:
+    def __init__(self, target: OriginTarget, transport: Transport) -> None:
         self.target = target
         self.transport = transport
-        self.url = url
         self.use_count = 0
         self.answered = False
         self.retired = False
 
     async def send(
         self, method: str, url: Url, fields: tuple[Header, ...], content: bytes
-    ) -> tuple[int, list[Header], httpx.AsyncByteStream]:
+    ) -> tuple[int, list[Header], Body]:
         """Send one request: status, header fields and body. A transport may raise anything."""
-        transport, target = self.transport, url[url.index("/", 8) :]
-        if not isinstance(transport, httpx.AsyncBaseTransport):
-            answer = await transport.send(method, target, fields, content)
-            if answer is not None:
-                return answer
-            transport = transport.fallback
-        request = httpx.Request(
-            method,
-            self.url or url,
-            headers=[(name.encode(), value.encode("latin-1")) for name, value in fields],
-            stream=_NO_BODY if method == "GET" else None,
-            content=content,
-            extensions={"target": target.encode("ascii")},
-        )
-        response = await transport.handle_async_request(request)
-        if not isinstance(response.stream, httpx.AsyncByteStream):
-            raise FetchError(FailureCode.INTERNAL, "the transport is not asynchronous")
-        # RFC 9110, section 5.5: bytes over 127 are opaque; latin-1 keeps them as they are
-        headers = [(name.lower().decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw]
-        return response.status_code, headers, response.stream
+        return await self.transport.send(method, url[url.index("/", 8) :], fields, content)
 
 
 class OriginConnections:
@@ -139,9 +111,8 @@ class OriginConnections:
         else:
             addresses = [""]
         address = addresses[0] if len(addresses) == 1 else await self._fastest(target, addresses)
-        url = httpx.URL(f"{target.origin}/") if self._transports.by_target else None
         try:
-            return OriginConnection(target, self._transports.open(target.pinned_to(address)), url)
+            return OriginConnection(target, self._transports.open(target.pinned_to(address)))
         except (OSError, ValueError) as error:
             raise FetchError(FailureCode.OPTIONS) from error
 

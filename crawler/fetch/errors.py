@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Self
 
-import httpx
-
 from crawler.model import Failure
 
 
@@ -232,6 +230,8 @@ def _detail(code: FailureCode, causes: list[BaseException]) -> str:
 
 
 def _by_exception(error: Exception, *, tls: bool) -> tuple[FailureCode, str]:
+    import httpx  # noqa: PLC0415 - most crawls need none of it
+
     match error:
         case httpx.ConnectTimeout():
             # Both transports say "timed out" when TCP is connected and the handshake does not end.

@@ -3,10 +3,9 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import anyio
-import httpx
 from msgspec.structs import replace
 
 from crawler.fetch.address_policy import AddressPolicy, OriginTarget
@@ -18,6 +17,9 @@ from crawler.fetch.identity import Header, Identity
 from crawler.fetch.limits import BodyLimits, Deadline, FetchLimits
 from crawler.fetch.transports import CallerTransport, Transports
 from crawler.model import Failure, Reply, Url
+
+if TYPE_CHECKING:  # httpx is loaded where it is used: that takes a tenth of a second
+    import httpx
 
 # Failures to connect: the host is resolved again next time.
 _CONNECTION_CODES = frozenset(
@@ -43,14 +45,14 @@ class Fetcher:
 
     def __init__(
         self,
-        transports: Transports | httpx.AsyncBaseTransport,
+        transports: "Transports | httpx.AsyncBaseTransport",
         identity: Identity,
         policy: AddressPolicy | None = None,
         limits: FetchLimits | None = None,
         resolver: HostResolver = system_resolver,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if isinstance(transports, httpx.AsyncBaseTransport):
+        if not isinstance(transports, Transports):
             transports = CallerTransport(transports)
         self._transports = transports
         self._identity = identity

@@ -5,23 +5,27 @@ It makes none of httpx's requests and responses: they cost more than the client 
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import TYPE_CHECKING, Self
 
 import anyio.lowlevel
-import httpx
 from pyreqwest import exceptions as rust
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.proxy import ProxyBuilder
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
-from typing_extensions import override
 
 from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.identity import Header
 from crawler.fetch.limits import FetchLimits, TransportOptions
 
-_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]*+-----END CERTIFICATE-----", re.DOTALL)
+if TYPE_CHECKING:  # httpx is loaded where it is used: that takes a tenth of a second
+    import httpx
+
+    from crawler.fetch.httpx_transport import HttpxTransport
+    from crawler.fetch.transports import Body
+
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]*+-----END CERTIFICATE-----")
 
 # pyreqwest cannot read header values with bytes over 127. For one of these headers the request is sent again by
 # httpx's transport; such values of other headers are dropped.
@@ -30,19 +34,19 @@ _NEEDED = frozenset(("location", "link", "refresh", "x-robots-tag", "content-typ
 # A cancelled request continues inside pyreqwest until its own time-outs, which therefore follow ours closely (seconds).
 _TIMEOUT_MARGIN = 0.1
 
-# The first match decides.
-_EXCEPTION_TYPES: tuple[tuple[type[rust.PyreqwestError], type[httpx.TransportError]], ...] = (
-    (rust.ConnectTimeoutError, httpx.ConnectTimeout),
-    (rust.RequestTimeoutError, httpx.ReadTimeout),
-    (rust.ConnectError, httpx.ConnectError),
-    (rust.WriteError, httpx.WriteError),
-    (rust.NetworkError, httpx.ReadError),
-    (rust.DecodeError, httpx.RemoteProtocolError),
-    (rust.RequestPanicError, httpx.TransportError),
-    (rust.ClientClosedError, httpx.TransportError),
-    (rust.RequestError, httpx.RemoteProtocolError),
-    (rust.BuilderError, httpx.UnsupportedProtocol),
-    (rust.PyreqwestError, httpx.TransportError),
+# The names of httpx's exceptions. The first match decides.
+_EXCEPTION_TYPES: tuple[tuple[type[rust.PyreqwestError], str], ...] = (
+    (rust.ConnectTimeoutError, "ConnectTimeout"),
+    (rust.RequestTimeoutError, "ReadTimeout"),
+    (rust.ConnectError, "ConnectError"),
+    (rust.WriteError, "WriteError"),
+    (rust.NetworkError, "ReadError"),
+    (rust.DecodeError, "RemoteProtocolError"),
+    (rust.RequestPanicError, "TransportError"),
+    (rust.ClientClosedError, "TransportError"),
+    (rust.RequestError, "RemoteProtocolError"),
+    (rust.BuilderError, "UnsupportedProtocol"),
+    (rust.PyreqwestError, "TransportError"),
 )
 
 
@@ -60,15 +64,14 @@ class ReqwestTransport:
         self._client = _client(target, options, limits)
         self._given: tuple[Header, ...] = ()  # fields of the last request, mostly those of the next
         self._fields: list[Header] = []
-        self._fallback: httpx.AsyncBaseTransport | None = None
+        self._fallback: HttpxTransport | None = None
 
     async def send(
         self, method: str, target: str, fields: tuple[Header, ...], content: bytes
-    ) -> tuple[int, list[Header], httpx.AsyncByteStream] | None:
-        """Send one request: status, header fields with names in lower case, and body of the response.
+    ) -> "tuple[int, list[Header], Body]":
+        """Send one request, see :class:`crawler.fetch.transports.Transport`. Raises httpx.TransportError.
 
-        None when a header that counts cannot be read: then the request is sent again over :attr:`fallback`. Raises
-        httpx.TransportError.
+        When a header that counts cannot be read, the request is sent again over httpx.
         """
         if fields is not self._given:
             self._given, self._fields = fields, [each for each in fields if self._is_sent(each)]
@@ -91,7 +94,7 @@ class ReqwestTransport:
             readable = _readable_fields(response, _NEEDED if method == "GET" else frozenset())
             if readable is None:
                 await sending.__aexit__(None, None, None)
-                return None
+                return await self._over_httpx().send(method, target, fields, content)
             headers = readable
         return response.status, headers, _ReqwestBody(response, sending)
 
@@ -99,13 +102,12 @@ class ReqwestTransport:
         """Whether a field is sent as it is: the client adds the Host of the URL itself."""
         return field[0].lower() != "host" or field[1] != self._authority
 
-    @property
-    def fallback(self) -> httpx.AsyncBaseTransport:
+    def _over_httpx(self) -> "HttpxTransport":
         """Another transport of the same origin, which can read every header."""
         if self._fallback is None:
-            from crawler.fetch.httpx_transport import PinnedTransport  # noqa: PLC0415 - rarely needed
+            from crawler.fetch.httpx_transport import HttpxTransport, PinnedTransport  # noqa: PLC0415 - rarely needed
 
-            self._fallback = PinnedTransport(*self._setup)
+            self._fallback = HttpxTransport(self._origin, PinnedTransport(*self._setup))
         return self._fallback
 
     async def aclose(self) -> None:
@@ -115,13 +117,12 @@ class ReqwestTransport:
             await self._fallback.aclose()
 
 
-class _ReqwestBody(httpx.AsyncByteStream):
+class _ReqwestBody:
     def __init__(self, response: Response, sending: StreamRequest) -> None:
         self._reader = response.body_reader
         self._sending = sending
 
-    @override
-    def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
@@ -136,7 +137,6 @@ class _ReqwestBody(httpx.AsyncByteStream):
             raise StopAsyncIteration
         return bytes(chunk)
 
-    @override
     async def aclose(self) -> None:
         await self._sending.__aexit__(None, None, None)
 
@@ -161,13 +161,16 @@ def _readable_fields(response: Response, needed: frozenset[str]) -> list[Header]
     return fields
 
 
-def _httpx_error(error: rust.PyreqwestError) -> httpx.TransportError:
+def _httpx_error(error: rust.PyreqwestError) -> "httpx.TransportError":
     """The httpx exception for one of pyreqwest's, with all causes in its message but the one that quotes the URL."""
+    import httpx  # noqa: PLC0415 - most crawls need none of it
+
     details = getattr(error, "details", None) or {}
     causes = [cause["message"] for cause in details.get("causes") or ()]
     message = ": ".join(cause for cause in dict.fromkeys(causes) if "for url (" not in cause) or error.message
     kind = next(kind for rust_kind, kind in _EXCEPTION_TYPES if isinstance(error, rust_kind))
-    return kind(message)
+    exception: type[httpx.TransportError] = getattr(httpx, kind)
+    return exception(message)
 
 
 def _client(target: OriginTarget, options: TransportOptions, limits: FetchLimits) -> Client:

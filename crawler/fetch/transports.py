@@ -1,14 +1,13 @@
 """The kinds of transports of a fetcher, and their common protocol."""
 
 from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import httpx
 from typing_extensions import override
 
 from crawler.fetch.address_policy import OriginTarget
-from crawler.fetch.folder_transport import FolderTransport
 from crawler.fetch.identity import Header
 from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.model import Url
@@ -19,18 +18,30 @@ try:  # not where it is used: pyreqwest crashes if the thread that imports it en
 except ImportError:  # no build for this machine
     ReqwestTransport = None  # type: ignore[assignment,misc]
 
+if TYPE_CHECKING:  # httpx is loaded where it is used: that takes a tenth of a second
+    import httpx
 
-class DirectTransport(Protocol):
-    """A transport of one origin that makes none of httpx's objects."""
+
+class Body(Protocol):
+    """The body of a response, in chunks as they arrive."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """The chunks; a transport may raise anything."""
+
+    async def aclose(self) -> None:
+        """End the response. Closes the connection if some of the body is left."""
+
+
+class Transport(Protocol):
+    """Sends the requests of one origin."""
 
     async def send(
         self, method: str, target: str, fields: tuple[Header, ...], content: bytes
-    ) -> tuple[int, list[Header], httpx.AsyncByteStream] | None:
-        """Send one request: status, header fields and body of the response; None to send it over ``fallback``."""
+    ) -> tuple[int, list[Header], Body]:
+        """Send one request: status, header fields with names in lower case, and body of the response.
 
-    @property
-    def fallback(self) -> httpx.AsyncBaseTransport:
-        """Another transport of the same origin."""
+        ``target`` is the path with the query. A transport may raise anything.
+        """
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -38,9 +49,6 @@ class DirectTransport(Protocol):
 
 class Transports(ABC):
     """A kind of transport."""
-
-    by_target = True
-    """Whether the path of a request comes from its ``target`` extension, and its URL may be the origin alone."""
 
     def request_url(self, url: Url) -> Url:
         """The URL to request for a URL: itself, or that of a mirror."""
@@ -51,7 +59,7 @@ class Transports(ABC):
         """Whether ``open`` needs a checked address in this target; False when the transport resolves or needs none."""
 
     @abstractmethod
-    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport | DirectTransport:
+    def open(self, target: OriginTarget) -> Transport:
         """A transport for the requests of one origin, which the caller closes.
 
         Raises OSError for an unreadable CA file, ValueError for a bad option.
@@ -74,7 +82,7 @@ class ReqwestTransports(_OwnTransports):
     """Connections by the Rust client ``reqwest``, which needs asyncio; by httpx where that client cannot be loaded."""
 
     @override
-    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport | DirectTransport:
+    def open(self, target: OriginTarget) -> Transport:
         if ReqwestTransport is None:
             return HttpxTransports(self._options, self._limits).open(target)
         return ReqwestTransport(target, self._options, self._limits)
@@ -84,18 +92,16 @@ class HttpxTransports(_OwnTransports):
     """Connections by httpx itself; works with asyncio and trio."""
 
     @override
-    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
-        from crawler.fetch.httpx_transport import PinnedTransport  # noqa: PLC0415 - takes a tenth of a second
+    def open(self, target: OriginTarget) -> Transport:
+        from crawler.fetch.httpx_transport import HttpxTransport, PinnedTransport  # noqa: PLC0415 - loads httpx
 
-        return PinnedTransport(target, self._options, self._limits)
+        return HttpxTransport(target.origin, PinnedTransport(target, self._options, self._limits))
 
 
 class CallerTransport(Transports):
     """One transport of the caller for all origins. It resolves names itself, and the caller closes it."""
 
-    by_target = False
-
-    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, transport: "httpx.AsyncBaseTransport") -> None:
         self._transport = transport
 
     @override
@@ -103,19 +109,10 @@ class CallerTransport(Transports):
         return False
 
     @override
-    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
-        return _UnclosedTransport(self._transport)
+    def open(self, target: OriginTarget) -> Transport:
+        from crawler.fetch.httpx_transport import HttpxTransport  # noqa: PLC0415 - loads httpx
 
-
-class _UnclosedTransport(httpx.AsyncBaseTransport):
-    """A transport that only its owner closes."""
-
-    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
-        self._transport = transport
-
-    @override
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return await self._transport.handle_async_request(request)
+        return HttpxTransport(target.origin, self._transport, is_ours=False)
 
 
 class _WrappedTransports(Transports):
@@ -123,7 +120,6 @@ class _WrappedTransports(Transports):
 
     def __init__(self, inner: Transports) -> None:
         self._inner = inner
-        self.by_target = inner.by_target
 
     @override
     def request_url(self, url: Url) -> Url:
@@ -134,7 +130,7 @@ class _WrappedTransports(Transports):
         return self._inner.needs_address(target)
 
     @override
-    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport | DirectTransport:
+    def open(self, target: OriginTarget) -> Transport:
         return self._inner.open(target)
 
 
@@ -164,7 +160,10 @@ class FolderTransports(_WrappedTransports):
         return target.origin != self._origin and super().needs_address(target)
 
     @override
-    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport | DirectTransport:
+    def open(self, target: OriginTarget) -> Transport:
         if target.origin != self._origin:
             return super().open(target)
-        return FolderTransport(self._folder, self._public)
+        from crawler.fetch.folder_transport import FolderTransport  # noqa: PLC0415 - loads httpx
+        from crawler.fetch.httpx_transport import HttpxTransport  # noqa: PLC0415 - loads httpx
+
+        return HttpxTransport(target.origin, FolderTransport(self._folder, self._public))
