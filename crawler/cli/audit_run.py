@@ -22,7 +22,7 @@ from sitemap import safe
 def run_audit(config: Config, options: RunOptions, form: Form, errors: CommandErrors) -> None:
     """Audit, print and write reports; ``errors`` gets the exit code. Raises SiteatlasError."""
     host = urlsplit(config.site.url).netloc or config.site.url.partition("/")[0]
-    displays = AuditProgressDisplays(errors.console, host, enabled=not options.quiet)
+    displays = AuditProgressDisplays(errors.terminal, host, enabled=not options.quiet)
     with displays as watches, open_audit(config, watches, resume_mode(options)) as (report, findings, written):
         displays.finish()
         _print_result(config, report, findings, options, form, errors, written)

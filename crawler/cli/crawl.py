@@ -45,7 +45,7 @@ def crawl(url: StartUrlArgument = None, config: ConfigOption = None, **flags: An
 
         options = RunOptions(**{name: flags.pop(name) for name in RUN_OPTIONS})
         plan = plan_crawl(settings)
-        with CrawlProgressDisplay(errors.console, host_of(plan.seed), enabled=not options.quiet) as display:
+        with CrawlProgressDisplay(errors.terminal, host_of(plan.seed), enabled=not options.quiet) as display:
             report = crawl_and_report(host_of(plan.seed), plan, options, display.watch)
         errors.exit_code = report.exit_code
         if options.as_json:

@@ -3,12 +3,11 @@
 import logging
 import os
 import sys
+import traceback
 from importlib import metadata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from crawler.audit.report.layout import output_width, wrap
 from crawler.cli.options import misspelt_variables, renamed
@@ -16,24 +15,28 @@ from crawler.errors import Incomplete, SiteatlasError
 from crawler.url.params import mask_secrets
 from sitemap import safe, shorten
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 log = logging.getLogger(__name__)
 _LEVEL: Final = 9  # characters of the level of a log line, with the blank after it
 _MAX_WORD: Final = 200  # characters: a path may be long, and a URL from the web has no limit
+_TREATED_AS_TERMINAL: Final = ("FORCE_COLOR", "TTY_COMPATIBLE")  # variables that rich reads
 INTERRUPTED: Final = "interrupted; the state is saved, run the same command again to continue"
 
 
 class CommandErrors:
-    """Prints each error in one line, and exits with its code."""
+    """Prints each error in one line, and exits with its code. ``terminal`` is that of standard error, if it is one."""
 
     def __init__(self, verbose: bool, interrupted: str = "interrupted") -> None:
-        self.console = Console(stderr=True, highlight=False)
-        self._width = self.console.width if self.console.is_terminal else 0
+        self.terminal = _terminal()
+        self._width = self.terminal.width if self.terminal else 0
         self.exit_code = 0
         self._verbose = verbose
         self._interrupted = interrupted
 
     def __enter__(self) -> "CommandErrors":
-        handler = LineLogHandler(self.console)
+        handler = LineLogHandler(self.terminal)
         handler.setFormatter(SafeLogFormatter("%(message)s", width=self._width and self._width - _LEVEL))
         logging.basicConfig(level=logging.INFO if self._verbose else logging.WARNING, handlers=[handler], force=True)
         logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -63,7 +66,7 @@ class CommandErrors:
             return Incomplete.exit_code
         if isinstance(error, Exception) and not isinstance(error, typer.Exit):
             if self._verbose:
-                self.console.print_exception()
+                self._print_trace(error)
             version = metadata.version("siteatlas")
             message = f"internal error in siteatlas {version}: {type(error).__name__}: {error}"
             self.print_line(f"{prefix}{message} (-v shows where)")
@@ -72,20 +75,46 @@ class CommandErrors:
 
     def print_line(self, text: str) -> None:
         """Print one line to standard error."""
-        self.console.print(_lines(f"siteatlas: {text}", self._width), markup=False, soft_wrap=True)
+        line = _lines(f"siteatlas: {text}", self._width)
+        if self.terminal:
+            self.terminal.print(line, markup=False, soft_wrap=True)
+        else:
+            typer.echo(line, err=True)
+
+    def _print_trace(self, error: Exception) -> None:
+        if self.terminal:
+            self.terminal.print_exception()
+        else:
+            traceback.print_exception(error)
+
+
+def _terminal() -> "Console | None":
+    """The terminal of standard error, None if it is a file or a pipe. Most runs have none, and need not load rich."""
+    if not sys.stderr.isatty() and not any(map(os.environ.get, _TREATED_AS_TERMINAL)):
+        return None
+    from rich.console import Console  # noqa: PLC0415
+
+    console = Console(stderr=True, highlight=False)
+    return console if console.is_terminal else None
 
 
 class LineLogHandler(logging.Handler):
     """Writes each log record in one line, without padding to the width of the terminal."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, terminal: "Console | None") -> None:
         super().__init__()
-        self._console = console
+        self._terminal = terminal
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the level and the line, above a live display if there is one."""
-        level = Text(f"{record.levelname:<{_LEVEL - 1}}", f"logging.level.{record.levelname.lower()}")
-        self._console.print(Text.assemble(level, " ", self.format(record)), soft_wrap=True)
+        level = f"{record.levelname:<{_LEVEL - 1}}"
+        if self._terminal is None:
+            typer.echo(f"{level} {self.format(record)}", err=True)
+            return
+        from rich.text import Text  # noqa: PLC0415 - only for a terminal
+
+        colored = Text(level, f"logging.level.{record.levelname.lower()}")
+        self._terminal.print(Text.assemble(colored, " ", self.format(record)), soft_wrap=True)
 
 
 class SafeLogFormatter(logging.Formatter):

@@ -4,60 +4,45 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
-from rich.table import Column
-from rich.text import Text
-
 from crawler.crawl.engine import Tally
 from crawler.crawl.progress import ProgressLogger, progress_line
 from sitemap import safe
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # rich is loaded only for a terminal
+    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
+
     from crawler.audit.audit import ProgressWatchers
     from crawler.audit.source_record import SourceProgress
 
 _BAR_COLUMNS = 110  # columns of a terminal from which on a bar leaves room for the line
 _RATE_SECONDS = 4.0  # seconds over which rate and growth are averaged
+_MAX_NAME = 32  # characters of a name
+_LINE = "{task.fields[line]}"
 
 
-class PlainColumn(TextColumn):
-    """A column that shows text without interpreting markup."""
+def _progress(terminal: "Console", *columns: "ProgressColumn", refreshes: bool) -> "Progress":
+    """The bars of a display, each after a spinner; ``refreshes`` if they change while nobody tells them."""
+    from rich.progress import Progress, SpinnerColumn  # noqa: PLC0415
 
-    def render(self, task: Task) -> Text:
-        """The text of a task."""
-        return Text(str(task.fields.get("line", "")), overflow="ellipsis", no_wrap=True)
+    return Progress(SpinnerColumn(), *columns, console=terminal, transient=True, auto_refresh=refreshes)
 
 
 class CrawlProgressDisplay:
-    """Shows the progress of a crawl of ``site`` while entered, if ``console`` is a terminal; else logs it."""
+    """Shows the progress of a crawl of ``site`` on a terminal while entered; logs it without one."""
 
-    def __init__(self, console: Console, site: str, *, enabled: bool = True) -> None:
-        self._enabled = enabled and console.is_terminal
+    def __init__(self, terminal: "Console | None", site: str, *, enabled: bool = True) -> None:
         self._site = safe(site)
         self._logger = ProgressLogger()
-        bar = [BarColumn(bar_width=16)] if console.width >= _BAR_COLUMNS else []
-        self._progress = Progress(
-            SpinnerColumn(),
-            *bar,
-            PlainColumn(""),
-            console=console,
-            transient=True,
-            auto_refresh=False,
-            disable=not self._enabled,
-        )
-        self._task = self._progress.add_task("", total=None, line=f"{self._site} · starting")
+        self._progress: Progress | None = None
         self._part = ""
         self._past: deque[tuple[float, int, int]] = deque()
+        if terminal and enabled:
+            from rich.progress import BarColumn, TextColumn  # noqa: PLC0415
+
+            bar = [BarColumn(bar_width=16)] if terminal.width >= _BAR_COLUMNS else []
+            self._progress = _progress(terminal, *bar, TextColumn(_LINE, markup=False), refreshes=False)
+            self._task = self._progress.add_task("", total=None, line=f"{self._site} · starting")
 
     def __enter__(self) -> Self:
         self.start()
@@ -68,22 +53,24 @@ class CrawlProgressDisplay:
 
     def start(self) -> None:
         """Start the display, if it is not running."""
-        self._progress.start()
+        if self._progress:
+            self._progress.start()
 
     def finish(self) -> None:
         """Give the terminal back."""
-        self._progress.stop()
+        if self._progress:
+            self._progress.stop()
 
     def part(self, name: str) -> None:
         """Show the current stage of the work, such as "classifying"."""
         self._part = name
-        if self._enabled and self._progress.live.is_started:
+        if self._progress and self._progress.live.is_started:
             self._progress.update(self._task, line=f"{self._site} · {name}")
             self._progress.refresh()
 
     def watch(self, tally: Tally) -> None:
         """Show the progress of the crawl."""
-        if not self._enabled:
+        if not self._progress:
             self._logger.watch(tally)
             return
         now = time.monotonic()
@@ -98,27 +85,25 @@ class CrawlProgressDisplay:
         self._progress.refresh()
 
 
-_COLUMNS = DownloadColumn, TransferSpeedColumn, TimeRemainingColumn
-_MAX_NAME = 32  # characters of a name
-
-
 class SourceProgressDisplay:
-    """Shows the progress of reading sources from the first one on, if ``console`` is a terminal."""
+    """Shows the progress of reading sources from the first one on, if there is a terminal."""
 
-    def __init__(self, console: Console, *, enabled: bool = True) -> None:
-        self._progress = Progress(
-            SpinnerColumn(),
-            PlainColumn(""),
-            BarColumn(bar_width=16),
-            *(column(table_column=Column(no_wrap=True)) for column in _COLUMNS),
-            console=console,
-            transient=True,
-            disable=not (enabled and console.is_terminal),
-        )
-        self._task = self._progress.add_task("", total=None, line="", start=False, visible=False)
+    def __init__(self, terminal: "Console | None", *, enabled: bool = True) -> None:
+        self._progress: Progress | None = None
+        if terminal and enabled:
+            from rich import progress  # noqa: PLC0415
+            from rich.table import Column  # noqa: PLC0415
+
+            kinds = progress.DownloadColumn, progress.TransferSpeedColumn, progress.TimeRemainingColumn
+            figures = [kind(table_column=Column(no_wrap=True)) for kind in kinds]
+            name = progress.TextColumn(_LINE, markup=False)
+            self._progress = _progress(terminal, name, progress.BarColumn(bar_width=16), *figures, refreshes=True)
+            self._task = self._progress.add_task("", total=None, line="", start=False, visible=False)
 
     def watch(self, reading: "SourceProgress") -> None:
         """Show the progress of reading a source."""
+        if not self._progress:
+            return
         if not self._progress.live.is_started:
             self._progress.start()
             self._progress.start_task(self._task)
@@ -128,15 +113,16 @@ class SourceProgressDisplay:
 
     def finish(self) -> None:
         """Stop the display."""
-        self._progress.stop()
+        if self._progress:
+            self._progress.stop()
 
 
 class AuditProgressDisplays:
     """Shows the progress of an audit while entered: first of its sources, then of its crawl."""
 
-    def __init__(self, console: Console, site: str, *, enabled: bool) -> None:
-        self._reading = SourceProgressDisplay(console, enabled=enabled)
-        self._crawling = CrawlProgressDisplay(console, site, enabled=enabled)
+    def __init__(self, terminal: "Console | None", site: str, *, enabled: bool) -> None:
+        self._reading = SourceProgressDisplay(terminal, enabled=enabled)
+        self._crawling = CrawlProgressDisplay(terminal, site, enabled=enabled)
 
     def __enter__(self) -> "ProgressWatchers":
         from crawler.audit.audit import ProgressWatchers  # noqa: PLC0415 - a crawl needs none of it

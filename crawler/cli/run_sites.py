@@ -15,7 +15,7 @@ from crawler.audit.verdict import rules_failing
 from crawler.cli.errors import CommandErrors
 from crawler.cli.progress import AuditProgressDisplays, CrawlProgressDisplay
 from crawler.cli.sites import ConfiguredSite, configured_sites
-from crawler.cli.summary import notify_text, print_summary
+from crawler.cli.summary import print_summary
 from crawler.config.fetcher import build_fetcher
 from crawler.config.load import SitePaths, check_distinct_paths
 from crawler.config.plan import CrawlPlan, plan_crawl
@@ -139,7 +139,7 @@ def _audit_site(
     plan = plan_crawl(plan.config)  # the run may have found that the start URL has moved
     if not should_audit(plan, result.report):
         return None
-    with AuditProgressDisplays(errors.console, name, enabled=not options.quiet) as watches:
+    with AuditProgressDisplays(errors.terminal, name, enabled=not options.quiet) as watches:
         followed = audit_after_run(name, plan, watches)
     if followed is not None and not options.as_json:
         _print_audit(name, followed, options, errors)
@@ -152,7 +152,8 @@ def _print_audit(name: str, followed: "FollowUpAudit", options: RunOptions, erro
         errors.print_line(f"{name}: {followed.error}")
     elif not options.quiet:
         report = f"; the report is in {followed.report}" if followed.report else ""
-        lines = [f"== {name} ==", safe(f"{followed.sentence}{report}"), *(notify_text(announced) if announced else ())]
+        notified = [f"  {safe(line)}" for line in announced.lines()] if announced else []
+        lines = [f"== {name} ==", safe(f"{followed.sentence}{report}"), *notified]
         sys.stdout.write(fitted((*lines, "")))
     elif announced and announced.untold:
         for sentence in announced.sentences:
@@ -176,7 +177,7 @@ def _outcome_text(result: SiteResult) -> str:
 
 def _run_site(name: str, plan: CrawlPlan, options: RunOptions, errors: CommandErrors) -> SiteResult:
     try:
-        with CrawlProgressDisplay(errors.console, name, enabled=not options.quiet) as display:
+        with CrawlProgressDisplay(errors.terminal, name, enabled=not options.quiet) as display:
             report = crawl_and_report(name, plan, options, display.watch)
     except BrokenPipeError:
         raise

@@ -2,23 +2,21 @@
 
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from crawler.audit.report.layout import Line, fitted
 from crawler.crawl.bottleneck import CrawlStage
 from crawler.model import State
-from crawler.notify.ledger_status import DeliveryReport, NotifyResult
-from crawler.notify.notice import Occasion, SendStatus
 from crawler.publish.changes import ChangeSample, sample_lines
-from crawler.publish.upload.upload import UploadResult
 from crawler.run.report import Report
 from crawler.units import clock_text, count_text, size_text
 from sitemap import safe
 
+if TYPE_CHECKING:
+    from crawler.publish.upload.upload import UploadResult
+
 _LABEL_WIDTH = 22
 _MAX_NAMED = 3  # changes of each kind
-_SEARCH_CONSOLE = "search console"  # the key of its channel
-_WEBSUB_PREFIX = "websub "  # how the keys of hubs begin
-_RETRY_NOTE = "the next run tries to send these messages again; siteatlas notify tries now"
 
 _LONG_CRAWL = 10.0  # seconds from which the summary says what limited the crawl
 _BOTTLENECKS = {
@@ -62,11 +60,8 @@ def print_summary(report: Report, print_line: Callable[[str], None], *, quiet: b
 def _warnings(report: Report) -> list[str]:
     """The problems of a run, each in a sentence."""
     notified = report.announced
-    is_left = notified is not None and (
-        notified.untold or any(delivery.reception is SendStatus.REFUSED for delivery in notified.deliveries)
-    )
     sentences = [report.refusal if report.exit_code else "", report.upload_error]
-    sentences += notified.sentences if notified and is_left else ()
+    sentences += notified.sentences if notified and notified.has_failures else ()
     return [delivery for delivery in sentences if delivery]
 
 
@@ -109,7 +104,7 @@ def _uploaded(report: Report) -> list[str]:
     return [f"  {upload_line(report.uploaded)}"] if report.uploaded else []
 
 
-def upload_line(result: UploadResult) -> str:
+def upload_line(result: "UploadResult") -> str:
     """The result of an upload, in a line."""
     actions = [f"{count_text(result.sent, 'file')} ({size_text(result.bytes)})"] if result.sent else []
     actions += [f"{result.removed:,} removed"] if result.removed else []
@@ -119,35 +114,9 @@ def upload_line(result: UploadResult) -> str:
 
 def _notify_lines(report: Report) -> list[str]:
     """The notifications of a run."""
-    return notify_text(report.announced, is_tried_again=not report.upload_error) if report.announced else []
-
-
-def notify_text(notified: NotifyResult, *, is_tried_again: bool = True) -> list[str]:
-    """The notifications, in lines; ``is_tried_again`` unless the user has to fix something else first."""
-    lines = [
-        f"notified {_delivery_text(delivery)}"
-        for delivery in notified.deliveries
-        if delivery.reception is SendStatus.ACCEPTED
-    ]
-    lines += notified.sentences
-    if notified.untold and is_tried_again:
-        lines.append(_RETRY_NOTE)
-    if any(delivery.refused for delivery in notified.deliveries):
-        lines.append(
-            "siteatlas does not send refused notifications again by itself; siteatlas notify --resend-refused does"
-        )
-    return [f"  {safe(delivery)}" for delivery in lines]
-
-
-def _delivery_text(delivery: DeliveryReport) -> str:
-    """The channel and the content of a delivery. That of Search Console is the status from Google."""
-    if delivery.occasion is not Occasion.CHANGES:
-        return f"{delivery.channel} {delivery.occasion.content}"
-    if delivery.channel == _SEARCH_CONSOLE:
-        return f"{delivery.channel}: the sitemap ({delivery.said})"
-    if delivery.channel.startswith(_WEBSUB_PREFIX):
-        return f"{delivery.channel}: the feed"
-    return f"{delivery.channel} of {count_text(delivery.urls, 'change' if delivery.after else 'page')}"
+    if report.announced is None:
+        return []
+    return [f"  {safe(line)}" for line in report.announced.lines(is_tried_again=not report.upload_error)]
 
 
 def _changes(report: Report) -> list[str]:

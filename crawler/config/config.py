@@ -387,3 +387,9 @@ class Config(ConfigSection):
     webhook: WebhookConfig = WebhookConfig()
     email: EmailConfig = EmailConfig()
     hook: HookConfig = HookConfig()
+
+    @property
+    def has_channels(self) -> bool:
+        """Whether a channel of notifications may be configured."""
+        sections = self.indexnow, self.search_console, self.websub, self.webhook, self.email, self.hook
+        return any(section != type(section)() for section in sections)

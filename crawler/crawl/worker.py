@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -25,7 +25,9 @@ from crawler.model import (
     Verdict,
 )
 from crawler.parse.pool import ParsePool
-from crawler.render.renderer import Renderer
+
+if TYPE_CHECKING:
+    from crawler.render.renderer import Renderer
 
 
 class ParsedPage(NamedTuple):
@@ -45,7 +47,7 @@ class PageParser:
 
     pool: ParsePool
     token: str
-    renderer: Renderer | None = None
+    renderer: "Renderer | None" = None
 
     async def parse(self, lease: Lease, reply: Reply, fetched: FetchedPage) -> ParsedPage:
         """Parse the body of a reply that is no transient failure."""

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from crawler.notify.notice import Occasion, SendStatus
 from crawler.state.database import Database, storage_errors, transaction
+from crawler.state.schema import LEDGER_FILE
 
 
 class DeliveryCursor(Struct, frozen=True, kw_only=True):
@@ -178,7 +179,7 @@ def _from_1(db: sqlite3.Connection) -> None:
 
 
 LEDGER_DB: Final = Database(
-    file="notify.db",
+    file=LEDGER_FILE,
     application_id=0x53_41_4E_4F,  # "SANO"
     version=2,
     tables=_LEDGER_TABLES,

@@ -129,6 +129,12 @@ def _refused_text(refused: RefusedDelivery) -> str:
     return f"{subject}, {runs}: {refused.said}"
 
 
+_SEARCH_CONSOLE: Final = "search console"  # the key of its channel
+_WEBSUB_PREFIX: Final = "websub "  # how the keys of hubs begin
+_RETRY_NOTE: Final = "the next run tries to send these messages again; siteatlas notify tries now"
+_REFUSED_NOTE: Final = (
+    "siteatlas does not send refused notifications again by itself; siteatlas notify --resend-refused does"
+)
 _STATUS_WORDS: Final = {SendStatus.DEFERRED: "postponed", SendStatus.REFUSED: "refused"}
 
 
@@ -152,6 +158,17 @@ class DeliveryReport(Struct, frozen=True, kw_only=True):
     said: str = ""
     due: float = 0.0
     shown: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> str:
+        """The channel and what was sent over it. That of Search Console is the status from Google."""
+        if self.occasion is not Occasion.CHANGES:
+            return f"{self.channel} {self.occasion.content}"
+        if self.channel == _SEARCH_CONSOLE:
+            return f"{self.channel}: the sitemap ({self.said})"
+        if self.channel.startswith(_WEBSUB_PREFIX):
+            return f"{self.channel}: the feed"
+        return f"{self.channel} of {count_text(self.urls, 'change' if self.after else 'page')}"
 
 
 class NotifyResult(Struct, frozen=True, kw_only=True):
@@ -179,6 +196,21 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
                 reasons.setdefault(reason, []).append(delivery.channel)
         failures = (f"{', '.join(dict.fromkeys(channels))}: {reason}" for reason, channels in reasons.items())
         return (*self.notes, *failures)
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether something was refused or is still to be sent."""
+        return self.untold or any(delivery.reception is SendStatus.REFUSED for delivery in self.deliveries)
+
+    def lines(self, *, is_tried_again: bool = True) -> list[str]:
+        """The notifications, in lines; ``is_tried_again`` unless the user has to fix something else first."""
+        accepted = (delivery for delivery in self.deliveries if delivery.reception is SendStatus.ACCEPTED)
+        lines = [*(f"notified {delivery.content}" for delivery in accepted), *self.sentences]
+        if self.untold and is_tried_again:
+            lines.append(_RETRY_NOTE)
+        if any(delivery.refused for delivery in self.deliveries):
+            lines.append(_REFUSED_NOTE)
+        return lines
 
     def new_since(self, known: NotifyStatus) -> Self:
         """The result without deliveries that were deferred before for the same reason, by the earlier status."""

@@ -25,12 +25,11 @@ from crawler.model import Outcome
 from crawler.publish.gate import reject_start
 from crawler.publish.listing import published_not_visited
 from crawler.publish.other_formats import check_formats_are_ours, check_names
-from crawler.publish.rollback import adopt_published
 from crawler.publish.store import requeue_failed
 from crawler.publish.write import build_destination, build_writer, check_output_is_ours
 from crawler.run.finish import RunFinisher
 from crawler.run.report import Report, build_report
-from crawler.state.store import Resume, Store
+from crawler.state.store import BASELINE_KEY, Resume, Store, read_about
 from sitemap import DestinationError
 
 MAX_EXAMPLES = 3  # URLs named for each state of omitted URLs
@@ -67,7 +66,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
             check_names(plan)
         settings = planning.result_settings(plan.config)
         with Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock(), renamed=KEYS) as store:
-            adopt_published(plan, store.db)
+            _adopt_published(plan, store)
             if not (choices.dry_run or choices.replace_foreign):
                 check_output_is_ours(plan, store)
                 check_formats_are_ours(plan, store)
@@ -103,6 +102,14 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:
         raise single_error(group) from None
+
+
+def _adopt_published(plan: CrawlPlan, store: Store) -> None:
+    """After a damaged state: the published files are still the measure of the gate."""
+    if read_about(store.db, BASELINE_KEY) is not None:
+        from crawler.publish.rollback import adopt_published  # noqa: PLC0415 - loads the reader of sitemaps
+
+        adopt_published(plan, store.db)
 
 
 def _start_rejection(plan: CrawlPlan, outcome: Outcome) -> SiteatlasError | None:

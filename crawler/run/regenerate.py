@@ -9,7 +9,7 @@ A failed upload or notification does not undo the crawl: the report names it, an
 
 import logging
 from contextlib import closing
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from msgspec.structs import replace
@@ -18,15 +18,17 @@ from crawler.config.plan import CrawlPlan
 from crawler.config.start import StartMoved, remember_move
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.errors import PublishRefused, SiteatlasError, StateInUse
-from crawler.notify.ledger_status import NotifyResult
-from crawler.notify.notify import register_channels, send_notifications
-from crawler.publish.upload.upload import check_upload, upload
 from crawler.run.crawl import NO_CHOICES, RunChoices, crawl
 from crawler.run.options import RunOptions, loop_options, tune_garbage_collector
 from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.runs import RunResult, RunStore
-from crawler.state.schema import STATE_DB
+from crawler.state.schema import LEDGER_FILE, STATE_DB
 from crawler.state.store import Resume, lock_state
+
+if TYPE_CHECKING:
+    from crawler.notify.ledger_status import NotifyResult
+
+# What uploads and notifies takes a tenth of a second to load, so it is loaded only where it is configured.
 
 log = logging.getLogger(__name__)
 _MILDER_EXIT_CODES: Final = frozenset({0, PublishRefused.exit_code})  # than that of an upload that failed
@@ -39,8 +41,7 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
     channel or the upload target is misconfigured.
     """
     if not choices.dry_run:
-        check_upload(plan)
-        register_channels(plan)
+        _check_services(plan)
     try:
         report = await crawl(plan, watch, choices)
     except StartMoved as moved:
@@ -61,9 +62,22 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
     return replace(report, announced=await _announce(plan, name, run_result(report)))
 
 
+def _check_services(plan: CrawlPlan) -> None:
+    if plan.config.upload.to:
+        from crawler.publish.upload.upload import check_upload  # noqa: PLC0415
+
+        check_upload(plan)
+    if plan.config.has_channels:
+        from crawler.notify.notify import register_channels  # noqa: PLC0415
+
+        register_channels(plan)
+
+
 async def _upload(plan: CrawlPlan, report: Report) -> Report:
     if not plan.config.upload.to:
         return report
+    from crawler.publish.upload.upload import upload  # noqa: PLC0415
+
     try:
         with STATE_DB.reading(plan.state) as db:
             run = RunStore(db).get(report.run)
@@ -85,11 +99,16 @@ def _record_failed_upload(plan: CrawlPlan, number: int, reason: str, code: int) 
         log.warning("the failed upload could not be recorded with run %d: %s", number, error)
 
 
-async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> NotifyResult | None:
-    return await send_notifications(plan, name, ended=result) if plan.config.notify.enabled else None
+async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> "NotifyResult | None":
+    """Send notifications. Channels that were removed from the configuration are still in the ledger."""
+    if not plan.config.notify.enabled or not (plan.config.has_channels or (plan.state / LEDGER_FILE).is_file()):
+        return None
+    from crawler.notify.notify import send_notifications  # noqa: PLC0415
+
+    return await send_notifications(plan, name, ended=result)
 
 
-def _log(announced: NotifyResult | None, error: SiteatlasError) -> None:
+def _log(announced: "NotifyResult | None", error: SiteatlasError) -> None:
     for sentence in announced.sentences if announced else ():
         if str(error) not in sentence:  # report a common cause once
             log.warning("%s", sentence)

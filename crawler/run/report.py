@@ -5,7 +5,7 @@ notifications read.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -16,14 +16,16 @@ from crawler.crawl.frontier import Frontier
 from crawler.crawl.visit import VisitResult
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, UsageError
 from crawler.model import State, Url
-from crawler.notify.ledger_status import NotifyResult
 from crawler.publish.changes import Change, ChangeCounts, counts_text
-from crawler.publish.upload.upload import UploadResult
 from crawler.publish.write import unused_settings_note
 from crawler.run.finish import FinishedRun
 from crawler.state.runs import PUBLISHING_OUTCOMES, PublishedFile, RunResult, RunStatus
 from crawler.state.store import Store
 from crawler.units import count_text
+
+if TYPE_CHECKING:  # loaded only where they are configured
+    from crawler.notify.ledger_status import NotifyResult
+    from crawler.publish.upload.upload import UploadResult
 
 # Possible mistakes first, expected omissions last.
 OMITTED_STATES = (
@@ -131,9 +133,9 @@ class Report(Struct, frozen=True, kw_only=True):
     notes: list[str]
     state_directory: str
     exit_code: int
-    uploaded: UploadResult | None = None  # None: not configured, or it failed
+    uploaded: "UploadResult | None" = None  # None: not configured, or it failed
     upload_error: str = ""
-    announced: NotifyResult | None = None  # None: notifications are off, or there was nothing to send
+    announced: "NotifyResult | None" = None  # None: notifications are off, or there was nothing to send
 
     def as_json(self) -> dict[str, Any]:
         """The report as JSON values, in one object without groups."""

@@ -6,6 +6,8 @@ from typing import Final
 
 from crawler.state.database import FRESH_REMEDY, Database
 
+LEDGER_FILE: Final = "notify.db"
+"""The name of the record of notifications, beside the state of a site (:mod:`crawler.notify.ledger`)."""
 STATE_VERSION: Final = 4
 STATE_TABLES: Final = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
