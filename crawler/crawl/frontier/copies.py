@@ -46,6 +46,7 @@ _CONTENT: Final = "SELECT text, links, digest FROM content WHERE id = ?"
 _CONTENT_OF: Final = "SELECT c.text, c.links FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"
 _URL: Final = "SELECT url FROM url WHERE id = ?"
 _NEW: Final = "SELECT v.id, v.state FROM url u JOIN visit v ON v.id = u.id WHERE u.url = ?"
+_STATE: Final = "SELECT state FROM visit WHERE id = ?"
 _SOURCE: Final = "SELECT source FROM visit WHERE id = ?"
 _WAITING: Final = f"""SELECT v.id, u.url, v.state, c.digest, v.source FROM visit v JOIN url u ON u.id = v.id
   JOIN visit s ON s.id = v.source LEFT JOIN content c ON c.id = s.content WHERE v.attempts = 0 AND v.status IS NULL
@@ -84,9 +85,9 @@ class _Space(Struct):
 class _Read(Struct):
     """The first page of a URL with an open segment; its ``signature`` is ``_UNREAD`` while it waits to be read."""
 
-    depth: int
     url: Url
-    id: int
+    depth: int = 0
+    id: int = 0
     signature: int = _UNREAD
     title: str | None = None
     text_digest: bytes = b""  # of its text and pictures, when it was compared
@@ -235,7 +236,7 @@ class CopyDetector:
             if reason == _EQUAL_BYTES and (first := self._seen.get(bytes.fromhex(page))):
                 first.depth, first.url, first.id = kept  # what is read from now on is compared with the page that stays
             for _, url, number in others:
-                (state,) = self._db.execute("SELECT state FROM visit WHERE id = ?", (number,)).fetchone()
+                (state,) = self._db.execute(_STATE, (number,)).fetchone()
                 if state == State.INDEXABLE and not self._is_remembered(url):
                     self._move(number, url, State.INDEXABLE, State.TRAP, reason)
 
@@ -257,11 +258,9 @@ class CopyDetector:
         return first is not None and first.copies > 0
 
     def _compare_bytes(self, lease: Lease, content: "_Content") -> Iterator[_Space]:
-        if not content.digest:
-            return
         first = self._seen.use(content.digest)
         if first is None:
-            first = self._seen.keep(content.digest, _Read(lease.depth, lease.url, lease.id))
+            first = self._seen.keep(content.digest, _Read(lease.url, lease.depth, lease.id))
             if not self._repeating:
                 return
         row = self._db.execute(_PARENT_DIGEST, (lease.id,)).fetchone()
@@ -298,7 +297,7 @@ class CopyDetector:
         for open_url, pattern in _open_urls(lease.url):
             first = self._reads.use(open_url)
             if first is None or first.signature == _UNREAD:
-                read = _Read(lease.depth, lease.url, lease.id, content.signature, content.title)
+                read = _Read(lease.url, lease.depth, lease.id, content.signature, content.title)
                 self._reads.keep(open_url, read)
                 continue
             space = self._spaces.use(pattern)
@@ -352,7 +351,7 @@ class CopyDetector:
             space, first = self._spaces.get(pattern), self._reads.get(open_url)
             if space and space.is_endless:
                 if first is None:
-                    first = self._reads.keep(open_url, _Read(0, Url(url), 0, _UNREAD))
+                    first = self._reads.keep(open_url, _Read(url))
                 if first.signature == _UNREAD and first.url == url:
                     continue
                 is_dynamic = space.equal >= _DYNAMIC * space.different

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from endless_sites import Crawl, Site, anchors, calendar_by_query, last_page_for_ever, visit, word
+from endless_sites import Crawl, Site, anchors, calendar_by_query, end_run, last_page_for_ever, visit, word
 
 from crawler.crawl.frontier.copies import EVIDENCE, SAMPLE
 
@@ -74,6 +74,26 @@ def test_ours_without_a_trap_limit_copies_are_read_on(tmp_path: Path) -> None:
     found = crawl(below_ids("/s/{sid}/{name}", NAMES[:1]), tmp_path, most=200, patience=0)
     assert len(found.read) == 200
     assert found.notes == []
+
+
+def test_ours_an_unchanged_trap_costs_the_same_in_the_next_run(tmp_path: Path) -> None:
+    """A server that says that pages are unchanged sends no text: the stored one is compared."""
+    site = below_ids("/s/{sid}/{name}", NAMES[:3])
+    first = crawl(site, tmp_path)
+    end_run(tmp_path)
+    second = crawl(site, tmp_path)
+    assert (second.read, second.listed, second.notes) == (first.read, first.listed, first.notes)
+
+
+def test_ours_unchanged_pages_of_a_site_without_traps_are_no_evidence(tmp_path: Path) -> None:
+    """They were listed and stay listed, so comparing them would cost time in every run and change nothing."""
+    site = below_ids("/s/{sid}/{name}", NAMES[:1])
+    before = 40
+    first = crawl(site, tmp_path, most=before, patience=0)
+    end_run(tmp_path)
+    second = crawl(site, tmp_path)
+    assert first.listed < second.listed
+    assert len(second.read) == before + 1 + EVIDENCE + SAMPLE  # one page more is no copy
 
 
 def test_ours_the_note_on_copies_says_which_segment_and_how_many_urls_were_left_out(tmp_path: Path) -> None:
