@@ -18,6 +18,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct, field
@@ -38,6 +39,7 @@ _UNREAD: Final = -1
 _EQUAL_BYTES: Final = f"{COPY_PREFIX}pages that are equal to the byte lead to more and more copies of themselves"
 
 _tag = re.compile(r"<(?!img\b)[^>]*+>?", re.IGNORECASE).sub
+_segment = re.compile("[^/?]+")
 _count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
 _OK: Final = 200
 _PARENT_DIGEST: Final = """SELECT c.digest FROM visit v JOIN visit s ON s.id = v.source JOIN content c
@@ -151,7 +153,7 @@ class CopyDetector:
     def finish(self, lease: Lease) -> bool:
         """Compare a page again, when its new URLs are known. Returns whether pending URLs were postponed."""
         content = self._content
-        if content is None or lease.id != self._lease:
+        if content is None:
             return False
         (source,) = self._db.execute(_SOURCE, (lease.id,)).fetchone()
         space = self._fresh.read(lease, source, Content(content.markup, content.links), self._new)
@@ -404,7 +406,7 @@ def _content(db: sqlite3.Connection, outcome: Outcome) -> _Content | None:
     page: Page | None = outcome.page
     links = [url for url, _ in outcome.links]
     if page is not None:
-        return _Content(page.text, links, page.digest, page.title) if page.is_html and page.text else None
+        return _Content(page.text, links, page.digest, page.title) if page.text else None
     row = db.execute(_CONTENT, (outcome.content,)).fetchone()
     return _Content(row[0], links, row[2]) if row and row[0] else None
 
@@ -420,34 +422,28 @@ def _text_digest(text: bytes) -> bytes:
 
 def _open_urls(url: str) -> Iterator[tuple[str, str]]:
     """The URL with each segment of its path open in turn, and the part of it that ends with that segment."""
-    start = url.index("/", 8) + 1
-    end = url.find("?", start)
-    end = len(url) if end < 0 else end
-    for _ in range(_MAX_SEGMENTS):
-        stop = url.find("/", start, end)
-        stop = end if stop < 0 else stop
-        if stop > start:
-            pattern = f"{url[:start]}*"
-            yield pattern + url[stop:], pattern
-        if stop == end:
-            return
-        start = stop + 1
+    path = url.partition("?")[0]
+    for segment in islice(_segment.finditer(path, path.index("/", 8)), _MAX_SEGMENTS):
+        pattern = f"{url[: segment.start()]}*"
+        yield pattern + url[segment.end() :], pattern
+
+
+def _open_segment(url: str, pattern: str) -> re.Match[str] | None:
+    """The segment that a pattern leaves open; None for a URL without it."""
+    above = pattern[:-1]
+    return _segment.match(url, len(above)) if url.startswith(above) else None
 
 
 def _form(url: str, pattern: str) -> str:
     """The segment that a pattern leaves open, with figures that may count as ``#``; "" for another URL."""
-    above = pattern[:-1]
-    return _count("#", re.split("[/?]", url[len(above) :], maxsplit=1)[0]) if url.startswith(above) else ""
+    segment = _open_segment(url, pattern)
+    return _count("#", segment[0]) if segment else ""
 
 
 def _opened(url: str, pattern: str) -> str:
     """A link with the segment open that a pattern leaves open."""
-    above = pattern[:-1]
-    if not url.startswith(above):
-        return url
-    rest = url[len(above) :]
-    end = min((at for at in map(rest.find, "/?") if at >= 0), default=len(rest))
-    return f"{pattern}{rest[end:]}" if end else url
+    segment = _open_segment(url, pattern)
+    return f"{pattern}{url[segment.end() :]}" if segment else url
 
 
 def _note(reason: str, url: Url, count: int) -> str:

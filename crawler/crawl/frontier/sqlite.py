@@ -154,14 +154,13 @@ class SqliteFrontier:
         if state == State.TRAP and self._trap_detector.keeps(find):
             return number
         self._known.put(find.url, number, found, depth)
+        is_revisable = State(state) in _REVISABLE
         if kind == DocumentKind.SITEMAP and find.kind is DocumentKind.PAGE:
             # robots.txt or an index calls it a sitemap, but links treat it as a page: fetch it again as a page
-            kind, state = DocumentKind.PAGE, State.NOFOLLOW if state == State.SITEMAP_FILE else state
+            kind, is_revisable = DocumentKind.PAGE, is_revisable or state == State.SITEMAP_FILE
             self._db.execute(_SET_KIND, (kind, number))
             self._ahead.pop(origin, None)
-            if state == State.NOFOLLOW:
-                self._state_counts.move(origin, State.SITEMAP_FILE, State.NOFOLLOW)
-        if State(state) in _REVISABLE:
+        if is_revisable:
             verdict = self._admission(DiscoveredUrl(find.url, found, depth, find.source, DocumentKind(kind)))
             after = verdict.state if verdict else State.PENDING
             source = find.source if state == State.TRAP else None
@@ -188,7 +187,7 @@ class SqliteFrontier:
                     return lease
                 pause = self._until_due(origin, now)
             waits.append(pause)
-        return Wait(min(waits, default=IDLE_SECONDS)) if waits or self._out else Done()
+        return Wait(min(waits)) if waits else Done()  # what is out is still pending
 
     def _first_due(self, origin: str, now: float, far: bool) -> Lease | None:
         ahead = self._ahead.setdefault(origin, deque())
@@ -234,7 +233,7 @@ class SqliteFrontier:
         """Seconds until a URL of this origin is due, when none is due now."""
         with storage_errors():
             (due,) = self._db.execute(_SELECT_DUE, (origin, now)).fetchone()
-        return IDLE_SECONDS if due is None else max(0.001, due - now)
+        return IDLE_SECONDS if due is None else due - now
 
     def settle(self, outcome: Outcome) -> None:
         lease, verdict = outcome.lease, outcome.verdict

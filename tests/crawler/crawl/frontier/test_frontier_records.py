@@ -6,6 +6,7 @@ import pytest
 from frontiers import INDEXABLE, admission, always, url
 
 from crawler.crawl.frontier.sqlite import IDLE_SECONDS, READ_AHEAD, SqliteFrontier
+from crawler.crawl.frontier.storage import unpack_links
 from crawler.model import (
     DiscoveredBy,
     DiscoveredUrl,
@@ -144,6 +145,21 @@ def test_ours_a_sitemap_that_was_read_is_read_again_as_the_page_that_links_treat
     assert known(frontier) == {State.INDEXABLE: 1}
     frontier.admit([sitemap()])
     assert known(frontier) == {State.INDEXABLE: 1}  # a page is never taken for a sitemap again
+
+
+def test_ours_a_sitemap_whose_turn_is_next_is_fetched_as_a_page_when_a_page_leads_to_it(
+    frontier: SqliteFrontier,
+) -> None:
+    frontier.admit([sitemap(1), sitemap(2)])
+    assert lease_of(frontier).kind is DocumentKind.SITEMAP
+    frontier.admit([DiscoveredUrl(url(2), DiscoveredBy.LINK, 1)])
+    following = lease_of(frontier)
+    assert (following.url, following.kind) == (url(2), DocumentKind.PAGE)
+
+
+def test_ours_a_sitemap_that_a_page_leads_to_before_any_turn_is_fetched_as_a_page(frontier: SqliteFrontier) -> None:
+    frontier.admit([sitemap(), DiscoveredUrl(url(1), DiscoveredBy.LINK, 1)])
+    assert lease_of(frontier).kind is DocumentKind.PAGE
 
 
 def test_ours_a_sitemap_that_a_page_leads_to_while_it_is_out_has_its_second_turn(frontier: SqliteFrontier) -> None:
@@ -287,6 +303,43 @@ def test_ours_requeued_urls_have_their_attempts_and_nothing_of_the_answer(
     assert known(frontier) == {State.PENDING: 2}
     rows = db.execute("SELECT state, reason, status, attempts, due FROM visit ORDER BY id").fetchall()
     assert rows == [("pending", "", None, 1, 0), ("pending", "", None, 0, 0)]
+
+
+def test_ours_a_requeued_url_overtakes_deeper_ones_that_were_read_ahead(frontier: SqliteFrontier) -> None:
+    found = [(1, 0), (2, 2), (3, 2)]
+    frontier.admit([DiscoveredUrl(url(number), DiscoveredBy.LINK, depth) for number, depth in found])
+    first = lease_of(frontier)
+    frontier.settle(Outcome(first, INDEXABLE))
+    assert lease_of(frontier).url == url(2)
+    frontier.requeue([first])
+    assert [lease_of(frontier).url for _ in range(2)] == [url(1), url(3)]
+
+
+def test_ours_the_links_of_stored_content_are_those_of_the_page_and_what_else_it_leads_to(
+    db: sqlite3.Connection, frontier: SqliteFrontier
+) -> None:
+    frontier.admit(seeds(1))
+    lease = lease_of(frontier)
+    canonical = DiscoveredUrl(url(3), DiscoveredBy.CANONICAL, 0, lease.id)
+    listed = DiscoveredUrl(url(4), DiscoveredBy.SITEMAP, 0, lease.id, DocumentKind.SITEMAP)
+    links = [(url(2), int(DiscoveredBy.LINK))]
+    frontier.settle(Outcome(lease, INDEXABLE, 200, links, (canonical, listed), page=Page(digest=b"d")))
+    (packed,) = db.execute("SELECT links FROM content").fetchone()
+    numbers = dict(db.execute("SELECT id, url FROM url"))
+    assert [(numbers[number], found) for number, found in unpack_links(packed)] == [
+        (url(2), DiscoveredBy.LINK),
+        (url(3), DiscoveredBy.CANONICAL),
+    ]
+
+
+def test_ours_a_turn_without_a_request_leaves_no_line_in_the_trail(
+    db: sqlite3.Connection, frontier: SqliteFrontier
+) -> None:
+    """A page that robots.txt blocks is settled without one; a retry may follow from another request."""
+    frontier.admit(seeds(1))
+    frontier.retry(Retry(lease_of(frontier), 0.0, "robots.txt is unreachable"))
+    frontier.settle(Outcome(lease_of(frontier), Verdict(State.ROBOTS, "robots.txt line 1: Disallow: /")))
+    assert db.execute("SELECT trail, whole FROM visit").fetchone() == ("", 0)
 
 
 def test_ours_counts_are_read_again_when_others_have_changed_the_states(
