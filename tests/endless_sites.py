@@ -4,7 +4,7 @@ A page is what a server would send; its links are read from it. Answers come in 
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
@@ -62,13 +62,31 @@ def _links(path: str, body: str) -> list[tuple[Url, int]]:
     return [(url, DiscoveredBy.LINK) for url in dict.fromkeys(found) if url.startswith(HOME)]
 
 
-def _outcome(lease: Lease, body: str | None) -> Outcome:
+def _outcome(lease: Lease, body: str | None, stored: Mapping[Url, tuple[int, bytes]]) -> Outcome:
     if body is None:
         return Outcome(lease, Verdict(State.CLIENT_ERROR, "answered 404"), 404)
     if body == "fails":
         return Outcome(lease, Verdict(State.SERVER_ERROR, "answered 503"), 503)
-    page = Page(text=take_snapshot(body.encode()), digest=blake2b(body.encode(), digest_size=16).digest())
-    return Outcome(lease, Verdict(State.INDEXABLE), 200, _links(lease.url.removeprefix(HOME), body), page=page)
+    links = _links(lease.url.removeprefix(HOME), body)
+    digest = blake2b(body.encode(), digest_size=16).digest()
+    content, before = stored.get(lease.url, (0, b""))
+    if digest == before:
+        return Outcome(lease, Verdict(State.INDEXABLE), 200, links, content=content)
+    page = Page(text=take_snapshot(body.encode()), digest=digest)
+    return Outcome(lease, Verdict(State.INDEXABLE), 200, links, page=page)
+
+
+_STORED = "SELECT u.url, c.id, c.digest FROM memory m JOIN url u ON u.id = m.id JOIN content c ON c.id = m.content"
+
+
+def end_run(folder: Path) -> None:
+    """Make what was visited the memory of the next run."""
+    with closing(STATE_DB.open(folder / "state.db")) as db:
+        db.execute(
+            "INSERT OR REPLACE INTO memory (id, state, reason, status, content, first_run, last_run)"
+            " SELECT id, state, reason, status, content, 1, 1 FROM visit"
+        )
+        db.execute("DELETE FROM visit")
 
 
 def visit(
@@ -90,6 +108,7 @@ def visit(
     read: list[str] = []
     chance = Random(seed)
     with closing(STATE_DB.open(folder / "state.db")) as db:
+        stored = {url: (content, digest) for url, content, digest in db.execute(_STORED)}
         frontier = SqliteFrontier(db, lambda find: None, patience=patience)
         frontier.admit([DiscoveredUrl(Url(HOME + "/"), DiscoveredBy.SEED, 0)])
         if listed:
@@ -109,7 +128,7 @@ def visit(
                     continue
                 path = lease.url.removeprefix(HOME)
                 read.append(path)
-                frontier.settle(_outcome(lease, site(path)))
+                frontier.settle(_outcome(lease, site(path), stored))
                 if len(read) % commit_every == 0:
                     frontier.commit()
             elif not (isinstance(answer, Done) and frontier.review_postponed()):

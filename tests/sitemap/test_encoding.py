@@ -215,6 +215,13 @@ def test_google_each_retired_tag_can_be_asked_for_alone(name: str, xsd: Any) -> 
     assert len(list(root.iter())) - len(list(bare.iter())) in ({0} if attribute else {1, 3})
 
 
+def test_google_only_the_retired_tags_that_are_asked_for_must_be_valid() -> None:
+    page = Entry("https://example.com/", images=(Image("https://example.com/i.png", license="no URL"),))
+    assert make(retired=["image:license"]).fault(page).startswith("image:license")
+    assert make(retired=["image:caption", "video:price"]).fault(page) == ""
+    assert make().fault(page) == ""
+
+
 @pytest.mark.parametrize(("name", "near"), [("video:prise", "video:price"), ("caption", "image:caption")])
 def test_ours_an_unknown_retired_tag_is_refused_with_the_nearest(name: str, near: str) -> None:
     with pytest.raises(SitemapError, match=near):

@@ -18,6 +18,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct, field
@@ -38,6 +39,7 @@ _UNREAD: Final = -1
 _EQUAL_BYTES: Final = f"{COPY_PREFIX}pages that are equal to the byte lead to more and more copies of themselves"
 
 _tag = re.compile(r"<(?!img\b)[^>]*+>?", re.IGNORECASE).sub
+_segment = re.compile("[^/?]+")
 _count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
 _OK: Final = 200
 _PARENT_DIGEST: Final = """SELECT c.digest FROM visit v JOIN visit s ON s.id = v.source JOIN content c
@@ -46,6 +48,7 @@ _CONTENT: Final = "SELECT text, links, digest FROM content WHERE id = ?"
 _CONTENT_OF: Final = "SELECT c.text, c.links FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"
 _URL: Final = "SELECT url FROM url WHERE id = ?"
 _NEW: Final = "SELECT v.id, v.state FROM url u JOIN visit v ON v.id = u.id WHERE u.url = ?"
+_STATE: Final = "SELECT state FROM visit WHERE id = ?"
 _SOURCE: Final = "SELECT source FROM visit WHERE id = ?"
 _WAITING: Final = f"""SELECT v.id, u.url, v.state, c.digest, v.source FROM visit v JOIN url u ON u.id = v.id
   JOIN visit s ON s.id = v.source LEFT JOIN content c ON c.id = s.content WHERE v.attempts = 0 AND v.status IS NULL
@@ -84,9 +87,9 @@ class _Space(Struct):
 class _Read(Struct):
     """The first page of a URL with an open segment; its ``signature`` is ``_UNREAD`` while it waits to be read."""
 
-    depth: int
     url: Url
-    id: int
+    depth: int = 0
+    id: int = 0
     signature: int = _UNREAD
     title: str | None = None
     text_digest: bytes = b""  # of its text and pictures, when it was compared
@@ -150,7 +153,7 @@ class CopyDetector:
     def finish(self, lease: Lease) -> bool:
         """Compare a page again, when its new URLs are known. Returns whether pending URLs were postponed."""
         content = self._content
-        if content is None or lease.id != self._lease:
+        if content is None:
             return False
         (source,) = self._db.execute(_SOURCE, (lease.id,)).fetchone()
         space = self._fresh.read(lease, source, Content(content.markup, content.links), self._new)
@@ -235,7 +238,7 @@ class CopyDetector:
             if reason == _EQUAL_BYTES and (first := self._seen.get(bytes.fromhex(page))):
                 first.depth, first.url, first.id = kept  # what is read from now on is compared with the page that stays
             for _, url, number in others:
-                (state,) = self._db.execute("SELECT state FROM visit WHERE id = ?", (number,)).fetchone()
+                (state,) = self._db.execute(_STATE, (number,)).fetchone()
                 if state == State.INDEXABLE and not self._is_remembered(url):
                     self._move(number, url, State.INDEXABLE, State.TRAP, reason)
 
@@ -257,11 +260,9 @@ class CopyDetector:
         return first is not None and first.copies > 0
 
     def _compare_bytes(self, lease: Lease, content: "_Content") -> Iterator[_Space]:
-        if not content.digest:
-            return
         first = self._seen.use(content.digest)
         if first is None:
-            first = self._seen.keep(content.digest, _Read(lease.depth, lease.url, lease.id))
+            first = self._seen.keep(content.digest, _Read(lease.url, lease.depth, lease.id))
             if not self._repeating:
                 return
         row = self._db.execute(_PARENT_DIGEST, (lease.id,)).fetchone()
@@ -298,7 +299,7 @@ class CopyDetector:
         for open_url, pattern in _open_urls(lease.url):
             first = self._reads.use(open_url)
             if first is None or first.signature == _UNREAD:
-                read = _Read(lease.depth, lease.url, lease.id, content.signature, content.title)
+                read = _Read(lease.url, lease.depth, lease.id, content.signature, content.title)
                 self._reads.keep(open_url, read)
                 continue
             space = self._spaces.use(pattern)
@@ -352,7 +353,7 @@ class CopyDetector:
             space, first = self._spaces.get(pattern), self._reads.get(open_url)
             if space and space.is_endless:
                 if first is None:
-                    first = self._reads.keep(open_url, _Read(0, Url(url), 0, _UNREAD))
+                    first = self._reads.keep(open_url, _Read(url))
                 if first.signature == _UNREAD and first.url == url:
                     continue
                 is_dynamic = space.equal >= _DYNAMIC * space.different
@@ -405,7 +406,7 @@ def _content(db: sqlite3.Connection, outcome: Outcome) -> _Content | None:
     page: Page | None = outcome.page
     links = [url for url, _ in outcome.links]
     if page is not None:
-        return _Content(page.text, links, page.digest, page.title) if page.is_html and page.text else None
+        return _Content(page.text, links, page.digest, page.title) if page.text else None
     row = db.execute(_CONTENT, (outcome.content,)).fetchone()
     return _Content(row[0], links, row[2]) if row and row[0] else None
 
@@ -421,34 +422,28 @@ def _text_digest(text: bytes) -> bytes:
 
 def _open_urls(url: str) -> Iterator[tuple[str, str]]:
     """The URL with each segment of its path open in turn, and the part of it that ends with that segment."""
-    start = url.index("/", 8) + 1
-    end = url.find("?", start)
-    end = len(url) if end < 0 else end
-    for _ in range(_MAX_SEGMENTS):
-        stop = url.find("/", start, end)
-        stop = end if stop < 0 else stop
-        if stop > start:
-            pattern = f"{url[:start]}*"
-            yield pattern + url[stop:], pattern
-        if stop == end:
-            return
-        start = stop + 1
+    path = url.partition("?")[0]
+    for segment in islice(_segment.finditer(path, path.index("/", 8)), _MAX_SEGMENTS):
+        pattern = f"{url[: segment.start()]}*"
+        yield pattern + url[segment.end() :], pattern
+
+
+def _open_segment(url: str, pattern: str) -> re.Match[str] | None:
+    """The segment that a pattern leaves open; None for a URL without it."""
+    above = pattern[:-1]
+    return _segment.match(url, len(above)) if url.startswith(above) else None
 
 
 def _form(url: str, pattern: str) -> str:
     """The segment that a pattern leaves open, with figures that may count as ``#``; "" for another URL."""
-    above = pattern[:-1]
-    return _count("#", re.split("[/?]", url[len(above) :], maxsplit=1)[0]) if url.startswith(above) else ""
+    segment = _open_segment(url, pattern)
+    return _count("#", segment[0]) if segment else ""
 
 
 def _opened(url: str, pattern: str) -> str:
     """A link with the segment open that a pattern leaves open."""
-    above = pattern[:-1]
-    if not url.startswith(above):
-        return url
-    rest = url[len(above) :]
-    end = min((at for at in map(rest.find, "/?") if at >= 0), default=len(rest))
-    return f"{pattern}{rest[end:]}" if end else url
+    segment = _open_segment(url, pattern)
+    return f"{pattern}{url[segment.end() :]}" if segment else url
 
 
 def _note(reason: str, url: Url, count: int) -> str:

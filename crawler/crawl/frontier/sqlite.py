@@ -45,7 +45,21 @@ _SETTLE_VISIT = """UPDATE visit SET state = ?, reason = ?, status = ?, target = 
   content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?, whole = ?
   WHERE id = ?"""
 
+_HAS_URLS = "SELECT 1 FROM url LIMIT 1"
+_INSERT_URL = "INSERT INTO url (url) VALUES (?)"
+_SET_EVIDENCE = "UPDATE visit SET found = ?, depth = ? WHERE id = ?"
+_SELECT_STATE = "SELECT state, kind, origin FROM visit WHERE id = ?"
+_SET_KIND = "UPDATE visit SET kind = ?, attempts = 0, due = 0 WHERE id = ?"
+_REVISE = "UPDATE visit SET state = ?, reason = ?, source = coalesce(?, source) WHERE id = ?"
+_SELECT_ADDRESSES = "SELECT url FROM url WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+_SELECT_DUE = "SELECT min(due) FROM visit WHERE state = 'pending' AND origin = ? AND due > ?"
+_FETCH_AGAIN = "UPDATE visit SET state = 'pending', attempts = 0 WHERE id = ?"
+_RETRY = "UPDATE visit SET attempts = ?, due = ?, reason = ?, trail = trail || ? WHERE id = ?"
 _REQUEUE = "UPDATE visit SET state = 'pending', reason = '', status = NULL, attempts = ?, due = 0 WHERE id = ?"
+_SELECT_VERDICT = "SELECT v.state, v.reason, v.target FROM visit v JOIN url u ON u.id = v.id WHERE u.url = ?"
+_SELECT_RECORDS = """SELECT u.url, v.reason, v.found, v.depth, v.status FROM visit v JOIN url u ON u.id = v.id
+  WHERE v.state = ? ORDER BY u.url"""
+_SELECT_WAY = "SELECT found, source FROM visit WHERE id = ?"
 _SELECT_ORIGINS = f"""SELECT DISTINCT origin FROM visit
   WHERE kind = {DocumentKind.PAGE:d} AND NOT found & {DiscoveredBy.SEED:d}
   AND state NOT IN ('{State.OUT_OF_SCOPE}', '{State.TOO_LONG}')"""  # noqa: S608 - our own
@@ -77,7 +91,7 @@ class SqliteFrontier:
         self._ahead: dict[str, deque[Lease]] = {}
         self._out: dict[int, Lease] = {}
         with storage_errors():
-            self._known = UrlCache(is_whole=db.execute("SELECT 1 FROM url LIMIT 1").fetchone() is None)
+            self._known = UrlCache(is_whole=db.execute(_HAS_URLS).fetchone() is None)
             self._state_counts = StateCounts(db)
             self._crash_counter = CrashCounter(db)
             self._trap_detector = TrapDetector(db, self._state_counts, self._out, patience)
@@ -121,7 +135,7 @@ class SqliteFrontier:
         reason = verdict.reason if verdict else ""
         origin = origin_of(find.url)
         if number is None:
-            number = self._db.execute("INSERT INTO url (url) VALUES (?)", (find.url,)).lastrowid
+            number = self._db.execute(_INSERT_URL, (find.url,)).lastrowid
             assert number is not None  # noqa: S101 - SQLite answers an INSERT with its row
         row = (number, origin, find.kind, state, find.found, find.depth, find.source, reason)
         self._db.execute(_INSERT_VISIT, row)
@@ -135,28 +149,22 @@ class SqliteFrontier:
         return number
 
     def _merge(self, find: DiscoveredUrl, number: int, found: int, depth: int) -> int:
-        self._db.execute("UPDATE visit SET found = ?, depth = ? WHERE id = ?", (found, depth, number))
-        state, kind, origin = self._db.execute(
-            "SELECT state, kind, origin FROM visit WHERE id = ?", (number,)
-        ).fetchone()
+        self._db.execute(_SET_EVIDENCE, (found, depth, number))
+        state, kind, origin = self._db.execute(_SELECT_STATE, (number,)).fetchone()
         if state == State.TRAP and self._trap_detector.keeps(find):
             return number
         self._known.put(find.url, number, found, depth)
+        is_revisable = State(state) in _REVISABLE
         if kind == DocumentKind.SITEMAP and find.kind is DocumentKind.PAGE:
             # robots.txt or an index calls it a sitemap, but links treat it as a page: fetch it again as a page
-            kind, state = DocumentKind.PAGE, State.NOFOLLOW if state == State.SITEMAP_FILE else state
-            self._db.execute("UPDATE visit SET kind = ?, attempts = 0, due = 0 WHERE id = ?", (kind, number))
+            kind, is_revisable = DocumentKind.PAGE, is_revisable or state == State.SITEMAP_FILE
+            self._db.execute(_SET_KIND, (kind, number))
             self._ahead.pop(origin, None)
-            if state == State.NOFOLLOW:
-                self._state_counts.move(origin, State.SITEMAP_FILE, State.NOFOLLOW)
-        if State(state) in _REVISABLE:
+        if is_revisable:
             verdict = self._admission(DiscoveredUrl(find.url, found, depth, find.source, DocumentKind(kind)))
             after = verdict.state if verdict else State.PENDING
             source = find.source if state == State.TRAP else None
-            self._db.execute(
-                "UPDATE visit SET state = ?, reason = ?, source = coalesce(?, source) WHERE id = ?",
-                (after, verdict.reason if verdict else "", source, number),
-            )
+            self._db.execute(_REVISE, (after, verdict.reason if verdict else "", source, number))
             self._state_counts.move(origin, State(state), after)
             if after is State.PENDING:
                 self._drop_read_ahead(origin, depth)
@@ -169,7 +177,7 @@ class SqliteFrontier:
             ahead.clear()
 
     def next(self, now: float, ready_in: ReadyIn, *, far: bool = False) -> Lease | Wait | Done:
-        wait = None
+        waits = []
         for origin in self._state_counts.waiting:
             pause = ready_in(origin, now)
             if pause <= 0:
@@ -178,10 +186,8 @@ class SqliteFrontier:
                     self._out[lease.id] = lease
                     return lease
                 pause = self._until_due(origin, now)
-            wait = pause if wait is None else min(wait, pause)
-        if wait is None and not self._out:
-            return Done()
-        return Wait(IDLE_SECONDS if wait is None else wait)
+            waits.append(pause)
+        return Wait(min(waits)) if waits else Done()  # what is out is still pending
 
     def _first_due(self, origin: str, now: float, far: bool) -> Lease | None:
         ahead = self._ahead.setdefault(origin, deque())
@@ -205,7 +211,7 @@ class SqliteFrontier:
         with storage_errors():
             if not suspects:
                 return self._db.execute(_SELECT_PENDING, (origin, now, limit)).fetchall()
-            listed = msgspec.json.encode(sorted(suspects)).decode()
+            listed = msgspec.json.encode(suspects).decode()
             rows = self._db.execute(_SELECT_CLEAR, (origin, now, listed, limit)).fetchall()
             if rows or self._out:
                 return rows
@@ -213,9 +219,9 @@ class SqliteFrontier:
 
     def crash_suspects(self) -> list[Url]:
         """The URLs that come last, because the process died several times in a row while they were in flight."""
-        listed = msgspec.json.encode(sorted(self._crash_counter.suspects)).decode()
+        listed = msgspec.json.encode(self._crash_counter.suspects).decode()
         with storage_errors():
-            rows = self._db.execute("SELECT url FROM url WHERE id IN (SELECT value FROM json_each(?))", (listed,))
+            rows = self._db.execute(_SELECT_ADDRESSES, (listed,))
             return [Url(url) for (url,) in rows]
 
     def land(self) -> None:
@@ -226,10 +232,8 @@ class SqliteFrontier:
     def _until_due(self, origin: str, now: float) -> float:
         """Seconds until a URL of this origin is due, when none is due now."""
         with storage_errors():
-            (due,) = self._db.execute(
-                "SELECT min(due) FROM visit WHERE state = 'pending' AND origin = ? AND due > ?", (origin, now)
-            ).fetchone()
-        return IDLE_SECONDS if due is None else max(0.001, due - now)
+            (due,) = self._db.execute(_SELECT_DUE, (origin, now)).fetchone()
+        return IDLE_SECONDS if due is None else due - now
 
     def settle(self, outcome: Outcome) -> None:
         lease, verdict = outcome.lease, outcome.verdict
@@ -269,10 +273,10 @@ class SqliteFrontier:
         """Make a sitemap pending again that was discovered as a page while it was out."""
         if lease.kind is not DocumentKind.SITEMAP:
             return None
-        (kind,) = self._db.execute("SELECT kind FROM visit WHERE id = ?", (lease.id,)).fetchone()
+        _, kind, _ = self._db.execute(_SELECT_STATE, (lease.id,)).fetchone()
         if kind == DocumentKind.SITEMAP:
             return None
-        self._db.execute("UPDATE visit SET state = 'pending', attempts = 0 WHERE id = ?", (lease.id,))
+        self._db.execute(_FETCH_AGAIN, (lease.id,))
         return State.PENDING
 
     def retry(self, retry: Retry) -> None:
@@ -281,7 +285,7 @@ class SqliteFrontier:
             return
         with self._batch.change():
             self._db.execute(
-                "UPDATE visit SET attempts = ?, due = ?, reason = ?, trail = trail || ? WHERE id = ?",
+                _RETRY,
                 (lease.attempts + 1, retry.due, retry.reason, retry.request.line() if retry.request else "", lease.id),
             )
         del self._out[lease.id]
@@ -289,11 +293,11 @@ class SqliteFrontier:
     def requeue(self, leases: Iterable[Lease]) -> None:
         with self._batch.change():
             for lease in leases:
-                (state,) = self._db.execute("SELECT state FROM visit WHERE id = ?", (lease.id,)).fetchone()
+                state, _, origin = self._db.execute(_SELECT_STATE, (lease.id,)).fetchone()
                 self._db.execute(_REQUEUE, (lease.attempts, lease.id))
                 if state != State.PENDING:
-                    self._state_counts.move(origin_of(lease.url), State(state), State.PENDING)
-                self._drop_read_ahead(origin_of(lease.url), lease.depth)
+                    self._state_counts.move(origin, State(state), State.PENDING)
+                self._drop_read_ahead(origin, lease.depth)
 
     def review_postponed(self) -> bool:
         """Whether some postponed URLs are visited after all, now that nothing else is left."""
@@ -325,17 +329,11 @@ class SqliteFrontier:
 
     def verdict_of(self, url: Url) -> Verdict | None:
         with storage_errors():
-            row = self._db.execute(
-                "SELECT v.state, v.reason, v.target FROM visit v JOIN url u ON u.id = v.id WHERE u.url = ?", (url,)
-            ).fetchone()
+            row = self._db.execute(_SELECT_VERDICT, (url,)).fetchone()
         return Verdict(State(row[0]), row[1], row[2]) if row else None
 
     def records(self, state: State) -> Iterator[UrlRecord]:
-        rows = self._db.execute(
-            "SELECT u.url, v.reason, v.found, v.depth, v.status FROM visit v JOIN url u ON u.id = v.id"
-            " WHERE v.state = ? ORDER BY u.url",
-            (state,),
-        )
+        rows = self._db.execute(_SELECT_RECORDS, (state,))
         with storage_errors():
             for url, reason, found, depth, status in rows:
                 yield UrlRecord(url, state, reason, found, depth, status)
@@ -344,7 +342,7 @@ class SqliteFrontier:
         hops, number = 0, lease.id
         with storage_errors():
             while True:
-                found, source = self._db.execute("SELECT found, source FROM visit WHERE id = ?", (number,)).fetchone()
+                found, source = self._db.execute(_SELECT_WAY, (number,)).fetchone()
                 if found != DiscoveredBy.REDIRECT or source is None:
                     return hops
                 hops, number = hops + 1, source

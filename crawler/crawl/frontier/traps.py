@@ -34,6 +34,10 @@ v.source
   JOIN url u ON u.id = v.id WHERE v.state = '{State.INDEXABLE}' AND s.kind = {int(DocumentKind.SITEMAP)}"""  # noqa: S608
 
 
+_TEXT: Final = "SELECT text FROM content WHERE id = ?"
+_LINKS: Final = "SELECT links FROM content WHERE id = ?"
+
+
 class TemplateMember(NamedTuple):
     """A generated URL. Less deep ones sort first, whatever the order of answers was."""
 
@@ -119,13 +123,13 @@ class Novelty:
     def _visited(self, member: TemplateMember) -> TemplatePage:
         markup = ""
         if member.state is State.INDEXABLE and member.content is not None:
-            row = self.db.execute("SELECT text FROM content WHERE id = ?", (member.content,)).fetchone()
+            row = self.db.execute(_TEXT, (member.content,)).fetchone()
             markup = (load_snapshot(row[0]) or "") if row else ""
         return TemplatePage(member.url, markup, (*self.brought.get(member.id, ()), *self._listed_targets(member)))
 
     def _listed_targets(self, member: TemplateMember) -> Iterator[Url]:
         """The linked pages that a sitemap had named before any page linked to them."""
-        row = self.db.execute("SELECT links FROM content WHERE id = ?", (member.content,)).fetchone()
+        row = self.db.execute(_LINKS, (member.content,)).fetchone()
         ids = msgspec.json.encode([number for number, _ in unpack_links(row[0])] if row else []).decode()
         for (url,) in self.db.execute(_NAMED_BY_SITEMAP, (ids,)):
             if url_templates.template_of(url).path != member.template.path:

@@ -261,3 +261,32 @@ def test_ours_one_url_of_a_kind_of_which_nothing_is_known_is_awaited_where_somet
     assert chain.fresh.space_of(one, last) is None
     assert chain.fresh.space_of(other, last) is space
     assert chain.fresh.space_of(one, last) is None  # as long as it is not read
+
+
+def under_two_names(page: int) -> list[str]:
+    return [f"{HOME}/s/{fresh_id(page)}/{('news', 'shop')[page // 2 % 2]}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Your page is {}.", 13),  # five pages tell that there are two names
+        ('Your {} <img src="/i/x.png"> page', 13),
+        ('<img src="/i/x.png"> Your page is {}.', 13),
+        ('<img src="/i/{}.png">', None),
+        ('A picture: <IMG src="/i/{}.png"> of it', None),
+        ('<img src="/i/x.png"> and <img src="/i/{}.png">', None),
+    ],
+)
+def test_ours_a_copy_may_show_its_own_ids_in_words_where_names_tell_pages_and_never_in_pictures(
+    text: str, found: int | None
+) -> None:
+    chain = Chain(under_two_names, text=lambda page: text.format(under_two_names(page)[0].split("/")[4]))
+    assert chain.endless_at(40) == found
+
+
+def test_ours_the_first_page_of_another_origin_is_no_copy() -> None:
+    chain = Chain(lambda page: [f"https://{'ab'[page // 2 % 2]}.example/s/{fresh_id(page)}/news"])
+    assert chain.endless_at(40) == 2 + 2 * EVIDENCE  # each origin has its own space
+    others = [page for page, space in enumerate(chain.spaces, 2) if space is None]
+    assert others == [2, 4]

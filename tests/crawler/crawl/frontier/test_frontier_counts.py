@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from endless_sites import Crawl, Site, anchors, calendar_by_query, last_page_for_ever, visit, word
+from endless_sites import Crawl, Site, anchors, calendar_by_query, end_run, last_page_for_ever, visit, word
 
 from crawler.crawl.frontier.copies import EVIDENCE, SAMPLE
 
@@ -74,6 +74,32 @@ def test_ours_without_a_trap_limit_copies_are_read_on(tmp_path: Path) -> None:
     found = crawl(below_ids("/s/{sid}/{name}", NAMES[:1]), tmp_path, most=200, patience=0)
     assert len(found.read) == 200
     assert found.notes == []
+
+
+def test_ours_an_unchanged_trap_costs_the_same_in_the_next_run(tmp_path: Path) -> None:
+    """A server that says that pages are unchanged sends no text: the stored one is compared."""
+    whole = below_ids("/s/{sid}/{name}", NAMES[:3])
+
+    def site(path: str) -> str | None:
+        page = whole(path)
+        return page.partition("<li>")[0] if page and path.endswith(NAMES[2]) else page  # a copy that leads nowhere
+
+    first = crawl(site, tmp_path)
+    assert len(first.read) == 1 + 3 + EVIDENCE + SAMPLE
+    end_run(tmp_path)
+    second = crawl(site, tmp_path)
+    assert (second.read, second.listed, second.notes) == (first.read, first.listed, first.notes)
+
+
+def test_ours_unchanged_pages_of_a_site_without_traps_are_no_evidence(tmp_path: Path) -> None:
+    """They were listed and stay listed, so comparing them would cost time in every run and change nothing."""
+    site = below_ids("/s/{sid}/{name}", NAMES[:1])
+    before = 40
+    first = crawl(site, tmp_path, most=before, patience=0)
+    end_run(tmp_path)
+    second = crawl(site, tmp_path)
+    assert first.listed < second.listed
+    assert len(second.read) == before + 1 + EVIDENCE + SAMPLE  # one page more is no copy
 
 
 def test_ours_the_note_on_copies_says_which_segment_and_how_many_urls_were_left_out(tmp_path: Path) -> None:
@@ -207,3 +233,43 @@ def test_ours_filters_share_the_trap_limit_of_their_list_and_each_set_of_them_ha
     assert min(read.values()) >= 1 + 2
     (note,) = found.notes
     assert "(and 19 more like it)" in note
+
+
+def editions(names: Sequence[str], *, all_editions: bool) -> Site:
+    """Thirty pages that are the same in each edition. The first edition is found on the start page.
+
+    Or a page leads to all of its editions and to the page after it, which is found on no other page.
+    """
+    texts = [f"{word(number * 5)}q" for number in range(30)]
+    places = {f"/{name}/{text}": (at, text) for at, name in enumerate(names) for text in texts}
+
+    def site(path: str) -> str | None:
+        if path == "/":
+            return anchors([f"/{names[0]}/{text}" for text in (texts[:1] if all_editions else texts)])
+        if path not in places:
+            return None
+        at, text = places[path]
+        hrefs = [f"/{other}/{text}" for other in (names if all_editions else names[at : at + 2])]
+        if all_editions:
+            hrefs += [f"/{names[at]}/{following}" for following in texts[texts.index(text) + 1 :][:1]]
+        return f"<h1>{text}</h1><p>All about it." + anchors(hrefs)
+
+    return site
+
+
+@pytest.mark.parametrize(
+    ("names", "all_editions"),
+    [(("en", "fr", "it"), True), (("en", "fr", "it"), False), (tuple(map(str, range(9))), False)],
+)
+def test_ours_a_few_languages_without_translations_and_versions_that_count_are_listed(
+    tmp_path: Path, names: tuple[str, ...], all_editions: bool
+) -> None:
+    found = crawl(editions(names, all_editions=all_editions), tmp_path)
+    assert len(found.listed) == 1 + 30 * len(names)
+    assert found.notes == []
+
+
+def test_ours_the_same_pages_under_more_and_more_names_are_listed_under_one(tmp_path: Path) -> None:
+    found = crawl(editions([word(number) for number in range(60)], all_editions=False), tmp_path)
+    assert len(found.listed) == 1 + 30
+    assert len(found.notes) == 1

@@ -6,6 +6,7 @@ import pytest
 from frontiers import INDEXABLE, admission, always, url
 
 from crawler.crawl.frontier.sqlite import IDLE_SECONDS, READ_AHEAD, SqliteFrontier
+from crawler.crawl.frontier.storage import unpack_links
 from crawler.model import (
     DiscoveredBy,
     DiscoveredUrl,
@@ -53,14 +54,39 @@ def test_ours_a_settled_url_has_all_that_its_answer_said(db: sqlite3.Connection,
     frontier.settle(outcome)
     row = db.execute(
         "SELECT state, reason, status, target, attempts, etag, last_modified, header_date, page_date,"
-        " page_date_source, seen_at, whole, c.digest, c.type, c.run FROM visit v JOIN content c ON c.id = v.content"
+        " page_date_source, seen_at, whole, c.digest, c.type, c.run, c.reading FROM visit v"
+        " JOIN content c ON c.id = v.content"
     ).fetchone()
     assert row == (
         *("canonical elsewhere", "canonical is another", 200, url(9), 1),
-        *('"e"', "Sun, 06 Nov 1994", "1994-11-06", "1994-11-05", "JSON-LD", 70.5, 1, b"d", "text/html", 1),
+        *('"e"', "Sun, 06 Nov 1994", "1994-11-06", "1994-11-05", "JSON-LD", 70.5, 1, b"d", "text/html", 1, ""),
     )
     assert frontier.verdict_of(url(1)) == verdict
     assert frontier.verdict_of(url(2)) is None
+
+
+def test_ours_content_has_the_settings_that_it_was_parsed_with_and_sitemaps_have_others(db: sqlite3.Connection) -> None:
+    frontier = SqliteFrontier(db, admission, run=3, reading="r")
+    frontier.admit([*seeds(1), sitemap(2)])
+    for _ in range(2):
+        lease = lease_of(frontier)
+        frontier.settle(Outcome(lease, INDEXABLE, 200, page=Page(digest=b"d")))
+    rows = db.execute("SELECT v.kind, c.reading, c.run FROM visit v JOIN content c ON c.id = v.content ORDER BY v.id")
+    assert rows.fetchall() == [(int(DocumentKind.PAGE), "r", 3), (int(DocumentKind.SITEMAP), "r sitemap", 3)]
+
+
+def test_ours_a_first_run_asks_the_database_for_no_url_that_is_new(db: sqlite3.Connection) -> None:
+    """Only what an earlier run left makes a new URL cost a query."""
+    asked: list[str] = []
+    for run, expected in ((1, 0), (2, 3)):
+        frontier = SqliteFrontier(db, admission, run=run)
+        asked.clear()
+        db.set_trace_callback(asked.append)
+        frontier.admit(seeds(1, 2, 3))
+        db.set_trace_callback(None)
+        assert sum("SELECT u.id" in statement for statement in asked) == expected
+        frontier.commit()
+        db.execute("DELETE FROM visit")
 
 
 def test_rfc9110_15_4_5_an_answer_without_content_of_its_own_is_not_whole_and_keeps_the_stored_content(
@@ -119,6 +145,21 @@ def test_ours_a_sitemap_that_was_read_is_read_again_as_the_page_that_links_treat
     assert known(frontier) == {State.INDEXABLE: 1}
     frontier.admit([sitemap()])
     assert known(frontier) == {State.INDEXABLE: 1}  # a page is never taken for a sitemap again
+
+
+def test_ours_a_sitemap_whose_turn_is_next_is_fetched_as_a_page_when_a_page_leads_to_it(
+    frontier: SqliteFrontier,
+) -> None:
+    frontier.admit([sitemap(1), sitemap(2)])
+    assert lease_of(frontier).kind is DocumentKind.SITEMAP
+    frontier.admit([DiscoveredUrl(url(2), DiscoveredBy.LINK, 1)])
+    following = lease_of(frontier)
+    assert (following.url, following.kind) == (url(2), DocumentKind.PAGE)
+
+
+def test_ours_a_sitemap_that_a_page_leads_to_before_any_turn_is_fetched_as_a_page(frontier: SqliteFrontier) -> None:
+    frontier.admit([sitemap(), DiscoveredUrl(url(1), DiscoveredBy.LINK, 1)])
+    assert lease_of(frontier).kind is DocumentKind.PAGE
 
 
 def test_ours_a_sitemap_that_a_page_leads_to_while_it_is_out_has_its_second_turn(frontier: SqliteFrontier) -> None:
@@ -264,6 +305,43 @@ def test_ours_requeued_urls_have_their_attempts_and_nothing_of_the_answer(
     assert rows == [("pending", "", None, 1, 0), ("pending", "", None, 0, 0)]
 
 
+def test_ours_a_requeued_url_overtakes_deeper_ones_that_were_read_ahead(frontier: SqliteFrontier) -> None:
+    found = [(1, 0), (2, 2), (3, 2)]
+    frontier.admit([DiscoveredUrl(url(number), DiscoveredBy.LINK, depth) for number, depth in found])
+    first = lease_of(frontier)
+    frontier.settle(Outcome(first, INDEXABLE))
+    assert lease_of(frontier).url == url(2)
+    frontier.requeue([first])
+    assert [lease_of(frontier).url for _ in range(2)] == [url(1), url(3)]
+
+
+def test_ours_the_links_of_stored_content_are_those_of_the_page_and_what_else_it_leads_to(
+    db: sqlite3.Connection, frontier: SqliteFrontier
+) -> None:
+    frontier.admit(seeds(1))
+    lease = lease_of(frontier)
+    canonical = DiscoveredUrl(url(3), DiscoveredBy.CANONICAL, 0, lease.id)
+    listed = DiscoveredUrl(url(4), DiscoveredBy.SITEMAP, 0, lease.id, DocumentKind.SITEMAP)
+    links = [(url(2), int(DiscoveredBy.LINK))]
+    frontier.settle(Outcome(lease, INDEXABLE, 200, links, (canonical, listed), page=Page(digest=b"d")))
+    (packed,) = db.execute("SELECT links FROM content").fetchone()
+    numbers = dict(db.execute("SELECT id, url FROM url"))
+    assert [(numbers[number], found) for number, found in unpack_links(packed)] == [
+        (url(2), DiscoveredBy.LINK),
+        (url(3), DiscoveredBy.CANONICAL),
+    ]
+
+
+def test_ours_a_turn_without_a_request_leaves_no_line_in_the_trail(
+    db: sqlite3.Connection, frontier: SqliteFrontier
+) -> None:
+    """A page that robots.txt blocks is settled without one; a retry may follow from another request."""
+    frontier.admit(seeds(1))
+    frontier.retry(Retry(lease_of(frontier), 0.0, "robots.txt is unreachable"))
+    frontier.settle(Outcome(lease_of(frontier), Verdict(State.ROBOTS, "robots.txt line 1: Disallow: /")))
+    assert db.execute("SELECT trail, whole FROM visit").fetchone() == ("", 0)
+
+
 def test_ours_counts_are_read_again_when_others_have_changed_the_states(
     db: sqlite3.Connection, frontier: SqliteFrontier
 ) -> None:
@@ -292,3 +370,60 @@ def test_ours_a_change_that_fails_is_forgotten_and_can_be_made_again(db: sqlite3
     is_broken = False
     frontier.admit(seeds(2, 3))
     assert [lease_of(frontier).url for _ in range(3)] == [url(1), url(2), url(3)]
+
+
+def test_ours_every_link_to_a_postponed_url_is_evidence_until_it_is_visited(db: sqlite3.Connection) -> None:
+    asked: list[DiscoveredUrl] = []
+
+    def admits(find: DiscoveredUrl) -> Verdict | None:
+        asked.append(find)
+        return Verdict(State.TRAP, f"deep {find.depth}") if find.depth > 1 else None
+
+    def record() -> UrlRecord:
+        (found,) = frontier.records(State.TRAP)
+        return found
+
+    frontier = SqliteFrontier(db, admits)
+    frontier.admit(seeds(0, 8, 9))
+    sources = [lease_of(frontier).id for _ in range(3)]
+    link, nofollow = DiscoveredBy.LINK, DiscoveredBy.NOFOLLOW
+    frontier.admit([DiscoveredUrl(url(1), nofollow, 4, sources[0])])
+    assert record() == UrlRecord(url(1), State.TRAP, "deep 4", nofollow, 4, None)
+    frontier.admit([DiscoveredUrl(url(1), nofollow, 6, sources[1])])  # tells nothing new, and counts all the same
+    assert record().depth == 4
+    frontier.admit([DiscoveredUrl(url(1), link, 3, sources[1])])
+    assert record() == UrlRecord(url(1), State.TRAP, "deep 3", nofollow | link, 3, None)
+    assert [find.source for find in asked if find.url == url(1)] == [*sources[:2], sources[1]]
+    assert asked[-1] == DiscoveredUrl(url(1), nofollow | link, 3, sources[1])
+    frontier.admit([DiscoveredUrl(url(1), nofollow, 1, sources[2])])
+    assert known(frontier) == {State.PENDING: 4}
+    lease = lease_of(frontier)
+    assert (lease.url, lease.found, lease.depth) == (url(1), nofollow | link, 1)
+    assert db.execute("SELECT source, reason FROM visit WHERE id = ?", (lease.id,)).fetchone() == (sources[2], "")
+
+
+def test_ours_a_refusal_that_is_revised_keeps_the_page_that_led_to_it_first(
+    db: sqlite3.Connection, frontier: SqliteFrontier
+) -> None:
+    frontier.admit(seeds(0, 9))
+    first, second = lease_of(frontier).id, lease_of(frontier).id
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.LINK, 6, first)])
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.LINK, 5, second)])
+    assert [record.reason for record in frontier.records(State.TOO_DEEP)] == ["deeper than 3"]
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.LINK, 2, second)])
+    number = lease_of(frontier).id
+    assert db.execute("SELECT source, reason FROM visit WHERE id = ?", (number,)).fetchone() == (first, "")
+
+
+def test_ours_a_url_that_is_no_nearer_than_those_read_ahead_costs_no_query(
+    db: sqlite3.Connection, frontier: SqliteFrontier
+) -> None:
+    frontier.admit([DiscoveredUrl(url(number), DiscoveredBy.LINK, 1) for number in (1, 2)])
+    lease_of(frontier)
+    asked: list[str] = []
+    db.set_trace_callback(asked.append)
+    frontier.admit([DiscoveredUrl(url(3), DiscoveredBy.LINK, 1)])
+    assert lease_of(frontier).url == url(2)
+    assert not any(statement.startswith("SELECT v.id, u.url") for statement in asked)
+    db.set_trace_callback(None)
+    assert lease_of(frontier).url == url(3)
