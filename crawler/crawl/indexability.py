@@ -26,11 +26,14 @@ _UNREAD_PREFIXES: Final = (
 )  # of faults that say that only a part of the page was read
 
 
+_NOT_READ: Final = Page(is_html=False, faults=["the page was not read"], fallback="not read")
+
+
 class RuleInput(Struct, frozen=True):
     """Input of a rule."""
 
     reply: Reply
-    page: Page | None
+    page: Page
     judge: "IndexabilityJudge"
 
 
@@ -61,12 +64,9 @@ class IndexabilityJudge:
 
     def verdict(self, reply: Reply, page: Page | None) -> Verdict:
         """The verdict on a reply. ``page`` is its parsed body, None when it was not parsed."""
-        case = RuleInput(reply, page, self)
-        for rule in INDEXABILITY_RULES:
-            verdict = rule.decide(case)
-            if verdict is not None:
-                return verdict if verdict.state is State.INDEXABLE else _in_part(verdict, case)
-        raise AssertionError("no rule of indexability applied to the reply")
+        case = RuleInput(reply, page or _NOT_READ, self)
+        verdict = next(found for rule in INDEXABILITY_RULES if (found := rule.decide(case)))  # the last rule fits all
+        return verdict if verdict.state is State.INDEXABLE else _in_part(verdict, case)
 
     def failure(self, failure: Failure) -> Verdict:
         """The verdict on a failure after the last retry."""
@@ -130,7 +130,7 @@ def _wrong_type(case: RuleInput) -> Verdict | None:
         name = "a feed, read for its links, and " if label in FEED_TYPES else ""
         return Verdict(State.WRONG_TYPE, f"{label} is {name}not HTML")
     page = case.page
-    if page is not None and not page.is_html and not page.fallback:
+    if not page.is_html and not page.fallback:
         if EMPTY_BODY in page.faults:
             return Verdict(State.WRONG_TYPE, EMPTY_BODY)
         return Verdict(
@@ -151,15 +151,13 @@ def _miscoded(case: RuleInput) -> Verdict | None:
 
 def _parse_failed(case: RuleInput) -> Verdict | None:
     page = case.page
-    if page is None:
-        return Verdict(State.PARSE_FAILED, "the page was not read")
     if not page.is_html:
         return Verdict(State.PARSE_FAILED, "; ".join(page.faults[:3]) or page.fallback)
     return None
 
 
 def _refresh(case: RuleInput) -> Verdict | None:
-    target = case.page.refresh if case.page else None
+    target = case.page.refresh
     if target is None or target == case.reply.url:
         return None
     return Verdict(State.REDIRECT, f"refreshes to {target}", target)
@@ -168,7 +166,7 @@ def _refresh(case: RuleInput) -> Verdict | None:
 def _noindex(case: RuleInput) -> Verdict | None:
     page = case.page
     judge = case.judge
-    if not judge.respect_noindex or page is None:
+    if not judge.respect_noindex:
         return None
     # after a 304, the page was parsed at another time
     is_over = page.expires is not None and page.expires < case.reply.fetched_at
@@ -178,18 +176,27 @@ def _noindex(case: RuleInput) -> Verdict | None:
 
 
 def _canonical(case: RuleInput) -> Verdict | None:
-    if not case.judge.respect_canonical or case.page is None or len(case.page.canonicals) != 1:
+    if not case.judge.respect_canonical or len(case.page.canonicals) != 1:
         return None
     target = case.page.canonicals[0]
     return None if target == case.reply.url else Verdict(State.CANONICAL_ELSEWHERE, f"canonical is {target}", target)
 
 
-def _unlisted(state: State) -> Callable[[RuleInput], Verdict | None]:
-    def decide(case: RuleInput) -> Verdict | None:
-        verdict = case.judge.scope.may_list(case.reply.url)
-        return verdict if verdict is not None and verdict.state is state else None
+def _too_long(case: RuleInput) -> Verdict | None:
+    return _unlisted(case, State.TOO_LONG)
 
-    return decide
+
+def _out_of_scope(case: RuleInput) -> Verdict | None:
+    return _unlisted(case, State.OUT_OF_SCOPE)
+
+
+def _excluded(case: RuleInput) -> Verdict | None:
+    return _unlisted(case, State.EXCLUDED)
+
+
+def _unlisted(case: RuleInput, state: State) -> Verdict | None:
+    verdict = case.judge.scope.may_list(case.reply.url)
+    return verdict if verdict and verdict.state is state else None
 
 
 def _indexable(case: RuleInput) -> Verdict:
@@ -198,21 +205,18 @@ def _indexable(case: RuleInput) -> Verdict:
 
 def _in_part(verdict: Verdict, case: RuleInput) -> Verdict:
     """The verdict on a page that is not indexable, with the part that was not read: it may have links."""
-    unread = _unread(case) if case.page and case.page.is_html else []
-    return Verdict(verdict.state, "; ".join([verdict.reason, *unread]), verdict.target) if unread else verdict
+    unread = _unread(case) if case.page.is_html else []
+    return Verdict(verdict.state, "; ".join([verdict.reason, *unread]), verdict.target)
 
 
 def _unread(case: RuleInput) -> list[str]:
     cut = [f"only the beginning was read: {case.reply.cut}"] if case.reply.cut else []
-    faults = case.page.faults if case.page else []
-    return cut + [fault for fault in faults if fault.startswith(_UNREAD_PREFIXES)]
+    return cut + [fault for fault in case.page.faults if fault.startswith(_UNREAD_PREFIXES)]
 
 
 def _notes(case: RuleInput) -> list[str]:
     notes = _unread(case)
     page = case.page
-    if page is None:
-        return notes
     if len(page.canonicals) > 1:
         shown = " and ".join(page.canonicals[:2])
         notes.append(f"{len(page.canonicals)} canonicals contradict one another, so none of them counts: {shown}")
@@ -237,9 +241,9 @@ INDEXABILITY_RULES: Final = (
     IndexabilityRule("an immediate refresh to another URL", State.REDIRECT, _refresh),
     IndexabilityRule("noindex, in the page or in its headers", State.NOINDEX, _noindex),
     IndexabilityRule("one canonical, which is another URL", State.CANONICAL_ELSEWHERE, _canonical),
-    IndexabilityRule("too long for a sitemap", State.TOO_LONG, _unlisted(State.TOO_LONG)),
-    IndexabilityRule("outside the sitemap's directory", State.OUT_OF_SCOPE, _unlisted(State.OUT_OF_SCOPE)),
-    IndexabilityRule("left out by a pattern", State.EXCLUDED, _unlisted(State.EXCLUDED)),
+    IndexabilityRule("too long for a sitemap", State.TOO_LONG, _too_long),
+    IndexabilityRule("outside the sitemap's directory", State.OUT_OF_SCOPE, _out_of_scope),
+    IndexabilityRule("left out by a pattern", State.EXCLUDED, _excluded),
     IndexabilityRule("everything else", State.INDEXABLE, _indexable),
 )
 """The table. Source for what search engines drop: " "https://developers.google.com/search/docs/crawling-indexing/http-network-errors."""

@@ -4,7 +4,6 @@ Also whether a body is text, whatever its media type says. Pure.
 """
 
 import re
-from calendar import timegm
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
@@ -58,7 +57,7 @@ def _moment(year: int, month: int, day: int, clock: list[int]) -> float | None:
         start = datetime(year, month, day, hour, minute, tzinfo=UTC)
     except ValueError:
         return None
-    return float(timegm(start.utctimetuple()) + second)  # a leap second is the first of the next minute
+    return start.timestamp() + second  # a leap second is the first of the next minute
 
 
 HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
@@ -112,8 +111,8 @@ def content_type(name: str) -> str:
     A .gz file is served as gzip, which readers of sitemaps unpack, and never with a Content-Encoding
     (https://www.sitemaps.org/protocol.html, https://www.rfc-editor.org/rfc/rfc6713).
     """
-    suffix = name[name.rfind(".") :].lower() if "." in name else ""
-    return _TYPE_BY_SUFFIX.get(suffix, "application/octet-stream")
+    _, dot, ending = name.lower().rpartition(".")
+    return _TYPE_BY_SUFFIX.get(dot + ending, "application/octet-stream")
 
 
 def looks_like_text(body: bytes) -> bool:

@@ -26,7 +26,7 @@ def redirect_target(reply: Reply, params: UrlParams = DEFAULT_PARAMS) -> Url | I
     if _control(location):
         return InvalidUrl("redirect.bad_location", f"a Location with control characters: {location[:100]!a}")
     with suppress(UnicodeError):  # else it is Latin-1, or is decoded already
-        location = location.encode("latin-1").decode("utf-8")
+        location = location.encode("latin-1").decode()
     try:
         target = join_url(reply.url, location, params)
     except InvalidUrl as error:

@@ -19,7 +19,9 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
 
     None without a value, or when it is neither digits nor one of the three HTTP dates (RFC 9110 10.2.3).
     """
-    text = (value or "").strip(" \t")
+    if value is None:
+        return None
+    text = value.strip(" \t")
     if _seconds(text):
         return float(int(text))
     moment = parse_http_date(text, now)
@@ -53,7 +55,7 @@ class RetryPolicy(Struct, frozen=True):
         failed together are not retried together, and a run can be repeated exactly.
         """
         pause = min(self.longest, self.first * 2.0 ** min(attempt, 60))
-        return pause * (0.75 + crc32(f"{attempt} {key}".encode("utf-8", "replace")) / 2**33) if key else pause
+        return pause * (0.75 + crc32(f"{attempt} {key}".encode(errors="replace")) / 2**33) if key else pause
 
 
 TRANSIENT: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, *range(520, 528), 529, 530})

@@ -4,6 +4,7 @@ A date is a W3C datetime in the form that the sitemap schema takes: ``YYYY-MM-DD
 second with its offset (``xsd:date | xsd:dateTime``, https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd).
 """
 
+import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -25,7 +26,7 @@ HEADER: Final = "Last-Modified"
 SEEN_TO_CHANGE: Final = "seen to change"
 """The source of a date without evidence: the run that saw the change."""
 STAMP_SECONDS: Final = 60.0
-"""Seconds before the request from which on a time in a page counts as the time of the response."""
+"""A time in a page that is less than so many seconds before the request counts as the time of the response."""
 MIN_BUILD_PAGES: Final = 5
 """A Last-Modified is the time of a build if this many pages have one within a few minutes of each other ..."""
 MIN_BUILD_SHARE: Final = 0.1
@@ -88,8 +89,6 @@ def date_of_new_page(
 
 def build_of(header_date: str, builds: Sequence[BuildTime]) -> BuildTime | None:
     """The build whose time a Last-Modified (W3C, or "") is; None if it is not the time of a build."""
-    if not header_date or not builds:
-        return None
     moment = _first_moment(header_date)
     return next((build for build in builds if build.first <= moment <= build.last), None)
 
@@ -182,7 +181,7 @@ def schema_form(text: str, now: float) -> str:
             datetime.fromisoformat(f"{day}T{minutes or '00:00'}{seconds or ''}")
             midnight = datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp()
             return day if EARLIEST_DATE <= midnight <= now + _EASTMOST else ""
-        zone = "+00:00" if offset in "Zz" else f"{offset[:3]}:{offset[-2:]}"
+        zone = "+00:00" if offset.upper() == "Z" else f"{offset[:3]}:{offset[-2:]}"
         moment = datetime.fromisoformat(f"{day}T{minutes}{seconds}{zone}")
         is_zone = abs(moment.utcoffset() or timedelta()) <= timedelta(seconds=_EASTMOST)
         return moment.isoformat() if is_zone and EARLIEST_DATE <= moment.timestamp() <= now else ""
@@ -198,7 +197,7 @@ def _is_response_time(metadata: ResponseMetadata) -> bool:
 def _first_moment(text: str) -> float:
     """The first moment of a lastmod as Unix time, days in UTC; minus infinity for ""."""
     if not text:
-        return float("-inf")
+        return -math.inf
     return datetime.fromisoformat(text if "T" in text else f"{text}T00:00:00+00:00").timestamp()
 
 

@@ -92,7 +92,7 @@ class SignificanceModel:
         """First pass: count the differences of a page."""
         self._changes.add(delta)
 
-    def add_sample(self, keys: Iterable[int], weight: float = 1.0) -> None:
+    def add_sample(self, keys: Iterable[int], weight: float) -> None:
         """Between the passes: count the keys of a sampled page, which stands for ``weight`` pages."""
         self._changes.add_sample(keys, weight)
 
@@ -251,7 +251,7 @@ class SignificanceModel:
 
         New figures in the same words are an exchange, too, which leaves the texts beside them alone.
         """
-        if d.gone or d.flags & (LINK | MOVED) or self.experiment.in_pool(d):
+        if d.gone or d.flags & MOVED or self.experiment.in_pool(d):
             return False
         here = [other for other in differences if other.place == d.place and not other.flags & LINK]
         lost, gained = ({_beside_figures(other) for other in here if other.gone is side} for side in (True, False))

@@ -129,7 +129,7 @@ class SiteChanges:
         for counted in (self._gone, self._came, self._beside):
             _forget_singletons(counted)
 
-    def add_sample(self, keys: Iterable[int], weight: float = 1.0) -> None:
+    def add_sample(self, keys: Iterable[int], weight: float) -> None:
         """Between the passes: count the keys of a sampled page, which stands for ``weight`` pages."""
         self._weight += weight
         for k in keys:

@@ -24,10 +24,10 @@ https://www.bing.com/webmasters/help/which-robots-metatags-does-bing-support-519
 """
 _ENGINE_EVIDENCE: Final = "only for "
 _VALUED: Final = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
-_RESTRICTING: Final = frozenset({"noindex", "none", "nofollow", "noimageindex"})
-_PLAIN: Final = _RESTRICTING | {"all", "index", "follow", "noarchive", "nocache", "nosnippet", "notranslate"}
-_OTHER_PLAIN: Final = frozenset({"indexifembedded", "nositelinkssearchbox", "noodp", "noydir", "noai", "noimageai"})
-_KNOWN: Final = _PLAIN | _OTHER_PLAIN
+_KNOWN: Final = frozenset({
+    "noindex", "none", "nofollow", "noimageindex", "all", "index", "follow", "noarchive", "nocache", "nosnippet",
+    "notranslate", "indexifembedded", "nositelinkssearchbox", "noodp", "noydir", "noai", "noimageai",
+})  # fmt: skip
 _prefix = re.compile(r"\s*([A-Za-z][A-Za-z0-9_.\-]*|\*)\s*:").match
 _separator = re.compile(r"[,;]")
 _unprintable = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+|\s+")
@@ -67,9 +67,7 @@ class Directives(Struct, frozen=True):
 NO_DIRECTIVES: Final = Directives()
 
 
-def read_directives(
-    metas: Mapping[str, Sequence[str]], headers: Iterable[str], token: str, now: float = 0.0
-) -> Directives:
+def read_directives(metas: Mapping[str, Sequence[str]], headers: Iterable[str], token: str, now: float) -> Directives:
     """The directives of a page for a robot, merged.
 
     ``metas`` are the contents of the meta elements by their name in lower case, ``headers`` the values of X-Robots-Tag.
@@ -83,7 +81,7 @@ def read_directives(
     return directives
 
 
-def read_engine_noindex(metas: Mapping[str, Sequence[str]], headers: Sequence[str], now: float = 0.0) -> str:
+def read_engine_noindex(metas: Mapping[str, Sequence[str]], headers: Sequence[str], now: float) -> str:
     """The evidence that a page must not be indexed by some of :data:`ENGINES`, which it names; "" if there is none."""
     found = {engine: read_directives(metas, headers, engine, now).noindex_at(now) for engine in ENGINES}
     engines = [engine for engine, evidence in found.items() if evidence]
@@ -95,7 +93,7 @@ def is_engine_noindex(reason: str) -> bool:
     return reason.startswith(_ENGINE_EVIDENCE)
 
 
-def read_meta(name: str, content: str, token: str = "", now: float = 0.0) -> Directives:
+def read_meta(name: str, content: str, token: str, now: float) -> Directives:
     """The directives of ``<meta name=… content=…>``. ``token`` is our product token; ``now`` places two-digit years."""
     robot = name.strip().lower()
     if robot != "robots" and (not token or robot != token.lower()):
@@ -103,14 +101,14 @@ def read_meta(name: str, content: str, token: str = "", now: float = 0.0) -> Dir
     return _read(content, token, f"meta {robot}", now)
 
 
-def read_header(value: str, token: str = "", now: float = 0.0) -> Directives:
+def read_header(value: str, token: str, now: float) -> Directives:
     """The directives of one X-Robots-Tag value. A ``botname:`` holds for what follows it, up to the next one."""
     return _read(value, token, HEADER, now)
 
 
 def _read(value: str, token: str, kind: str, now: float) -> Directives:
     names: set[str] = set()
-    expires: float | None = None
+    dates: list[float] = []
     is_ours = True
     pieces = _separator.split(value)
     for number, whole in enumerate(pieces):
@@ -124,18 +122,16 @@ def _read(value: str, token: str, kind: str, now: float) -> Directives:
             continue
         if prefix and prefix[1].lower() == "unavailable_after":
             moment = _date(piece[prefix.end() :], pieces[number + 1 : number + 3], now)
-            expires = moment if expires is None or (moment is not None and moment < expires) else expires
+            dates += [] if moment is None else [moment]
         elif prefix is None or prefix[1].lower() in _KNOWN:
             names.update(piece.lower().replace(":", " ").split())
-    if expires is None and not names & _RESTRICTING:
-        return NO_DIRECTIVES
     evidence = f'{kind} "{_quotable(value)}"'
     return Directives(
         noindex=evidence if names & {"noindex", "none"} else "",
         nofollow=bool(names & {"nofollow", "none"}),
         noimageindex="noimageindex" in names,
-        expires=expires,
-        expires_evidence=evidence if expires is not None else "",
+        expires=min(dates, default=None),
+        expires_evidence=evidence if dates else "",
     )
 
 

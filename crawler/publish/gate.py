@@ -6,6 +6,7 @@ their entries stay as published, and the rest is published. When the crawl itsel
 URL is hit or links vanished, nothing is published.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -251,9 +252,9 @@ def _landslide(facts: GateFacts, limit: float) -> _Landslide:
         (lost for lost in facts.gone if lost.state not in OPERATOR_STATES), key=lambda lost: (-lost.count, lost.url)
     )
     alike = facts.alike.count if facts.alike else 0
-    counts: dict[str | None, int] = {None: alike}
+    counts: Counter[str | None] = Counter({None: alike})
     for group in lost:
-        counts[group.kind] = counts.get(group.kind, 0) + group.count
+        counts[group.kind] += group.count
     over = {kind for kind, count in counts.items() if _is_over(count, facts.published, limit)}
     rest = sum(count for kind, count in counts.items() if kind not in over)
     if _is_over(rest, facts.published, limit):

@@ -116,10 +116,10 @@ class UrlResolver:
             urls[place] = None
         return urls
 
-    def refusal(self, base: str, href: str, encoding: str = "") -> InvalidUrl | None:
+    def refusal(self, base: str, href: str) -> InvalidUrl | None:
         """Why ``href`` is refused, None when it is not."""
         try:
-            join_url(base, href, self.params, encoding)
+            join_url(base, href, self.params)
         except InvalidUrl as error:
             return error
         return None

@@ -28,15 +28,15 @@ def read_canonicals(outline: Outline, headers: list[HeaderLink], urls: PageUrls)
         else:
             faults.append("a canonical outside <head> does not count")
     stated.extend((urls.page, link.target, "") for link in headers if "canonical" in link.rels)
-    canonicals: dict[Url, None] = {}
+    canonicals: list[Url] = []
     for base, href, encoding in stated:
         if not href:
             faults.append("the canonical is empty")
             continue
         url = urls.resolver.resolve(base, href, encoding)
         if url is not None:
-            canonicals[url] = None
+            canonicals.append(url)
         else:
-            error = urls.resolver.refusal(base, href, encoding)
+            error = urls.resolver.refusal(base, href)
             faults.append(f"the canonical does not count: {error.message if error else 'it is refused'}")
-    return list(canonicals), list(dict.fromkeys(faults))[:MAX_FAULTS]
+    return list(dict.fromkeys(canonicals)), list(dict.fromkeys(faults))[:MAX_FAULTS]

@@ -8,6 +8,7 @@ its Content-Type, and from its first bytes where that says nothing (https://mime
 """
 
 import re
+from collections import defaultdict
 from typing import Final
 
 import webencodings
@@ -81,7 +82,7 @@ def to_utf8(body: bytes, content_type: str) -> Utf8Body:
 def header_charset(content_type: str) -> str:
     """The charset parameter of a Content-Type value, in lower case, or ""."""
     match = _param(content_type)
-    return (match[1] or match[2] or "").strip(" \t'").lower() if match else ""
+    return "".join(match.groups("")).strip(" \t'").lower() if match else ""
 
 
 def prescan(body: bytes) -> str:
@@ -95,44 +96,45 @@ def prescan(body: bytes) -> str:
         at = step.end()
         if not step[0][1:].removeprefix(b"/")[:1].isalpha():
             continue
-        attributes, at = _attributes(head, at)
-        if step[1] and at <= len(head):
-            name = _meta_encoding(attributes)
-            if name:
-                return name
+        tag = _attributes(head, at)
+        if tag is None:
+            break
+        attributes, at = tag
+        if step[1] and (name := _meta_encoding(attributes)):
+            return name
     return ""
 
 
-def _attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
-    """The attributes that start at a position, and where the tag ends (past the end of ``head`` if it is cut off)."""
-    attributes: dict[bytes, bytes] = {}
+def _attributes(head: bytes, at: int) -> tuple[defaultdict[bytes, bytes], int] | None:
+    """The attributes that start at a position, and where the tag ends; None if it is cut off."""
+    attributes: defaultdict[bytes, bytes] = defaultdict(bytes)
     while not (end := _tag_end(head, at)):
         match = _attribute(head, at)
         if match is None or match.end() >= len(head):
-            return {}, len(head) + 1
+            return None
         if match.lastindex == 1 and head[match.end()] == ord("="):
-            return {}, len(head) + 1  # a quoted value without an end
-        value = match[2] or match[3] or match[4] or b""
-        attributes.setdefault(match[1].lower(), value)
+            return None  # a quoted value without an end
+        name, *values = match.groups(b"")
+        attributes.setdefault(name.lower(), b"".join(values))
         at = match.end()
     return attributes, end.end()
 
 
-def _meta_encoding(meta: dict[bytes, bytes]) -> str:
+def _meta_encoding(meta: defaultdict[bytes, bytes]) -> str:
     label = meta.get(b"charset")
     if label is None:
-        if meta.get(b"http-equiv", b"").lower() != b"content-type":
+        match = _in_content(meta[b"content"])
+        if match is None or meta[b"http-equiv"].lower() != b"content-type":
             return ""
-        match = _in_content(meta.get(b"content", b""))
-        label = (match[1] or match[2] or match[3] or b"") if match else b""
-    name = _encoding_name(label.decode("latin-1"))
+        label = b"".join(match.groups(b""))
+    name = _encoding_name(label.decode(errors="replace"))
     if name.startswith("utf-16"):
         return "utf-8"
     return "windows-1252" if name == "x-user-defined" else name
 
 
 def _encoding_name(label: str) -> str:
-    encoding = webencodings.lookup(label) if label else None
+    encoding = webencodings.lookup(label)
     return encoding.name if encoding else ""
 
 
@@ -159,7 +161,7 @@ def _valid_utf8(body: bytes) -> bytes:
     try:
         body.decode()
     except UnicodeDecodeError:
-        return body.decode("utf-8", "replace").encode()
+        return body.decode(errors="replace").encode()
     return body
 
 

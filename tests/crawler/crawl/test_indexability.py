@@ -70,7 +70,10 @@ def test_ours_a_redirect_that_leads_nowhere_is_a_bad_answer(location: str, code:
     [
         ("#top", "a Location that is a fragment only"),
         ("/a\x01b", r"a Location with control characters: '/a\x01b'"),
+        ("/\x01" + "b" * 99, r"a Location with control characters: '/\x01" + "b" * 98 + "'"),  # its first 100
         ("https://h.test/docs/a?b=c", "it redirects to itself"),
+        ("javascript:alert(1)", "only http and https are crawled, not 'javascript:'"),
+        ("http://h.test:99999/", "not a URL: 'http://h.test:99999/' in 'https://h.test/docs/a?b=c'"),
     ],
 )
 def test_ours_a_redirect_that_leads_nowhere_says_why(location: str, said: str) -> None:
@@ -93,6 +96,9 @@ def test_ours_a_redirect_without_a_location_is_a_bad_answer() -> None:
         ("\\\\evil.test\\x", "https://evil.test/x"),
         ("http:\\\\evil.test", "http://evil.test/"),
         ("/a\tb", "https://h.test/ab"),
+        (" \t/x\r\n", "https://h.test/x"),
+        ("X", "https://h.test/docs/X"),
+        ("/x\xa0", "https://h.test/x%C2%A0"),  # no space of HTTP
         ("/caf\xc3\xa9", "https://h.test/caf%C3%A9"),  # UTF-8 bytes, read as Latin-1 like every header
         ("/caf\xe9", "https://h.test/caf%C3%A9"),  # a Latin-1 byte
         ("/caf\u0142", "https://h.test/caf%C5%82"),  # decoded already

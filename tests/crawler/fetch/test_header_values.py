@@ -1,5 +1,6 @@
 """Media types, of answers and of published files, and the dates in headers."""
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -102,6 +103,12 @@ def test_rfc9110_5_6_7_a_year_of_two_digits_is_at_most_50_years_ahead(year: str,
         ("Sunday, 06-Nov-1994 08:49:37 GMT", False),
         ("Sun, 06-Nov-94 08:49:37 GMT", False),
         ("x Sun, 06 Nov 1994 08:49:37 GMT", False),
+        ("XSun, 06 Nov 1994 08:49:37 GMT", False),
+        ("Sun, 06 Nov 1994 08:49:37 GMTX", False),
+        ("\x0bSun, 06 Nov 1994 08:49:37 GMT", False),
+        ("Sun, 06 Nov 1994 08:49:37 GMT\xa0", False),
+        ("Sun, 06 Nov 1994 08:49:60 GMT", True),
+        ("Sun, 06 Nov 1994 08:49:61 GMT", False),
     ],
 )
 def test_rfc9110_5_6_7_a_date_must_exist_in_one_of_the_forms(text: str, is_date: bool) -> None:
@@ -115,3 +122,15 @@ def test_rfc9110_5_6_7_each_month_and_each_part_of_the_time_counts() -> None:
         assert parse_http_date(f"Sun, 17 {name} 2019 08:49:37 GMT", NOW) == moment
         assert parse_http_date(f"Sun {name} 17 08:49:37 2019", NOW) == moment
         assert parse_http_date(f"Sunday, 17-{name}-19 08:49:37 GMT", NOW) == moment
+
+
+def test_rfc9110_5_6_7_a_date_is_utc_wherever_the_crawl_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    new_year = datetime(2026, 12, 31, 20, tzinfo=UTC).timestamp()  # in Tokyo it is 2027 already
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        moment = parse_http_date("Sun, 13 Nov 1994 08:49:37 GMT", NOW)
+        short = parse_http_date("Friday, 15-Jan-77 08:01:00 GMT", new_year)
+    time.tzset()
+    assert moment == datetime(1994, 11, 13, 8, 49, 37, tzinfo=UTC).timestamp()
+    assert short == datetime(1977, 1, 15, 8, 1, tzinfo=UTC).timestamp()

@@ -30,6 +30,7 @@ def reply(status: int, wait: str = "") -> Reply:
             (bad, None)
             for bad in ("", "-5", "+5", "5.5", "1e9", "nan", "inf", "0x10", "1_000", "120, 120", "٣", "soon")
         ],
+        *[(bad, None) for bad in ("X5", "5X", "\x0b5", "5\xa0")],
         *[("9" * 5_000, None), ("\uff11\uff12", None), ("Wed, 21 Oct 99999 07:28:00 GMT", None)],
         *[("Wed, 32 Dec 2026 07:28:00 GMT", None), ("Wed, 21 Oct 2026 07:28:00 +9999", None)],
         (None, None),

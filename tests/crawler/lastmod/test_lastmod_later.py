@@ -198,5 +198,8 @@ def test_ours_the_day_of_a_change_is_that_of_utc_wherever_the_crawl_runs(monkeyp
         patch.setenv("TZ", "Asia/Tokyo")
         time.tzset()
         dated = date_of_known_page(BEFORE, said(), YESTERDAY, evening, "observed")
+        # when this day began in Tokyo, it was the day before in UTC
+        second = changed(w3c(NOW - 12 * 3_600), before=SourcedDate("2027-01-15", SEEN_TO_CHANGE))
     time.tzset()
     assert dated == SourcedDate("2027-01-15", SEEN_TO_CHANGE)
+    assert second == SourcedDate("2027-01-15T08:00:00+00:00", SEEN_TO_CHANGE)

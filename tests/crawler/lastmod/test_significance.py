@@ -283,6 +283,38 @@ def test_ours_the_same_sentence_between_texts_of_its_own_page_is_an_edit_of_ever
     assert said(votes, after) == set()
 
 
+def test_ours_a_text_that_two_of_few_pages_have_is_none_of_their_own() -> None:
+    new = "<p>Orders are delivered from the new store on the northern pier.</p>"
+
+    def made(shown: str, pages: int) -> Site:
+        return site(
+            40,
+            lambda n: article(n, f"<div class=t><p>{own(n // pages, 2)}</p>{shown}<p>{own(n // pages, 3)}</p></div>"),
+        )
+
+    assert said(made("", 1), made(new, 1)) == set(range(40))
+    assert said(made("", 2), made(new, 2)) == set()
+
+
+def test_ours_the_same_sentence_for_another_among_the_own_texts_of_all_pages_is_no_change() -> None:
+    first, second = "<p>Orders come from the store on the pier.</p>", "<p>We ship from the island each day.</p>"
+    before = site(40, lambda n: article(n, f"{first}<p>{own(n, 2)}</p>"))
+    after = site(40, lambda n: article(n, f"{second}<p>{own(n, 2)}</p>"))
+    assert said(before, after) == set()
+    assert said(before, {**after, 3: after[3].replace(own(3), own(777))}) == {3}
+
+
+@pytest.mark.parametrize("fingerprint", ["77aa21fe", "48210973"])
+def test_ours_a_new_fingerprint_of_a_picture_is_no_change_though_it_has_figures_only(fingerprint: str) -> None:
+    def made(n: int, mark: str) -> str:
+        return article(n, f"<figure><img src='/img/boat-{n}.{mark}.jpg' alt='A boat'></figure>")
+
+    before, after = (site(40, lambda n, mark=mark: made(n, mark)) for mark in ("3f2a1b9c", fingerprint))  # type: ignore[misc]
+    assert said(before, {**before, 4: after[4]}) == said(after, {**after, 4: before[4]}) == set()
+    assert said(before, after) == said(after, before) == set()
+    assert said(before, {**before, 4: made(4, "3f2a1b9c").replace("boat-4", "ship-4")}) == {4}
+
+
 def test_ours_a_new_design_is_no_change() -> None:
     before = site(80, lambda n: article(n, f"<p>{n} views</p>"))
     after = site(
@@ -525,6 +557,30 @@ def test_ours_of_the_texts_that_came_to_a_place_as_many_are_new_as_it_gained(
     new = [text(1 + n) for n in range(came - pool)]
     page = [*new, *(text(100 + n) for n in range(pool)), *(text(200 + n, gone=True) for n in range(left))]
     assert model._is_inserted(new[0], page, set()) is is_inserted
+
+
+def test_ours_new_figures_in_the_same_words_are_an_exchange_that_leaves_the_texts_beside_them_alone() -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+
+    def text(key: int, words: int = 0, *, gone: bool = False, flags: int = 0) -> Difference:
+        figures = ((words, words + 1, float(key)),) if words else ()
+        return Difference(gone, 1, 1, key, key, 0, 0, 9, flags, "text", figures=figures)
+
+    new, price, old_price = text(1), text(2, 7), text(3, 7, gone=True)
+    page = [new, price, old_price]
+    assert model._is_inserted(new, page, set())
+    assert not model._is_inserted(price, page, set())
+    assert model._is_inserted(price, [price], set())
+    assert not model._is_inserted(price, [price], {price.shape})
+    assert model._is_inserted(new, [new, text(4), text(4, gone=True)], {4})
+    assert not model._is_inserted(new, [new, text(5, 9, gone=True)], set())
+    link, moved = text(1, flags=LINK), text(1, flags=MOVED)
+    assert not model._is_inserted(link, [link], set())
+    assert not model._is_inserted(moved, [moved], set())
+    assert model._is_inserted(new, [new, text(6, gone=True, flags=LINK)], set())  # links rotate by themselves
+    model.experiment.see(new)
+    assert not model._is_inserted(new, [new], set())  # a text of a pool
+    assert not model._is_inserted(text(6, gone=True), [text(6, gone=True)], set())
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from crawler.fetch.challenge import remedy
 from crawler.model import Lease, Outcome, State, Url, Verdict
 from crawler.publish.gate import (
     LINK_STATES,
@@ -183,6 +184,20 @@ def test_ours_what_is_below_the_limit_in_its_kind_leaves_unless_the_rest_is_over
     assert held.kinds - LINK_STATES == {lost.kind for lost in mixed}
 
 
+def test_ours_pages_of_one_kind_are_too_many_together_whatever_they_redirect_to() -> None:
+    login, home = gone(State.REDIRECT, 11, 302, "https://a.example/login"), gone(State.REDIRECT, 10, 302, HOME)
+    held = judge(facts(gone=[login, home, gone(State.NOINDEX, 10, 200)]), GateLimits())
+    assert isinstance(held, Hold)
+    assert held.kinds - LINK_STATES == {login.kind}
+    assert "21 of the 100 published pages would leave" in held.sentence
+
+
+def test_ours_pages_that_no_link_leads_to_are_one_kind_whatever_they_answered_before() -> None:
+    told = judge(facts(gone=[gone(State.UNLINKED, 11, 200), gone(State.UNLINKED, 10)]), GateLimits())
+    assert isinstance(told, Refusal)
+    assert told.kinds == {State.UNLINKED.value}
+
+
 def test_ours_kinds_that_are_small_alone_are_too_many_together_and_lost_text_is_a_kind() -> None:
     lost = [gone(State.NOINDEX, 8, 200), gone(State.CLIENT_ERROR, 7, 404)]
     assert judge(facts(gone=lost), GateLimits()) is None
@@ -198,6 +213,11 @@ def test_ours_what_was_held_stays_so_while_its_cause_lasts() -> None:
     assert isinstance(held, Hold)
     assert "2 pages that the last run held would still leave: 2 trap" in held.sentence
     assert not held.kinds - LINK_STATES
+    other = LostPages(state=State.ROBOTS, count=1, url=HOME, are_held=True)
+    held = judge(facts(gone=[left, other]), GateLimits())
+    assert "3 pages that the last run held would still leave: 2 trap (https://a.example/p), 1 blocked by" in getattr(
+        held, "sentence", ""
+    )
     held = judge(facts(alike=AlikePages(4, PAGE, held=2)), GateLimits())
     assert isinstance(held, Hold)
     assert not held.alike
@@ -381,6 +401,9 @@ def test_ours_one_challenged_page_is_named_and_of_many_the_one_with_the_most() -
     assert challenge_note(one, "Us/1").startswith(
         "a firewall responded in place of 1 page (https://a.example/p: Cloudflare responded with a challenge): "
     )
+    two = [ChallengedPages("Akamai responded with: the server responded late", 2, PAGE)]
+    assert challenge_note(two, "Us/1").startswith("a firewall responded in place of 2 pages (such as")
+    assert challenge_note(two, "Us/1").partition("late): ")[2] == remedy("Akamai", "Us/1")
     alike = [ChallengedPages("Akamai responded with 403", 2, PAGE), ChallengedPages("Akamai responded", 2, HOME)]
     assert challenge_note(alike, "Us/1").startswith(
         "a firewall responded in place of 4 pages (such as https://a.example/: Akamai responded): "

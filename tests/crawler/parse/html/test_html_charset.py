@@ -109,6 +109,20 @@ def test_rfc9110_charset_parameter(value: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("text/html", ""),
+        ("text/html; charset=", ""),
+        ('text/html; charset=""', ""),
+        ("text/html; charset=X-SJIS", "x-sjis"),
+        ("text/html; charset=X-X", "x-x"),
+    ],
+)
+def test_rfc9110_a_charset_parameter_may_be_missing_or_empty_or_begin_with_any_letter(value: str, name: str) -> None:
+    assert encoding.header_charset(value) == name
+
+
+@pytest.mark.parametrize(
     "body",
     [
         b"\x89PNG\r\n\x1a\n0000",
@@ -197,6 +211,7 @@ def test_whatwg_escapes_of_iso_2022_jp_are_not_ascii() -> None:
         (b"<p>\xe9", "; charset=koi8-r", "koi8-r"),
         ("<p>é".encode("utf-16le"), "; charset=utf-16", ""),
         (b"\xc3", "", "windows-1252"),
+        ("<p>éé".encode()[:-1], "", ""),
     ],
 )
 def test_whatwg_url_queries_are_in_the_encoding_of_their_page(body: bytes, label: str, name: str) -> None:
@@ -213,6 +228,12 @@ def test_whatwg_url_queries_are_in_the_encoding_of_their_page(body: bytes, label
         (b"</a title=x><meta charset=koi8-r>", "koi8-r"),
         (b"</a title='>'><meta charset=koi8-r>", "koi8-r"),
         (b"<a x=''y='>'><meta charset=koi8-r>", "koi8-r"),
+        (b"<a x='y'=z><meta charset=koi8-r>", "koi8-r"),
+        (b'<a x="y"=z><meta charset=koi8-r>', "koi8-r"),
+        (b"<a x=y=z><meta charset=koi8-r>", "koi8-r"),
+        (b"<meta charset='koi8-r><meta charset=gbk>", ""),
+        (b"<meta charset=koi8-r x='><meta charset=gbk>", ""),
+        (b"<meta charset=\xe9><meta charset=gbk>", "gbk"),
     ],
 )
 def test_whatwg_prescan_of_attributes(head: bytes, name: str) -> None:
@@ -237,3 +258,13 @@ def test_whatwg_mimesniff_xml_is_html_only_if_it_says_so() -> None:
 @pytest.mark.parametrize(("controls", "answer"), [(8, True), (9, False)])
 def test_ours_eight_control_characters_are_blemishes_in_a_short_body(controls: int, answer: bool) -> None:
     assert is_html("text/html", b"<p>words</p>" * 10 + b"\x01" * controls) is answer
+    assert is_html("text/html; charset=utf-16le", ("слова " * 20 + "\x01" * controls).encode("utf-16le")) is answer
+    invalid = b"<p>words</p>" * 10 + b"\xff" * 10 + b"\x01" * controls
+    assert is_html("text/html; charset=utf-8", invalid) is answer
+
+
+@pytest.mark.parametrize(("halves", "answer"), [(2, True), (3, False)])
+def test_ours_two_half_surrogates_are_blemishes_in_1000_bytes_of_utf16(halves: int, answer: bool) -> None:
+    body = "".join("\ud800" * (n < halves) + "слово" for n in range(100))[:500].encode("utf-16le", "surrogatepass")
+    assert len(body) == 1_000
+    assert is_html("text/html; charset=utf-16le", body) is answer

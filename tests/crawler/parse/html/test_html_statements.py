@@ -20,6 +20,14 @@ def test_google_canonicals_in_head_and_header_are_all_reported() -> None:
     assert dict(page.links) == {f"{AT}/h": DiscoveredBy.CANONICAL}
 
 
+def test_whatwg_url_the_query_of_a_canonical_is_in_the_encoding_of_its_page_and_that_of_a_header_in_utf8() -> None:
+    label = "text/html; charset=windows-1252"
+    page = read("<link rel=canonical href='/a?q=\xe9'>".encode("latin-1"), content_type=label)
+    assert page.canonicals == [f"{AT}/a?q=%E9"]
+    page = read(b"<p>", content_type=label, links=["</h?q=\xe9>; rel=canonical"])
+    assert page.canonicals == [f"{AT}/h?q=%C3%A9"]
+
+
 def test_google_a_canonical_in_the_body_does_not_count() -> None:
     page = read("<body><p>x</p><link rel=canonical href=/a>")
     assert page.canonicals == []
