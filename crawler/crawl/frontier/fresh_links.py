@@ -62,6 +62,9 @@ class _UrlForm(NamedTuple):
     fresh: tuple[str, ...]
 
 
+_WITHOUT_IDS: Final = _UrlForm("", "", ())
+
+
 class FreshSpace(Struct):
     """URLs of one shape that may be copies without end. ``reason`` is why a URL of the space is left out."""
 
@@ -87,8 +90,8 @@ class FreshSpace(Struct):
 
     def note_mask(self, mask: str, *, is_copy: bool) -> None:
         """Count a page of a mask."""
-        counts = self.masks.setdefault(mask, [0, 0]) if len(self.masks) < _MAX_MASKS else [0, 0]
-        counts[not is_copy] += 1
+        if len(self.masks) < _MAX_MASKS:
+            self.masks.setdefault(mask, [0, 0])[not is_copy] += 1
 
 
 class _Read(NamedTuple):
@@ -161,7 +164,7 @@ class FreshLinks:
         pieces, places = _split(url)
         fresh = [place for place in places if self._first_pages.get(pieces[place]) == source]
         if source is None or not fresh:
-            return _UrlForm("", url, ())
+            return _WITHOUT_IDS
         shape, mask = list(pieces), list(pieces)
         for place in places:
             shape[place] = "~"
@@ -228,7 +231,7 @@ class FreshLinks:
     def space_of(self, url: Url, source: int | None) -> FreshSpace | None:
         """The endless space that a URL belongs to, which a page, by its id, leads to first."""
         form = self._form(url, source)
-        space = self.spaces.get(form.shape) if form.fresh else None
+        space = self.spaces.get(form.shape)
         if space is None or not space.is_endless:
             return None
         copies, others = space.masks.get(form.mask, (0, 0))

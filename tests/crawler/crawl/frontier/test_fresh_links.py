@@ -29,10 +29,12 @@ class Chain:
         hrefs: Callable[[int], Sequence[str]] = by_path,
         text: Callable[[int], str] = lambda _: "All the news.",
         links: Callable[[int], Sequence[str]] = lambda _: [f"{HOME}/"],
+        known: str = f"{HOME}/",
     ) -> None:
         self.contents: dict[int, Content] = {}
         self.fresh = FreshLinks(self.contents.get, EVIDENCE)
         self.hrefs, self.text, self.links = hrefs, text, links
+        self.fresh.learn(0, Url(known))
         self.learn(1, 2)
         self.spaces: list[FreshSpace | None] = []
 
@@ -44,13 +46,23 @@ class Chain:
 
     def read(self, page: int, *, leads: bool = True) -> bool:
         """Read the first of the pages under a number; whether a space is endless from now on."""
-        url, source = Url(self.hrefs(page)[0]), page - 1
         new = self.learn(page, page + 1) if leads else []
-        links = [*new, url, *map(Url, self.links(page))]
-        self.contents[page] = Content(lambda: self.text(page), links)
-        space = self.fresh.read(Lease(page, url, page, 0), source, self.contents[page], new)
+        return self.visit(page, self.hrefs(page)[0], page - 1, self.text(page), new)
+
+    def visit(self, page: int, href: str, source: int, text: str, new: Sequence[Url]) -> bool:
+        """Read a page that any page led to; whether something is endless from now on."""
+        url = Url(href)
+        self.contents[page] = Content(lambda: text, [*new, url, *map(Url, self.links(page))])
+        space = self.fresh.read(Lease(page, url, page, 0), source, self.contents[page], [*new])
         self.spaces.append(space)
         return space is not None and self.fresh.decide(space, url, source)
+
+    def follow(self, page: int, source: int, name: str = "", text: str = "All the news.") -> bool:
+        """Read one more page that ``source`` leads to, which leads to a new page as all others do."""
+        (like,) = self.hrefs(page)
+        href = like.replace("news", name or "news")
+        self.fresh.learn(source, Url(href))
+        return self.visit(page, href, source, text, self.learn(page, 10 * page))
 
     def endless_at(self, most: int = 3 * EVIDENCE) -> int | None:
         """The number of the page at which the space is found to be endless; the first page is 2."""
@@ -86,6 +98,9 @@ def test_ours_a_url_of_an_endless_space_belongs_to_it_and_another_one_does_not()
         assert chain.fresh.space_of(Url(other), last) is None
         assert not chain.fresh.is_fresh(Url(other), last)
     assert chain.fresh.space_of(following, None) is None
+    assert chain.fresh.space_of(Url(f"{HOME}/s/{fresh_id('typed')}/news"), None) is None  # no page leads there
+    (other,) = chain.learn(2, 300)
+    assert chain.fresh.space_of(other, 2) is space  # the first page told that its mask repeats, like all others
 
 
 def test_ours_a_page_that_is_no_copy_begins_the_row_anew() -> None:
@@ -101,6 +116,7 @@ def test_ours_a_page_that_is_no_copy_begins_the_row_anew() -> None:
         lambda page: f"Your next page is {by_path(page + 1)[0].split('/')[4]}.",  # the id of its new link
         lambda page: f'All <img src="/i/{by_path(page + 1)[0].split("/")[4]}.png">',
         lambda page: f"s-{by_path(page + 1)[0].split('/')[4]}",  # a part of a token
+        lambda page: f"Next: {by_path(page + 1)[0].split('/')[4] if page % 2 else ''}.",  # some of them do
         lambda _: "",
     ],
 )
@@ -156,6 +172,7 @@ def test_ours_all_new_links_have_ids() -> None:
     chain = Chain(hrefs)
     chain.fresh.learn(1, Url(f"{HOME}/news"))
     assert chain.endless_at() is None
+    assert not any(chain.spaces)
 
 
 @pytest.mark.parametrize(("length", "is_endless"), [(3, True), (4, False), (9, False)])
@@ -209,6 +226,8 @@ def test_ours_a_space_whose_copies_lead_nowhere_is_not_endless() -> None:
     for page in range(2, 2 + 2 * EVIDENCE):
         assert not chain.read(page, leads=page < 5)  # the first is no copy, two lead on
         chain.learn(page, page + 1)
+    firsts = {2, 5}  # with a link, and without one
+    assert [page for page, space in enumerate(chain.spaces, 2) if space is None] == sorted(firsts)
 
 
 def test_ours_a_space_waits_for_the_pages_that_its_copies_lead_to() -> None:
@@ -238,6 +257,11 @@ def test_ours_a_space_counts_twenty_thousand_masks_and_no_more() -> None:
     assert len(space.masks) == 20_000
     assert space.masks[f"{HOME}/*/0"] == [1, 0]
     assert space.masks[f"{HOME}/*/1"] == [0, 1]
+    for is_copy, counts in ((True, [2, 0]), (False, [0, 2])):
+        other = FreshSpace(f"{HOME}/*")
+        for _ in range(2):
+            other.note_mask(f"{HOME}/*", is_copy=is_copy)
+        assert other.masks == {f"{HOME}/*": counts}
 
 
 def test_ours_three_ids_of_each_place_are_kept_and_those_that_count_are_one() -> None:
@@ -290,3 +314,80 @@ def test_ours_the_first_page_of_another_origin_is_no_copy() -> None:
     assert chain.endless_at(40) == 2 + 2 * EVIDENCE  # each origin has its own space
     others = [page for page, space in enumerate(chain.spaces, 2) if space is None]
     assert others == [2, 4]
+
+
+def test_ours_a_name_that_is_new_in_an_endless_space_is_read_until_one_of_its_pages_is_a_copy() -> None:
+    chain = Chain(known=f"{HOME}/s/news/shop")
+    last = chain.endless_at()
+    assert last is not None
+
+    def space_of(number: int) -> FreshSpace | None:
+        url = Url(f"{HOME}/s/{fresh_id('shop', number)}/shop")
+        chain.fresh.learn(last, url)
+        return chain.fresh.space_of(url, last)
+
+    assert space_of(1) is None  # it is awaited ...
+    assert space_of(2) is not None  # ... and no other one is read before it
+    assert not chain.follow(100, last, "shop", "A shop.")  # it is no copy
+    assert space_of(3) is None
+    assert chain.follow(101, last, "shop", "A shop.")  # a copy: what waits is looked at again
+    assert space_of(4) is not None
+    assert not chain.follow(102, last, "shop", "A shop.")  # this was known
+
+
+def by_ids(page: int) -> list[str]:
+    """Nothing but ids: no name tells pages."""
+    return [f"{HOME}/{fresh_id(page)}/{fresh_id(-page)}"]
+
+
+def test_ours_pages_that_no_name_tells_are_read_until_the_menus_that_lead_to_them_lead_to_copies_alone() -> None:
+    chain = Chain(by_ids, text=lambda page: "Welcome." if page == 2 else "All the news.")
+    last = chain.endless_at()
+    assert last == 3 + EVIDENCE  # pages 2 and 3 are no copies, and only their new links may be new pages
+    (other,) = chain.learn(last, 200)
+    assert chain.fresh.space_of(other, last) is not None
+    (one,) = chain.learn(3, 300)
+    assert chain.fresh.space_of(one, 3) is None  # one page that such a menu led to is a copy, page 4
+    for page in range(400, 400 + EVIDENCE - 2):
+        assert not chain.follow(page, 3)
+        assert chain.fresh.space_of(one, 3) is None
+    assert not chain.follow(500, 2, text="Something else.")
+    for page in range(600, 600 + EVIDENCE - 1):  # the row begins anew, whichever of the equal menus leads there
+        assert not chain.follow(page, 2 + page % 2)
+        assert chain.fresh.space_of(one, 3) is None
+    assert chain.follow(700, 3)
+    assert chain.fresh.space_of(one, 3) is not None
+    assert not chain.follow(800, 3)  # this was known
+
+
+def test_ours_a_page_without_an_id_of_its_own_is_no_copy() -> None:
+    chain = Chain()
+    for page in range(10, 14):
+        chain.fresh.learn(1, Url(f"{HOME}/list/{page}"))
+        assert not chain.visit(page, f"{HOME}/list/{page}", 5, "A list.", chain.learn(page, page + 1))
+    assert chain.spaces == [None] * 4
+
+
+def test_ours_copies_are_kept_with_the_page_that_they_are_equal_to() -> None:
+    def text(page: int) -> str:
+        return f"About {under_two_names(page)[0].rpartition('/')[2]}."
+
+    chain = Chain(under_two_names, text=text, known=f"{HOME}/s/news/shop")
+    assert chain.endless_at() == 4 + EVIDENCE  # pages 2 and 4 are no copies
+    (space,) = {id(space): space for space in chain.spaces if space}.values()
+    groups = [{text(page) for _, _, page in members} for members in space.members.values()]
+    assert groups == [{"About shop."}, {"About news."}]
+
+
+def test_ours_the_first_of_equal_pages_is_loaded_once() -> None:
+    chain = Chain()
+    loaded: list[int] = []
+
+    def load(page: int) -> Content | None:
+        loaded.append(page)
+        return chain.contents.get(page)
+
+    chain.fresh = FreshLinks(load, EVIDENCE)
+    chain.learn(1, 2)
+    assert chain.endless_at()
+    assert loaded == [2]
