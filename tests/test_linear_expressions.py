@@ -22,7 +22,9 @@ def test_ours_pumping_finds_expressions_that_are_not_linear(monkeypatch: pytest.
         (r"(a|aa)+$", "match"),
         (r"a*a*b", "match"),
     ):
-        assert slowest(Expression(source, re.compile(source), method), random.Random(1)), source
+        expression = Expression(source, re.compile(source), method)
+        # on a busy machine, an attack may look weaker than it is
+        assert any(slowest(expression, random.Random(seed)) for seed in range(10)), source
     for source, method in ((r"\s*+:", "match"), (r"[^<]*+<", "match"), (r"(?<!a)a++b", "search")):
         assert slowest(Expression(source, re.compile(source), method), random.Random(1)) is None, source
 
