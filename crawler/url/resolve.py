@@ -147,8 +147,7 @@ class UrlResolver:
         """The answer for what has none yet, or was refused."""
         if not href or href[0] == "#":
             if self._self is None:
-                plain = self._plainly(self._base)
-                self._self = plain[1] if plain else self._join("")
+                self._self = self._join("")
             return self._self or None
         if href in self._near.answers or href in self._far.answers:
             return None

@@ -54,6 +54,12 @@ def code_of(data: bytes, *codings: str, limits: BodyLimits = LIMITS, size: int =
     return caught.value.code
 
 
+def detail_of(data: bytes, coding: str) -> str:
+    with pytest.raises(FetchError) as caught:
+        decode(data, coding)
+    return caught.value.detail
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     name=st.sampled_from(list(COMPRESSORS)),
@@ -152,10 +158,18 @@ def test_ours_three_codings_are_refused() -> None:
     assert code_of(b"x", "gzip", "gzip", "gzip") is FailureCode.BODY_TOO_MANY_CODINGS
 
 
-def test_rfc9659_window_over_8_mib_is_refused() -> None:
-    stream = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 27})
+@pytest.mark.parametrize("log", [24, 25, 27])
+def test_rfc9659_window_over_8_mib_is_refused(log: int) -> None:
+    stream = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: log})
     data = stream.compress(os.urandom(100_000)) + stream.flush()
     assert code_of(data, "zstd") is FailureCode.BODY_BOMB
+    assert detail_of(data, "zstd") == "zstd window too large"
+
+
+@pytest.mark.parametrize(("name", "detail"), [("br", "brotli"), ("zstd", "zstd")])
+def test_ours_body_that_cannot_be_decoded_says_by_which_coding(name: str, detail: str) -> None:
+    assert code_of(b"no compressed body at all", name) is FailureCode.BODY_DECODE_ERROR
+    assert detail_of(b"no compressed body at all", name) == detail
 
 
 def test_ours_body_of_empty_zstd_frames_is_refused() -> None:

@@ -17,7 +17,7 @@ from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.transports import HttpxTransports
 from crawler.model import Url
 from crawler.robots.cache import RobotsCache, RobotsStore
-from crawler.robots.rules import Allowed, Blocked, Robots, RobotsAccess, disallow_all, parse_robots
+from crawler.robots.rules import Allowed, Blocked, Robots, RobotsAccess, allow_all, disallow_all, parse_robots
 from crawler.state.schema import STATE_DB
 
 US = "Siteatlas/1.0"
@@ -196,3 +196,9 @@ async def test_rfc9309_2_3_1_4_a_text_that_breaks_its_reader_is_asked_for_once_a
         kept = RobotsStore(db).get(site.url.rstrip("/"))
         assert kept is not None
         assert (kept.status, kept.meaning, kept.body) == (200, "its reader broke", RULES.body.encode())
+
+
+def test_ours_rules_that_allow_or_disallow_everything_say_why() -> None:
+    allowed, disallowed = allow_all("it is ignored", 0.0), disallow_all("it answered 500", 0.0)
+    assert (allowed.access, allowed.reason) == (RobotsAccess.EVERYTHING, "it is ignored")
+    assert (disallowed.access, disallowed.reason) == (RobotsAccess.NOTHING, "it answered 500")
