@@ -390,6 +390,6 @@ class Config(ConfigSection):
 
     @property
     def has_channels(self) -> bool:
-        """Whether a channel of notifications may be configured."""
+        """Whether the section of a notification channel differs from its defaults."""
         sections = self.indexnow, self.search_console, self.websub, self.webhook, self.email, self.hook
         return any(section != type(section)() for section in sections)

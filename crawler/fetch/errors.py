@@ -3,6 +3,7 @@
 import re
 import socket
 import ssl
+import sys
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Self
@@ -230,20 +231,23 @@ def _detail(code: FailureCode, causes: list[BaseException]) -> str:
 
 
 def _by_exception(error: Exception, *, tls: bool) -> tuple[FailureCode, str]:
-    import httpx  # noqa: PLC0415 - most crawls need none of it
+    if "httpx" in sys.modules:  # else it is none of its exceptions, and loading may fail for the same reason
+        import httpx  # noqa: PLC0415
 
-    match error:
-        case httpx.ConnectTimeout():
-            # Both transports say "timed out" when TCP is connected and the handshake does not end.
-            return (FailureCode.TIME_TLS if tls and "timed out" in str(error) else FailureCode.TIME_CONNECT), ""
-        case httpx.TimeoutException():
-            return FailureCode.TIME_FIRST_BYTE, ""
-        case httpx.ProxyError():
-            return FailureCode.PROXY, ""
-        case httpx.RemoteProtocolError():
-            return FailureCode.BAD_RESPONSE, _clean_detail(str(error))
-        case httpx.NetworkError() | OSError():
-            return FailureCode.RESET, _clean_detail(str(error))
+        match error:
+            case httpx.ConnectTimeout():
+                # Both transports say "timed out" when TCP is connected and the handshake does not end.
+                return (FailureCode.TIME_TLS if tls and "timed out" in str(error) else FailureCode.TIME_CONNECT), ""
+            case httpx.TimeoutException():
+                return FailureCode.TIME_FIRST_BYTE, ""
+            case httpx.ProxyError():
+                return FailureCode.PROXY, ""
+            case httpx.RemoteProtocolError():
+                return FailureCode.BAD_RESPONSE, _clean_detail(str(error))
+            case httpx.NetworkError():
+                return FailureCode.RESET, _clean_detail(str(error))
+    if isinstance(error, OSError):
+        return FailureCode.RESET, _clean_detail(str(error))
     return FailureCode.INTERNAL, _clean_detail(f"{type(error).__name__}: {error}")
 
 

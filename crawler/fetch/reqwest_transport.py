@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # httpx is loaded where it is used: that takes a tenth of a s
     import httpx
 
     from crawler.fetch.httpx_transport import HttpxTransport
-    from crawler.fetch.transports import Body
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]*+-----END CERTIFICATE-----")
 
@@ -68,7 +67,7 @@ class ReqwestTransport:
 
     async def send(
         self, method: str, target: str, fields: tuple[Header, ...], content: bytes
-    ) -> "tuple[int, list[Header], Body]":
+    ) -> "tuple[int, list[Header], _ReqwestBody | httpx.AsyncByteStream]":
         """Send one request, see :class:`crawler.fetch.transports.Transport`. Raises httpx.TransportError.
 
         When a header that counts cannot be read, the request is sent again over httpx.

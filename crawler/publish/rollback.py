@@ -19,7 +19,7 @@ from crawler.publish.write import PublishedDigests, build_destination, moved_not
 from crawler.state.database import storage_errors, transaction
 from crawler.state.runs import ROLLED_BACK, PublishedFile, Run, RunStore
 from crawler.state.schema import STATE_DB
-from crawler.state.store import BASELINE_KEY, GENERATIONS_DIRECTORY, lock_state, read_about
+from crawler.state.store import BASELINE_KEY, GENERATIONS_DIRECTORY, lock_state
 from crawler.version import __version__
 from sitemap import Entry, Generations, Published, SitemapError, SitemapReader
 
@@ -149,15 +149,12 @@ _ADOPT: Final = (
 )
 
 
-def adopt_published(plan: CrawlPlan, db: sqlite3.Connection) -> None:
+def adopt_published(plan: CrawlPlan, db: sqlite3.Connection, number: int) -> None:
     """Make the files in the output directory the published set of a new state that replaces a damaged one.
 
-    Does nothing for any other state. Files that cannot be read are left out. Raises StorageError.
+    ``number`` is that of the run to record them with. Files that cannot be read are left out. Raises StorageError.
     """
     with transaction(db):
-        number = read_about(db, BASELINE_KEY)
-        if number is None:
-            return
         files: list[PublishedFile] = []
         db.execute(_CREATE_RESTORED)
         with contextlib.suppress(SitemapError, OSError):
@@ -167,7 +164,7 @@ def adopt_published(plan: CrawlPlan, db: sqlite3.Connection) -> None:
                     break
         for statement in _ADOPT:
             db.execute(statement)
-        run = RunStore(db).get(int(number))
+        run = RunStore(db).get(number)
         (listed,) = db.execute("SELECT count(*) FROM published").fetchone()
         RunStore(db).write(replace(run, files=files, listed=listed))
         db.execute("DELETE FROM about WHERE key = ?", (BASELINE_KEY,))

@@ -29,7 +29,7 @@ from crawler.publish.store import requeue_failed
 from crawler.publish.write import build_destination, build_writer, check_output_is_ours
 from crawler.run.finish import RunFinisher
 from crawler.run.report import Report, build_report
-from crawler.state.store import BASELINE_KEY, Resume, Store, read_about
+from crawler.state.store import Resume, Store
 from sitemap import DestinationError
 
 MAX_EXAMPLES = 3  # URLs named for each state of omitted URLs
@@ -106,10 +106,11 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
 
 def _adopt_published(plan: CrawlPlan, store: Store) -> None:
     """After a damaged state: the published files are still the measure of the gate."""
-    if read_about(store.db, BASELINE_KEY) is not None:
+    baseline = store.baseline
+    if baseline is not None:
         from crawler.publish.rollback import adopt_published  # noqa: PLC0415 - loads the reader of sitemaps
 
-        adopt_published(plan, store.db)
+        adopt_published(plan, store.db, baseline)
 
 
 def _start_rejection(plan: CrawlPlan, outcome: Outcome) -> SiteatlasError | None:

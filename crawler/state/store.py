@@ -307,7 +307,7 @@ class Store:
             write_about(self.db, BASELINE_KEY, str(record.number))
 
     def _begin_or_resume(self) -> None:
-        if self._begin is Resume.FRESH and not self._lacks_baseline():
+        if self._begin is Resume.FRESH and self.baseline is None:
             forget_pages(self.db)
         runs = RunStore(self.db)
         self.resumed = self._is_begun() and self._has_same_settings()
@@ -326,9 +326,12 @@ class Store:
             for key, value in {**self._about, "settings": settings}.items():
                 write_about(self.db, key, value)
 
-    def _lacks_baseline(self) -> bool:
+    @property
+    def baseline(self) -> int | None:
+        """After a damaged state: the number of the run that the published files are still to be recorded with."""
         with storage_errors():
-            return read_about(self.db, BASELINE_KEY) is not None
+            number = read_about(self.db, BASELINE_KEY)
+        return None if number is None else int(number)
 
     def _is_begun(self) -> bool:
         """Whether there is an unfinished run to resume, with at least one URL."""
