@@ -17,10 +17,14 @@ URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
 class Drawn(NamedTuple):
-    """A site, the names of its real pages, which a path has between two delimiters, and what it is."""
+    """A site, the names of its real pages, which a path has between two delimiters, and what it is.
+
+    The pages of ``noisy`` of the names differ on each read.
+    """
 
     site: Site
     names: frozenset[str]
+    noisy: int
     said: str
 
 
@@ -75,6 +79,24 @@ class Ids:
         return self._drawn() if self.per_link else self.one
 
 
+class Noise(NamedTuple):
+    """Some of the names, whose pages show one of so many banners by chance on each read."""
+
+    names: frozenset[str]
+    banners: int
+    seed: int
+
+    @classmethod
+    def drawn(cls, draw: Random, names: list[str], seed: int) -> "Noise":
+        chosen = draw.sample(names, len(names) // 5) if draw.random() < 0.4 else []
+        return cls(frozenset(chosen), draw.choice([3, 10_000]), seed)
+
+    def shown(self, name: str, request: int) -> str:
+        if name not in self.names:
+            return ""
+        return f"<p>Today with {word(Random(f'{self.seed} {name} {request}').randrange(self.banners))}."
+
+
 def trap(seed: int, *, nameless: bool = False) -> Drawn:
     """Real pages under URLs with ids that are new on every page."""
     draw = Random(f"trap {seed}")
@@ -90,6 +112,7 @@ def trap(seed: int, *, nameless: bool = False) -> Drawn:
     label = draw.choice(["on", "name"])
     changes = draw.random() < 0.3  # with each request, not only with each URL
     static = ["/", *(f"/{word(n * 3)}" for n in range(draw.randrange(5)))]
+    noise = Noise.drawn(draw, [] if nameless else names, seed)
     requests = [0]
     of_url: dict[str, int] = {}  # for URLs without a name: the page that they lead to
     own_id: dict[str, str] = {}
@@ -130,12 +153,14 @@ def trap(seed: int, *, nameless: bool = False) -> Drawn:
             "new": f"<p>Next: {fresh['id']}</p>" if per_link is False else "",
             "picture": f'<img src="/i/{fresh["id"]}.png">' if per_link is False else "",
         }.get(shows, "")
+        told += noise.shown(names[at], requests[0])
         return f"<h1>{names[at]}</h1><p>All about {names[at]}.{told}" + anchors(static) + hrefs
 
     said = (
         f"trap {seed}: {link} id {id_form} {dress} {'per link' if per_link else 'per page'} {move} shows {shows or '-'}"
     )
-    return Drawn(site, frozenset(names), f"{said} label {label} {len(names)} names{' changes' if changes else ''}")
+    said = f"{said} label {label} {len(names)} names{' changes' if changes else ''}, {len(noise.names)} noisy"
+    return Drawn(site, frozenset(names), len(noise.names), said)
 
 
 def names_read(drawn: Drawn, read: list[str]) -> frozenset[str]:
@@ -304,7 +329,33 @@ def diary(draw: Random) -> Ordinary:
     return site, frozenset(events)
 
 
-ORDINARY: tuple[Callable[[Random], Ordinary], ...] = (tree, cursors, profiles, catalogue, editions, diary)
+def members(draw: Random) -> Ordinary:
+    """People with opaque URLs and the same tabs, each tab leading to another person's; some people wrote a text."""
+    count = draw.randrange(60, 200)
+    people = _opaque(draw, count)
+    tabs = ["about", "posts", "likes", "friends"][: draw.choice([1, 2, 4])]
+    form = draw.choice(["/u/{0}/{1}", "/{1}/{0}", "/{0}/{1}/", "/u?id={0}&tab={1}", "/u/{0};{1}"])
+    at = {form.format(name, tab): (n, tab) for n, name in enumerate(people) for tab in tabs}
+    is_paged = draw.random() < 0.5  # the tabs lead to those of the next person, not to their own neighbors
+    # Where fewer wrote a text, or on some paged tabs alone, nothing tells the site from a trap.
+    rates = [draw.choice([0.3, 0.9])] * len(tabs) if is_paged else [draw.choice([0.3, 0.6, 0.9]) for _ in tabs]
+    own = {(n, tab) for n in range(count) for tab, rate in zip(tabs, rates, strict=True) if draw.random() < rate}
+    about = "<p>Members tell others of themselves on this page, and whoever wants to may write to them here."
+
+    def site(path: str) -> str | None:
+        if path == "/":
+            return "<h1>All</h1>" + anchors(form.format(people[n], tab) for n in range(0, count, 20) for tab in tabs)
+        if path not in at:
+            return None
+        n, tab = at[path]
+        said = f"<p>I am {word(n * 31 + len(tab))}." if (n, tab) in own else ""
+        near = people[n + 1 : n + 2] if is_paged else people[n : n + 2]
+        return f"<h1>{tab}</h1>{about}{said}" + anchors(form.format(each, tab) for each in near for tab in tabs)
+
+    return site, frozenset(path for path, which in at.items() if which in own)
+
+
+ORDINARY: tuple[Callable[[Random], Ordinary], ...] = (tree, cursors, profiles, catalogue, editions, diary, members)
 
 
 def ordinary(seed: int) -> tuple[Site, frozenset[str], str]:

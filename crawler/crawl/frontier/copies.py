@@ -156,7 +156,7 @@ class CopyDetector:
         if content is None:
             return False
         (source,) = self._db.execute(_SOURCE, (lease.id,)).fetchone()
-        space = self._fresh.read(lease, source, Content(content.markup, content.links), self._new)
+        space = self._fresh.read(lease, source, Content(content.markup, content.links, content.title), self._new)
         self._news += not (self._copy_of or space or self._repeats_bytes(content))
         if space and self._fresh.decide(space, lease.url, source):
             return self._postpone_pending()
@@ -210,7 +210,7 @@ class CopyDetector:
         admitted = False
         for reason, urls in waiting.items():
             sample = self._samples.setdefault(reason, _Sample(SAMPLE, self._news))
-            if self._news > sample.news and not sample.is_over:
+            if not sample.left and self._news > sample.news:
                 sample.size, sample.news = 2 * sample.size, self._news
                 sample.left = sample.size
             if not sample.left or sample.is_over:
@@ -252,7 +252,7 @@ class CopyDetector:
                 yield space.members
         for fresh in self._fresh.spaces.values():
             if fresh.reason == reason:
-                yield fresh.members
+                yield from fresh.equal_pages()
 
     def _is_of_copies(self, digest: bytes) -> bool:
         """Whether other pages are equal to the page with this digest."""

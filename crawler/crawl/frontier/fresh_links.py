@@ -12,12 +12,16 @@ mask ``/*/news``, and the shape ``/*/~``. A page is a copy if
 
 The text may show the page's own ids too where other masks of its shape tell pages by their names.
 
+A *variant* is a page that leads on as a copy does, but shows other words on each read, such as the time or an
+advertisement: a page before it had the same mask, title and links and at least half of its words, and most pages of
+this mask were no copies. Variants neither add to a row of copies nor end it, in a space with more masks of copies.
+
 A space of the URLs of one shape is endless when the last pages in it were copies, ``evidence`` in a row, and so were
 the last ones of each shape that the copies lead to. Pure.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -34,6 +38,7 @@ _MIN_SHOWN: Final = 6  # characters of an id that is shown in the text
 _MIN_OWN: Final = 4  # characters of an id that links of its page contain
 _TARGET_SHARE: Final = 4  # of the evidence for a space, this part is needed for each shape that its copies lead to
 _MAX_MASKS: Final = 20_000
+_VARIANT_SHARE: Final = 0.5  # of the words of two pages, so many are the same
 
 _pieces = re.compile("([/;?&=])").split  # a semicolon delimits a parameter of a segment (RFC 3986 3.3)
 _parts = re.compile(r"[A-Za-z0-9]++").findall
@@ -48,10 +53,11 @@ _Menu = tuple[str, int]
 
 
 class Content(NamedTuple):
-    """What is compared of a page. ``text`` gives its text and pictures."""
+    """What is compared of a page. ``text`` gives its text and pictures; ``title`` is None if it is not known."""
 
     text: Callable[[], str]
     links: list[Url]
+    title: str | None = None
 
 
 class _UrlForm(NamedTuple):
@@ -65,6 +71,23 @@ class _UrlForm(NamedTuple):
 _WITHOUT_IDS: Final = _UrlForm("", "", ())
 
 
+_Members = dict[str, list[tuple[int, Url, int]]]
+"""Depth, URL and id of equal pages, by the id of the first one."""
+
+
+class _Mask(Struct):
+    """The number of pages of one mask that were copies, variants and neither."""
+
+    copies: int = 0
+    variants: int = 0
+    others: int = 0
+
+    @property
+    def evidence(self) -> int:
+        """What the mask says of its space: 1 that pages are copies, -1 that they differ on each read."""
+        return -1 if self.variants > self.copies else int(self.copies > 0)
+
+
 class FreshSpace(Struct):
     """URLs of one shape that may be copies without end. ``reason`` is why a URL of the space is left out."""
 
@@ -75,10 +98,17 @@ class FreshSpace(Struct):
     leading: set[int] = field(default_factory=set)  # ids of copies that led to new URLs, a few
     forms: list[set[str]] = field(default_factory=list)  # of the ids, a few of each
     targets: set[str] = field(default_factory=set)  # the shapes that copies lead to
-    masks: dict[str, list[int]] = field(default_factory=dict)  # by mask: the number of copies, and of other pages
+    masks: dict[str, _Mask] = field(default_factory=dict)
     awaited: dict[str, Url] = field(default_factory=dict)  # by mask: the URL that is visited because none was read
-    members: dict[str, list[tuple[int, Url, int]]] = field(default_factory=dict)  # depth, URL and id of equal pages
+    evidence: int = 0  # masks of copies, less those of variants
+    members: _Members = field(default_factory=dict)
+    variants: _Members = field(default_factory=dict)
     is_endless: bool = False
+
+    @property
+    def has_few_variants(self) -> bool:
+        """Whether the masks of copies are evidence enough that its variants are copies too."""
+        return self.evidence >= 0
 
     def note_ids(self, ids: Iterable[str]) -> None:
         """Note the ids of a URL. Those that only count, as the days of a calendar, are left to the templates."""
@@ -88,10 +118,32 @@ class FreshSpace(Struct):
             if len(self.forms[place]) < _MIN_LEADING:
                 self.forms[place].add(_count("#", value))
 
-    def note_mask(self, mask: str, *, is_copy: bool) -> None:
+    def note(self, mask: str, *, is_copy: bool, is_variant: bool) -> None:
         """Count a page of a mask."""
-        if len(self.masks) < _MAX_MASKS:
-            self.masks.setdefault(mask, [0, 0])[not is_copy] += 1
+        if not is_variant:
+            self.row = self.row + 1 if is_copy else 0
+            self.news += not is_copy
+        if mask not in self.masks and len(self.masks) == _MAX_MASKS:
+            return
+        counts = self.masks.setdefault(mask, _Mask())
+        self.evidence -= counts.evidence
+        counts.copies += is_copy
+        counts.variants += is_variant
+        counts.others += not (is_copy or is_variant)
+        self.evidence += counts.evidence
+
+    def counts(self, mask: str) -> tuple[int, int]:
+        """The number of pages of a mask that count as copies, and of the others."""
+        found = self.masks.get(mask, _Mask())
+        if self.has_few_variants:
+            return found.copies + found.variants, found.others
+        return found.copies, found.variants + found.others
+
+    def equal_pages(self) -> Iterator[_Members]:
+        """The pages that were read of which one each is enough."""
+        yield self.members
+        if self.is_endless and self.has_few_variants:
+            yield self.variants
 
 
 class _Read(NamedTuple):
@@ -113,6 +165,7 @@ class FreshLinks:
         self._first_pages: Recent[str, int] = Recent()  # by token: the id of the page that led to it first
         self._firsts: Recent[_Links, _Read] = Recent()  # the first page with these links
         self._equal: Recent[tuple[_Links, int, str], _Read] = Recent()  # by what is compared of a text
+        self._first_of_mask: Recent[tuple[_Links, str, str | None], _Read] = Recent()  # by mask and title
         self._menus: Recent[int, _Menu] = Recent()  # the new links of pages that were no copies, by their ids
         self._rows: Recent[_Menu, int] = Recent()  # copies, in a row, among the pages that such links led to
         self.spaces: Recent[str, FreshSpace] = Recent()  # by shape
@@ -135,24 +188,28 @@ class FreshLinks:
         if not own.fresh and not leads:
             return None
         space = self._space(own.shape)
-        first = self._first_equal(lease, own, content, new, forms) if leads or not new else None
+        page = _Read(lease.depth, lease.url, lease.id, own, [value for form in forms for value in form.fresh])
+        links = _links(page.url, content.links, new)
+        first = self._first_equal(page, links, content) if leads or not new else None
         is_copy = first is not None and bool(own.fresh)
+        variant_of = self._variant_of(page, links, content) if leads and own.fresh and not is_copy else None
+        is_variant = variant_of is not None
         if own.fresh:
-            space.row = space.row + 1 if is_copy else 0
-            space.news += not is_copy
-            space.note_mask(own.mask, is_copy=is_copy)
-        if source is not None and (menu := self._menus.use(source)):
+            space.note(own.mask, is_copy=is_copy, is_variant=is_variant)
+        if source is not None and not is_variant and (menu := self._menus.use(source)):
             self._rows.keep(menu, (self._rows.get(menu) or 0) + 1 if is_copy else 0)
-        if leads and not is_copy:
+        if leads and not is_copy and not is_variant:
             self._menus.keep(lease.id, (own.shape, len(forms)))
+        if variant_of is not None:
+            _add_member(space.variants, variant_of, page)
+            return space if space.has_few_variants else None
         if first is None or not is_copy:
             return None
         space.note_ids(own.fresh)
         space.reason = space.reason or (
             f"{COPY_PREFIX}pages such as {own.mask} are equal but for * in their URLs and in their links"
         )
-        members = space.members.setdefault(f"{first.id}", [(first.depth, first.url, first.id)])
-        members.append((lease.depth, lease.url, lease.id))
+        _add_member(space.members, first, page)
         if leads:
             if len(space.leading) < _MIN_LEADING:
                 space.leading.add(lease.id)
@@ -179,13 +236,8 @@ class FreshLinks:
         ids = [value for value in own.fresh if len(value) >= _MIN_OWN]
         return not any(value in piece for value in ids for form in forms for piece in form.fresh)
 
-    def _first_equal(
-        self, lease: Lease, own: _UrlForm, content: Content, new: list[Url], forms: list[_UrlForm]
-    ) -> _Read | None:
+    def _first_equal(self, page: _Read, links: _Links, content: Content) -> _Read | None:
         """The first page that this one is equal to; None, and it is remembered, when there is none."""
-        others = frozenset({*content.links}.difference(new, [lease.url]))
-        links = (hash((origin_of(lease.url), others)), len(others), len(new))
-        page = _Read(lease.depth, lease.url, lease.id, own, [value for form in forms for value in form.fresh])
         before = self._firsts.use(links)
         if before is None:
             self._firsts.keep(links, page)
@@ -194,12 +246,25 @@ class FreshLinks:
             self._remember(links, before, _keys(loaded.text(), before))
             self._firsts.keep(links, before._replace(id=0))  # its text is known
         *keys, without_own = _keys(content.text(), page)
-        if len(self._space(own.shape).masks) > 1:
+        if len(self._space(page.form.shape).masks) > 1:
             keys.append(without_own)
         first = next((first for key in keys if (first := self._equal.use((links, *key)))), None)
         if first is None:
             self._remember(links, page, [*keys, without_own])
         return first
+
+    def _variant_of(self, page: _Read, links: _Links, content: Content) -> _Read | None:
+        """The first page that this one is a variant of; None, and it may be remembered, when there is none."""
+        key = (links, page.form.mask, content.title)
+        first = self._first_of_mask.use(key)
+        if first is None:
+            self._first_of_mask.keep(key, page)
+            return None
+        masks = self._space(page.form.shape).masks
+        if len(masks) == 1 or masks.get(page.form.mask, _Mask()).evidence > 0:
+            return None  # only a name in the URL tells which pages may be variants of each other
+        loaded = self._load(first.id)
+        return first if loaded and _shares_words(loaded.text(), content.text()) else None
 
     def _remember(self, links: _Links, page: _Read, keys: Iterable[tuple[int, str]]) -> None:
         for key in keys:
@@ -211,10 +276,10 @@ class FreshLinks:
     def decide(self, space: FreshSpace, url: Url, source: int | None) -> bool:
         """Whether a space, or the mask of a URL in it, or the menu that led to the URL, is found to be endless now."""
         if space.is_endless:
-            copies, others = space.masks.get(self._form(url, source).mask, (0, 0))
+            copies, others = space.counts(self._form(url, source).mask)
             menu = None if source is None else self._menus.get(source)
             return (copies == 1 and others > 0) or (menu is not None and self._rows.get(menu) == self._evidence)
-        if space.row < self._evidence or len(space.leading) < _MIN_LEADING:
+        if space.row < self._evidence or len(space.leading) < _MIN_LEADING or not space.has_few_variants:
             return False
         if any(len(forms) < _MIN_LEADING for forms in space.forms):
             return False
@@ -234,13 +299,30 @@ class FreshLinks:
         space = self.spaces.get(form.shape)
         if space is None or not space.is_endless:
             return None
-        copies, others = space.masks.get(form.mask, (0, 0))
+        copies, others = space.counts(form.mask)
         if others > 1 and source is not None and (menu := self._menus.get(source)):
             # nothing in the URL tells the pages of the mask, and those of this menu may be new
             return space if (self._rows.get(menu) or 0) >= self._evidence else None
         if not copies and not others and space.news and space.awaited.setdefault(form.mask, url) == url:
             return None
         return space if copies or not others else None
+
+
+def _links(own: Url, links: list[Url], new: list[Url]) -> _Links:
+    """What is compared of the links of a page. ``new`` are those that it leads to first."""
+    others = frozenset({*links}.difference(new, [own]))
+    return hash((origin_of(own), others)), len(others), len(new)
+
+
+def _add_member(members: _Members, first: _Read, page: _Read) -> None:
+    group = members.setdefault(f"{first.id}", [(first.depth, first.url, first.id)])
+    group.append((page.depth, page.url, page.id))
+
+
+def _shares_words(text: str, other: str) -> bool:
+    """Whether most words of two texts are the same."""
+    words, others = {*text.split()}, {*other.split()}
+    return len(words & others) >= _VARIANT_SHARE * max(len(words), len(others))
 
 
 def _keys(text: str, page: _Read) -> list[tuple[int, str]]:

@@ -30,10 +30,11 @@ class Chain:
         text: Callable[[int], str] = lambda _: "All the news.",
         links: Callable[[int], Sequence[str]] = lambda _: [f"{HOME}/"],
         known: str = f"{HOME}/",
+        title: Callable[[int], str | None] = lambda _: None,
     ) -> None:
         self.contents: dict[int, Content] = {}
         self.fresh = FreshLinks(self.contents.get, EVIDENCE)
-        self.hrefs, self.text, self.links = hrefs, text, links
+        self.hrefs, self.text, self.links, self.title = hrefs, text, links, title
         self.fresh.learn(0, Url(known))
         self.learn(1, 2)
         self.spaces: list[FreshSpace | None] = []
@@ -52,7 +53,7 @@ class Chain:
     def visit(self, page: int, href: str, source: int, text: str, new: Sequence[Url]) -> bool:
         """Read a page that any page led to; whether something is endless from now on."""
         url = Url(href)
-        self.contents[page] = Content(lambda: text, [*new, url, *map(Url, self.links(page))])
+        self.contents[page] = Content(lambda: text, [*new, url, *map(Url, self.links(page))], self.title(page))
         space = self.fresh.read(Lease(page, url, page, 0), source, self.contents[page], [*new])
         self.spaces.append(space)
         return space is not None and self.fresh.decide(space, url, source)
@@ -250,18 +251,38 @@ def test_ours_one_new_page_among_the_targets_keeps_a_space_open() -> None:
     assert chain.endless_at(60) is None
 
 
-def test_ours_a_space_counts_twenty_thousand_masks_and_no_more() -> None:
+def test_ours_a_space_counts_the_pages_of_twenty_thousand_masks_and_no_more() -> None:
     space = FreshSpace(f"{HOME}/*")
     for number in range(20_001):
-        space.note_mask(f"{HOME}/*/{number}", is_copy=number % 2 == 0)
+        space.note(f"{HOME}/*/{number}", is_copy=number % 2 == 0, is_variant=False)
     assert len(space.masks) == 20_000
-    assert space.masks[f"{HOME}/*/0"] == [1, 0]
-    assert space.masks[f"{HOME}/*/1"] == [0, 1]
-    for is_copy, counts in ((True, [2, 0]), (False, [0, 2])):
-        other = FreshSpace(f"{HOME}/*")
-        for _ in range(2):
-            other.note_mask(f"{HOME}/*", is_copy=is_copy)
-        assert other.masks == {f"{HOME}/*": counts}
+    assert space.counts(f"{HOME}/*/0") == (1, 0)
+    assert space.counts(f"{HOME}/*/1") == (0, 1)
+    assert space.counts(f"{HOME}/*/20000") == (0, 0)  # it was one too many ...
+    assert (space.row, space.news) == (1, 10_000)  # ... and is a copy
+    space.note(f"{HOME}/*/0", is_copy=True, is_variant=False)  # those that are counted go on
+    space.note(f"{HOME}/*/1", is_copy=False, is_variant=False)
+    assert space.counts(f"{HOME}/*/0") == (2, 0)
+    assert space.counts(f"{HOME}/*/1") == (0, 2)
+
+
+def test_ours_variants_count_as_copies_while_no_more_masks_have_them_than_have_copies() -> None:
+    space = FreshSpace(f"{HOME}/*/~")
+
+    def note(name: str, what: str) -> tuple[bool, int, int]:
+        space.note(name, is_copy=what == "copy", is_variant=what == "variant")
+        return space.has_few_variants, space.row, space.news
+
+    assert note("a", "other") == (True, 0, 1)
+    assert note("a", "variant") == (False, 0, 1)  # neither a copy nor news
+    assert space.counts("a") == (0, 2)
+    assert note("b", "copy") == (True, 1, 1)
+    assert space.counts("a") == (1, 1)
+    assert note("b", "variant") == (True, 1, 1)  # as many of both: a mask of copies
+    assert note("b", "variant") == (False, 1, 1)  # two masks of variants
+    assert note("c", "copy") == (False, 2, 1)
+    assert note("d", "copy") == (True, 3, 1)
+    assert space.counts("b") == (3, 0)
 
 
 def test_ours_three_ids_of_each_place_are_kept_and_those_that_count_are_one() -> None:
@@ -391,3 +412,102 @@ def test_ours_the_first_of_equal_pages_is_loaded_once() -> None:
     chain.learn(1, 2)
     assert chain.endless_at()
     assert loaded == [2]
+
+
+NAMES = ("news", "shop", "help", "jobs")
+
+
+def by_name(count: int) -> Callable[[int], list[str]]:
+    """URLs under so many names, by turns."""
+    return lambda page: [f"{HOME}/s/{fresh_id(page)}/{NAMES[page % count]}"]
+
+
+def named(*noisy: str, count: int, other: int = 1, same: int = 6) -> Callable[[int], str]:
+    """So many words of each name, and so many others, which differ on each read where the name is noisy."""
+
+    def text(page: int) -> str:
+        name = NAMES[page % count]
+        others = (f"w{page if name in noisy else 0}n{number}" for number in range(other))
+        return " ".join([name, *(f"w{number}" for number in range(1, same)), *others])
+
+    return text
+
+
+def test_ours_pages_with_other_words_on_each_read_neither_end_a_row_nor_add_to_it() -> None:
+    chain = Chain(by_name(4), named("shop", count=4), known=f"{HOME}/s/news/shop/help/jobs")
+    found = chain.endless_at(40)
+    assert found is not None
+    read = [NAMES[page % 4] for page in range(2, found + 1)]
+    copies = [name for n, name in enumerate(read) if name != "shop" and name in read[:n]]
+    assert len(copies) == EVIDENCE
+    (space,) = {id(space): space for space in chain.spaces if space}.values()
+    assert [NAMES[page % 4] for each in space.variants.values() for _, _, page in each] == ["shop"] * 3
+    assert [*space.equal_pages()] == [space.members, space.variants]
+    assert not any(page % 4 == 1 for each in space.members.values() for _, _, page in each)
+    (url,) = chain.learn(found, 401)
+    assert chain.fresh.space_of(url, found) is space  # one more page of the shop
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (named("shop", count=4, other=7), None),  # of thirteen
+        (named("shop", "help", "jobs", count=4), None),  # three of four names
+        (named("shop", count=4), lambda page: f"Shop {page}" if page % 4 == 1 else "Page"),
+    ],
+)
+def test_ours_pages_that_differ_more_are_no_variants(
+    text: Callable[[int], str], title: Callable[[int], str | None] | None
+) -> None:
+    more = {"title": title} if title else {}
+    chain = Chain(by_name(4), text, known=f"{HOME}/s/news/shop/help/jobs", **more)
+    assert chain.endless_at(60) is None
+
+
+def test_ours_where_no_name_tells_pages_none_is_a_variant() -> None:
+    chain = Chain(text=named("shop", count=2))
+    assert chain.endless_at(60) is None
+
+
+def test_ours_a_page_that_differs_among_copies_of_its_own_mask_is_news() -> None:
+    def text(page: int) -> str:
+        return named("shop", count=4)(page) if page == 13 else named(count=4)(page)
+
+    chain = Chain(by_name(4), text, known=f"{HOME}/s/news/shop/help/jobs")
+    assert chain.endless_at(40) == 13 + EVIDENCE
+    assert Chain(by_name(4), named(count=4), known=f"{HOME}/s/news/shop/help/jobs").endless_at(40) == 5 + EVIDENCE
+
+
+def test_ours_half_of_the_words_are_enough_for_a_variant_in_either_order() -> None:
+    assert Chain(by_name(4), named("shop", count=4, other=6), known=f"{HOME}/s/news/shop/help/jobs").endless_at(40)
+
+    def longer(page: int) -> str:
+        return named("shop", count=4, other=5 if page < 8 else 7)(page) if page % 4 == 1 else named(count=4)(page)
+
+    assert Chain(by_name(4), longer, known=f"{HOME}/s/news/shop/help/jobs").endless_at(60) is None
+
+
+def test_ours_variants_are_no_evidence_for_the_menu_that_led_to_them() -> None:
+    """Pages under a name of several real ones are read until the menus that lead to them lead to copies alone."""
+    text = named("shop", count=4)
+    chain = Chain(
+        by_name(4), lambda page: "Welcome." if page == 3 else text(page), known=f"{HOME}/s/news/shop/help/jobs"
+    )
+    assert chain.endless_at(40)
+
+    def follow(page: int) -> bool:
+        (url,) = by_name(4)(page)
+        chain.fresh.learn(3, Url(url))
+        return chain.visit(page, url, 3, text(page), chain.learn(page, 10 * page))
+
+    (one,) = (Url(url) for url in by_name(4)(1003))
+    chain.fresh.learn(3, one)
+    known = 2  # pages that such a menu led to are copies: 6 and 8
+    for page in range(100, 104 + 4 * EVIDENCE, 2):  # of the news and of the help
+        assert chain.fresh.space_of(one, 3) is None
+        assert not follow(page + 1 if page % 4 == 0 else page + 103)  # a variant
+        known += 1
+        if follow(page):
+            break
+    assert known == EVIDENCE
+    assert chain.fresh.space_of(one, 3) is not None
