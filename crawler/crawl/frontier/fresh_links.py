@@ -189,11 +189,9 @@ class FreshLinks:
             return None
         space = self._space(own.shape)
         page = _Read(lease.depth, lease.url, lease.id, own, [value for form in forms for value in form.fresh])
-        links = _links(page.url, content.links, new)
-        first = self._first_equal(page, links, content) if leads or not new else None
-        is_copy = first is not None and bool(own.fresh)
-        variant_of = self._variant_of(page, links, content) if leads and own.fresh and not is_copy else None
-        is_variant = variant_of is not None
+        first = self._first_equal(page, content, new) if leads or not new else None
+        variant_of = self._variant_of(page, content, new) if leads and own.fresh and first is None else None
+        is_copy, is_variant = first is not None and bool(own.fresh), variant_of is not None
         if own.fresh:
             space.note(own.mask, is_copy=is_copy, is_variant=is_variant)
         if source is not None and not is_variant and (menu := self._menus.use(source)):
@@ -236,8 +234,9 @@ class FreshLinks:
         ids = [value for value in own.fresh if len(value) >= _MIN_OWN]
         return not any(value in piece for value in ids for form in forms for piece in form.fresh)
 
-    def _first_equal(self, page: _Read, links: _Links, content: Content) -> _Read | None:
+    def _first_equal(self, page: _Read, content: Content, new: list[Url]) -> _Read | None:
         """The first page that this one is equal to; None, and it is remembered, when there is none."""
+        links = _links(page.url, content.links, new)
         before = self._firsts.use(links)
         if before is None:
             self._firsts.keep(links, page)
@@ -253,9 +252,9 @@ class FreshLinks:
             self._remember(links, page, [*keys, without_own])
         return first
 
-    def _variant_of(self, page: _Read, links: _Links, content: Content) -> _Read | None:
+    def _variant_of(self, page: _Read, content: Content, new: list[Url]) -> _Read | None:
         """The first page that this one is a variant of; None, and it may be remembered, when there is none."""
-        key = (links, page.form.mask, content.title)
+        key = (_links(page.url, content.links, new), page.form.mask, content.title)
         first = self._first_of_mask.use(key)
         if first is None:
             self._first_of_mask.keep(key, page)

@@ -291,3 +291,23 @@ def test_ours_the_first_page_of_a_chain_of_copies_is_evidence_too(tmp_path: Path
     crawl = visit(site, tmp_path, width=1)
     others = {"/", "/about"}
     assert len({*crawl.read} - others) == 1 + EVIDENCE + SAMPLE  # the first page, its copies, a sample of the rest
+
+
+@pytest.mark.parametrize(
+    ("news", "more"),
+    [((), 0), ((1,), 20), ((1, 3, 10), 22), ((1, 12), 61), ((11,), 0)],  # what follows on news is not of the sample
+)
+def test_ours_a_sample_is_used_up_before_its_news_double_it(tmp_path: Path, news: tuple[int, ...], more: int) -> None:
+    """Pages of a chain, one of which leads to the next. ``news`` are the numbers of pages of the sample with news."""
+    numbers = {"/": 0}
+
+    def site(path: str) -> str:
+        number = numbers[path]
+        said = f"News of {word(number)}." if number - EVIDENCE - 1 in news else "All the news."
+        ids = Random(number)
+        following = f"/{sids(ids)}/{sids(ids)}/news"
+        numbers[following] = number + 1
+        return f'<h1>News</h1><p>{said}</p><a href="{following}">more</a>'
+
+    crawl = visit(site, tmp_path, width=1)
+    assert len(crawl.read) - 1 == 1 + EVIDENCE + SAMPLE + more
