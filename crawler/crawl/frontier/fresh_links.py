@@ -217,7 +217,8 @@ class FreshLinks:
     def _form(self, url: Url, source: int | None) -> _UrlForm:
         """A URL that a page, by its id, leads to first."""
         pieces, places = _split(url)
-        fresh = [place for place in places if self._first_pages.get(pieces[place]) == source]
+        # what is forgotten was not in a link for long
+        fresh = [place for place in places if self._first_pages.get(pieces[place]) in (source, None)]
         if source is None or not fresh:
             return _WITHOUT_IDS
         shape, mask = list(pieces), list(pieces)

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from crawler.crawl.frontier.cache import MAX_RECENT
 from crawler.crawl.frontier.fresh_links import Content, FreshLinks, FreshSpace
 from crawler.model import Lease, Url
 
@@ -511,3 +512,15 @@ def test_ours_variants_are_no_evidence_for_the_menu_that_led_to_them() -> None:
             break
     assert known == EVIDENCE
     assert chain.fresh.space_of(one, 3) is not None
+
+
+def test_ours_a_url_that_waits_longer_than_its_ids_are_remembered_still_belongs_to_its_space() -> None:
+    chain = Chain(known=f"{HOME}/s/news")
+    last = chain.endless_at()
+    assert last is not None
+    (url,) = chain.learn(last, 300)
+    for number in range(2 * MAX_RECENT):
+        chain.fresh.learn(0, Url(f"{HOME}/s/{number}/news"))
+    space = chain.fresh.space_of(url, last)
+    assert space is not None
+    assert space.shape == f"{HOME}/~/*/~"

@@ -120,3 +120,7 @@ def test_ours_a_page_that_waits_to_be_read_stays_when_one_more_space_is_found_to
 def test_ours_pages_that_wait_are_left_out_when_their_menu_proves_to_lead_to_copies_later(tmp_path: Path) -> None:
     """Answers in another order than questions: real pages and copies of them are read by turns."""
     check_trap(5036, tmp_path, nameless=True)
+
+
+def test_ours_a_trap_with_more_ids_than_are_remembered_ends_too(tmp_path: Path) -> None:
+    check_trap(2869, tmp_path, nameless=False)
