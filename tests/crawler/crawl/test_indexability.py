@@ -203,6 +203,18 @@ def test_google_noindex_for_one_search_engine_keeps_the_page_out_unless_told_oth
         assert judge(reply(), page, judging).state is State.INDEXABLE
 
 
+@pytest.mark.parametrize(
+    ("page", "state"),
+    [
+        (Page(noindex="noindex"), State.NOINDEX),
+        (Page(engine_noindex="noindex"), State.NOINDEX),
+        (Page(canonicals=[OTHER]), State.CANONICAL_ELSEWHERE),
+    ],
+)
+def test_google_what_a_page_says_of_itself_is_obeyed_by_default(page: Page, state: State) -> None:
+    assert judge(reply(), page, IndexabilityJudge(SCOPE)).state is state
+
+
 @pytest.mark.parametrize(("expires", "state"), [(-1.0, State.NOINDEX), (0.0, State.INDEXABLE), (1.0, State.INDEXABLE)])
 def test_google_a_page_is_unavailable_after_its_date(expires: float, state: State) -> None:
     evidence = 'meta robots "unavailable_after: 1969-12-31"'
