@@ -425,6 +425,32 @@ def test_ours_a_shard_is_never_over_a_limit() -> None:
     assert not shard.offer(0)
 
 
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"max_urls": 0}, "max_urls is 0: it must be between 1 and 50,000"),
+        ({"max_urls": 50_001}, "max_urls is 50,001: it must be between 1 and 50,000"),
+        ({"max_bytes": 110}, "max_bytes is 110: it must be between 111 and 52,428,800"),  # no entry fits
+        ({"max_bytes": 52_428_801}, "max_bytes is 52,428,801: it must be between 111 and 52,428,800"),
+        ({"max_urls": 1}, ""),
+        ({"max_urls": 50_000}, ""),
+        ({"max_bytes": 111}, ""),
+        ({"max_bytes": 52_428_800}, ""),
+    ],
+)
+def test_sitemaps_org_limits_are_those_of_the_protocol_at_most_and_leave_room_for_an_entry(
+    limits: dict[str, int], told: str
+) -> None:
+    room_of = UrlsetEncoder().room
+    assert room_of(0) == 110
+    if told:
+        with pytest.raises(LimitExceeded) as failed:
+            Shard(room_of, **limits)
+        assert str(failed.value) == told
+    else:
+        assert Shard(room_of, **limits).size == 110
+
+
 def test_google_a_file_has_a_thousand_articles_at_most(tmp_path: Path) -> None:
     news = News("The Example Times", "en", "2026-02-01", "A title")
     with SitemapWriter(Directory(tmp_path), LOCATION) as writer:

@@ -891,6 +891,28 @@ def test_ours_a_text_inserted_where_other_pages_vary_counts_but_not_what_varies_
 
 
 @pytest.mark.parametrize(
+    ("reason", "counts"),
+    [
+        ("", True),
+        (significance.USUAL, True),
+        (significance.COUNTER, True),
+        (significance.TURNS_OVER, True),
+        (significance.SHARED, False),  # the menu of all pages
+        (significance.IN_FRAME, False),
+        (significance.VARIES, False),
+        (significance.VARIES_HERE, False),
+    ],
+)
+def test_ours_a_link_to_a_new_page_counts_but_in_what_pages_share_or_a_second_read_shows_to_vary(
+    monkeypatch: pytest.MonkeyPatch, reason: str, counts: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    text, link = change(exact=1), change(exact=2, place=2, flags=LINK | NEWS)
+    monkeypatch.setattr(model, "_explain_by_site", lambda *_: {1: reason} if reason else {})
+    assert model.judge(PAGE, Delta([text, link])).significant == ([text, link] if counts else [text])
+
+
+@pytest.mark.parametrize(
     ("reason", "gone", "in_pool", "is_worth", "is_seen"),
     [
         (significance.WANDERS, False, False, True, True),
@@ -954,7 +976,7 @@ def test_ours_figures_are_part_of_a_shared_text_when_they_change_in_known_words(
     model = significance.SignificanceModel(SiteMemory(), 0)
     asked: list[bool] = []
     monkeypatch.setattr(model._changes, "is_counter", lambda _: False)
-    monkeypatch.setattr(model._changes, "is_unknown", lambda _: unknown)
+    monkeypatch.setattr(model._changes, "is_unknown", lambda shape: unknown and shape == 30)
     monkeypatch.setattr(model._changes, "is_shared", lambda _, is_shape: asked.append(is_shape))
     model._site_reason(slots(), {30} if stamped else set(), set(), set())
     assert asked == [is_shape]
