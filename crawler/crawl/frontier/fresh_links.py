@@ -166,7 +166,7 @@ class FreshLinks:
         self._firsts: Recent[_Links, _Read] = Recent()  # the first page with these links
         self._equal: Recent[tuple[_Links, int, str], _Read] = Recent()  # by what is compared of a text
         self._first_of_mask: Recent[tuple[_Links, str, str | None], _Read] = Recent()  # by mask and title
-        self._menus: Recent[int, _Menu] = Recent()  # the new links of pages that were no copies, by their ids
+        self._menus: Recent[int | None, _Menu] = Recent()  # the new links of pages that were no copies, by their ids
         self._rows: Recent[_Menu, int] = Recent()  # copies, in a row, among the pages that such links led to
         self.spaces: Recent[str, FreshSpace] = Recent()  # by shape
 
@@ -194,7 +194,7 @@ class FreshLinks:
         is_copy, is_variant = first is not None and bool(own.fresh), variant_of is not None
         if own.fresh:
             space.note(own.mask, is_copy=is_copy, is_variant=is_variant)
-        if source is not None and not is_variant and (menu := self._menus.use(source)):
+        if not is_variant and (menu := self._menus.use(source)):
             self._rows.keep(menu, (self._rows.get(menu) or 0) + 1 if is_copy else 0)
         if leads and not is_copy and not is_variant:
             self._menus.keep(lease.id, (own.shape, len(forms)))
@@ -261,7 +261,8 @@ class FreshLinks:
             self._first_of_mask.keep(key, page)
             return None
         masks = self._space(page.form.shape).masks
-        if len(masks) == 1 or masks.get(page.form.mask, _Mask()).evidence > 0:
+        mask = masks.get(page.form.mask)
+        if len(masks) == 1 or (mask and mask.evidence > 0):
             return None  # only a name in the URL tells which pages may be variants of each other
         loaded = self._load(first.id)
         return first if loaded and _shares_words(loaded.text(), content.text()) else None
@@ -277,7 +278,7 @@ class FreshLinks:
         """Whether a space, or the mask of a URL in it, or the menu that led to the URL, is found to be endless now."""
         if space.is_endless:
             copies, others = space.counts(self._form(url, source).mask)
-            menu = None if source is None else self._menus.get(source)
+            menu = self._menus.get(source)
             return (copies == 1 and others > 0) or (menu is not None and self._rows.get(menu) == self._evidence)
         if space.row < self._evidence or len(space.leading) < _MIN_LEADING or not space.has_few_variants:
             return False
@@ -300,7 +301,7 @@ class FreshLinks:
         if space is None or not space.is_endless:
             return None
         copies, others = space.counts(form.mask)
-        if others > 1 and source is not None and (menu := self._menus.get(source)):
+        if others > 1 and (menu := self._menus.get(source)):
             # nothing in the URL tells the pages of the mask, and those of this menu may be new
             return space if (self._rows.get(menu) or 0) >= self._evidence else None
         if not copies and not others and space.news and space.awaited.setdefault(form.mask, url) == url:

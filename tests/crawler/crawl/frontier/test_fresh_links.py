@@ -32,9 +32,10 @@ class Chain:
         links: Callable[[int], Sequence[str]] = lambda _: [f"{HOME}/"],
         known: str = f"{HOME}/",
         title: Callable[[int], str | None] = lambda _: None,
+        evidence: int = EVIDENCE,
     ) -> None:
         self.contents: dict[int, Content] = {}
-        self.fresh = FreshLinks(self.contents.get, EVIDENCE)
+        self.fresh = FreshLinks(self.contents.get, evidence)
         self.hrefs, self.text, self.links, self.title = hrefs, text, links, title
         self.fresh.learn(0, Url(known))
         self.learn(1, 2)
@@ -51,7 +52,7 @@ class Chain:
         new = self.learn(page, page + 1) if leads else []
         return self.visit(page, self.hrefs(page)[0], page - 1, self.text(page), new)
 
-    def visit(self, page: int, href: str, source: int, text: str, new: Sequence[Url]) -> bool:
+    def visit(self, page: int, href: str, source: int | None, text: str, new: Sequence[Url]) -> bool:
         """Read a page that any page led to; whether something is endless from now on."""
         url = Url(href)
         self.contents[page] = Content(lambda: text, [*new, url, *map(Url, self.links(page))], self.title(page))
@@ -244,6 +245,28 @@ def test_ours_a_space_waits_for_the_pages_that_its_copies_lead_to() -> None:
     assert found >= 2 + 2 * EVIDENCE - 1  # the pages of the two shapes are read by turns
 
 
+@pytest.mark.parametrize(("evidence", "needed"), [(5, 1), (7, 1), (8, 2), (12, 3)])
+def test_ours_a_quarter_of_the_evidence_is_needed_of_the_pages_that_copies_lead_to(evidence: int, needed: int) -> None:
+    chain = Chain(evidence=evidence)
+    assert chain.endless_at(evidence + 1) is None
+    (space,) = (space for space in chain.fresh.spaces.values() if space.row)
+    target = FreshSpace(f"{HOME}/view/*")
+    chain.fresh.spaces.keep(target.shape, target)
+    space.targets.add(target.shape)
+    space.row = evidence
+    for row in range(needed):
+        target.row = row
+        assert not chain.fresh.decide(space, Url(by_path(evidence)[0]), evidence - 1)
+    target.row = needed
+    assert chain.fresh.decide(space, Url(by_path(evidence)[0]), evidence - 1)
+
+
+def test_ours_the_first_of_equal_pages_may_have_no_id() -> None:
+    chain = Chain(known=f"{HOME}/s/news")
+    assert not chain.visit(1, f"{HOME}/start", None, "All the news.", chain.learn(1, 2))
+    assert chain.endless_at() == 1 + EVIDENCE
+
+
 def test_ours_one_new_page_among_the_targets_keeps_a_space_open() -> None:
     def hrefs(page: int) -> list[str]:
         return [f"{HOME}/{'ab'[page % 2]}/{fresh_id(page)}" + ("/view" if page % 2 else "")]
@@ -307,6 +330,10 @@ def test_ours_one_url_of_a_kind_of_which_nothing_is_known_is_awaited_where_somet
     assert chain.fresh.space_of(one, last) is None
     assert chain.fresh.space_of(other, last) is space
     assert chain.fresh.space_of(one, last) is None  # as long as it is not read
+    url = Url(f"{HOME}/s/{fresh_id('more')}/more")  # of another kind
+    chain.fresh.learn(0, Url(f"{HOME}/s/more"))
+    chain.fresh.learn(last, url)
+    assert chain.fresh.space_of(url, last) is None
 
 
 def under_two_names(page: int) -> list[str]:
@@ -444,6 +471,13 @@ def test_ours_pages_with_other_words_on_each_read_neither_end_a_row_nor_add_to_i
     (space,) = {id(space): space for space in chain.spaces if space}.values()
     assert [NAMES[page % 4] for each in space.variants.values() for _, _, page in each] == ["shop"] * 3
     assert [*space.equal_pages()] == [space.members, space.variants]
+    space.evidence = -1
+    assert [*space.equal_pages()] == [space.members]
+    space.evidence, space.is_endless = 0, False
+    assert [*space.equal_pages()] == [space.members]
+    space.is_endless = True
+    variants = [found for page, found in enumerate(chain.spaces, 2) if page > 8 and NAMES[page % 4] == "shop"]
+    assert variants == [space] * len(variants)
     assert not any(page % 4 == 1 for each in space.members.values() for _, _, page in each)
     (url,) = chain.learn(found, 401)
     assert chain.fresh.space_of(url, found) is space  # one more page of the shop
@@ -463,6 +497,7 @@ def test_ours_pages_that_differ_more_are_no_variants(
     more = {"title": title} if title else {}
     chain = Chain(by_name(4), text, known=f"{HOME}/s/news/shop/help/jobs", **more)
     assert chain.endless_at(60) is None
+    assert [found for page, found in enumerate(chain.spaces, 2) if NAMES[page % 4] == "shop"] == [None] * 14
 
 
 def test_ours_where_no_name_tells_pages_none_is_a_variant() -> None:
