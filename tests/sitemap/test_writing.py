@@ -418,7 +418,7 @@ def test_ours_a_shard_is_never_over_a_limit() -> None:
     assert not shard.offer(500)
     assert not shard.offer(1_000 - before + 1)
     assert not shard.offer(1_000 - before, 1)  # the namespace needs room as well
-    assert (shard.size, shard.entries, shard.free) == (before, 1, 1)
+    assert (shard.size, shard.entries, shard.free, shard.lastmod) == (before, 1, 1, "")
     assert not shard.offer(2, count=2)
     assert shard.offer(1_000 - before)
     assert (shard.size, shard.free) == (1_000, 0)
