@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
+from endless_sites import word
 
 from crawler.crawl.frontier.cache import MAX_RECENT
 from crawler.crawl.frontier.fresh_links import Content, FreshLinks, FreshSpace
@@ -455,8 +456,8 @@ def named(*noisy: str, count: int, other: int = 1, same: int = 6) -> Callable[[i
 
     def text(page: int) -> str:
         name = NAMES[page % count]
-        others = (f"w{page if name in noisy else 0}n{number}" for number in range(other))
-        return " ".join([name, *(f"w{number}" for number in range(1, same)), *others])
+        others = (word(100 * (page if name in noisy else 0) + number) for number in range(other))
+        return " ".join([name, *(f"all-{word(number)}" for number in range(1, same)), *others])
 
     return text
 
@@ -521,6 +522,19 @@ def test_ours_half_of_the_words_are_enough_for_a_variant_in_either_order() -> No
         return named("shop", count=4, other=5 if page < 8 else 7)(page) if page % 4 == 1 else named(count=4)(page)
 
     assert Chain(by_name(4), longer, known=f"{HOME}/s/news/shop/help/jobs").endless_at(60) is None
+
+
+@pytest.mark.parametrize(
+    ("shown", "found"),
+    [("At {}:07 in 0.{} s", 13), ("At a{}b", 13), ('<img src="{}.png">', None), ("Now {word}", None)],
+)
+def test_ours_a_copy_may_show_other_figures_in_words_where_names_tell_pages(shown: str, found: int | None) -> None:
+    def text(page: int) -> str:
+        return f"{named(count=4)(page)} {shown.format(page, 3 * page, word=word(page))}"
+
+    chain = Chain(by_name(4), text, known=f"{HOME}/s/news/shop/help/jobs")
+    assert chain.endless_at(40) == found
+    assert Chain(text=text).endless_at(40) is None  # one name
 
 
 def test_ours_variants_are_no_evidence_for_the_menu_that_led_to_them() -> None:
