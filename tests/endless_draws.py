@@ -344,7 +344,7 @@ def members(draw: Random) -> Ordinary:
     # Where fewer wrote a text, or on some paged tabs alone, nothing tells the site from a trap.
     rates = [draw.choice([0.3, 0.9])] * len(tabs) if is_paged else [draw.choice([0.3, 0.6, 0.9]) for _ in tabs]
     own = {(n, tab) for n in range(count) for tab, rate in zip(tabs, rates, strict=True) if draw.random() < rate}
-    counts = not is_paged and draw.random() < 0.3
+    counts = not is_paged and count * len(tabs) < 400 and draw.random() < 0.3  # figures are no new content for long
     about = "<p>Members tell others of themselves on this page, and whoever wants to may write to them here."
 
     def site(path: str) -> str | None:

@@ -1,7 +1,7 @@
 """Copies with fresh links: pages that are equal but for ids in their URLs, and whose links have new ids on each page.
 
 A *token* is a segment of a path, a parameter of a segment (as ``b`` in ``/a;b``), or a value of a query. It is *fresh*
-in a URL if no page before the one that leads to the URL had it in a link. The *shape* of a URL is the URL with ``*``
+in a URL if no page but the one that leads to the URL has had it in a link. The *shape* of a URL is the URL with ``*``
 for fresh tokens and ``~`` for all others, its *mask* has ``*`` alone: a page that is found again under a new id has the
 mask ``/*/news``, and the shape ``/*/~``. A page is a copy if
 
@@ -69,6 +69,8 @@ class _UrlForm(NamedTuple):
     mask: str
     fresh: tuple[str, ...]
 
+
+_MANY: Final = -1  # in the place of the id of a page
 
 _WITHOUT_IDS: Final = _UrlForm("", "", ())
 
@@ -176,8 +178,11 @@ class FreshLinks:
         """Note that a page, by its id, leads to a new URL."""
         pieces, places = _split(url)
         for place in places:
-            if self._first_pages.use(pieces[place]) is None:
+            first = self._first_pages.use(pieces[place])
+            if first is None:
                 self._first_pages.keep(pieces[place], page)
+            elif first not in (page, _MANY):
+                self._first_pages.keep(pieces[place], _MANY)
 
     def read(self, lease: Lease, source: int | None, content: Content, new: list[Url]) -> FreshSpace | None:
         """Compare a page with those before it. Returns the space in which it is a copy.

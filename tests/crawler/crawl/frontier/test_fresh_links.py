@@ -344,9 +344,9 @@ def under_two_names(page: int) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("Your page is {}.", 13),  # five pages tell that there are two names
-        ('Your {} <img src="/i/x.png"> page', 13),
-        ('<img src="/i/x.png"> Your page is {}.', 13),
+        ("Your page is {}.", 12),  # four pages tell that there are two names
+        ('Your {} <img src="/i/x.png"> page', 12),
+        ('<img src="/i/x.png"> Your page is {}.', 12),
         ('<img src="/i/{}.png">', None),
         ('A picture: <IMG src="/i/{}.png"> of it', None),
         ('<img src="/i/x.png"> and <img src="/i/{}.png">', None),
@@ -561,6 +561,17 @@ def test_ours_variants_are_no_evidence_for_the_menu_that_led_to_them() -> None:
             break
     assert known == EVIDENCE
     assert chain.fresh.space_of(one, 3) is not None
+
+
+def test_ours_what_several_pages_have_in_links_is_a_name_also_in_urls_that_the_first_of_them_led_to() -> None:
+    chain = Chain(known=f"{HOME}/s")
+    (url,) = chain.hrefs(2)  # page 1 led to the name as well as to the id
+    chain.learn(1, 200)
+    assert chain.fresh._form(Url(url), 1).mask == f"{HOME}/s/*/*"
+    chain.learn(2, 3)
+    assert chain.fresh._form(Url(url), 1).mask == f"{HOME}/s/*/news"
+    chain.learn(1, 300)
+    assert chain.fresh._form(Url(url), 1).mask == f"{HOME}/s/*/news"
 
 
 def test_ours_a_url_that_waits_longer_than_its_ids_are_remembered_still_belongs_to_its_space() -> None:
