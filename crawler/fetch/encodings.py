@@ -107,7 +107,7 @@ class Deflate:
                 self._held = data
                 return
             # RFC 1950, section 2.2: method 8 in the low bits, and the first two bytes are a multiple of 31
-            is_zlib = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
+            is_zlib = data[0] & 0x0F == 8 and int.from_bytes(data[:2]) % 31 == 0
             self._stream = isal_zlib.decompressobj(wbits=15 if is_zlib else -15)
         if not self._stream.eof:
             yield from _inflate(self._stream, data)

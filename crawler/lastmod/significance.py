@@ -216,11 +216,9 @@ class SignificanceModel:
 
     def _reason_of_runs(self, page: int, d: Difference, *, figures: bool) -> str:
         """Why a difference does not count by what earlier runs saw, or ""."""
-        slots = list(slots_of(d))
-        if d.flags & MOVED:  # a text of a pool may come back at another position
-            slots += [d.place, d.box]
+        slots = {*slots_of(d), d.place, d.box}  # a text of a pool may come back at another position
         if figures:
-            slots += [k ^ FIGURES for k in slots]
+            slots |= {k ^ FIGURES for k in slots}
         if figures or not self.experiment.is_surprising(d):
             is_counting = figures and not d.flags & DATED
             if any(self._changes.moves_as_usual(k, is_counting=is_counting) for k in slots):

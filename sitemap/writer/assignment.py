@@ -165,6 +165,4 @@ class _Group:
         extensions = reduce(or_, (shard.extensions for shard in shards), 0)
         urls, space = self._layout.limits(_FULL_PERCENT)
         space -= self._layout.encoder.room(extensions) + self._largest
-        if space <= 0:
-            return len(shards)
-        return 1 + (entries - 1) // urls + n_bytes // space + articles // limits.MAX_NEWS
+        return 1 + (entries - 1) // urls + n_bytes // max(space, 1) + articles // limits.MAX_NEWS

@@ -32,6 +32,7 @@ from sitemap import (
 )
 from sitemap.writer import assignment as assigning
 from sitemap.writer import shard
+from sitemap.writer.encoder import UrlsetEncoder
 
 SITE = "https://example.com"
 LOCATION = f"{SITE}/sitemap.xml"
@@ -304,6 +305,70 @@ def test_ours_closing_holes_waits_until_it_pays_and_does_not_flap(tmp_path: Path
                 del site.entries[loc]
         site.regenerate()
         assert not site.repacked
+
+
+def spread(entries: list[Entry], files: int, **options: Any) -> Assignment:
+    """An assignment that keeps the entries, which are spread over some files."""
+    assignment = Assignment(LOCATION, WriterOptions(**options))
+    assert all(assignment.keep(entry, "", 1 + number % files) for number, entry in enumerate(entries))
+    return assignment
+
+
+@pytest.mark.parametrize(
+    ("files", "count", "is_repacked"),
+    [
+        (1, 1, False),
+        (2, 17, True),
+        (2, 18, False),
+        (4, 51, True),
+        (4, 52, False),
+        (5, 68, False),
+        (101, 1275, True),
+        (101, 1276, False),
+    ],
+)
+@pytest.mark.parametrize("articles", [0, 1])
+def test_ours_files_of_85_percent_must_save_one_file_and_a_quarter(
+    files: int, count: int, is_repacked: bool, articles: int
+) -> None:
+    entries = plain(count)
+    entries[:articles] = [Entry(entry.loc, news=NEWS) for entry in entries[:articles]]
+    assert spread(entries, files, max_urls=20).repack() == ([""] if is_repacked else [])
+
+
+@pytest.mark.parametrize(("articles", "is_repacked"), [(5, True), (6, False)])
+def test_google_files_of_85_percent_have_no_more_articles_than_a_file_may_have(
+    monkeypatch: pytest.MonkeyPatch, articles: int, is_repacked: bool
+) -> None:
+    monkeypatch.setattr(shard.limits, "MAX_NEWS", 3)
+    entries = [Entry(entry.loc, news=NEWS) for entry in plain(articles)]
+    assert spread(entries, 3).repack() == ([""] if is_repacked else [])
+
+
+@pytest.mark.parametrize(("room", "is_repacked"), [(-2, False), (0, False), (1, True)])
+def test_ours_what_repacked_files_hold_leaves_room_for_the_largest_entry(room: int, is_repacked: bool) -> None:
+    entries = [Entry(f"{SITE}/{'x' * 900}/{number}") for number in range(2)]
+    encoder = UrlsetEncoder()
+    head_and_foot, entry = encoder.room(0), len(encoder.entry(entries[0]))
+    full = head_and_foot + 3 * entry + room
+    assert spread(entries, 2, max_bytes=-(-full * 100 // 85)).repack() == ([""] if is_repacked else [])
+
+
+def test_ours_an_entry_that_only_a_full_file_has_room_for_has_its_place_in_a_repacked_group_too() -> None:
+    assignment = spread(plain(2), 2, max_bytes=1_000)
+    assert assignment.repack() == [""]
+    big = [Entry(f"{SITE}/{'x' * 770}/{number}") for number in range(3)]
+    assert 850 < UrlsetEncoder().room(0) + len(UrlsetEncoder().entry(big[0])) <= 1_000
+    assert [assignment.place(entry)[1] for entry in big] == [1, 2, 3]
+    assert assignment.repack() == []
+
+
+def test_ours_a_group_with_entries_as_large_as_a_file_is_never_repacked() -> None:
+    entries = [Entry(f"{SITE}/{'x' * 900}/{number}") for number in range(3)]
+    encoder = UrlsetEncoder()
+    full = encoder.room(0) + len(encoder.entry(entries[0]))
+    for max_bytes in (full, -(-full * 100 // 85)):  # what 85 percent leave is less than nothing, or nothing
+        assert spread(entries, 3, max_bytes=max_bytes).repack() == []
 
 
 def test_ours_what_is_too_big_to_be_packed_closer_is_left_alone(tmp_path: Path) -> None:

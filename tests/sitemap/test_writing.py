@@ -418,11 +418,37 @@ def test_ours_a_shard_is_never_over_a_limit() -> None:
     assert not shard.offer(500)
     assert not shard.offer(1_000 - before + 1)
     assert not shard.offer(1_000 - before, 1)  # the namespace needs room as well
-    assert (shard.size, shard.entries, shard.free) == (before, 1, 1)
+    assert (shard.size, shard.entries, shard.free, shard.lastmod) == (before, 1, 1, "")
     assert not shard.offer(2, count=2)
     assert shard.offer(1_000 - before)
     assert (shard.size, shard.free) == (1_000, 0)
     assert not shard.offer(0)
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"max_urls": 0}, "max_urls is 0: it must be between 1 and 50,000"),
+        ({"max_urls": 50_001}, "max_urls is 50,001: it must be between 1 and 50,000"),
+        ({"max_bytes": 110}, "max_bytes is 110: it must be between 111 and 52,428,800"),  # no entry fits
+        ({"max_bytes": 52_428_801}, "max_bytes is 52,428,801: it must be between 111 and 52,428,800"),
+        ({"max_urls": 1}, ""),
+        ({"max_urls": 50_000}, ""),
+        ({"max_bytes": 111}, ""),
+        ({"max_bytes": 52_428_800}, ""),
+    ],
+)
+def test_sitemaps_org_limits_are_those_of_the_protocol_at_most_and_leave_room_for_an_entry(
+    limits: dict[str, int], told: str
+) -> None:
+    room_of = UrlsetEncoder().room
+    assert room_of(0) == 110
+    if told:
+        with pytest.raises(LimitExceeded) as failed:
+            Shard(room_of, **limits)
+        assert str(failed.value) == told
+    else:
+        assert Shard(room_of, **limits).size == 110
 
 
 def test_google_a_file_has_a_thousand_articles_at_most(tmp_path: Path) -> None:

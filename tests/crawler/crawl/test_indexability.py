@@ -1,6 +1,6 @@
 import pytest
 
-from crawler.crawl.indexability import INDEXABILITY_RULES, IndexabilityJudge, indexability_table, is_readable
+from crawler.crawl.indexability import INDEXABILITY_RULES, IndexabilityJudge, RuleInput, indexability_table, is_readable
 from crawler.fetch.header_values import is_html_type, parse_media_type
 from crawler.fetch.redirect import redirect_target
 from crawler.fetch.retry import is_transient
@@ -203,6 +203,18 @@ def test_google_noindex_for_one_search_engine_keeps_the_page_out_unless_told_oth
         assert judge(reply(), page, judging).state is State.INDEXABLE
 
 
+@pytest.mark.parametrize(
+    ("page", "state"),
+    [
+        (Page(noindex="noindex"), State.NOINDEX),
+        (Page(engine_noindex="noindex"), State.NOINDEX),
+        (Page(canonicals=[OTHER]), State.CANONICAL_ELSEWHERE),
+    ],
+)
+def test_google_what_a_page_says_of_itself_is_obeyed_by_default(page: Page, state: State) -> None:
+    assert judge(reply(), page, IndexabilityJudge(SCOPE)).state is state
+
+
 @pytest.mark.parametrize(("expires", "state"), [(-1.0, State.NOINDEX), (0.0, State.INDEXABLE), (1.0, State.INDEXABLE)])
 def test_google_a_page_is_unavailable_after_its_date(expires: float, state: State) -> None:
     evidence = 'meta robots "unavailable_after: 1969-12-31"'
@@ -240,6 +252,23 @@ def test_sitemaps_org_what_the_sitemap_cannot_list() -> None:
     assert judge(reply(url=Url("https://h.test/")), Page()).state is State.OUT_OF_SCOPE
     assert judge(reply(url=Url("https://h.test/docs/secret")), Page()).state is State.EXCLUDED
     assert judge(reply(404, url=long)).state is State.CLIENT_ERROR
+
+
+@pytest.mark.parametrize(
+    ("url", "state"),
+    [
+        ("https://h.test/docs/".ljust(2_048, "a"), State.TOO_LONG),
+        ("https://h.test/", State.OUT_OF_SCOPE),
+        ("https://h.test/docs/secret", State.EXCLUDED),
+        ("https://h.test/docs/a", State.INDEXABLE),
+    ],
+)
+def test_ours_of_the_rules_on_urls_the_one_of_its_state_fits(url: str, state: State) -> None:
+    case = RuleInput(reply(url=Url(url)), Page(), JUDGE)
+    found = [(rule.state, rule.decide(case)) for rule in INDEXABILITY_RULES[:-1]]
+    assert [(of_rule, verdict.state) for of_rule, verdict in found if verdict] == (
+        [(state, state)] if state is not State.INDEXABLE else []
+    )
 
 
 def test_ours_rules_are_tried_in_order_and_can_be_printed() -> None:

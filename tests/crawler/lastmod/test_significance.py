@@ -10,11 +10,24 @@ import pytest
 
 from crawler.lastmod import significance
 from crawler.lastmod.experiment import slots_of
-from crawler.lastmod.memory import MAX_SLOTS, ChangeHistory, SiteMemory, update_history
+from crawler.lastmod.memory import MAX_SLOTS, ChangeHistory, SiteMemory, Variation, update_history
 from crawler.lastmod.significance import build_significance_model
 from crawler.lastmod.site_changes import FIGURES
 from crawler.model import Url
-from crawler.parse.snapshot.diff import LINK, MOVED, NEWS, Delta, Difference, compare, content_keys, with_news
+from crawler.parse.snapshot.diff import (
+    BEFORE_ALIKE,
+    BEHIND_ALIKE,
+    DATED,
+    FACT,
+    LINK,
+    MOVED,
+    NEWS,
+    Delta,
+    Difference,
+    compare,
+    content_keys,
+    with_news,
+)
 from crawler.parse.snapshot.snapshot import take_snapshot
 
 WORDS = ["river", "stone", "harbour", "market", "engine", "copper", "window", "garden", "signal", "method"]
@@ -657,14 +670,289 @@ def test_ours_a_moved_text_is_looked_up_at_its_place_and_figures_by_slots_of_the
     assert {*asked} == expected | ({k ^ FIGURES for k in expected} if figures else set())
 
 
-def test_ours_an_order_that_moved_in_the_last_run_on_this_page_needs_no_other_page(
-    monkeypatch: pytest.MonkeyPatch,
+PAGE = 7
+"""The page that the rules below are asked about."""
+
+
+@pytest.mark.parametrize(
+    ("flags", "figures", "slot", "is_explained"),
+    [
+        *((MOVED, False, slot, True) for slot in slots_of(slots(flags=MOVED))),
+        *((0, True, slot ^ FIGURES, True) for slot in (70, 80)),
+        (0, True, 70, False),  # a text moved there, and no figures
+        (0, True, 10 ^ FIGURES, False),  # figures moved elsewhere in the place
+        (DATED, True, 70 ^ FIGURES, False),  # people write a new date
+        (0, False, 70 ^ FIGURES, False),
+        (MOVED, False, 70, False),
+    ],
+)
+def test_ours_an_order_or_a_figure_that_moved_in_the_last_run_on_this_page_needs_no_other_page(
+    monkeypatch: pytest.MonkeyPatch, flags: int, figures: bool, slot: int, is_explained: bool
 ) -> None:
     model = significance.SignificanceModel(SiteMemory(), 0)
-    monkeypatch.setattr(model._changes, "moves_here_again", lambda page, k, fewest=2: fewest == 1)
-    assert model._varies_alone(0, slots(flags=MOVED), figures=False)
-    monkeypatch.setattr(model._changes, "moves_here_again", lambda page, k, fewest=2: False)
-    assert not model._varies_alone(0, slots(flags=MOVED), figures=False)
+    moved = {(PAGE, slot, 1)}  # one page is enough
+    monkeypatch.setattr(model._changes, "moves_here_again", lambda page, k, fewest=2: (page, k, fewest) in moved)
+    assert model._varies_alone(PAGE, slots(flags=flags), figures=figures) is is_explained
+    assert not model._varies_alone(PAGE + 1, slots(flags=flags), figures=figures)
+
+
+@pytest.mark.parametrize("figures", [False, True])
+def test_ours_a_text_of_other_pages_where_one_was_exchanged_in_the_last_run_needs_no_other_page(
+    monkeypatch: pytest.MonkeyPatch, figures: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    monkeypatch.setattr(model._changes, "is_exchanged_again", lambda page, d: (page, d) == (PAGE, slots()))
+    assert model._varies_alone(PAGE, slots(), figures=figures) is not figures
+    assert not model._varies_alone(PAGE + 1, slots(), figures=figures)
+
+
+@pytest.mark.parametrize(
+    ("known", "flags", "figures", "is_surprising", "reason"),
+    [
+        ("moves_as_usual", 0, False, False, significance.USUAL),
+        ("moves_as_usual", 0, False, True, ""),  # its slot never showed such a text
+        ("moves_as_usual", 0, True, True, significance.USUAL),  # new figures are none
+        ("moves_here_again", 0, False, False, significance.USUAL_HERE),
+        ("moves_here_again", 0, False, True, ""),
+        ("moves_here_again", 0, True, True, significance.USUAL_HERE),
+        ("moves_at_its_position", 0, False, False, significance.USUAL_HERE),
+        ("moves_at_its_position", 0, False, True, ""),
+        ("moves_at_its_position", 0, True, False, ""),  # figures have slots of their own
+        ("_varies_alone", 0, False, True, significance.USUAL_HERE),
+        ("_varies_alone", 0, True, True, significance.USUAL_HERE),
+        ("is_usual_text", 0, False, True, significance.USUAL_TEXT),
+        ("is_usual_text", 0, True, False, ""),
+        ("nothing", 0, False, False, ""),
+        ("nothing", 0, True, False, ""),
+    ],
+)
+def test_ours_what_earlier_runs_saw_explains_a_difference_of_this_page(
+    monkeypatch: pytest.MonkeyPatch, known: str, flags: int, figures: bool, is_surprising: bool, reason: str
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    text = slots(flags=flags)
+    answers: dict[str, Callable[..., bool]] = {
+        "moves_as_usual": lambda k, is_counting: k in {10, 10 ^ FIGURES},
+        "moves_here_again": lambda page, k, fewest=2: page == PAGE and k in {10, 10 ^ FIGURES} and fewest == 2,
+        "moves_at_its_position": lambda page, d: (page, d) == (PAGE, text),
+        "is_usual_text": lambda d: d == text,
+    }
+    for method, answer in answers.items():
+        monkeypatch.setattr(model._changes, method, answer if method == known else lambda *_, **__: False)
+    monkeypatch.setattr(
+        model,
+        "_varies_alone",
+        lambda page, d, figures: known == "_varies_alone" and (page, d, figures) == (PAGE, text, asked),
+    )
+    monkeypatch.setattr(model.experiment, "is_surprising", lambda d: is_surprising and d == text)
+    asked = figures
+    assert model._reason_of_runs(PAGE, text, figures=figures) == reason
+
+
+@pytest.mark.parametrize(
+    ("flags", "figures", "is_counting"), [(0, True, True), (DATED, True, False), (0, False, False)]
+)
+def test_ours_figures_may_count_something_unless_they_are_a_date(
+    monkeypatch: pytest.MonkeyPatch, flags: int, figures: bool, is_counting: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    asked: set[bool] = set()
+    monkeypatch.setattr(model._changes, "moves_as_usual", lambda _, is_counting: asked.add(is_counting))
+    model._reason_of_runs(PAGE, slots(flags=flags), figures=figures)
+    assert asked == {is_counting}
+
+
+@pytest.mark.parametrize(
+    ("flags", "known", "reason"),
+    [
+        (0, ["counts_there", "_reason_of_runs"], significance.COUNTER),
+        (0, ["_reason_of_runs", "is_wanderer"], significance.USUAL),
+        (MOVED, ["is_wanderer", "is_shuffled"], significance.WANDERS),
+        (MOVED, ["is_shuffled", "is_surprising", "turns_over"], significance.SHUFFLED),
+        (0, ["is_shuffled", "turns_over"], significance.TURNS_OVER),  # only an order is shuffled
+        (0, ["is_surprising", "turns_over"], ""),
+        (FACT, ["counts_there", "_reason_of_runs", "is_wanderer", "turns_over"], ""),  # a price is always news
+        (0, [], ""),
+    ],
+)
+def test_ours_the_first_reason_that_fits_explains_a_difference_and_none_a_fact(
+    monkeypatch: pytest.MonkeyPatch, flags: int, known: list[str], reason: str
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    text = slots(flags=flags)
+
+    def answer(name: str) -> Callable[[object], bool]:
+        return lambda asked: name in known and asked in (text, text.place)
+
+    for name in ("counts_there", "is_wanderer", "is_shuffled", "turns_over"):
+        monkeypatch.setattr(model._changes, name, answer(name))
+    monkeypatch.setattr(model.experiment, "is_surprising", answer("is_surprising"))
+    monkeypatch.setattr(
+        model,
+        "_reason_of_runs",
+        lambda page, d, figures: (
+            significance.USUAL if "_reason_of_runs" in known and (page, d, figures) == (PAGE, text, True) else ""
+        ),
+    )
+    assert model._reason(PAGE, text, {text.shape}) == reason
+    assert model._reason(PAGE, text, set()) != significance.COUNTER
+
+
+@pytest.mark.parametrize("flags", [0, FACT, DATED])
+@pytest.mark.parametrize(
+    ("is_stamped", "is_counter", "beside"),
+    [(True, True, False), (True, False, True), (True, False, False), (False, True, True)],
+)
+def test_ours_figures_are_a_counter_by_their_words_and_beside_a_word_when_no_price_and_no_date(
+    monkeypatch: pytest.MonkeyPatch, flags: int, is_stamped: bool, is_counter: bool, beside: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    text = slots(flags=flags)
+    monkeypatch.setattr(model._changes, "is_counter", lambda d: is_counter and d == text)
+    reason = model._site_reason(text, {30} if is_stamped else set(), set(), {30} if beside else set())
+    assert reason == (significance.COUNTER if is_stamped and (is_counter or (beside and not flags)) else "")
+
+
+@pytest.mark.parametrize(
+    ("flags", "inserted", "reason"), [(0, set[int](), significance.SHARED), (FACT, set[int](), ""), (0, {10}, "")]
+)
+def test_ours_what_most_pages_got_is_shared_but_no_price_and_no_text_among_those_of_its_page(
+    monkeypatch: pytest.MonkeyPatch, flags: int, inserted: set[int], reason: str
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    text = slots(flags=flags)
+    monkeypatch.setattr(model._changes, "is_shared", lambda d, is_shape: d == text)
+    assert model._site_reason(text, set(), inserted, set()) == reason
+
+
+@pytest.mark.parametrize("flag", [BEHIND_ALIKE, BEFORE_ALIKE])
+@pytest.mark.parametrize(
+    ("pages", "having", "is_own"),
+    [(3, 1, True), (40, 1, True), (40, 2, False), (100, 2, True), (100, 3, False), (200, 4, True), (200, 5, False)],
+)
+def test_ours_a_text_of_its_own_is_on_one_page_or_on_one_of_fifty(
+    monkeypatch: pytest.MonkeyPatch, flag: int, pages: int, having: int, is_own: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    near = 50 if flag == BEHIND_ALIKE else 60
+    monkeypatch.setattr(model._changes, "_weight", pages)
+    monkeypatch.setattr(model._changes, "held", lambda k: having if k == near else pages)
+    assert model._is_among_own(slots(flags=flag)) is is_own
+    assert not model._is_among_own(slots(flags=BEHIND_ALIKE + BEFORE_ALIKE - flag))
+
+
+def test_ours_second_reads_explain_the_differences_of_the_page_that_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    here, other = change(exact=1), change(exact=2, place=2)
+    counted: list[Difference] = []
+    monkeypatch.setattr(model, "_explain_by_site", lambda *_: {1: significance.SHARED})
+    monkeypatch.setattr(
+        model.experiment,
+        "explain",
+        lambda page, left: {0: significance.VARIES} if (page, left) == (PAGE, [here]) else {},
+    )
+    monkeypatch.setattr(model._changes, "add_slots", lambda page, left, _: counted.extend(left if page else ()))
+    assert model.judge(PAGE, Delta([here, other])).discounted == [
+        (here, significance.VARIES),
+        (other, significance.SHARED),
+    ]
+    assert model.judge(PAGE + 1, Delta([here, other])).significant == [here]
+    model.add_second_pass(PAGE, Delta([here, other]))
+    assert counted == []
+    model.add_second_pass(PAGE + 1, Delta([here, other]))
+    assert counted == [here]
+
+
+@pytest.mark.parametrize("reason", [significance.USUAL, significance.USUAL_HERE])
+@pytest.mark.parametrize("is_whole_slot", [False, True])
+def test_ours_a_text_that_nothing_left_for_counts_unless_its_whole_slot_moves_as_usual(
+    monkeypatch: pytest.MonkeyPatch, reason: str, is_whole_slot: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    text = change(gone=True, exact=1)
+    monkeypatch.setattr(
+        model, "_reason", lambda page, d, stamped: reason if (page, d, stamped) == (PAGE, text, set()) else ""
+    )
+    monkeypatch.setattr(model._changes, "is_whole_slot", lambda d: is_whole_slot and d == text)
+    assert model.judge(PAGE, Delta([text])).significant == ([] if is_whole_slot else [text])
+
+
+@pytest.mark.parametrize(
+    ("reason", "counts"),
+    [(significance.VARIES_HERE, True), (significance.VARIES, False), (significance.IN_POOL, False)],
+)
+def test_ours_a_text_inserted_where_other_pages_vary_counts_but_not_what_varies_on_its_own_page(
+    monkeypatch: pytest.MonkeyPatch, reason: str, counts: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    text = Difference(False, 1, 1, 1, 1, 0, 0, 9, 0, "text")
+    monkeypatch.setattr(model.experiment, "explain", lambda *_: {0: reason})
+    assert model.judge(PAGE, Delta([text])).significant == ([text] if counts else [])
+
+
+@pytest.mark.parametrize(
+    ("reason", "counts"),
+    [
+        ("", True),
+        (significance.USUAL, True),
+        (significance.COUNTER, True),
+        (significance.TURNS_OVER, True),
+        (significance.SHARED, False),  # the menu of all pages
+        (significance.IN_FRAME, False),
+        (significance.VARIES, False),
+        (significance.VARIES_HERE, False),
+    ],
+)
+def test_ours_a_link_to_a_new_page_counts_but_in_what_pages_share_or_a_second_read_shows_to_vary(
+    monkeypatch: pytest.MonkeyPatch, reason: str, counts: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    text, link = change(exact=1), change(exact=2, place=2, flags=LINK | NEWS)
+    monkeypatch.setattr(model, "_explain_by_site", lambda *_: {1: reason} if reason else {})
+    assert model.judge(PAGE, Delta([text, link])).significant == ([text, link] if counts else [text])
+
+
+@pytest.mark.parametrize(
+    ("reason", "gone", "in_pool", "is_worth", "is_seen"),
+    [
+        (significance.WANDERS, False, False, True, True),
+        (significance.WANDERS, False, True, True, True),
+        (significance.WANDERS, True, False, True, True),
+        (significance.WANDERS, True, True, True, False),  # it was seen when it came
+        (significance.WANDERS, False, False, False, False),
+        (significance.SHARED, False, False, True, False),  # no rotation
+        (significance.SHARED, True, True, True, False),
+    ],
+)
+def test_ours_the_pool_of_a_slot_is_what_rotates_there(
+    monkeypatch: pytest.MonkeyPatch, reason: str, gone: bool, in_pool: bool, is_worth: bool, is_seen: bool
+) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 3)
+    text, delta = Difference(gone, 10, 20, 30, 40, 50, 60, 9, 0, "text", box=90), Delta()
+    monkeypatch.setattr(
+        model,
+        "judge",
+        lambda page, asked: significance.Judgement([], [(text, reason)] if (page, asked) == (PAGE, delta) else []),
+    )
+    monkeypatch.setattr(model.experiment, "in_pool", lambda d: in_pool and d == text)
+    monkeypatch.setattr(model.experiment, "is_worth_seeing", lambda box: is_worth and box == 90)
+    assert [*model.learn([(PAGE, delta)]).pool.values()] == ([3] if is_seen else [])
+
+
+def test_ours_of_too_many_texts_of_pools_those_seen_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = significance.SignificanceModel(SiteMemory(), 0)
+    monkeypatch.setattr(significance, "MAX_POOL", 2)
+    monkeypatch.setattr(model.experiment, "learnt", lambda: ({}, {1: 4, 2: 9, 3: 5, 4: 1}))
+    assert model.learn([]).pool == {2: 9, 3: 5}
+
+
+def test_ours_a_text_that_other_pages_show_is_no_surprise_where_all_texts_of_a_pool_are_known() -> None:
+    model = significance.SignificanceModel(SiteMemory(slots={90: Variation(drawn=1_000.0, longest=200)}), 0)
+    assert model.experiment.is_surprising(slots())
+    model.add(Delta([slots()]))
+    assert model.experiment.is_surprising(slots())
+    model.add(Delta([slots()]))
+    assert not model.experiment.is_surprising(slots())
 
 
 def test_ours_of_too_many_slots_those_seen_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -688,7 +976,7 @@ def test_ours_figures_are_part_of_a_shared_text_when_they_change_in_known_words(
     model = significance.SignificanceModel(SiteMemory(), 0)
     asked: list[bool] = []
     monkeypatch.setattr(model._changes, "is_counter", lambda _: False)
-    monkeypatch.setattr(model._changes, "is_unknown", lambda _: unknown)
+    monkeypatch.setattr(model._changes, "is_unknown", lambda shape: unknown and shape == 30)
     monkeypatch.setattr(model._changes, "is_shared", lambda _, is_shape: asked.append(is_shape))
     model._site_reason(slots(), {30} if stamped else set(), set(), set())
     assert asked == [is_shape]

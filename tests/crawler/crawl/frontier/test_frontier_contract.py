@@ -15,7 +15,20 @@ from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.frontier.storage import pack_links, unpack_links
 from crawler.crawl.visit import open_frontier
 from crawler.errors import StateInUse, StorageError, UsageError
-from crawler.model import DiscoveredBy, DiscoveredUrl, Done, Lease, Outcome, Request, Retry, State, Url, Verdict, Wait
+from crawler.model import (
+    DiscoveredBy,
+    DiscoveredUrl,
+    Done,
+    Lease,
+    Outcome,
+    Request,
+    Retry,
+    State,
+    Url,
+    UrlRecord,
+    Verdict,
+    Wait,
+)
 from crawler.state import schema
 from crawler.state.lock import hold_lock
 from crawler.state.schema import STATE_DB
@@ -118,6 +131,18 @@ def test_ours_evidence_revises_a_refusal_for_want_of_evidence(frontier: SqliteFr
     assert {lease_of(frontier).depth, lease_of(frontier).depth} == {1, 2}
 
 
+def test_ours_evidence_of_a_trap_is_all_that_was_found_of_it(db: sqlite3.Connection) -> None:
+    trap = Verdict(State.TRAP, "endless")
+    frontier = SqliteFrontier(db, lambda find: None if find.found & DiscoveredBy.SEED else trap)
+    for found, depth in ((DiscoveredBy.LINK, 3), (DiscoveredBy.NOFOLLOW, 2), (DiscoveredBy.LINK, 5)):
+        frontier.admit([DiscoveredUrl(url(1), found, depth)])
+    assert [*frontier.records(State.TRAP)] == [
+        UrlRecord(url(1), State.TRAP, "endless", DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW, 2, None)
+    ]
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0)])
+    assert lease_of(frontier).found == DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW | DiscoveredBy.SEED
+
+
 def test_ours_a_page_that_no_page_led_to_is_asked_again_when_one_does(frontier: SqliteFrontier) -> None:
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.PREVIOUS_RUN, 0)])
     frontier.settle(Outcome(lease_of(frontier), Verdict(State.UNLINKED)))
@@ -167,16 +192,17 @@ def test_ours_by_level_nothing_deeper_is_handed_out_while_something_nearer_is_ou
     assert lease_of(frontier).url == url(3)
 
 
-@pytest.mark.parametrize(("by_level", "second"), [(False, 3), (True, 2)])
+@pytest.mark.parametrize(("by_level", "depth", "second"), [(False, 2, 3), (True, 2, 2), (True, 1, 3)])
 def test_ours_when_the_first_are_in_vain_one_that_was_found_later_has_its_turn(
-    db: sqlite3.Connection, by_level: bool, second: int
+    db: sqlite3.Connection, by_level: bool, depth: int, second: int
 ) -> None:
+    """By levels, it must be no deeper than the first."""
     frontier = SqliteFrontier(db, admission, by_level=by_level)
     frontier.admit(
         [
             DiscoveredUrl(url(1), DiscoveredBy.LINK, 1),
             DiscoveredUrl(url(2), DiscoveredBy.LINK, 1),
-            DiscoveredUrl(url(3), DiscoveredBy.LINK, 2),
+            DiscoveredUrl(url(3), DiscoveredBy.LINK, depth),
         ]
     )
     frontier.retry(Retry(lease_of(frontier), 0.0, "answered 503"))

@@ -49,6 +49,7 @@ def unknown(_: str) -> bool:
         ("/list?b=1&a=2&b=3", "/list?a=…&b=…"),
         ("/list?f[0]=x&f[12]=y", "/list?f[#]=…"),
         ("/list?a=1&amp;amp;b=2&amp;b=3", "/list?a=…&b=…"),
+        ("/list?q=1=2&b", "/list?b=…&q=…"),
     ],
 )
 def test_ours_a_template_is_what_urls_have_in_common(path: str, template: str) -> None:
@@ -86,6 +87,16 @@ def test_ours_a_path_that_repeats_what_stands_beside_its_page_is_an_offspring() 
     assert shared_template(f"{HOME}/en/jobs/docs/", f"{HOME}/en/jobs/", there)
     assert shared_template(f"{HOME}/news/press/", f"{HOME}/news/", there) is None
     assert shared_template(f"{HOME}/shop/", f"{HOME}/", there) is None
+
+
+def test_ours_a_host_of_one_letter_has_the_same_echoes_and_pages() -> None:
+    assert shared_template("http://a/news/shop/", "http://a/news/", {"http://a/shop/"}.__contains__)
+    assert page_contents(TemplatePage(Url("http://a/list/7"), "", (Url("http://a/part"),))) == {"http://a/part"}
+
+
+def test_ours_a_date_in_the_name_of_the_host_makes_no_page_a_day_of_a_calendar() -> None:
+    brought = Url("https://expo-2031-05.example/hall/1"), Url("https://expo-2031-05.example/hall/2")
+    assert page_contents(TemplatePage(Url("https://expo-2031-05.example/"), "", brought)) == {*brought}
 
 
 def page(markup: str, *brought: str, url: str = "/list/7") -> TemplatePage:
@@ -135,6 +146,28 @@ def test_ours_the_rule_that_is_told_leaves_out_what_it_is_told_for(urls: list[st
         assert not any(pattern.matches(Url(HOME + each)) for each in ("/", "/cal", "/list", "/about", "/cal/all"))
 
 
+@pytest.mark.parametrize(
+    ("url", "others"),
+    [
+        ("/p/1/x", ["/p/1/2/x", "/p/1/xyz", "/p/1/x/y"]),
+        ("/cal?date=2", ["/cal?view=2", "/cal?dates=2"]),
+        ("/cal?date=2&view=a", ["/cal?date=2", "/cal?view=a"]),
+        ("/cal/2031/05/", ["/cal/2031/05", "/cal/2031/05/a-party/"]),
+    ],
+)
+def test_ours_the_rule_that_is_told_leaves_out_no_url_of_another_template(url: str, others: list[str]) -> None:
+    _, rule = shlex.split(exclude_remedy([template_of(HOME + url)], HOME + url))
+    assert UrlPattern(rule).matches(Url(HOME + url))
+    assert not [other for other in others if UrlPattern(rule).matches(Url(HOME + other))]
+
+
+@pytest.mark.parametrize(
+    "query", ["id=5&sid=0123456789abcdef", "sid=0123456789abcdef=&id=5", "sid=0123456789abcdef&back=/b?c"]
+)
+def test_ours_the_parameter_of_a_session_is_found_whatever_its_value_and_the_others_contain(query: str) -> None:
+    assert exclude_remedy([template_of(f"{HOME}/a?{query}")], f"{HOME}/a?{query}") == "--drop-param sid"
+
+
 def test_ours_the_rule_for_a_session_is_to_drop_it() -> None:
     template = template_of(f"{HOME}/a?id=5&sid=0123456789abcdef")
     said = exclude_remedy([template], f"{HOME}/a?id=5&sid=0123456789abcdef")
@@ -145,11 +178,14 @@ def test_ours_the_rule_for_a_session_is_to_drop_it() -> None:
 def test_ours_the_rule_for_echoes_and_for_many_sets_of_parameters() -> None:
     _, echo = shlex.split(exclude_remedy_of(f"{HOME}/a/b/a/", trap_reason(UrlTemplate(f"{HOME}/…/"), 500)))
     assert UrlPattern(echo).matches(Url(f"{HOME}/a/b/a/"))
+    assert UrlPattern(echo).matches(Url(f"{HOME}/news/shop/cart/shop/"))
     assert not UrlPattern(echo).matches(Url(f"{HOME}/a/b/c/"))
     many = [template_of(f"{HOME}/shoes?{query}") for query in ("a=1&b=2", "a=1&c=2", "a=1&b=2&c=3")]
     _, combined = shlex.split(exclude_remedy(many, f"{HOME}/shoes?a=1&b=2"))
     assert UrlPattern(combined).matches(Url(f"{HOME}/shoes?c=1&d=2"))
     assert not UrlPattern(combined).matches(Url(f"{HOME}/shoes?c=1"))
+    _, of_two = shlex.split(exclude_remedy(many[:2], f"{HOME}/shoes?a=1&b=2"))
+    assert UrlPattern(of_two).matches(Url(f"{HOME}/shoes?c=1&d=2"))
     assert exclude_remedy_of(f"{HOME}/a", "trap.path_segments: 40 path segments") == ""
 
 
@@ -194,6 +230,7 @@ def test_ours_the_note_on_a_trap_counts_the_templates_that_it_does_not_name() ->
         ("/shop/a/", "/news/", False),  # not below the page
         ("/newsroom/shop/", "/news/", False),
         ("/shop/", "/", False),  # nothing stands above the first level
+        ("/shop/shop/", "/", False),
         ("/shop/", "/x", False),
         ("/news/shop/7/", "/news/", False),  # what has figures is left to the templates
         ("/a/b/c/b/", "/a/b/c/x", True),  # a name twice in one path
