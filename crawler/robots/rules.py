@@ -4,6 +4,7 @@
 (2.3.1), which bytes are read (2.5), which group is ours (2.2.1), and which line explains a decision.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -334,7 +335,7 @@ def _seconds(value: str) -> float | None:
         delay = float(value)
     except ValueError:
         return None
-    return delay if 0 <= delay < float("inf") else None
+    return delay if 0 <= delay < math.inf else None
 
 
 def _sitemaps(texts: Iterable[str]) -> tuple[tuple[Url, ...], tuple[str, ...]]:

@@ -90,7 +90,7 @@ _parts = re.compile(
 
 _scheme = re.compile(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.\-\t\r\n]*):").match
 _to_fix = re.compile(r"%(?:[0-9A-Fa-f]{2})?|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
-_userinfo = re.compile(r"//[^/@]*@")
+_userinfo = re.compile(r"[/\\]{2}[^/\\?#]*@")  # up to the last @ of the host, as in a browser
 _outside_host = re.compile(r"[\"`{}]").search  # WHATWG lets these stand in a host, RFC 3986 does not
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
@@ -200,5 +200,5 @@ def _wrong_scheme(scheme: str) -> InvalidUrl:
 
 
 def _shown(text: str) -> str:
-    masked = _userinfo.sub("//***@", text[:400])
+    masked = _userinfo.sub("//***@", text)
     return ascii(masked if len(masked) <= 100 else masked[:100] + "…")

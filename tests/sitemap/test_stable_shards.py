@@ -354,6 +354,15 @@ def test_ours_what_repacked_files_hold_leaves_room_for_the_largest_entry(room: i
     assert spread(entries, 2, max_bytes=-(-full * 100 // 85)).repack() == ([""] if is_repacked else [])
 
 
+def test_ours_an_entry_that_only_a_full_file_has_room_for_has_its_place_in_a_repacked_group_too() -> None:
+    assignment = spread(plain(2), 2, max_bytes=1_000)
+    assert assignment.repack() == [""]
+    big = [Entry(f"{SITE}/{'x' * 770}/{number}") for number in range(3)]
+    assert 850 < UrlsetEncoder().room(0) + len(UrlsetEncoder().entry(big[0])) <= 1_000
+    assert [assignment.place(entry)[1] for entry in big] == [1, 2, 3]
+    assert assignment.repack() == []
+
+
 def test_ours_a_group_with_entries_as_large_as_a_file_is_never_repacked() -> None:
     entries = [Entry(f"{SITE}/{'x' * 900}/{number}") for number in range(3)]
     encoder = UrlsetEncoder()

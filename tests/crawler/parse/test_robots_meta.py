@@ -138,7 +138,10 @@ def test_google_unavailable_after(date: str) -> None:
         "0000-01-01",
         "never, NoArchive, 21 Oct 2015 07:28:00 GMT",  # a date does not go on behind another directive
         "never, max-snippet: 20, 21 Oct 2015 07:28:00 GMT",
+        "never,NoArchive,21 Oct 2015 07:28:00 GMT",
+        "never,max-snippet:20,21 Oct 2015 07:28:00 GMT",
         "never, ever, ever, 21 Oct 2015 07:28:00 GMT",  # no date has three commas
+        "never,ever,ever,21 Oct 2015 07:28:00 GMT",
     ],
 )
 def test_google_a_date_that_cannot_be_read_is_passed_over(date: str) -> None:

@@ -122,6 +122,7 @@ def test_rfc9309_2_3_1_4_unreachable_allows_nothing(status: int) -> None:
     assert rules.access is RobotsAccess.NOTHING
     answer = rules.can_fetch(Url("https://h.test/a"))
     assert isinstance(answer, Blocked)
+    assert answer == Blocked(0, f"robots.txt answered {status}")
     assert answer.reason == f"robots.txt answered {status}"
     assert rules.expires < NOW + 3600
 
@@ -146,7 +147,8 @@ def test_rfc9309_2_4_an_answer_holds_for_a_day_and_bridges_an_outage() -> None:
     assert good.expires == NOW + 86_400
     bad = rules_of(reply(503), NOW + 3_600)
     assert robots.previous_or_fresh(bad, good, NOW + 3_600) is good
-    assert robots.previous_or_fresh(bad, good, NOW + 86_401) is bad
+    assert robots.previous_or_fresh(bad, good, NOW + 86_399) is good
+    assert robots.previous_or_fresh(bad, good, NOW + 86_400) is bad
     assert robots.previous_or_fresh(bad, None, NOW) is bad
     gone = rules_of(reply(404))
     assert robots.previous_or_fresh(gone, good, NOW) is gone
@@ -176,6 +178,16 @@ def test_rfc9309_2_5_500_kib_are_read_and_no_rule_is_cut_short() -> None:
 )
 def test_ours_marks_and_encodings(body: bytes) -> None:
     assert isinstance(parse_robots(body, US, NOW).can_fetch(Url("https://h.test/a")), Blocked)
+
+
+def test_ours_only_a_mark_is_removed_before_the_first_line_and_a_control_character_is_a_space() -> None:
+    assert allows("XUser-agent: *\nDisallow: /a", "/a")
+    assert allows("\ufeffXUser-agent: *\nDisallow: /a", "/a")
+    for control in "\0\x0b\x0c\x1c\x85\u2028\u2029":
+        blocked = parse_robots(f"User-agent: *\nDisallow: /a{control}".encode(), US, NOW).can_fetch(
+            Url("https://h.test/a")
+        )
+        assert blocked == Blocked(2, "Disallow: /a")
 
 
 def test_ours_an_html_page_is_noted() -> None:
@@ -411,6 +423,9 @@ def test_rfc9309_2_5_the_last_line_that_is_read_is_whole_whatever_ends_lines(end
     rules = parse_robots(end.join(lines), US, NOW)
     assert isinstance(rules.can_fetch(Url("https://h.test/first")), Blocked)
     assert isinstance(rules.can_fetch(Url("https://h.test/p")), Allowed)
+    lines = [b"User-agent: *", b"#" * (robots.MAX_BYTES - 41), b"Disallow: /last", b"Disallow: /private", b""]
+    rules = parse_robots(end.join(lines), US, NOW)
+    assert [rule.text for rule in rules.rules] == ["Disallow: /last"]
 
 
 @pytest.mark.parametrize(
@@ -448,7 +463,7 @@ def test_rfc9309_2_2_4_other_lines_are_no_rules_and_end_no_group(line: str) -> N
     [
         ("*", True), ("* ", True), ("*/1", False), ("*x", False), ("siteatlas", True), ("SiteAtlas/2.0", True),
         ("siteatlas bot", True), ("siteatlasbot", False), ("site", False), ("", False), ("-", False),
-        ("!siteatlas", False),
+        ("!siteatlas", False), ("* (all)", True),
     ],
 )  # fmt: skip
 def test_rfc9309_2_2_1_a_group_is_ours_by_the_whole_product_token(value: str, is_ours: bool) -> None:

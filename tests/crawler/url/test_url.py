@@ -243,6 +243,28 @@ def test_ours_a_refusal_shows_no_password() -> None:
     assert "h.test" in caught.value.message
 
 
+@pytest.mark.parametrize("slashes", ["//", "\\\\", "/\\"])
+@pytest.mark.parametrize(
+    "userinfo", ["user:secret", "secret", "user:secret@secret", "user:" + "secret" * 100, "@secret", "a" * 500]
+)
+def test_whatwg_a_refusal_shows_nothing_before_the_last_at_sign_of_the_host(slashes: str, userinfo: str) -> None:
+    with pytest.raises(InvalidUrl) as caught:
+        normalize_url(f"http:{slashes}{userinfo}@h.test:99999/a@b")
+    assert caught.value.message == "not a URL: 'http://***@h.test:99999/a@b'"
+
+
+def test_ours_a_refusal_shows_the_start_of_a_long_text() -> None:
+    start = "http://h.test:99999/"
+    for length, shown in ((100, 100), (101, 100), (5_000, 100)):
+        text = start + "a" * (length - len(start))
+        with pytest.raises(InvalidUrl) as caught:
+            normalize_url(text)
+        assert caught.value.message == f"not a URL: {text[:shown] + '…' * (length > shown)!a}"
+    with pytest.raises(InvalidUrl) as caught:
+        join_url("http://h.test/", "//[")
+    assert caught.value.message == "not a URL: '//[' in 'http://h.test/'"
+
+
 def test_ours_resolver_depends_on_the_directory_only_where_it_must() -> None:
     resolver = UrlResolver()
     for base in ("https://h.test/a/1", "https://h.test/b/2", "https://h.test/a/3", "http://h.test/a/1"):
