@@ -3,14 +3,20 @@
 Pages are read one after the other, so that each rule decides at its own page.
 """
 
+import re
+import sqlite3
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
-from endless_sites import Crawl, Site, anchors, end_run, visit
+from endless_sites import HOME, Crawl, Site, anchors, end_run, visit
+from frontiers import INDEXABLE, always
 from test_frontier_counts import NAMES, below_ids
 
 from crawler.crawl.frontier.copies import EVIDENCE, SAMPLE
-from crawler.model import State
+from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, Page, State, Url, Verdict
+from crawler.parse.snapshot.snapshot import take_snapshot
 
 FORM = "/s/{sid}/{name}"
 
@@ -111,3 +117,29 @@ def test_ours_a_url_of_the_sample_waits_without_a_reason(tmp_path: Path) -> None
     waiting = [path for path, state in found.ends.items() if state is State.PENDING]
     assert len(waiting) == SAMPLE - 1
     assert {found.reasons[path] for path in waiting} == {""}
+
+
+def test_sitemaps_org_a_page_of_copies_is_visited_if_a_sitemap_names_it_though_the_sitemap_is_read_last(
+    db: sqlite3.Connection,
+) -> None:
+    def lease_of() -> Lease:
+        lease = frontier.next(0.0, always)
+        assert isinstance(lease, Lease)
+        return lease
+
+    site = below_ids(FORM, NAMES[:1])
+    frontier = SqliteFrontier(db, lambda find: None, patience=250)
+    frontier.admit([DiscoveredUrl(Url(f"{HOME}/"), DiscoveredBy.SEED, 0)])
+    while not frontier.counts().get(State.TRAP):
+        lease = lease_of()
+        body = (site(lease.url.removeprefix(HOME)) or "").encode()
+        links = [(Url(HOME + href), int(DiscoveredBy.LINK)) for href in re.findall('href="([^"]*)"', body.decode())]
+        page = Page(text=take_snapshot(body), digest=blake2b(body, digest_size=16).digest())
+        frontier.settle(Outcome(lease, INDEXABLE, 200, links, page=page))
+    sitemap = DiscoveredUrl(Url(f"{HOME}/sitemap.xml"), DiscoveredBy.SITEMAP, 0, kind=DocumentKind.SITEMAP)
+    frontier.admit([sitemap])
+    lease, named = lease_of(), Url(f"{HOME}/s/named/{NAMES[0]}")
+    find = DiscoveredUrl(named, DiscoveredBy.SITEMAP, 1, lease.id)
+    frontier.settle(Outcome(lease, Verdict(State.SITEMAP_FILE), 200, finds=(find,)))
+    assert frontier.verdict_of(named) == Verdict(State.PENDING)
+    assert lease_of().url == named
