@@ -18,6 +18,8 @@ SITE = "https://h.test/a"
         ("dQw4w9WgXcQ7Zk2mP0aB", True),  # twenty characters, a change of kind at least every five
         ("dQw4w9WgXcQ7Zk2mP0a", False),  # nineteen
         ("a1bcdea1bcdea1bcdea1", True),
+        ("abcd1efgh2ijklmnopqr", True),  # four changes in twenty characters
+        ("abcd1efgh2ijklmnopqrs", False),
         ("abcdefghijklmnopqrst", False),  # a long word
         ("Abcdefghijklmnopqrst", False),
         ("abcdefghij0123456789", False),  # one change in twenty characters
