@@ -15,6 +15,7 @@ from sitemap import (
     Directory,
     EmptySitemap,
     Entry,
+    Format,
     Image,
     InvalidEntry,
     InvalidLocation,
@@ -401,6 +402,20 @@ def test_ours_values_of_wrong_types_are_said_with_the_remedy(tmp_path: Path, ent
         writer.extend([Entry("https://example.com/b"), entry, Entry("https://example.com/c")], refused.append)
         assert writer.finish().urls == 2
     assert re.search(told, refused[0].reason)
+
+
+@pytest.mark.parametrize("form", [Format.URLSET, Format.TEXT])
+@pytest.mark.parametrize("loc", ["https://example.com/b/../a", "https://example.com/b/c/../../a"])
+def test_rfc3986_dot_segments_do_not_hide_that_a_url_is_not_below_its_sitemap(
+    tmp_path: Path, form: Format, loc: str
+) -> None:
+    with SitemapWriter(tmp_path, "https://example.com/b/sitemap.xml", WriterOptions(format=form)) as writer:
+        writer.add(Entry("https://example.com/b/c/../a"))
+        with pytest.raises(InvalidEntry, match="not below"):
+            writer.add(Entry(loc))
+        with pytest.raises(InvalidEntry, match="not below"):
+            writer.extend([Entry(loc)])
+        assert writer.finish().urls == 1
 
 
 def test_ours_what_a_callers_function_raises_is_not_hidden(tmp_path: Path) -> None:
