@@ -80,21 +80,24 @@ class Ids:
 
 
 class Noise(NamedTuple):
-    """Some of the names, whose pages show one of so many banners by chance on each read."""
+    """What pages show by chance on each read: all a clock, or some of the names one of so many banners."""
 
     names: frozenset[str]
     banners: int
+    has_clock: bool
     seed: int
 
     @classmethod
     def drawn(cls, draw: Random, names: list[str], seed: int) -> "Noise":
         chosen = draw.sample(names, len(names) // 5) if draw.random() < 0.4 else []
-        return cls(frozenset(chosen), draw.choice([3, 10_000]), seed)
+        return cls(frozenset(chosen), draw.choice([3, 10_000]), len(names) > 1 and draw.random() < 0.3, seed)
 
     def shown(self, name: str, request: int) -> str:
-        if name not in self.names:
-            return ""
-        return f"<p>Today with {word(Random(f'{self.seed} {name} {request}').randrange(self.banners))}."
+        chance = Random(f"{self.seed} {name} {request}")
+        banner = f"<p>Today with {word(chance.randrange(self.banners))}." if name in self.names else ""
+        minute = chance.randrange(1440)
+        clock = f"<p>At {minute // 60}:{minute % 60:02} in {chance.random():.3f} s" if self.has_clock else ""
+        return banner + clock
 
 
 def trap(seed: int, *, nameless: bool = False) -> Drawn:
@@ -160,6 +163,7 @@ def trap(seed: int, *, nameless: bool = False) -> Drawn:
         f"trap {seed}: {link} id {id_form} {dress} {'per link' if per_link else 'per page'} {move} shows {shows or '-'}"
     )
     said = f"{said} label {label} {len(names)} names{' changes' if changes else ''}, {len(noise.names)} noisy"
+    said += ", with a clock" if noise.has_clock else ""
     return Drawn(site, frozenset(names), len(noise.names), said)
 
 
@@ -340,6 +344,7 @@ def members(draw: Random) -> Ordinary:
     # Where fewer wrote a text, or on some paged tabs alone, nothing tells the site from a trap.
     rates = [draw.choice([0.3, 0.9])] * len(tabs) if is_paged else [draw.choice([0.3, 0.6, 0.9]) for _ in tabs]
     own = {(n, tab) for n in range(count) for tab, rate in zip(tabs, rates, strict=True) if draw.random() < rate}
+    counts = not is_paged and count * len(tabs) < 400 and draw.random() < 0.3  # figures are no new content for long
     about = "<p>Members tell others of themselves on this page, and whoever wants to may write to them here."
 
     def site(path: str) -> str | None:
@@ -348,7 +353,8 @@ def members(draw: Random) -> Ordinary:
         if path not in at:
             return None
         n, tab = at[path]
-        said = f"<p>I am {word(n * 31 + len(tab))}." if (n, tab) in own else ""
+        told = f"I have {n} friends" if counts else f"I am {word(n * 31 + len(tab))}"
+        said = f"<p>{told}." if (n, tab) in own else ""
         near = people[n + 1 : n + 2] if is_paged else people[n : n + 2]
         return f"<h1>{tab}</h1>{about}{said}" + anchors(form.format(each, tab) for each in near for tab in tabs)
 

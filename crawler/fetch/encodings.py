@@ -74,7 +74,7 @@ class Gzip:
             for piece in _inflate(self._stream, data):
                 self._parts.add(len(piece))
                 yield piece
-            data = self._stream.unused_data if self._stream.eof else b""
+            data = self._stream.unused_data
 
     def _next_member(self, data: bytes) -> bool:
         if data == _GZIP[:1]:
@@ -160,7 +160,7 @@ class Zstd:
                 if "memory" in str(error):
                     raise FetchError(FailureCode.BODY_BOMB, "zstd window too large") from error
                 raise FetchError(FailureCode.BODY_DECODE_ERROR, "zstd") from error
-            data = self._stream.unused_data if self._stream.eof else b""
+            data = self._stream.unused_data
             if out:
                 self._parts.add(len(out))
                 yield out

@@ -1,7 +1,7 @@
 """Copies with fresh links: pages that are equal but for ids in their URLs, and whose links have new ids on each page.
 
 A *token* is a segment of a path, a parameter of a segment (as ``b`` in ``/a;b``), or a value of a query. It is *fresh*
-in a URL if no page before the one that leads to the URL had it in a link. The *shape* of a URL is the URL with ``*``
+in a URL if no page but the one that leads to the URL has had it in a link. The *shape* of a URL is the URL with ``*``
 for fresh tokens and ``~`` for all others, its *mask* has ``*`` alone: a page that is found again under a new id has the
 mask ``/*/news``, and the shape ``/*/~``. A page is a copy if
 
@@ -10,7 +10,8 @@ mask ``/*/news``, and the shape ``/*/~``. A page is a copy if
 - and each of its new links has fresh tokens, and none has an id of the page itself, as links within a version or a
   language have.
 
-The text may show the page's own ids too where other masks of its shape tell pages by their names.
+The text may show the page's own ids too, and other figures each time, such as those of a clock, where other masks of
+its shape tell pages by their names.
 
 A *variant* is a page that leads on as a copy does, but shows other words on each read, such as the time or an
 advertisement: a page before it had the same mask, title and links and at least half of its words, and most pages of
@@ -44,6 +45,7 @@ _pieces = re.compile("([/;?&=])").split  # a semicolon delimits a parameter of a
 _parts = re.compile(r"[A-Za-z0-9]++").findall
 _runs = re.compile(r"([\w~-]++)").split
 _pictures = re.compile(r"(<img\b[^>]*+>)", re.IGNORECASE).split
+_figures = re.compile("[0-9]++").sub
 _count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
 
 _Links = tuple[int, int, int]
@@ -67,6 +69,8 @@ class _UrlForm(NamedTuple):
     mask: str
     fresh: tuple[str, ...]
 
+
+_MANY: Final = -1  # in the place of the id of a page
 
 _WITHOUT_IDS: Final = _UrlForm("", "", ())
 
@@ -174,8 +178,11 @@ class FreshLinks:
         """Note that a page, by its id, leads to a new URL."""
         pieces, places = _split(url)
         for place in places:
-            if self._first_pages.use(pieces[place]) is None:
+            first = self._first_pages.use(pieces[place])
+            if first is None:
                 self._first_pages.keep(pieces[place], page)
+            elif first not in (page, _MANY):
+                self._first_pages.keep(pieces[place], _MANY)
 
     def read(self, lease: Lease, source: int | None, content: Content, new: list[Url]) -> FreshSpace | None:
         """Compare a page with those before it. Returns the space in which it is a copy.
@@ -327,13 +334,13 @@ def _shares_words(text: str, other: str) -> bool:
 
 
 def _keys(text: str, page: _Read) -> list[tuple[int, str]]:
-    """What is compared of a text: as it is, without the ids of its new links, and without those of the page too.
+    """What is compared of a text: as it is, without the ids of its new links, and without its own ids and figures too.
 
     The last one keeps what pictures show, and is equal under one mask only.
     """
     without_new = _without(text, page.new_ids)
     parts = enumerate(_pictures(without_new))
-    without_own = "".join(part if n % 2 else _without(part, page.form.fresh) for n, part in parts)
+    without_own = "".join(part if n % 2 else _figures("#", _without(part, page.form.fresh)) for n, part in parts)
     return [(hash(text), ""), (hash(without_new), ""), (hash(without_own), page.form.mask)]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
+from endless_sites import word
 
 from crawler.crawl.frontier.cache import MAX_RECENT
 from crawler.crawl.frontier.fresh_links import Content, FreshLinks, FreshSpace
@@ -343,9 +344,9 @@ def under_two_names(page: int) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("Your page is {}.", 13),  # five pages tell that there are two names
-        ('Your {} <img src="/i/x.png"> page', 13),
-        ('<img src="/i/x.png"> Your page is {}.', 13),
+        ("Your page is {}.", 12),  # four pages tell that there are two names
+        ('Your {} <img src="/i/x.png"> page', 12),
+        ('<img src="/i/x.png"> Your page is {}.', 12),
         ('<img src="/i/{}.png">', None),
         ('A picture: <IMG src="/i/{}.png"> of it', None),
         ('<img src="/i/x.png"> and <img src="/i/{}.png">', None),
@@ -455,8 +456,8 @@ def named(*noisy: str, count: int, other: int = 1, same: int = 6) -> Callable[[i
 
     def text(page: int) -> str:
         name = NAMES[page % count]
-        others = (f"w{page if name in noisy else 0}n{number}" for number in range(other))
-        return " ".join([name, *(f"w{number}" for number in range(1, same)), *others])
+        others = (word(100 * (page if name in noisy else 0) + number) for number in range(other))
+        return " ".join([name, *(f"all-{word(number)}" for number in range(1, same)), *others])
 
     return text
 
@@ -523,6 +524,19 @@ def test_ours_half_of_the_words_are_enough_for_a_variant_in_either_order() -> No
     assert Chain(by_name(4), longer, known=f"{HOME}/s/news/shop/help/jobs").endless_at(60) is None
 
 
+@pytest.mark.parametrize(
+    ("shown", "found"),
+    [("At {}:07 in 0.{} s", 13), ("At a{}b", 13), ('<img src="{}.png">', None), ("Now {word}", None)],
+)
+def test_ours_a_copy_may_show_other_figures_in_words_where_names_tell_pages(shown: str, found: int | None) -> None:
+    def text(page: int) -> str:
+        return f"{named(count=4)(page)} {shown.format(page, 3 * page, word=word(page))}"
+
+    chain = Chain(by_name(4), text, known=f"{HOME}/s/news/shop/help/jobs")
+    assert chain.endless_at(40) == found
+    assert Chain(text=text).endless_at(40) is None  # one name
+
+
 def test_ours_variants_are_no_evidence_for_the_menu_that_led_to_them() -> None:
     """Pages under a name of several real ones are read until the menus that lead to them lead to copies alone."""
     text = named("shop", count=4)
@@ -547,6 +561,17 @@ def test_ours_variants_are_no_evidence_for_the_menu_that_led_to_them() -> None:
             break
     assert known == EVIDENCE
     assert chain.fresh.space_of(one, 3) is not None
+
+
+def test_ours_what_several_pages_have_in_links_is_a_name_also_in_urls_that_the_first_of_them_led_to() -> None:
+    chain = Chain(known=f"{HOME}/s")
+    (url,) = chain.hrefs(2)  # page 1 led to the name as well as to the id
+    chain.learn(1, 200)
+    assert chain.fresh._form(Url(url), 1).mask == f"{HOME}/s/*/*"
+    chain.learn(2, 3)
+    assert chain.fresh._form(Url(url), 1).mask == f"{HOME}/s/*/news"
+    chain.learn(1, 300)
+    assert chain.fresh._form(Url(url), 1).mask == f"{HOME}/s/*/news"
 
 
 def test_ours_a_url_that_waits_longer_than_its_ids_are_remembered_still_belongs_to_its_space() -> None:

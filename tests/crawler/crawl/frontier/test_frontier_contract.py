@@ -131,6 +131,13 @@ def test_ours_evidence_revises_a_refusal_for_want_of_evidence(frontier: SqliteFr
     assert {lease_of(frontier).depth, lease_of(frontier).depth} == {1, 2}
 
 
+@pytest.mark.parametrize("more", [DiscoveredBy.SITEMAP, DiscoveredBy.LINK | DiscoveredBy.SITEMAP])
+def test_ours_evidence_of_a_url_is_all_that_was_found_of_it(frontier: SqliteFrontier, more: int) -> None:
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.LINK, 1), DiscoveredUrl(url(1), more, 1)])
+    (record,) = frontier.records(State.PENDING)
+    assert record.found == DiscoveredBy.LINK | DiscoveredBy.SITEMAP
+
+
 def test_ours_evidence_of_a_trap_is_all_that_was_found_of_it(db: sqlite3.Connection) -> None:
     trap = Verdict(State.TRAP, "endless")
     frontier = SqliteFrontier(db, lambda find: None if find.found & DiscoveredBy.SEED else trap)
