@@ -35,6 +35,10 @@ def test_ours_any_value_of_a_parameter_with_such_a_name_is_masked(name: str) -> 
     assert mask_secrets(f"{SITE}?page=2&{name}=v&z=1") == f"{SITE}?page=2&{name}=***&z=1"
 
 
+def test_ours_a_query_alone_is_masked_too() -> None:
+    assert mask_secrets("page=2&token=v") == "page=2&token=***"
+
+
 @pytest.mark.parametrize("name", ["page", "q", "sort", "keyboard", "author", "encode"])
 def test_ours_other_parameters_stay_as_they_are(name: str) -> None:
     assert mask_secrets(f"{SITE}?{name}=v") == f"{SITE}?{name}=v"

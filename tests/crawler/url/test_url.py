@@ -373,6 +373,13 @@ def test_ours_a_refusal_names_the_reference_as_it_was_written() -> None:
     assert caught.value.message == "'a`b' is not a valid host name: '//a`b/c'"
 
 
+@pytest.mark.parametrize("text", ["http://./", "http://.../a", "http://%2e/"])
+def test_ours_a_host_of_dots_alone_is_missing(text: str) -> None:
+    with pytest.raises(InvalidUrl) as caught:
+        normalize_url(text)
+    assert (caught.value.code, caught.value.message) == ("url.invalid", f"the host is missing in {text!r}")
+
+
 def test_ours_every_refused_reference_counts() -> None:
     resolver = UrlResolver()
     assert resolver.resolve_all("https://h.test/", ["mailto:a@b.c", "tel:1", "https://h.test:x/"]) == [None] * 3
