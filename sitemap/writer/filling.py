@@ -156,7 +156,7 @@ class OpenFiles:
         for filling in sorted(filled, key=lambda filling: filling.group):
             name = self._names.single if alone else self._names.child(filling.number, filling.slug)
             self._close(filling, name)
-        return [facts for _, _, facts in sorted(self._closed, key=lambda closed: closed[:2])]
+        return [facts for _, _, facts in sorted(self._closed)]  # no two have one group and number
 
     def forget(self) -> None:
         """Discard the open files."""

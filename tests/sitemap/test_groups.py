@@ -34,6 +34,7 @@ from sitemap import (
     by_type,
     write_index,
 )
+from sitemap.writer import filling
 from sitemap.writer import index as children
 from sitemap.writer.filling import BodyMemory
 
@@ -499,3 +500,39 @@ def test_ours_an_index_alone_is_published_as_a_whole(tmp_path: Path) -> None:
     with pytest.raises(EmptySitemap):
         write_index(Directory(tmp_path), f"{SITE}/all.xml", [])
     assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("limit", [0, 10**9])
+def test_ours_a_body_has_the_same_pieces_in_memory_and_on_disk_and_leaves_the_memory_of_others_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr(filling, "PIECE", 10)
+    stage = Directory(tmp_path).stage()
+    memory = BodyMemory(stage, limit)
+    other, body = filling.EntryBody(memory), filling.EntryBody(memory)
+    other.add(b"x" * 7)
+    for _ in range(5):
+        body.add(b"abcde")
+    assert [*body.pieces()] == [b"abcdeabcde", b"abcdeabcde", b"abcde"]
+    body.close()
+    assert memory.used == len(other) == (7 if limit else 0)
+    assert memory.bodies == {other}
+    other.close()
+    assert memory.used == 0
+    stage.discard()
+
+
+@pytest.mark.parametrize("form", [Format.URLSET, Format.TEXT])
+@pytest.mark.parametrize("path", ["100%", "%zz", "%2", "%2e%2e/x", "%2E", "a/../b", "a]", "é", "a&b", "'"])
+def test_ours_many_entries_at_once_are_the_same_as_one_by_one_whatever_one_of_them_is(
+    tmp_path: Path, form: Format, path: str
+) -> None:
+    entries = [Entry(f"{SITE}/{name}", "2026-01-01") for name in ("first", path, "last")]
+    with SitemapWriter(tmp_path / "many", LOCATION, WriterOptions(format=form)) as writer:
+        writer.extend(entries)
+        writer.finish()
+    with SitemapWriter(tmp_path / "one", LOCATION, WriterOptions(format=form)) as writer:
+        for entry in entries:
+            writer.add(entry)
+        writer.finish()
+    assert content(tmp_path / "many") == content(tmp_path / "one")

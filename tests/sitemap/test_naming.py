@@ -144,6 +144,8 @@ def test_ours_groups_get_safe_names(group: str) -> None:
         (".hidden", "hidden"),
         ("shop/shoes/", "shop-shoes"),
         ("a.gz", "a-gz"),
+        ("a" * 60, "a" * 60),
+        ("a" * 59 + "--b", "a" * 59 + "-" + hashlib.sha256(("a" * 59 + "--b").encode()).hexdigest()[:8]),
         ("日本語x", "x-a60f59b4"),
         ("", "group-e3b0c442"),
     ],

@@ -15,6 +15,7 @@ from sitemap import (
     Directory,
     EmptySitemap,
     Entry,
+    Format,
     Image,
     InvalidEntry,
     InvalidLocation,
@@ -26,6 +27,7 @@ from sitemap import (
     Video,
     WriterOptions,
 )
+from sitemap.writer import filling
 from sitemap.writer.encoder import UrlsetEncoder
 from sitemap.writer.shard import Shard
 
@@ -401,6 +403,56 @@ def test_ours_values_of_wrong_types_are_said_with_the_remedy(tmp_path: Path, ent
         writer.extend([Entry("https://example.com/b"), entry, Entry("https://example.com/c")], refused.append)
         assert writer.finish().urls == 2
     assert re.search(told, refused[0].reason)
+
+
+@pytest.mark.parametrize("form", [Format.URLSET, Format.TEXT])
+@pytest.mark.parametrize("loc", ["https://example.com/b/../a", "https://example.com/b/c/../../a"])
+def test_rfc3986_dot_segments_do_not_hide_that_a_url_is_not_below_its_sitemap(
+    tmp_path: Path, form: Format, loc: str
+) -> None:
+    with SitemapWriter(tmp_path, "https://example.com/b/sitemap.xml", WriterOptions(format=form)) as writer:
+        writer.add(Entry("https://example.com/b/c/../a"))
+        with pytest.raises(InvalidEntry, match="not below"):
+            writer.add(Entry(loc))
+        with pytest.raises(InvalidEntry, match="not below"):
+            writer.extend([Entry(loc)])
+        assert writer.finish().urls == 1
+
+
+@pytest.mark.parametrize(
+    ("character", "escaped"),
+    [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;"), ("é", "é")],
+)
+def test_sitemaps_org_each_character_that_xml_reserves_is_escaped_alone(character: str, escaped: str) -> None:
+    entry = Entry(f"https://example.com/a{character}b")
+    assert UrlsetEncoder().entry(entry).decode() == f"<url><loc>https://example.com/a{escaped}b</loc></url>\n"
+
+
+@pytest.mark.parametrize("form", [Format.URLSET, Format.TEXT])
+def test_sitemaps_org_a_url_has_twelve_characters_at_least(tmp_path: Path, form: Format) -> None:
+    with SitemapWriter(tmp_path, "http://a.b/sitemap.xml", WriterOptions(format=form)) as writer:
+        writer.extend([Entry("http://a.b/1"), Entry("http://a.b/22")])
+        writer.add(Entry("http://a.b/3"))
+        for put in (writer.add, lambda entry: writer.extend([Entry("http://a.b/44"), entry])):
+            with pytest.raises(InvalidEntry, match="it has 11 characters, the XSD requires at least 12"):
+                put(Entry("http://a.b/"))
+
+
+def test_ours_an_error_of_the_disk_while_a_set_is_discarded_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def close(body: filling.EntryBody) -> None:
+        raise OSError(28, "No space left on device")
+
+    def write_in_part() -> None:
+        with SitemapWriter(tmp_path, LOCATION) as writer:
+            writer.add(Entry("https://example.com/a"))
+            monkeypatch.setattr(filling.EntryBody, "close", close)
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        write_in_part()
+    assert names(tmp_path) == []
 
 
 def test_ours_what_a_callers_function_raises_is_not_hidden(tmp_path: Path) -> None:

@@ -77,6 +77,14 @@ def test_ours_a_host_header_is_a_name_of_the_site_with_the_port_of_the_source_to
     assert normalize_url("http://www.example.com:81/a", params) == "http://www.example.com:81/a"
 
 
+def test_ours_a_host_of_one_letter_has_an_origin_like_any_other() -> None:
+    found = Mirror("http://a/d/", "http://b/e/", ("http://b/e/",))
+    assert found.request_url(Url("http://a/d/x")) == "http://b/e/x"
+    assert found.request_url(Url("http://a/x")) == "http://b/x"
+    assert not found.is_deep
+    assert Mirror("http://a/d/", "http://b/e/", ("http://a/e/",)).is_deep
+
+
 def test_ours_a_public_url_is_asked_for_at_the_same_path_of_the_source() -> None:
     whole = mirror("https://www.example.com/docs/", "http://[::1]:8080")
     assert whole.request_url(Url("https://www.example.com/docs/a?b")) == "http://[::1]:8080/docs/a?b"

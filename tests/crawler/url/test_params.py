@@ -18,6 +18,8 @@ SITE = "https://h.test/a"
         ("dQw4w9WgXcQ7Zk2mP0aB", True),  # twenty characters, a change of kind at least every five
         ("dQw4w9WgXcQ7Zk2mP0a", False),  # nineteen
         ("a1bcdea1bcdea1bcdea1", True),
+        ("abcd1efgh2ijklmnopqr", True),  # four changes in twenty characters
+        ("abcd1efgh2ijklmnopqrs", False),
         ("abcdefghijklmnopqrst", False),  # a long word
         ("Abcdefghijklmnopqrst", False),
         ("abcdefghij0123456789", False),  # one change in twenty characters
@@ -33,13 +35,18 @@ def test_ours_any_value_of_a_parameter_with_such_a_name_is_masked(name: str) -> 
     assert mask_secrets(f"{SITE}?page=2&{name}=v&z=1") == f"{SITE}?page=2&{name}=***&z=1"
 
 
+def test_ours_a_query_alone_is_masked_too() -> None:
+    assert mask_secrets("page=2&token=v") == "page=2&token=***"
+
+
 @pytest.mark.parametrize("name", ["page", "q", "sort", "keyboard", "author", "encode"])
 def test_ours_other_parameters_stay_as_they_are(name: str) -> None:
     assert mask_secrets(f"{SITE}?{name}=v") == f"{SITE}?{name}=v"
 
 
-def test_ours_text_without_a_query_stays_as_it_is() -> None:
-    assert mask_secrets("token=v in a line") == "token=v in a line"
+@pytest.mark.parametrize("line", ["token=v in a line", "one; token=v", "no pair", ""])
+def test_ours_text_without_parameters_stays_as_it_is(line: str) -> None:
+    assert mask_secrets(line) == line
 
 
 def test_ours_references_of_a_document_that_fill_the_bound_exactly_are_all_resolved() -> None:
@@ -91,6 +98,14 @@ def test_rfc3986_steps_up_from_a_deep_directory_end_at_its_origin(depth: int) ->
     for up in (0, 1, depth - 1, depth, depth + 1):
         above = "https://h.test/" + "d/" * max(0, depth - up)
         assert UrlResolver().resolve_all(base, [f"{'../' * up}x", f"{'../' * up}"]) == [f"{above}x", above]
+
+
+@pytest.mark.parametrize(
+    "base", ["https://h.test//", "https://h.test/a//", "https://h.test/a//b/", "https://h.test///"]
+)
+def test_rfc3986_a_step_up_leaves_one_segment_though_it_is_empty(base: str) -> None:
+    hrefs = ["../x", "../../x", "../../../x", "../", "x"]
+    assert UrlResolver().resolve_all(base, hrefs) == [join_url(base, href) for href in hrefs]
 
 
 def test_ours_a_reference_below_a_directory_that_is_too_long_is_refused_without_joining_it() -> None:

@@ -239,6 +239,9 @@ def test_ours_trap_limits_can_be_set_and_the_reason_names_them() -> None:
         why_path_is_trap("/a/b/c/b/c", CrawlBounds(max_repeats=1))
         == 'trap.path_repetition: "/b/c" more than 1 times in a row'
     )
+    assert why_path_is_trap("/a/b/c/b/c/d", CrawlBounds(max_repeats=1)) == (
+        'trap.path_repetition: "/b/c" more than 1 times in a row'
+    )
     long = "/".join(["a" * 100] * 5)
     assert why_path_is_trap(f"/{long}", CrawlBounds()) == (
         f'trap.path_repetition: "/{"a" * 80}" more than 3 times in a row'

@@ -5,6 +5,7 @@ from steps import steps
 
 from crawler.url.normalize import (
     DEFAULT_PARAMS,
+    MAX_INPUT,
     InvalidUrl,
     host_of,
     join_url,
@@ -243,6 +244,38 @@ def test_ours_a_refusal_shows_no_password() -> None:
     assert "h.test" in caught.value.message
 
 
+def test_ours_resolver_keeps_the_answers_of_origins_apart() -> None:
+    resolver = UrlResolver()
+    origins = ["https://a.test", "https://b.test", "http://a.test", "https://a.test:8443", "http://a", "http://b"]
+    for _ in range(2):
+        for origin in origins:
+            for where in ("/", "/d/e?f=/g/"):
+                found = resolver.resolve_all(origin + where, ["/x", "/x?y", "//c.test/", "z"])
+                scheme, below = origin.partition("//")[0], "/d" * (where != "/")
+                assert found == [f"{origin}/x", f"{origin}/x?y", f"{scheme}//c.test/", f"{origin}{below}/z"]
+
+
+@pytest.mark.parametrize(
+    ("start", "code"),
+    [
+        ("http://h.test/", "url.too_long"),
+        ("https://h.test/", "url.too_long"),
+        ("HTTPS://h.test/", "url.too_long"),
+        ("//h.test/", "url.too_long"),
+        ("data:", "url.scheme"),
+        ("javascript:", "url.scheme"),
+    ],
+)
+def test_ours_a_text_that_is_too_long_is_refused_by_its_scheme_if_that_is_no_web_scheme(start: str, code: str) -> None:
+    longest = start + "a" * (MAX_INPUT - len(start))
+    with pytest.raises(InvalidUrl) as caught:
+        join_url("http://h.test/", f"{longest}a")
+    assert caught.value.code == code
+    if code == "url.too_long":
+        assert f"a URL of {MAX_INPUT + 1:,} characters is too long: " in caught.value.message
+        assert len(join_url("http://h.test/", longest)) >= MAX_INPUT
+
+
 @pytest.mark.parametrize("slashes", ["//", "\\\\", "/\\"])
 @pytest.mark.parametrize(
     "userinfo", ["user:secret", "secret", "user:secret@secret", "user:" + "secret" * 100, "@secret", "a" * 500]
@@ -338,6 +371,13 @@ def test_ours_a_refusal_names_the_reference_as_it_was_written() -> None:
     with pytest.raises(InvalidUrl) as caught:
         join_url("https://h.test/a", "//a`b/c")
     assert caught.value.message == "'a`b' is not a valid host name: '//a`b/c'"
+
+
+@pytest.mark.parametrize("text", ["http://./", "http://.../a", "http://%2e/"])
+def test_ours_a_host_of_dots_alone_is_missing(text: str) -> None:
+    with pytest.raises(InvalidUrl) as caught:
+        normalize_url(text)
+    assert (caught.value.code, caught.value.message) == ("url.invalid", f"the host is missing in {text!r}")
 
 
 def test_ours_every_refused_reference_counts() -> None:

@@ -226,6 +226,7 @@ def test_whatwg_url_queries_are_in_the_encoding_of_their_page(body: bytes, label
         (b"<meta http-equiv=content-type content='charset=\"koi8-r\"; charset=gbk'>", "koi8-r"),
         (b"<a title=<meta charset=koi8-r>", ""),
         (b"</a title=x><meta charset=koi8-r>", "koi8-r"),
+        (b"</a title='<meta charset=koi8-r>'>", ""),
         (b"</a title='>'><meta charset=koi8-r>", "koi8-r"),
         (b"<a x=''y='>'><meta charset=koi8-r>", "koi8-r"),
         (b"<a x='y'=z><meta charset=koi8-r>", "koi8-r"),
