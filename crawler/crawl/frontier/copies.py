@@ -23,7 +23,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from crawler.crawl.frontier.cache import MAX_RECENT, Recent, StateCounts
+from crawler.crawl.frontier.cache import Recent, StateCounts
 from crawler.crawl.frontier.fresh_links import COPY_PREFIX, Content, FreshLinks
 from crawler.crawl.frontier.storage import unpack_links
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, Page, State, Url, Verdict
@@ -125,7 +125,6 @@ class CopyDetector:
         self._fresh = FreshLinks(self._load, self._evidence)
         self._samples: dict[str, _Sample] = {}
         self._sampled: set[int] = set()  # ids of URLs that are visited in the end, whatever is found to be endless then
-        self._repeating: set[bytes] = set()  # digests of pages whose last children were equal to other pages
         # The unchanged pages of a site without traps are no copies, and comparing them would take long in every run.
         self._had_traps = db.execute(_HAS_TRAPS).fetchone() is not None
         self._news = 0
@@ -263,7 +262,7 @@ class CopyDetector:
         first = self._seen.use(content.digest)
         if first is None:
             first = self._seen.keep(content.digest, _Read(lease.url, lease.depth, lease.id))
-            if not self._repeating:
+            if not self._byte_spaces:
                 return
         row = self._db.execute(_PARENT_DIGEST, (lease.id,)).fetchone()
         parent = row[0] if row else b""
@@ -271,7 +270,6 @@ class CopyDetector:
         if first.id == lease.id:
             if space:
                 space.copies = 0
-                self._note_repeats(parent, has_repeats=False)
             return
         first.copies += 1
         if space is None and parent:
@@ -280,15 +278,9 @@ class CopyDetector:
             self._copy_of.append(own)
         if space:
             space.copies += 1
-            self._note_repeats(parent, has_repeats=True)
             members = space.members.setdefault(content.digest.hex(), [(first.depth, first.url, first.id)])
             members.append((lease.depth, lease.url, lease.id))
             yield space
-
-    def _note_repeats(self, digest: bytes, *, has_repeats: bool) -> None:
-        """Note whether the last child of a page repeated another page. A full set stays as it is: it is not empty."""
-        if len(self._repeating) < MAX_RECENT:
-            (self._repeating.add if has_repeats else self._repeating.discard)(digest)
 
     def _repeats_bytes(self, content: "_Content") -> bool:
         """Whether another page with these bytes was read before."""
