@@ -188,6 +188,7 @@ def test_ours_an_origin_that_is_not_ready_holds_nobody_else_up(frontier: SqliteF
     assert answer.url == url(1, "quick")
     waiting = frontier.next(0.0, lambda home, _now: 5.0 if "slow" in home else 0.0)
     assert waiting == Wait(5.0)
+    assert frontier.next(0.0, lambda _home, _now: 0.5) == Wait(0.5)
 
 
 def test_ours_by_level_nothing_deeper_is_handed_out_while_something_nearer_is_out(db: sqlite3.Connection) -> None:
