@@ -10,8 +10,8 @@ mask ``/*/news``, and the shape ``/*/~``. A page is a copy if
 - and each of its new links has fresh tokens, and none has an id of the page itself, as links within a version or a
   language have.
 
-The text may show the page's own ids too, and other figures each time, such as those of a clock, where other masks of
-its shape tell pages by their names.
+The text may show the page's own ids too, and below the same title other figures each time, such as those of a clock,
+where other masks of its shape tell pages by their names.
 
 A *variant* is a page that leads on as a copy does, but shows other words on each read, such as the time or an
 advertisement: a page before it had the same mask, title and links and at least half of its words, and most pages of
@@ -158,6 +158,7 @@ class _Read(NamedTuple):
     id: int
     form: _UrlForm
     new_ids: list[str]
+    title: str | None
 
 
 class FreshLinks:
@@ -195,7 +196,8 @@ class FreshLinks:
         if not own.fresh and not leads:
             return None
         space = self._space(own.shape)
-        page = _Read(lease.depth, lease.url, lease.id, own, [value for form in forms for value in form.fresh])
+        new_ids = [value for form in forms for value in form.fresh]
+        page = _Read(lease.depth, lease.url, lease.id, own, new_ids, content.title)
         first = self._first_equal(page, content, new) if leads or not new else None
         variant_of = self._variant_of(page, content, new) if leads and own.fresh and first is None else None
         is_copy, is_variant = first is not None and bool(own.fresh), variant_of is not None
@@ -336,12 +338,12 @@ def _shares_words(text: str, other: str) -> bool:
 def _keys(text: str, page: _Read) -> list[tuple[int, str]]:
     """What is compared of a text: as it is, without the ids of its new links, and without its own ids and figures too.
 
-    The last one keeps what pictures show, and is equal under one mask only.
+    The last one keeps what pictures show, and is equal under one mask and one title only.
     """
-    without_new = _without(text, page.new_ids)
+    without_new, title = _without(text, page.new_ids), _without(page.title or "", page.form.fresh)
     parts = enumerate(_pictures(without_new))
     without_own = "".join(part if n % 2 else _figures("#", _without(part, page.form.fresh)) for n, part in parts)
-    return [(hash(text), ""), (hash(without_new), ""), (hash(without_own), page.form.mask)]
+    return [(hash(text), ""), (hash(without_new), ""), (hash(without_own), f"{page.form.mask} {title}")]
 
 
 def _without(text: str, values: Iterable[str]) -> str:

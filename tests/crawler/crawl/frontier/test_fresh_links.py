@@ -537,6 +537,24 @@ def test_ours_a_copy_may_show_other_figures_in_words_where_names_tell_pages(show
     assert Chain(text=text).endless_at(40) is None  # one name
 
 
+@pytest.mark.parametrize(
+    ("title", "found"),
+    [
+        (lambda page: f"Part {page}", None),
+        (lambda page: NAMES[page % 4], 13),
+        (lambda page: f"Session {by_name(4)(page)[0].split('/')[4]}", 13),
+    ],
+)
+def test_ours_pages_whose_titles_differ_by_figures_are_no_copies(
+    title: Callable[[int], str], found: int | None
+) -> None:
+    def text(page: int) -> str:
+        return f"{title(page)} {named(count=4)(page)} At {page}:07"
+
+    chain = Chain(by_name(4), text, known=f"{HOME}/s/news/shop/help/jobs", title=title)
+    assert chain.endless_at(40) == found
+
+
 def test_ours_variants_are_no_evidence_for_the_menu_that_led_to_them() -> None:
     """Pages under a name of several real ones are read until the menus that lead to them lead to copies alone."""
     text = named("shop", count=4)
