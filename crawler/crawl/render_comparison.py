@@ -14,7 +14,7 @@ from crawler.crawl.visit import build_renderer, build_site_fetcher, build_thrott
 from crawler.errors import UsageError
 from crawler.model import Failure, FetchedDocument, Page, Url
 from crawler.parse.pool import ParsePool
-from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.parse.snapshot.snapshot import load_markup
 from crawler.render.document import RenderError
 from crawler.render.templates import TemplateRecord, differences, template_key, words_of
 from crawler.robots.cache import RobotsCache
@@ -65,7 +65,7 @@ async def read_both_ways(plan: CrawlPlan, url: Url, known: Mapping[str, Template
             rendered, counted = await renderer.read_both(reply, raw)
         except RenderError as error:
             return f"the page cannot be rendered: {error}"
-    words = (words_of(load_snapshot(page.text) or "") for page in (raw, rendered))
+    words = (words_of(load_markup(page.text)) for page in (raw, rendered))
     record = known.get(template_key(url, raw.scripts))
     return RenderComparison(raw, rendered, counted, differences(url, raw, rendered, *words), record)
 

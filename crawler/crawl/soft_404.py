@@ -28,7 +28,7 @@ from crawler.parse.snapshot.not_found import (
     page_words,
     says_little,
 )
-from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import origin_of
 
@@ -75,7 +75,7 @@ class Soft404s:
                 return
             if answer.status == 200 and is_readable(answer):
                 page = await self.pool.read(FetchedDocument.of_reply(answer))
-                nothing = page_words(url, page.title, load_snapshot(page.text) or "")
+                nothing = page_words(url, page.title, load_markup(page.text))
                 _mark(db, [(_LIKE_NOTHING.format(url), number) for number in _alike(db, directory, self.seed, nothing)])
 
     async def _request(self, url: Url) -> Reply | None:
@@ -152,4 +152,4 @@ def _alike(db: sqlite3.Connection, directory: str, seed: Url, not_found: PageWor
 
 def _markup(db: sqlite3.Connection, content: int) -> str:
     (text,) = db.execute(_TEXT, (content,)).fetchone()
-    return load_snapshot(text) or ""
+    return load_markup(text)

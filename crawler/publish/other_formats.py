@@ -14,7 +14,7 @@ import msgspec
 from crawler.config.plan import CrawlPlan
 from crawler.errors import UsageError
 from crawler.model import Page, Url
-from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.parse.snapshot.snapshot import load_markup
 from crawler.publish.outlines import SiteOutline, SitePage, description_of, html_sitemap, llms_txt
 from crawler.publish.recent_feed import recent_feed_url, title_of
 from crawler.publish.write import sitemap_names
@@ -206,7 +206,7 @@ def _outlines(db: sqlite3.Connection, plan: CrawlPlan, sitemap_url: str) -> Iter
         def describe(page: SitePage) -> str:
             with storage_errors():
                 row = db.execute(_SELECT_TEXT, (page.url,)).fetchone()
-            return description_of(load_snapshot(row[0]) or "") if row else ""
+            return description_of(load_markup(row[0])) if row else ""
 
         text = llms_txt(outline, _pages(db), describe, sitemap_url, output.llms_txt_links)
         yield LLMS_TXT, text, min(outline.total, output.llms_txt_links)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from crawler.errors import UsageError
 from crawler.model import DiscoveredBy, FetchedDocument, Page, PreviousVisit, Reply, Url
 from crawler.parse.pool import ParsePool
-from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.parse.snapshot.snapshot import load_markup
 from crawler.render.document import BrowserOptions, RenderedDocument, RenderError, RenderLimits
 from crawler.render.resources import PageResources, ResourceRoad
 from crawler.render.templates import (
@@ -129,7 +129,7 @@ class Renderer:
 
     def _learn(self, page: RawPage, raw: Page, rendered: Page, resources: PageResources) -> bool:
         """Whether the two readings of a page differ."""
-        words = (words_of(load_snapshot(reading.text) or "") for reading in (raw, rendered))
+        words = (words_of(load_markup(reading.text)) for reading in (raw, rendered))
         found = differences(page.url, raw, rendered, *words)
         self._templates.learn(page, found, _digest(resources.scripts))
         self.tally.compared += 1

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from crawler.model import DiscoveredBy, Page, Url
-from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.parse.snapshot.snapshot import load_markup
 from crawler.url.normalize import origin_of
 
 NEW_SAMPLES: Final = 2
@@ -212,7 +212,7 @@ class Templates:
 def raw_page(url: Url, page: Page) -> RawPage:
     """What the decision needs of a page. Words are counted up to ``MIN_WORDS``, and not at all in much text."""
     is_small = len(page.text) < _SMALL_TEXT
-    words = _count_words(load_snapshot(page.text) or "") if is_small else MIN_WORDS
+    words = _count_words(load_markup(page.text)) if is_small else MIN_WORDS
     return RawPage(url, page.scripts, words, len(_own_links(url, page)))
 
 

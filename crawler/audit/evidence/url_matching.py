@@ -13,7 +13,7 @@ from crawler.audit.graph.load import load_graph
 from crawler.audit.orphans.duplicates import DuplicateCandidate, is_bare, normalize_spelling
 from crawler.audit.source_record import SourceKind
 from crawler.model import DiscoveredBy, Page, State, Url
-from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import origin_of
 from crawler.url.params import MASK, mask_secrets
@@ -257,7 +257,7 @@ class UrlMatcher:
         Pages with next to no text without their scripts are left out: the scripts may make them different.
         """
         for content, number, url, is_uncrawled in self._db.execute(_SAME_CONTENT.format(column), (_INDEXABLE,)):
-            if column == "digest" or not is_bare(load_snapshot(content) or ""):
+            if column == "digest" or not is_bare(load_markup(content)):
                 digest = blake2b(content, digest_size=16).digest()
                 yield self._duplicate(digest.hex(), number, url, digest, is_uncrawled=bool(is_uncrawled))
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from crawler.cli.why.story import RedirectHop, StoryTopic, UrlStory, run_text, state_text, utc_time_text, w3c_or_none
 from crawler.crawl.render_comparison import RenderComparison
 from crawler.model import DiscoveredBy, Page, Request, State, Url, Verdict
-from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.parse.snapshot.snapshot import load_markup
 from crawler.render.templates import MIN_WORDS, Mode, words_of
 from crawler.robots.rules import Blocked, Robots
 from crawler.url.scope import Scope
@@ -253,7 +253,7 @@ def _values(page: Page) -> dict[str, Any]:
         "canonical": list(page.canonicals),
         "noindex": page.noindex,
         "nofollow": page.nofollow,
-        "words": len(words_of(load_snapshot(page.text) or "")),
+        "words": len(words_of(load_markup(page.text))),
         "images": len(page.images),
         "videos": len(page.videos),
         "alternates": len(page.alternates),

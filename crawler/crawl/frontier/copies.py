@@ -27,7 +27,7 @@ from crawler.crawl.frontier.cache import Recent, StateCounts
 from crawler.crawl.frontier.fresh_links import COPY_PREFIX, Content, FreshLinks
 from crawler.crawl.frontier.storage import unpack_links
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, Page, State, Url, Verdict
-from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.parse.snapshot.snapshot import load_markup
 from crawler.url.normalize import origin_of
 
 EVIDENCE: Final = 20  # copies in a row
@@ -405,7 +405,7 @@ def _content(db: sqlite3.Connection, outcome: Outcome) -> _Content | None:
 
 def _markup(text: bytes) -> str:
     """The text and the pictures of a snapshot."""
-    return _tag(" ", load_snapshot(text) or "")
+    return _tag(" ", load_markup(text))
 
 
 def _text_digest(text: bytes) -> bytes:

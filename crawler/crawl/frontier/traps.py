@@ -22,7 +22,7 @@ from crawler.crawl.frontier.copies import CopyDetector
 from crawler.crawl.frontier.storage import unpack_links
 from crawler.crawl.frontier.url_templates import TemplatePage, UrlTemplate
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, State, Url, Verdict
-from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.store import read_about, write_about
 from crawler.url.normalize import origin_of
 
@@ -95,7 +95,7 @@ class Novelty:
 
         The last ``behind`` pages of the template are not before these.
         """
-        members = self.pages.get(template, [])
+        members = self.pages.get(template, [])  # none when all pages of an endless template failed
         earlier = members[: len(members) - behind][-self.trap_limit :]
         known = set().union(*map(self._contents_of, earlier))
         for page in pages:
@@ -121,10 +121,9 @@ class Novelty:
         return url_templates.page_contents(self._visited(member))
 
     def _visited(self, member: TemplateMember) -> TemplatePage:
-        markup = ""
-        if member.state is State.INDEXABLE and member.content is not None:
-            row = self.db.execute(_TEXT, (member.content,)).fetchone()
-            markup = (load_snapshot(row[0]) or "") if row else ""
+        is_shown = member.state is State.INDEXABLE
+        row = self.db.execute(_TEXT, (member.content,)).fetchone() if is_shown else None
+        markup = load_markup(row[0]) if row else ""
         return TemplatePage(member.url, markup, (*self.brought.get(member.id, ()), *self._listed_targets(member)))
 
     def _listed_targets(self, member: TemplateMember) -> Iterator[Url]:

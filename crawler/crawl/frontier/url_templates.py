@@ -91,8 +91,6 @@ def shared_template(url: str, parent: str, knows: Callable[[str], bool]) -> UrlT
             names, others = set(own.names.split("&")), set(other.names.split("&"))
             if names <= others or others <= names:
                 return own
-        if "?" in url:
-            return None
     return _echo_template(url, parent, knows)
 
 

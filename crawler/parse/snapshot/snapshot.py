@@ -69,3 +69,8 @@ def load_snapshot(snapshot: bytes) -> str | None:
     except _DECOMPRESS_ERROR:
         return None
     return markup.decode("utf-8", "replace")
+
+
+def load_markup(snapshot: bytes) -> str:
+    """The reduced markup; "" when the bytes are no snapshot or one of an unknown version."""
+    return load_snapshot(snapshot) or ""

@@ -2,27 +2,36 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from endless_sites import (
     ENDLESS,
     FINITE,
+    HOME,
     QUIET,
     REAL,
     SHOP,
     anchors,
     archive,
     calendar_by_query,
+    end_run,
     facets,
+    last_page_for_ever,
     shop,
     visit,
     word,
 )
 
 from crawler.crawl.frontier import url_templates
-from crawler.crawl.frontier.traps import TrapDetector
+from crawler.crawl.frontier.storage import pack_links
+from crawler.crawl.frontier.traps import Novelty, TemplateMember, TrapDetector
+from crawler.crawl.frontier.url_templates import UrlTemplate
+from crawler.model import State, Url
+from crawler.parse.snapshot.snapshot import take_snapshot
+from crawler.state.schema import STATE_DB
 
 PATIENCE = 25
 MOST = {"facets": 600}  # pages that may be read; each set of filters has a few to show what it is
@@ -196,3 +205,76 @@ def test_ours_what_is_counted_on_the_way_is_what_the_state_says(
     monkeypatch.setattr(TrapDetector, "review_postponed", compare)
     visit(ENDLESS[name], tmp_path, patience=PATIENCE)
     assert compared
+
+
+LISTS, TALKS = UrlTemplate(f"{HOME}/list", "page"), UrlTemplate(f"{HOME}/list", "talk")
+
+
+def novelty(folder: Path, limit: int, **texts: Sequence[str | None]) -> Novelty:
+    """The pages of two templates of one path, with these texts; None: the page may not be listed."""
+    pages = {}
+    with closing(STATE_DB.open(folder / "state.db")) as db:
+        for template in (LISTS, TALKS):
+            members = pages[template] = []
+            for at, text in enumerate(texts.get(template.names, ())):
+                number = 1_000 * len(pages) + at
+                url, state = Url(f"{HOME}/list?{template.names}={at}"), State.INDEXABLE if text else State.NOINDEX
+                members.append(TemplateMember(at, url, number, template, state, 200, number))
+                content = (number, 1, "", b"", "", pack_links([]), take_snapshot((text or word(number)).encode()))
+                db.execute(
+                    "INSERT INTO content (id, run, reading, digest, type, links, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    content,
+                )
+        db.commit()
+    pages = {template: members for template, members in pages.items() if members}
+    return Novelty(STATE_DB.open(folder / "state.db"), pages, {}, limit)
+
+
+@pytest.mark.parametrize(
+    ("limit", "read", "judges"), [(420, 41, False), (420, 42, True), (19, 1, False), (19, 2, True)]
+)
+def test_ours_a_template_is_judged_when_the_later_half_of_its_pages_is_a_twentieth_of_the_limit(
+    tmp_path: Path, limit: int, read: int, judges: bool
+) -> None:
+    assert novelty(tmp_path, limit, page=["<p>A tale."] * read).has_no_news(LISTS) is judges
+
+
+@pytest.mark.parametrize(
+    ("last", "is_news"), [("<p>A tale.", False), ("<p>A tale of all.", True), (None, False), ("<p>A story.", False)]
+)
+def test_ours_a_page_brings_news_by_a_word_that_no_page_before_it_and_no_other_template_has(
+    tmp_path: Path, last: str | None, is_news: bool
+) -> None:
+    found = novelty(tmp_path, 4, page=[*["<p>A tale."] * 9, last], talk=["<p>A story."] * 3)
+    assert found.has_no_news(LISTS) is not is_news
+    assert found.has_news(LISTS) is is_news
+
+
+def test_ours_pages_without_news_are_the_indexable_ones_behind_a_page(tmp_path: Path) -> None:
+    texts = ["<p>A tale.", "<p>A tale.", None, "<p>A tale of all.", "<p>A tale of all."]
+    found = novelty(tmp_path, 4, page=texts)
+    members = found.pages[LISTS]
+    assert [page.depth for page in found.pages_without_news(LISTS, members[0])] == [1, 4]
+    assert [page.depth for page in found.pages_without_news(LISTS, members[1])] == [4]
+    assert [*found.pages_without_news(TALKS, members[0])] == []
+
+
+@pytest.mark.parametrize(("patience", "lists"), [(25, 50), (15, 60), (10, 40), (7, 56), (5, 40)])
+def test_ours_a_template_whose_last_pages_bring_news_may_have_twice_as_many(
+    tmp_path: Path, patience: int, lists: int
+) -> None:
+    """Twenty pages of a list bring news; so many are read when none of the later half does."""
+    crawl = visit(last_page_for_ever, tmp_path, patience=patience)
+    found = [path for path in crawl.read if path.startswith("/list?")]
+    assert len(found) - 1 == lists  # another page leads to the first one
+    assert len([path for path in crawl.listed if path.startswith("/item")]) == 200
+
+
+def test_ours_an_endless_template_of_which_a_sitemap_lists_some_urls_is_the_same_in_each_run(tmp_path: Path) -> None:
+    named = [f"/cal?date={day}" for day in range(100, 110)]
+    first = visit(calendar_by_query, tmp_path, patience=PATIENCE, named=named)
+    end_run(tmp_path)
+    again = visit(calendar_by_query, tmp_path, patience=PATIENCE, named=named)
+    assert again.listed == first.listed
+    assert {*named} <= again.listed
+    assert again.traps
