@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from forked import Forked
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(Path(__file__).parent))  # tests import their servers by name: nginx, hostile
 
 _MEMORY = Path("/dev/shm")
+
+# No test fails because the machine is busy.
+settings.register_profile("siteatlas", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("siteatlas")
 
 
 def pytest_configure() -> None:

@@ -205,7 +205,7 @@ def test_ours_retired_tags_are_judged_only_where_they_are_written(name: str, ent
 
 
 @given(entry=entries, loc=st.text(max_size=40) | st.just(LOC), lastmod=st.text(max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_ours_the_short_way_and_the_long_way_agree(entry: Entry, loc: str, lastmod: str) -> None:
     for changed in (entry, Entry(loc), Entry(LOC, lastmod), msgspec.structs.replace(entry, loc=loc)):
         for directory in (HERE, ""):

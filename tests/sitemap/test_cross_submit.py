@@ -104,7 +104,7 @@ def test_ours_missing_lines_are_told_once() -> None:
             missing_lines("", [bad])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=300) | st.text("Ssitemap-: \t\r\n#https://e.x", max_size=80))
 def test_ours_no_robots_txt_raises(robots_txt: bytes | str) -> None:
     assert all(url.lower().startswith("http") for url in sitemaps_in(robots_txt))

@@ -155,7 +155,7 @@ def without_attributes_of_nothing(video: Video) -> Video:
 
 
 @given(entry=entries)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_ours_every_entry_is_valid_and_comes_back(entry: Entry, xsd: Any) -> None:
     assert not entry_fault(entry, "")
     encoder = make(retired=RETIRED)
@@ -171,7 +171,7 @@ def test_ours_every_entry_is_valid_and_comes_back(entry: Entry, xsd: Any) -> Non
 
 
 @given(entry=entries)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_google_retired_tags_are_left_out_unless_named(entry: Entry, xsd: Any) -> None:
     root = parsed(document(make(), entry), xsd)
     found = as_entry(root[0])

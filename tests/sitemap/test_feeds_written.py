@@ -75,7 +75,7 @@ def instant(lastmod: str) -> int:
 
 @pytest.mark.parametrize("format", FEEDS)
 @given(pages=st.lists(dated, min_size=1, max_size=3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_ours_every_entry_comes_back_from_a_feed(format: Format, pages: list[Entry]) -> None:
     encoder = make(format, channel=CHANNEL)
     assert not any(map(encoder.fault, pages))

@@ -119,7 +119,7 @@ def test_ours_types_are_what_search_engines_look_for() -> None:
     assert [by_type()(entry) for entry in entries] == ["news", "video", "image", "page"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=60))
 def test_ours_every_url_has_a_group(url: str) -> None:
     for group in (by_section(), by_section(3), by_pattern({"a": "a"}), by_language(), by_type()):
@@ -276,7 +276,7 @@ PLAIN = st.lists(
 BETWEEN = st.tuples(PLAIN, st.lists(ONE, max_size=3), PLAIN).map(lambda parts: [*parts[0], *parts[1], *parts[2]])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     entries=st.one_of(PLAIN, st.lists(ONE, max_size=12), BETWEEN),
     max_urls=st.integers(1, 9),

@@ -33,7 +33,7 @@ ODD = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ODD)
 def test_ours_a_batch_is_judged_as_its_urls_are_one_by_one(locs: list[str]) -> None:
     def judged(batches: list[list[str]]) -> tuple[list[str], dict[str, int]]:
@@ -50,7 +50,7 @@ def test_ours_a_batch_is_judged_as_its_urls_are_one_by_one(locs: list[str]) -> N
     assert said == outside
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.text("%%%%cCeE7413/.a=~é", max_size=12), min_size=2, max_size=2))
 def test_rfc3986_two_urls_have_one_key_when_they_have_one_form(ends: list[str]) -> None:
     one, other = ("https://example.com/" + end for end in ends)
@@ -88,7 +88,7 @@ def test_ours_a_set_takes_less_than_120_bytes_a_url() -> None:
     assert held < 80_000 * 120
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=4), max_size=3), max_size=3))
 def test_ours_duplicates_are_told_in_batches_as_they_are_one_by_one(documents: list[list[list[str]]]) -> None:
     duplicates = DuplicateChecks()

@@ -191,7 +191,7 @@ def test_sitemaps_org_covers(sitemap_url: str, url: str, expected: bool) -> None
 _urls = st.text("/.%2eE\\\t?#@:a[]é ", max_size=30)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_urls | st.text(max_size=30), st.sampled_from(["", "http://", "http://example.com/catalog/"]))
 def test_ours_no_url_raises_and_the_short_way_agrees_with_the_long_one(tail: str, head: str) -> None:
     url = head + tail
@@ -204,7 +204,7 @@ _BLANKS = ["\t", "\n", " ", "\x00", "\xa0", "\xad", "\u3002", "\uff0e"]
 _MARKS = r"/ . .. %2e %2E \ ? # : @ [ ] % %2f %5c catalog c%61talog C é evil.example :80 :81"
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     st.sampled_from(["http://example.com/catalog/", "http://example.com", "HTTP://Example.com:80/x/../", "//", ""]),
     st.lists(st.sampled_from(_MARKS.split() + _BLANKS), max_size=6).map("".join),

@@ -126,7 +126,7 @@ def test_ours_the_set_is_never_the_stylesheet(tmp_path: Path) -> None:
         SitemapWriter(Directory(tmp_path), "https://example.com/sitemap.xsl", WriterOptions(stylesheet="xsl"))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(max_size=100))
 def test_ours_groups_get_safe_names(group: str) -> None:
     made = list(group_slugs(group))
@@ -154,7 +154,7 @@ def test_ours_a_group_keeps_its_name_as_far_as_files_can_have_it(group: str, slu
     assert next(group_slugs(group)) == slug
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.text("aA. -é_", max_size=4), min_size=1, max_size=6, unique=True))
 def test_ours_groups_that_look_alike_have_files_of_their_own(groups: list[str]) -> None:
     locs = [f"https://example.com/{number}" for number in range(len(groups))]
@@ -177,7 +177,7 @@ def test_ours_a_group_that_would_take_the_name_of_the_index_gets_another(tmp_pat
     assert len(list(tmp_path.iterdir())) == 4
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.sampled_from(["", "{group}-sitemap{next}.xml", "{n}-{group}", "{next}x{group}.xml", "{group}-{next}"]),
     st.lists(st.from_regex("[A-Za-z0-9_.-]{1,4}", fullmatch=True), min_size=2, max_size=5, unique=True),

@@ -130,7 +130,7 @@ _paths = st.lists(st.sampled_from(["a", "b", "c", "..", ".", "%61", ""]), max_si
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.builds(str.__add__, _hosts, _paths), max_size=12),
     st.lists(st.builds(lambda host, way: host + way.rstrip("/") + "/s.xml", _hosts, _paths), max_size=4),

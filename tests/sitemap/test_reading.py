@@ -484,7 +484,7 @@ entry = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(entry, min_size=1, max_size=5, unique_by=lambda value: value.loc), st.booleans())
 def test_ours_what_is_written_is_read_back_the_same(
     tmp_path_factory: pytest.TempPathFactory, entries: list[Entry], packed: bool
@@ -510,7 +510,7 @@ FRAGMENTS += [b"\xff\xfe", b"\x00", b"\xef\xbb\xbf", b"\x1f\x8b", b"\n", b" ", b
 FRAGMENTS += [b"<?xml version='1.0' encoding='utf-16'?>", b"<loc xml:base='//['>", b"<uploader info='x'>"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=8), max_size=40).map(b"".join),
     st.integers(1, 50),

@@ -192,7 +192,7 @@ tree = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(tree, max_size=8), st.integers(1, 40))
 def test_ours_no_nesting_of_extensions_raises_or_depends_on_the_pieces(inner: list[str], piece: int) -> None:
     data = urlset("".join(inner) + url())

@@ -108,7 +108,7 @@ document = st.builds("{}{}{}{}".format, root, space, body, foot).map(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(document, st.lists(st.integers(0, 5_000), max_size=6), st.sampled_from([5, 30, 200, 65_536]))
 @example(f'<urlset xmlns="{NS}"><![CDATA[<url></url><url><loc>https://e.de/abc</loc></url>'.encode(), [], 200)
 @example(f'<urlset xmlns="{NS}"><!--<url></url><url><loc>https://e.de/abc</loc></url>'.encode(), [], 200)
@@ -116,7 +116,7 @@ def test_ours_a_run_is_read_as_the_parser_would(data: bytes, cuts: list[int], pi
     same_both_ways(data, cuts, piece)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(plain, min_size=3, max_size=8).map("".join),
     st.lists(st.tuples(st.integers(0, 2_000), st.integers(0, 3), st.binary(max_size=4)), min_size=1, max_size=4),
@@ -130,7 +130,7 @@ def test_ours_damage_is_seen_in_the_same_way(body: str, damages: list[tuple[int,
     same_both_ways(data, [], piece)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(item())
 def test_ours_nothing_that_a_rule_finds_fault_with_is_plain(text: str) -> None:
     run = read_run("url", text.encode(), 0, 10_000)

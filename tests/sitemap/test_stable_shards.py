@@ -179,7 +179,7 @@ _change = st.tuples(st.integers(0, 60), st.sampled_from(["plain", "plain", "long
     ],
     ids=["urls", "bytes", "groups", "text"],
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.lists(st.lists(_change, max_size=25), min_size=2, max_size=5))
 def test_ours_any_history_keeps_every_limit(options: dict[str, Any], history: list[Any]) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
@@ -577,7 +577,7 @@ def test_ours_files_that_are_repacked_have_room_by_count_bytes_and_articles(monk
     assert assignment.repack() == []
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=1, max_size=120),
     st.integers(1, 12),

@@ -141,7 +141,7 @@ def test_sitemaps_org_validity_is_the_xsds(text: str, valid: bool) -> None:
     assert dates.is_valid_date(text) is valid
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1), timezones=st.timezones() | st.just(UTC))  # noqa: DTZ001
     | st.dates()
@@ -157,7 +157,7 @@ def test_ours_what_is_written_is_valid_and_read_back(value: date) -> None:
         assert moment.value == value
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=70) | st.text("0123456789-:TZ+. /,GMTNov", max_size=40))
 def test_ours_no_text_raises(text: str) -> None:
     normal = dates.normalize_date(text)

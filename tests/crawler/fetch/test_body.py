@@ -60,7 +60,7 @@ def detail_of(data: bytes, coding: str) -> str:
     return caught.value.detail
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     name=st.sampled_from(list(COMPRESSORS)),
     data=st.binary(max_size=3000),
@@ -72,7 +72,7 @@ def test_rfc9110_round_trip_whatever_the_pieces(name: str, data: bytes, times: i
     assert decode(COMPRESSORS[name](body), name, size=size) == body
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     outer=st.sampled_from(list(COMPRESSORS)),
     inner=st.sampled_from(list(COMPRESSORS)),
@@ -83,7 +83,7 @@ def test_rfc9110_codings_are_undone_in_reverse_order(outer: str, inner: str, dat
     assert decode(COMPRESSORS[outer](COMPRESSORS[inner](data)), inner, outer, size=size) == data
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(name=st.sampled_from(list(COMPRESSORS)), cut=st.floats(0.001, 0.999), size=st.sampled_from([1, 50, 10_000]))
 def test_ours_every_cut_is_noticed(name: str, cut: float, size: int) -> None:
     whole = COMPRESSORS[name](os.urandom(900) + b"the quick brown fox " * 300)

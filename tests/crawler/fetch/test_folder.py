@@ -207,7 +207,7 @@ pieces = st.sampled_from(
 
 
 @given(st.lists(pieces, max_size=9).map(lambda parts: "/" + "".join(parts)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_ours_no_path_leads_out_of_the_folder(site: Path, path: str) -> None:
     answer = FolderTransport(site, f"{HOME}/")._respond(path.encode(), httpx.Headers())
     assert SECRET not in answer.body

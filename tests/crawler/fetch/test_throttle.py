@@ -60,7 +60,7 @@ class Simulation:
         return [later - earlier for earlier, later in zip(self.starts, self.starts[1:], strict=False)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(1, 8),
     st.sampled_from([0.0, 0.5, 10.0]),

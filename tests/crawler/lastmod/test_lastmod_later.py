@@ -128,7 +128,7 @@ _moments = st.floats(NOW - 400 * DAY, NOW)
 _dates = _moments.map(w3c) | _moments.map(lambda moment: w3c(moment)[:10]) | st.just("")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     _dates,
     _moments.map(w3c) | st.just(""),

@@ -187,7 +187,7 @@ def test_sitemaps_org_dates_in_pages_in_the_form_of_the_schema(stated: str, writ
     assert schema_form(stated, NOW) == written
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=40) | st.from_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.Zz+-]{0,14}", fullmatch=True))
 def test_ours_any_text_is_a_date_or_nothing_and_stays_what_it_is(text: str) -> None:
     once = schema_form(text, NOW)

@@ -50,7 +50,7 @@ def tell(site: Site, run: int | None, **more: Any) -> bool:
     return anyio.run(lambda: send_notifications(plan, "shop", ended=ended, again=again)).untold
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=12, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(st.lists(STEP, min_size=1, max_size=5))
 def test_ours_whatever_happens_everything_that_changed_is_taken_once(steps: list[dict[str, Any]]) -> None:
     play(steps)
@@ -58,7 +58,7 @@ def test_ours_whatever_happens_everything_that_changed_is_taken_once(steps: list
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=1_500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1_500, suppress_health_check=list(HealthCheck))
 @given(st.lists(STEP, min_size=1, max_size=8))
 def test_ours_whatever_happens_everything_that_changed_is_taken_once_at_length(steps: list[dict[str, Any]]) -> None:
     play(steps)

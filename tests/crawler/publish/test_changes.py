@@ -54,7 +54,7 @@ def whole(feeds: list[list[Change]]) -> list[Change]:
 
 
 @given(runs, st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_ours_the_changes_between_any_two_runs_are_the_difference_of_their_sets(
     history: list[dict[str, str]], data: st.DataObject
 ) -> None:
@@ -75,7 +75,7 @@ def test_ours_the_changes_between_any_two_runs_are_the_difference_of_their_sets(
 
 
 @given(runs)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_ours_a_move_leads_to_where_the_page_went_last(history: list[dict[str, str]]) -> None:
     feeds, _ = feeds_of(history)
     last_word = {change.url: change for feed in feeds for change in feed}

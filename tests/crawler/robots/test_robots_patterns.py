@@ -20,7 +20,7 @@ _VALUES: Final = st.text("ab/*$?=%41~é", min_size=1, max_size=9)
 _RULES: Final = st.lists(st.tuples(st.sampled_from(("Allow", "Disallow")), _VALUES), max_size=12)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(_PATTERNS, st.text("ab/?", max_size=14))
 @example(["*a*b*b"], "/ab")
 @example(["a*a$"], "a")
@@ -29,7 +29,7 @@ def test_rfc9309_2_2_3_the_first_pattern_that_matches_is_found(patterns: list[st
     assert PatternIndex.of(patterns).first(path) == expected
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(_RULES, _PATHS)
 def test_rfc9309_2_2_2_the_longest_rule_decides_and_allow_wins_ties(rules: list[tuple[str, str]], path: str) -> None:
     text = "".join(f"{field}: {value}\n" for field, value in rules)
@@ -37,7 +37,7 @@ def test_rfc9309_2_2_2_the_longest_rule_decides_and_allow_wins_ties(rules: list[
     assert isinstance(answer, Allowed) is plain_answer(rules, path)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(_RULES, _PATHS)
 def test_ours_protego_decides_in_the_same_way(rules: list[tuple[str, str]], path: str) -> None:
     text = "User-agent: *\n" + "".join(f"{field}: {value}\n" for field, value in rules)
@@ -46,7 +46,7 @@ def test_ours_protego_decides_in_the_same_way(rules: list[tuple[str, str]], path
     assert isinstance(answer, Allowed) is Protego.parse(text).can_fetch(url, "siteatlas")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_VALUES, _ESCAPED)
 def test_rfc9309_2_2_2_escapes_are_compared_in_one_spelling(value: str, path: str) -> None:
     assert normal_pattern(value) == normal(value)

@@ -273,7 +273,7 @@ def test_ours_very_long_lines_and_many_rules_are_read_in_time() -> None:
     assert isinstance(rules.can_fetch(Url("https://h.test/p/yx")), Blocked)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.binary(max_size=200)
     | st.lists(

@@ -80,7 +80,7 @@ _ASKED = st.tuples(
 Asked = tuple[str, ZoneInfo, str, float]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(_ASKED)
 @example(("0 */2 * * *", LORD_HOWE, "2026-04-05", 0.0))
 def test_debian_cron_is_what_looking_at_every_minute_finds(asked: Asked) -> None:
@@ -88,7 +88,7 @@ def test_debian_cron_is_what_looking_at_every_minute_finds(asked: Asked) -> None
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=2_000)
+@settings(max_examples=2_000)
 @given(_ASKED)
 def test_debian_cron_is_what_looking_at_every_minute_finds_often(asked: Asked) -> None:
     look_at_every_minute(*asked)

@@ -431,5 +431,5 @@ class Machine(RuleBasedStateMachine):
             assert (mine.notify_retry is None) == (its.notify_retry is None)
 
 
-Machine.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+Machine.TestCase.settings = settings(max_examples=40, stateful_step_count=40)
 test_ours_any_order_of_events = Machine.TestCase

@@ -251,7 +251,7 @@ def test_ours_trap_limits_can_be_set_and_the_reason_names_them() -> None:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from("ab"), max_size=20))
 def test_ours_path_traps_as_a_slow_definition_finds_them(segments: list[str]) -> None:
     slow = any(

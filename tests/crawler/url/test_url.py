@@ -328,7 +328,7 @@ NAUGHTY = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(NAUGHTY, st.sampled_from(["http://{}", "https://h.test/{}", "https://h.test/?{}", "http://h.test{}/", "{}"]))
 def test_ours_the_canonical_form_is_stable(text: str, frame: str) -> None:
     try:
@@ -352,7 +352,7 @@ BASES = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(PLAIN, max_size=6), st.sampled_from(BASES))
 def test_ours_the_resolver_answers_as_join_does(hrefs: list[str], base: str) -> None:
     resolver = UrlResolver(memory=1_200)
@@ -404,7 +404,7 @@ def test_ours_what_is_resolved_without_dropping_keeps_every_parameter() -> None:
     assert resolver.keeping_all is resolver.keeping_all
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(st.sampled_from(BASES[:5]), PLAIN, st.sampled_from(["", "gbk", "utf-8"])), max_size=30))
 def test_ours_the_memory_of_a_resolver_is_what_it_counts(asked: list[tuple[str, str, str]]) -> None:
     resolver = UrlResolver(memory=3_000)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.audit.graph.links import LinkKind
@@ -110,7 +110,6 @@ LINKS = st.lists(st.tuples(st.integers(0, 40) | st.integers(1, 2**40), st.intege
 
 
 @given(LINKS)
-@settings(deadline=None)
 def test_ours_links_are_unpacked_as_they_were_packed(links: list[tuple[int, int]]) -> None:
     groups = {flags: sorted({number for number, each in links if each == flags}) for _, flags in links}
     packed = pack_links(links)

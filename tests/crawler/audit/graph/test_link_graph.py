@@ -194,7 +194,7 @@ def sites(draw: st.DrawFn) -> tuple[list[State], list[Link], dict[int, int]]:
 
 
 @given(sites())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_ours_the_arrays_say_what_the_rules_say(site: tuple[list[State], list[Link], dict[int, int]]) -> None:
     states, links, targets = site
     made, plain = graph(states, links, targets), Plainly(states, links, targets)
@@ -217,7 +217,7 @@ def test_ours_the_arrays_say_what_the_rules_say(site: tuple[list[State], list[Li
 
 
 @given(sites())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_ours_weights_solve_the_equation_of_pagerank(site: tuple[list[State], list[Link], dict[int, int]]) -> None:
     states, links, targets = site
     made, plain = graph(states, links, targets), Plainly(states, links, targets)
@@ -239,7 +239,7 @@ def test_ours_weights_solve_the_equation_of_pagerank(site: tuple[list[State], li
 
 
 @given(sites())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_ours_islands_are_the_components_of_what_is_not_touched(
     site: tuple[list[State], list[Link], dict[int, int]],
 ) -> None:
@@ -264,7 +264,7 @@ def test_ours_weight_flows_through_redirects_to_the_page() -> None:
 
 
 @given(sites(), st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_ours_links_between_sections_are_what_visitors_click(
     site: tuple[list[State], list[Link], dict[int, int]], some: Random
 ) -> None:

@@ -407,5 +407,5 @@ class FrontierMachine(RuleBasedStateMachine):
         self.db.close()
 
 
-FrontierMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+FrontierMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
 TestFrontierAgainstADictionary = FrontierMachine.TestCase

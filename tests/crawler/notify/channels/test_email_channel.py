@@ -142,7 +142,7 @@ async def test_ours_no_text_becomes_a_header_a_recipient_or_another_message() ->
 
 
 @given(*[st.text(st.characters())] * 3)  # also halves of characters
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_rfc5322_any_text_makes_a_message_of_the_same_form(site: str, told: str, reason: str) -> None:
     change = replace(CHANGED.changes[0], reason=reason)
     for notice in (replace(CHANGED, site=site, changes=(change,)), replace(TROUBLE, site=site, message=told)):

@@ -151,7 +151,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
-@settings(max_examples=600, deadline=None, derandomize=True)
+@settings(max_examples=600, derandomize=True)
 def test_whatwg_scanner_finds_no_anchor_that_the_parser_does_not(markup: str) -> None:
     parsed = {url for url, flags in read(markup).links if flags & 2}
     scanned = {url for url, flags in scan(markup).links if flags & 2}
@@ -164,7 +164,7 @@ def test_whatwg_scanner_finds_no_anchor_that_the_parser_does_not(markup: str) ->
         st.binary(max_size=300), st.lists(st.sampled_from(PIECES), max_size=30).map(lambda s: "".join(s).encode())
     )
 )
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 def test_ours_no_bytes_raise(body: bytes) -> None:
     for kind in (
         "text/html",

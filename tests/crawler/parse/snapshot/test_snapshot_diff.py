@@ -192,7 +192,7 @@ _PIECES = [
 _markup = st.lists(st.sampled_from(_PIECES) | st.text(max_size=5), max_size=30).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(_markup, _markup)
 def test_ours_any_markup_can_be_compared(one: str, other: str) -> None:
     before, after = (take_snapshot(text.encode("utf-8", "replace")) for text in (one, other))
@@ -204,7 +204,7 @@ def test_ours_any_markup_can_be_compared(one: str, other: str) -> None:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=60), st.binary(max_size=60))
 def test_ours_any_bytes_can_be_compared(one: bytes, other: bytes) -> None:
     for before, after in ((one, other), (b"\x01" + one, b"\x01" + other), (take_snapshot(one), take_snapshot(other))):

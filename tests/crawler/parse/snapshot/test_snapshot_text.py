@@ -84,7 +84,7 @@ def same(before: bytes, after: bytes) -> None:
         assert delta.differences == [d for d, _, _ in plain]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_pieces, _cuts)
 @example(["<p>", "<a href='/x'>", "<a href='/x'>"], [(2, 0, ["<p>"])])
 def test_ours_what_is_left_unread_makes_no_difference(
@@ -105,7 +105,7 @@ def test_ours_what_is_left_unread_makes_no_difference_on_a_made_site() -> None:
         same(one, take_snapshot(site.render(path)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_pieces, _cuts)
 def test_ours_pieces_are_taken_over_as_they_would_be_cut(
     pieces: list[str], cuts: list[tuple[int, int, list[str]]]

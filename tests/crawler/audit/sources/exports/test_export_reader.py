@@ -94,7 +94,7 @@ def test_ours_days() -> None:
 cells = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t,;|\"' #="), max_size=12)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     rows=st.lists(st.tuples(cells, st.integers(0, 10**6), cells), min_size=1, max_size=30),
     delimiter=st.sampled_from(",;\t|"),
@@ -217,7 +217,7 @@ def test_ours_json_that_breaks_off_is_told(tmp_path: Path) -> None:
     content=st.binary(max_size=400),
     head=st.sampled_from([b"", b"PK\x03\x04", b"\x1f\x8b\x08", b"[{", b"url\n", b"\xff\xfe"]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_ours_any_bytes_are_read_or_refused_in_a_sentence(
     content: bytes, head: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

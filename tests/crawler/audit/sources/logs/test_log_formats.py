@@ -465,7 +465,7 @@ _lines = st.builds(
 
 
 @given(st.lists(_lines, max_size=5), st.sampled_from([COMBINED, *LINE_FORMATS.values()]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_ours_cutting_lines_gives_what_the_expression_gives(lines: list[str], layout: str) -> None:
     quick, slow = LogFormatReader("", layout), LogFormatReader("", layout, is_quick=False)
     raw = [line.encode() for line in lines]
