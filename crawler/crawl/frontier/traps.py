@@ -402,7 +402,7 @@ class TrapDetector:
             self._allowed[template] = room
             rooms[template] = room - self._own[template]
         more = {template: room + 1 for template, room in rooms.items()}
-        near = self._nearest(_POSTPONED, dict(zip(rooms, rooms, strict=True)), more)
+        near = self._nearest(_POSTPONED, {template: template for template in rooms}, more)
         for template, room in rooms.items():
             if len(near.get(template, ())) <= room:
                 self._waiting.discard(template)
