@@ -13,9 +13,9 @@ mask ``/*/news``, and the shape ``/*/~``. A page is a copy if
 The text may show the page's own ids too, and below the same title other figures each time, such as those of a clock,
 where other masks of its shape tell pages by their names.
 
-A *variant* is a page that leads on as a copy does, but shows other words on each read, such as the time or an
-advertisement: a page before it had the same mask, title and links and at least half of its words, and most pages of
-this mask were no copies. Variants neither add to a row of copies nor end it, in a space with more masks of copies.
+A *variant* is a page that leads on as a copy does, but shows other words on each read, such as an advertisement: a
+page before it had the same mask, title and links and at least half of its words. Under its mask, no more pages are
+copies than variants. Variants neither add to a row of copies nor end it, unless more masks have variants than copies.
 
 A space of the URLs of one shape is endless when the last pages in it were copies, ``evidence`` in a row, and so were
 the last ones of each shape that the copies lead to. Pure.
@@ -39,6 +39,7 @@ _MIN_SHOWN: Final = 6  # characters of an id that is shown in the text
 _MIN_OWN: Final = 4  # characters of an id that links of its page contain
 _TARGET_SHARE: Final = 4  # of the evidence for a space, this part is needed for each shape that its copies lead to
 _MAX_MASKS: Final = 20_000
+_MANY: Final = -1  # in place of the id of a page: several pages led to a token
 _VARIANT_SHARE: Final = 0.5  # of the words of two pages, so many are the same
 
 _pieces = re.compile("([/;?&=])").split  # a semicolon delimits a parameter of a segment (RFC 3986 3.3)
@@ -70,10 +71,7 @@ class _UrlForm(NamedTuple):
     fresh: tuple[str, ...]
 
 
-_MANY: Final = -1  # in the place of the id of a page
-
 _WITHOUT_IDS: Final = _UrlForm("", "", ())
-
 
 _Members = dict[str, list[tuple[int, Url, int]]]
 """Depth, URL and id of equal pages, by the id of the first one."""
@@ -87,8 +85,8 @@ class _Mask(Struct):
     others: int = 0
 
     @property
-    def evidence(self) -> int:
-        """What the mask says of its space: 1 that pages are copies, -1 that they differ on each read."""
+    def balance(self) -> int:
+        """What the mask adds to the balance of its space: 1 for copies, -1 for variants."""
         return -1 if self.variants > self.copies else int(self.copies > 0)
 
 
@@ -97,14 +95,14 @@ class FreshSpace(Struct):
 
     shape: str
     reason: str = ""
-    row: int = 0  # copies since the last page that was none
-    news: int = 0  # pages that were none
+    row: int = 0  # copies since the last page that was neither a copy nor a variant
+    news: int = 0  # such pages
     leading: set[int] = field(default_factory=set)  # ids of copies that led to new URLs, a few
     forms: list[set[str]] = field(default_factory=list)  # of the ids, a few of each
     targets: set[str] = field(default_factory=set)  # the shapes that copies lead to
     masks: dict[str, _Mask] = field(default_factory=dict)
     awaited: dict[str, Url] = field(default_factory=dict)  # by mask: the URL that is visited because none was read
-    evidence: int = 0  # masks of copies, less those of variants
+    balance: int = 0  # masks of copies, less those of variants
     members: _Members = field(default_factory=dict)
     variants: _Members = field(default_factory=dict)
     is_endless: bool = False
@@ -112,7 +110,7 @@ class FreshSpace(Struct):
     @property
     def has_few_variants(self) -> bool:
         """Whether the masks of copies are evidence enough that its variants are copies too."""
-        return self.evidence >= 0
+        return self.balance >= 0
 
     def note_ids(self, ids: Iterable[str]) -> None:
         """Note the ids of a URL. Those that only count, as the days of a calendar, are left to the templates."""
@@ -130,11 +128,11 @@ class FreshSpace(Struct):
         if mask not in self.masks and len(self.masks) == _MAX_MASKS:
             return
         counts = self.masks.setdefault(mask, _Mask())
-        self.evidence -= counts.evidence
+        self.balance -= counts.balance
         counts.copies += is_copy
         counts.variants += is_variant
         counts.others += not (is_copy or is_variant)
-        self.evidence += counts.evidence
+        self.balance += counts.balance
 
     def counts(self, mask: str) -> tuple[int, int]:
         """The number of pages of a mask that count as copies, and of the others."""
@@ -167,7 +165,7 @@ class FreshLinks:
     def __init__(self, load: Callable[[int], Content | None], evidence: int) -> None:
         self._load = load
         self._evidence = evidence
-        self._first_pages: Recent[str, int] = Recent()  # by token: the id of the page that led to it first
+        self._first_pages: Recent[str, int] = Recent()  # by token: the id of the page that led to it, or _MANY
         self._firsts: Recent[_Links, _Read] = Recent()  # the first page with these links
         self._equal: Recent[tuple[_Links, int, str], _Read] = Recent()  # by what is compared of a text
         self._first_of_mask: Recent[tuple[_Links, str, str | None], _Read] = Recent()  # by mask and title
@@ -226,7 +224,7 @@ class FreshLinks:
     def _form(self, url: Url, source: int | None) -> _UrlForm:
         """A URL that a page, by its id, leads to first."""
         pieces, places = _split(url)
-        # what is forgotten was not in a link for long
+        # A token that is forgotten has not been in a link for a long time: only the source led to it.
         fresh = [place for place in places if self._first_pages.get(pieces[place]) in (source, None)]
         if source is None or not fresh:
             return _WITHOUT_IDS
@@ -271,7 +269,7 @@ class FreshLinks:
             return None
         masks = self._space(page.form.shape).masks
         mask = masks.get(page.form.mask)
-        if len(masks) == 1 or (mask and mask.evidence > 0):
+        if len(masks) == 1 or (mask and mask.balance > 0):
             return None  # only a name in the URL tells which pages may be variants of each other
         loaded = self._load(first.id)
         return first if loaded and _shares_words(loaded.text(), content.text()) else None
@@ -330,7 +328,7 @@ def _add_member(members: _Members, first: _Read, page: _Read) -> None:
 
 
 def _shares_words(text: str, other: str) -> bool:
-    """Whether most words of two texts are the same."""
+    """Whether two texts share at least half of their words."""
     words, others = {*text.split()}, {*other.split()}
     return len(words & others) >= _VARIANT_SHARE * max(len(words), len(others))
 

@@ -472,9 +472,9 @@ def test_ours_pages_with_other_words_on_each_read_neither_end_a_row_nor_add_to_i
     (space,) = {id(space): space for space in chain.spaces if space}.values()
     assert [NAMES[page % 4] for each in space.variants.values() for _, _, page in each] == ["shop"] * 3
     assert [*space.equal_pages()] == [space.members, space.variants]
-    space.evidence = -1
+    space.balance = -1
     assert [*space.equal_pages()] == [space.members]
-    space.evidence, space.is_endless = 0, False
+    space.balance, space.is_endless = 0, False
     assert [*space.equal_pages()] == [space.members]
     space.is_endless = True
     variants = [found for page, found in enumerate(chain.spaces, 2) if page > 8 and NAMES[page % 4] == "shop"]
