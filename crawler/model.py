@@ -102,6 +102,7 @@ class Lease(Struct, frozen=True):
     attempts: int  # answers so far, all of them transient failures
     kind: DocumentKind = DocumentKind.PAGE
     found: int = 0  # flags of DiscoveredBy at the time of the lease
+    source: int | None = None  # id of the URL that it was discovered on
 
 
 class Wait(Struct, frozen=True):

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.crawl.frontier.storage import parse_key, unpack_links
+from crawler.crawl.frontier.storage import parse_key, unpack_groups
 from crawler.fetch.retry import FAILURES, is_failure
 from crawler.lastmod.policy import credible_last_modified, schema_form
 from crawler.model import (
@@ -110,26 +110,29 @@ _decode_page = msgspec.msgpack.Decoder(Page).decode
 
 
 class LinkNames:
-    """The URLs of packed links, in the state of one site. Raises StorageError."""
+    """The URLs of packed links, in the state of one site: all of them at once if there are few. Raises StorageError."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._names: dict[int, Url] = {}
+        with storage_errors():
+            (last,) = db.execute("SELECT max(id) FROM url").fetchone()
+            if last and last <= MAX_NAMES:
+                self._names = dict(db.execute("SELECT id, url FROM url"))
 
     def links(self, packed: bytes) -> tuple[list[tuple[Url, int]], bool]:
         """The links with their URLs, and whether these are all: the state purges URLs that no run meets any more."""
-        names = self._names
-        links = []
-        is_whole = True
-        for number, flags in unpack_links(packed):
-            name = names.get(number) or self._name(number)
-            if name is None:
-                is_whole = False
-            else:
-                links.append((name, flags))
-        return links, is_whole
+        names, groups = self._names, [*unpack_groups(packed)]
+        try:
+            return [(names[number], flags) for flags, numbers in groups for number in numbers], True
+        except KeyError:
+            links = [(self._name(number), flags) for flags, numbers in groups for number in numbers]
+        known = [(name, flags) for name, flags in links if name is not None]
+        return known, len(known) == len(links)
 
     def _name(self, number: int) -> Url | None:
+        if name := self._names.get(number):
+            return name
         row = self._db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()
         if row is None:
             return None

@@ -15,6 +15,9 @@ _FLAG_MASK, _DEPTH_MASK = (1 << _FLAG_BITS) - 1, (1 << _DEPTH_BITS) - 1
 
 _EVIDENCE_MASK = (1 << _FLAG_BITS + _DEPTH_BITS) - 1  # depth and flags
 
+_SELECT_EXTENT: Final = "SELECT EXISTS (SELECT 1 FROM visit), max(id) FROM url"
+_SELECT_IDS: Final = "SELECT id, url FROM url"
+
 MAX_RECENT: Final = 20_000
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -68,15 +71,23 @@ class Recent(Generic[Key, Value]):
 
 
 class UrlCache:
-    """A cache of packed integers over the database. ``is_whole``: it holds every URL of the database."""
+    """A cache of packed integers over the database. ``is_whole``: it holds every URL of the database.
 
-    def __init__(self, is_whole: bool) -> None:
-        self.is_whole = is_whole
+    At the start of a run it has the ids of the URLs that earlier runs know, if there is room for all of them: such a
+    URL has no flags until this run discovers it.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
         self._packed: dict[Url, int] = {}
         self._bytes = 0
+        ((is_resumed, last),) = db.execute(_SELECT_EXTENT)
+        self.is_whole = not is_resumed and (last or 0) <= MAX_CACHED
+        if self.is_whole and last:
+            for number, url in db.execute(_SELECT_IDS):
+                self.put(url, number, 0, 0)
 
     def get(self, url: Url) -> tuple[int, int, int] | None:
-        """Id, flags and depth of a URL."""
+        """Id, flags and depth of a URL; flags are 0 when only earlier runs know it."""
         packed = self._packed.get(url)
         if packed is None:
             return None
@@ -84,10 +95,16 @@ class UrlCache:
 
     def put(self, url: Url, number: int, found: int, depth: int) -> None:
         """Remember a URL."""
-        if len(self._packed) >= MAX_CACHED or self._bytes >= MAX_CACHED_BYTES:
-            self.clear()
-        self._bytes += len(url)
+        if url not in self._packed:
+            if len(self._packed) >= MAX_CACHED or self._bytes >= MAX_CACHED_BYTES:
+                self.clear()
+            self._bytes += len(url)
         self._packed[url] = (number << _DEPTH_BITS | min(depth, _DEPTH_MASK)) << _FLAG_BITS | found
+
+    def forget(self, url: Url) -> None:
+        """Leave one URL to the database."""
+        self.is_whole = False
+        self._packed.pop(url, None)
 
     def clear(self) -> None:
         """Forget everything."""

@@ -42,14 +42,12 @@ _tag = re.compile(r"<(?!img\b)[^>]*+>?", re.IGNORECASE).sub
 _segment = re.compile("[^/?]+")
 _count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
 _OK: Final = 200
-_PARENT_DIGEST: Final = """SELECT c.digest FROM visit v JOIN visit s ON s.id = v.source JOIN content c
-  ON c.id = s.content WHERE v.id = ?"""
+_DIGEST: Final = "SELECT c.digest FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"
 _CONTENT: Final = "SELECT text, links, digest FROM content WHERE id = ?"
 _CONTENT_OF: Final = "SELECT c.text, c.links FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"
 _URL: Final = "SELECT url FROM url WHERE id = ?"
 _NEW: Final = "SELECT v.id, v.state FROM url u JOIN visit v ON v.id = u.id WHERE u.url = ?"
 _STATE: Final = "SELECT state FROM visit WHERE id = ?"
-_SOURCE: Final = "SELECT source FROM visit WHERE id = ?"
 _WAITING: Final = f"""SELECT v.id, u.url, v.state, c.digest, v.source FROM visit v JOIN url u ON u.id = v.id
   JOIN visit s ON s.id = v.source LEFT JOIN content c ON c.id = s.content WHERE v.attempts = 0 AND v.status IS NULL
   AND (v.state = '{State.PENDING}' OR v.state = '{State.TRAP}' AND v.reason NOT LIKE '{COPY_PREFIX}%')
@@ -119,6 +117,7 @@ class CopyDetector:
         self._out = out
         self.notes: dict[str, str] = {}  # by reason
         self._seen: Recent[bytes, _Read] = Recent()
+        self._digests: Recent[int, bytes] = Recent()  # by the id of a page that was read
         self._reads: Recent[str, _Read] = Recent()
         self._spaces: Recent[str, _Space] = Recent()  # by pattern
         self._byte_spaces: Recent[bytes, _Space] = Recent()  # by the digest of the pages that lead to them
@@ -154,10 +153,9 @@ class CopyDetector:
         content = self._content
         if content is None:
             return False
-        (source,) = self._db.execute(_SOURCE, (lease.id,)).fetchone()
-        space = self._fresh.read(lease, source, Content(content.markup, content.links, content.title), self._new)
+        space = self._fresh.read(lease, Content(content.markup, content.links, content.title), self._new)
         self._news += not (self._copy_of or space or self._repeats_bytes(content))
-        if space and self._fresh.decide(space, lease.url, source):
+        if space and self._fresh.decide(space, lease.url, lease.source):
             return self._postpone_pending()
         return self._postpone_new(lease.id)
 
@@ -259,13 +257,13 @@ class CopyDetector:
         return first is not None and first.copies > 0
 
     def _compare_bytes(self, lease: Lease, content: "_Content") -> Iterator[_Space]:
+        self._digests.keep(lease.id, content.digest)
         first = self._seen.use(content.digest)
         if first is None:
             first = self._seen.keep(content.digest, _Read(lease.url, lease.depth, lease.id))
             if not self._byte_spaces:
                 return
-        row = self._db.execute(_PARENT_DIGEST, (lease.id,)).fetchone()
-        parent = row[0] if row else b""
+        parent = self._digest_of(lease.source)
         space = self._byte_spaces.use(parent)
         if first.id == lease.id:
             if space:
@@ -281,6 +279,15 @@ class CopyDetector:
             members = space.members.setdefault(content.digest.hex(), [(first.depth, first.url, first.id)])
             members.append((lease.depth, lease.url, lease.id))
             yield space
+
+    def _digest_of(self, page: int | None) -> bytes:
+        """The digest of a page that was read; b"" for another URL."""
+        if page is None:
+            return b""
+        if (digest := self._digests.get(page)) is None:
+            row = self._db.execute(_DIGEST, (page,)).fetchone()
+            digest = row[0] if row else b""
+        return digest
 
     def _repeats_bytes(self, content: "_Content") -> bool:
         """Whether another page with these bytes was read before."""
@@ -341,6 +348,8 @@ class CopyDetector:
 
     def _space_of(self, url: Url) -> _Space | None:
         """The endless space of equal pages that a URL belongs to, unless it is the first of these pages."""
+        if not self._spaces:  # as on most sites
+            return None
         for open_url, pattern in _open_urls(url):
             space, first = self._spaces.get(pattern), self._reads.get(open_url)
             if space and space.is_endless:

@@ -183,12 +183,12 @@ class FreshLinks:
             elif first not in (page, _MANY):
                 self._first_pages.keep(pieces[place], _MANY)
 
-    def read(self, lease: Lease, source: int | None, content: Content, new: list[Url]) -> FreshSpace | None:
+    def read(self, lease: Lease, content: Content, new: list[Url]) -> FreshSpace | None:
         """Compare a page with those before it. Returns the space in which it is a copy.
 
-        ``source`` is the id of the page that led to it first, and ``new`` are the URLs that it leads to first.
+        ``new`` are the URLs that it leads to first.
         """
-        own = self._form(lease.url, source)
+        own = self._form(lease.url, lease.source)
         forms = [self._form(url, lease.id) for url in new]
         leads = bool(forms) and self._are_fresh(own, forms)
         if not own.fresh and not leads:
@@ -201,7 +201,7 @@ class FreshLinks:
         is_copy, is_variant = first is not None and bool(own.fresh), variant_of is not None
         if own.fresh:
             space.note(own.mask, is_copy=is_copy, is_variant=is_variant)
-        if not is_variant and (menu := self._menus.use(source)):
+        if not is_variant and (menu := self._menus.use(lease.source)):
             self._rows.keep(menu, (self._rows.get(menu) or 0) + 1 if is_copy else 0)
         if leads and not is_copy and not is_variant:
             self._menus.keep(lease.id, (own.shape, len(forms)))

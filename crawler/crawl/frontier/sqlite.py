@@ -38,14 +38,14 @@ _SELECT_SIZE = """SELECT (pages.page_count - free.freelist_count) * size.page_si
   FROM pragma_page_count pages, pragma_freelist_count free, pragma_page_size size"""
 _INSERT_VISIT = """INSERT INTO visit (id, origin, kind, state, found, depth, source, reason)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-_SELECT_PENDING = """SELECT v.id, u.url, v.depth, v.attempts, v.kind, v.found FROM visit v JOIN url u ON u.id = v.id
+_SELECT_PENDING = """SELECT v.id, u.url, v.depth, v.attempts, v.kind, v.found, v.source FROM visit v JOIN url u
+  ON u.id = v.id
   WHERE v.state = 'pending' AND v.origin = ? AND v.due <= ? ORDER BY v.depth, v.id LIMIT ?"""
 _SELECT_CLEAR = _SELECT_PENDING.replace("ORDER BY", "AND v.id NOT IN (SELECT value FROM json_each(?)) ORDER BY")
 _SETTLE_VISIT = """UPDATE visit SET state = ?, reason = ?, status = ?, target = ?, attempts = ?, trail = trail || ?,
   content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?, whole = ?
   WHERE id = ?"""
 
-_HAS_URLS = "SELECT 1 FROM url LIMIT 1"
 _INSERT_URL = "INSERT INTO url (url) VALUES (?)"
 _SET_EVIDENCE = "UPDATE visit SET found = ?, depth = ? WHERE id = ?"
 _SELECT_STATE = "SELECT state, kind, origin FROM visit WHERE id = ?"
@@ -91,7 +91,7 @@ class SqliteFrontier:
         self._ahead: dict[str, deque[Lease]] = {}
         self._out: dict[int, Lease] = {}
         with storage_errors():
-            self._known = UrlCache(is_whole=db.execute(_HAS_URLS).fetchone() is None)
+            self._known = UrlCache(db)
             self._state_counts = StateCounts(db)
             self._crash_counter = CrashCounter(db)
             self._trap_detector = TrapDetector(db, self._state_counts, self._out, patience)
@@ -102,8 +102,10 @@ class SqliteFrontier:
         return self._trap_detector.notes
 
     def _forget(self) -> None:
-        """Drop what memory holds of a change that failed."""
+        """Drop what memory holds of the transaction that was rolled back."""
         self._known.clear()
+        self._ahead.clear()
+        self._state_counts.read()
         self._trap_detector.reset()
 
     def admit(self, finds: Iterable[DiscoveredUrl]) -> None:
@@ -124,6 +126,8 @@ class SqliteFrontier:
                 return self._merge(find, row[0], row[1] | find.found, min(row[2], find.depth))
             self._known.put(find.url, *known)
         number, found, depth = known
+        if not found:
+            return self._insert(find, number)
         if found | find.found != found or find.depth < depth:
             return self._merge(find, number, found | find.found, min(depth, find.depth))
         return number
@@ -143,7 +147,7 @@ class SqliteFrontier:
         if state is State.PENDING:
             self._drop_read_ahead(origin, find.depth)
         if state is State.TRAP:
-            self._known.is_whole = False  # it is not cached, because every link to it counts
+            self._known.forget(find.url)  # every link to it counts
         else:
             self._known.put(find.url, number, find.found, find.depth)
         return number
@@ -194,8 +198,8 @@ class SqliteFrontier:
         if not ahead:
             rows = self._read_pending(origin, now)
             ahead.extend(
-                Lease(number, url, depth, attempts, DocumentKind(kind), found)
-                for number, url, depth, attempts, kind, found in rows
+                Lease(number, url, depth, attempts, DocumentKind(kind), found, source)
+                for number, url, depth, attempts, kind, found, source in rows
                 if number not in self._out
             )
         if not ahead:
@@ -205,7 +209,7 @@ class SqliteFrontier:
         is_deeper = self._by_level and ahead[-1].depth > ahead[0].depth
         return ahead.pop() if far and not is_deeper else ahead.popleft()
 
-    def _read_pending(self, origin: str, now: float) -> list[tuple[int, Url, int, int, int, int]]:
+    def _read_pending(self, origin: str, now: float) -> list[tuple[int, Url, int, int, int, int, int | None]]:
         """The rows of the next pending URLs. Suspects of a crash come when nothing else is left, each alone."""
         limit, suspects = READ_AHEAD + len(self._out), self._crash_counter.suspects
         with storage_errors():

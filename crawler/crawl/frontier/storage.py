@@ -1,5 +1,5 @@
-"""The frontier's writes: each change as a whole or not at all, many changes in one durable commit; page content
-with its outlinks, packed as bytes."""
+"""The frontier's writes: many changes in one durable commit, undone together when one fails; page content with its
+outlinks, packed as bytes."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -24,7 +24,7 @@ BATCH_SIZE = 1_000  # changes in one commit at most; the engine commits by time
 
 
 class WriteBatch:
-    """The running transaction of one connection. Calls ``undone`` when a change fails."""
+    """The running transaction of one connection. Calls ``undone`` when it is rolled back, because a change failed."""
 
     def __init__(self, db: sqlite3.Connection, undone: Callable[[], None]) -> None:
         self._db = db
@@ -33,20 +33,22 @@ class WriteBatch:
 
     @contextmanager
     def change(self) -> Iterator[None]:
-        """One change: all of it in the running transaction, or none of it. Raises StorageError."""
+        """One change, in the running transaction. Raises StorageError.
+
+        One that fails rolls back the whole transaction, which is a fraction of a second of the crawl: its URLs are
+        pending again. A savepoint for each change would keep them, but it costs every page as much as storing its URL.
+        """
         with storage_errors():
             if not self._db.in_transaction:
                 self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute("SAVEPOINT change")
             try:
                 yield
             except BaseException:
-                self._undone()  # first: a full disk rolls back the whole transaction, and SQLite reuses its ids
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK TO change")
-                    self._db.execute("RELEASE change")
+                if self._db.in_transaction:  # a full disk has ended it
+                    self._db.execute("ROLLBACK")
+                self._unsaved = 0
+                self._undone()
                 raise
-            self._db.execute("RELEASE change")
         self._unsaved += 1
         if self._unsaved >= BATCH_SIZE:
             self.commit()

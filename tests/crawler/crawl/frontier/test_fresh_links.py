@@ -57,7 +57,7 @@ class Chain:
         """Read a page that any page led to; whether something is endless from now on."""
         url = Url(href)
         self.contents[page] = Content(lambda: text, [*new, url, *map(Url, self.links(page))], self.title(page))
-        space = self.fresh.read(Lease(page, url, page, 0), source, self.contents[page], [*new])
+        space = self.fresh.read(Lease(page, url, page, 0, source=source), self.contents[page], [*new])
         self.spaces.append(space)
         return space is not None and self.fresh.decide(space, url, source)
 

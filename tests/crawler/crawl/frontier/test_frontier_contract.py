@@ -242,6 +242,7 @@ def test_ours_an_outcome_is_settled_as_a_whole_or_not_at_all(db: sqlite3.Connect
 
     frontier = SqliteFrontier(db, breaks)
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0)])
+    frontier.commit()
     lease = lease_of(frontier)
     with pytest.raises(RuntimeError):
         frontier.settle(Outcome(lease, INDEXABLE, links=[(url(2), DiscoveredBy.LINK), (url(3), DiscoveredBy.LINK)]))

@@ -5,6 +5,7 @@ import sqlite3
 import pytest
 from frontiers import INDEXABLE, admission, always, url
 
+from crawler.crawl.frontier import cache
 from crawler.crawl.frontier.sqlite import IDLE_SECONDS, READ_AHEAD, SqliteFrontier
 from crawler.crawl.frontier.storage import unpack_links
 from crawler.model import (
@@ -75,18 +76,44 @@ def test_ours_content_has_the_settings_that_it_was_parsed_with_and_sitemaps_have
     assert rows.fetchall() == [(int(DocumentKind.PAGE), "r", 3), (int(DocumentKind.SITEMAP), "r sitemap", 3)]
 
 
-def test_ours_a_first_run_asks_the_database_for_no_url_that_is_new(db: sqlite3.Connection) -> None:
-    """Only what an earlier run left makes a new URL cost a query."""
+@pytest.mark.parametrize(("room", "expected"), [(3, (0, 0, 3)), (2, (0, 3, 3))])
+def test_ours_a_new_url_costs_a_query_only_in_a_resumed_run_and_when_there_is_no_room_for_all_urls(
+    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, room: int, expected: tuple[int, ...]
+) -> None:
+    """The runs are a first one, a second one, and the second one resumed."""
+    monkeypatch.setattr(cache, "MAX_CACHED", room)
     asked: list[str] = []
-    for run, expected in ((1, 0), (2, 3)):
+    counts, ids = [], []
+    for run in (1, 2, 2):
         frontier = SqliteFrontier(db, admission, run=run)
         asked.clear()
         db.set_trace_callback(asked.append)
         frontier.admit(seeds(1, 2, 3))
         db.set_trace_callback(None)
-        assert sum("SELECT u.id" in statement for statement in asked) == expected
+        counts.append(sum("SELECT u.id" in statement for statement in asked))
         frontier.commit()
-        db.execute("DELETE FROM visit")
+        ids.append(db.execute("SELECT id FROM visit ORDER BY id").fetchall())
+        if run == 1:
+            db.execute("DELETE FROM visit")
+    assert tuple(counts) == expected
+    assert ids == [[(1,), (2,), (3,)]] * 3
+
+
+def test_ours_a_url_of_an_earlier_run_that_is_postponed_is_judged_again_at_the_next_link(db: sqlite3.Connection) -> None:
+    asked: list[DiscoveredUrl] = []
+
+    def postpones(find: DiscoveredUrl) -> Verdict | None:
+        asked.append(find)
+        return Verdict(State.TRAP, "trap.template: many")
+
+    SqliteFrontier(db, admission).admit(seeds(1))
+    db.execute("COMMIT")
+    db.execute("DELETE FROM visit")
+    frontier = SqliteFrontier(db, postpones, run=2)
+    for _ in range(2):
+        frontier.admit(seeds(1))
+    assert len(asked) == 2
+    assert known(frontier) == {State.TRAP: 1}
 
 
 def test_rfc9110_15_4_5_an_answer_without_content_of_its_own_is_not_whole_and_keeps_the_stored_content(
@@ -365,11 +392,33 @@ def test_ours_a_change_that_fails_is_forgotten_and_can_be_made_again(db: sqlite3
 
     frontier = SqliteFrontier(db, admits)
     frontier.admit(seeds(1))
+    frontier.commit()
     with pytest.raises(RuntimeError):
         frontier.admit(seeds(2, 3))
+    assert known(frontier) == {State.PENDING: 1}
     is_broken = False
     frontier.admit(seeds(2, 3))
     assert [lease_of(frontier).url for _ in range(3)] == [url(1), url(2), url(3)]
+
+
+def test_ours_a_change_that_fails_makes_urls_pending_that_no_commit_has_settled(db: sqlite3.Connection) -> None:
+    def admits(find: DiscoveredUrl) -> Verdict | None:
+        if find.url == url(4):
+            raise RuntimeError("no")
+        return None
+
+    frontier = SqliteFrontier(db, admits)
+    frontier.admit(seeds(1, 2, 3))
+    frontier.settle(Outcome(lease_of(frontier), INDEXABLE, status=200))
+    frontier.commit()
+    settled, out = lease_of(frontier), lease_of(frontier)
+    frontier.settle(Outcome(settled, INDEXABLE, status=200))
+    with pytest.raises(RuntimeError):
+        frontier.settle(Outcome(out, INDEXABLE, status=200, links=[(url(4), DiscoveredBy.LINK)]))
+    assert known(frontier) == {State.INDEXABLE: 1, State.PENDING: 2}
+    assert lease_of(frontier).url == settled.url  # the other one is still out
+    frontier.settle(Outcome(out, INDEXABLE, status=200))
+    assert known(frontier) == {State.INDEXABLE: 2, State.PENDING: 1}
 
 
 def test_ours_every_link_to_a_postponed_url_is_evidence_until_it_is_visited(db: sqlite3.Connection) -> None:
