@@ -30,11 +30,12 @@ _NOT_READ: Final = Page(is_html=False, faults=["the page was not read"], fallbac
 
 
 class RuleInput(Struct, frozen=True):
-    """Input of a rule."""
+    """Input of a rule. ``unlisted`` is the verdict of the scope, None if the sitemap may list the URL."""
 
     reply: Reply
     page: Page
     judge: "IndexabilityJudge"
+    unlisted: Verdict | None
 
 
 class IndexabilityRule(NamedTuple):
@@ -64,7 +65,7 @@ class IndexabilityJudge:
 
     def verdict(self, reply: Reply, page: Page | None) -> Verdict:
         """The verdict on a reply. ``page`` is its parsed body, None when it was not parsed."""
-        case = RuleInput(reply, page or _NOT_READ, self)
+        case = RuleInput(reply, page or _NOT_READ, self, self.scope.may_list(reply.url))
         verdict = next(found for rule in INDEXABILITY_RULES if (found := rule.decide(case)))  # the last rule fits all
         return verdict if verdict.state is State.INDEXABLE else _in_part(verdict, case)
 
@@ -195,8 +196,7 @@ def _excluded(case: RuleInput) -> Verdict | None:
 
 
 def _unlisted(case: RuleInput, state: State) -> Verdict | None:
-    verdict = case.judge.scope.may_list(case.reply.url)
-    return verdict if verdict and verdict.state is state else None
+    return case.unlisted if case.unlisted and case.unlisted.state is state else None
 
 
 def _indexable(case: RuleInput) -> Verdict:

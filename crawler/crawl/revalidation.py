@@ -70,6 +70,8 @@ def merge_304(answer: Reply, before: PreviousVisit) -> Reply:
 def apply_304_robots(answer: Reply, page: Page, token: str) -> Page:
     """The stored page with the X-Robots-Tag of a 304 applied. ``token`` is our product token."""
     headers = answer.header_all("x-robots-tag")
+    if not headers:
+        return page
     directives = read_directives({}, headers, token, answer.fetched_at)
     return replace(
         page,

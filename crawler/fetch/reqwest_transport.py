@@ -6,6 +6,7 @@ It makes none of httpx's requests and responses: they cost more than the client 
 import asyncio
 import re
 from datetime import timedelta
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Self
 
 import anyio.lowlevel
@@ -58,29 +59,26 @@ class ReqwestTransport:
 
     def __init__(self, target: OriginTarget, options: TransportOptions, limits: FetchLimits) -> None:
         self._origin = target.origin
-        self._authority = target.origin.partition("://")[2]
+        self._host: Header = ("Host", target.origin.partition("://")[2])  # the client adds that of the URL itself
         self._setup = (target, options, limits)
         self._client = _client(target, options, limits)
-        self._given: tuple[Header, ...] = ()  # fields of the last request, mostly those of the next
-        self._fields: list[Header] = []
         self._fallback: HttpxTransport | None = None
 
     async def send(
         self, method: str, target: str, fields: tuple[Header, ...], content: bytes
-    ) -> "tuple[int, list[Header], _ReqwestBody | httpx.AsyncByteStream]":
+    ) -> "tuple[int, list[Header], _ReqwestBody | _NoBody | httpx.AsyncByteStream]":
         """Send one request, see :class:`crawler.fetch.transports.Transport`. Raises httpx.TransportError.
 
         When a header that counts cannot be read, the request is sent again over httpx.
         """
-        if fields is not self._given:
-            self._given, self._fields = fields, [each for each in fields if self._is_sent(each)]
+        sent = [field for field in fields if field != self._host]
         try:
             builder = self._client.request(method, self._origin + target)
             if method != "GET":
                 builder = builder.body_bytes(content)
             if method in {"POST", "PUT", "PATCH"} and not content:
                 builder = builder.header("Content-Length", "0")  # RFC 9110, section 8.6
-            sending = builder.headers(self._fields).streamed_read_buffer_limit(0).build_streamed()
+            sending = builder.headers(sent).streamed_read_buffer_limit(0).build_streamed()
             response = await sending.__aenter__()
         except rust.PyreqwestError as error:
             raise _httpx_error(error) from error
@@ -95,11 +93,11 @@ class ReqwestTransport:
                 await sending.__aexit__(None, None, None)
                 return await self._over_httpx().send(method, target, fields, content)
             headers = readable
-        return response.status, headers, _ReqwestBody(response, sending)
-
-    def _is_sent(self, field: Header) -> bool:
-        """Whether a field is sent as it is: the client adds the Host of the URL itself."""
-        return field[0].lower() != "host" or field[1] != self._authority
+        status = response.status
+        if status == HTTPStatus.NOT_MODIFIED:  # it ends with its head (RFC 9112, section 6.3), and there are many
+            await sending.__aexit__(None, None, None)
+            return status, headers, _NoBody()
+        return status, headers, _ReqwestBody(response, sending)
 
     def _over_httpx(self) -> "HttpxTransport":
         """Another transport of the same origin, which can read every header."""
@@ -114,6 +112,17 @@ class ReqwestTransport:
         await self._client.close()
         if self._fallback is not None:
             await self._fallback.aclose()
+
+
+class _NoBody:
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Close nothing."""
 
 
 class _ReqwestBody:

@@ -264,7 +264,7 @@ def test_sitemaps_org_what_the_sitemap_cannot_list() -> None:
     ],
 )
 def test_ours_of_the_rules_on_urls_the_one_of_its_state_fits(url: str, state: State) -> None:
-    case = RuleInput(reply(url=Url(url)), Page(), JUDGE)
+    case = RuleInput(reply(url=Url(url)), Page(), JUDGE, JUDGE.scope.may_list(Url(url)))
     found = [(rule.state, rule.decide(case)) for rule in INDEXABILITY_RULES[:-1]]
     assert [(of_rule, verdict.state) for of_rule, verdict in found if verdict] == (
         [(state, state)] if state is not State.INDEXABLE else []
