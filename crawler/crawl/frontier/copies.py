@@ -45,6 +45,7 @@ _OK: Final = 200
 _DIGEST: Final = "SELECT c.digest FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"
 _CONTENT: Final = "SELECT text, links, digest FROM content WHERE id = ?"
 _CONTENT_OF: Final = "SELECT c.text, c.links FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"
+_TEXT_OF: Final = "SELECT c.text FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"
 _URL: Final = "SELECT url FROM url WHERE id = ?"
 _NEW: Final = "SELECT v.id, v.state FROM url u JOIN visit v ON v.id = u.id WHERE u.url = ?"
 _STATE: Final = "SELECT state FROM visit WHERE id = ?"
@@ -337,10 +338,10 @@ class CopyDetector:
         links = self._urls(row[1])
         return {_opened(url, pattern) for url in links} == {_opened(url, pattern) for url in content.links}
 
-    def _load(self, number: int) -> Content | None:
-        """Text and pictures of a page that was read, and its links."""
-        row = self._db.execute(_CONTENT_OF, (number,)).fetchone()
-        return Content(lambda: _markup(row[0]), [*self._urls(row[1])]) if row else None
+    def _load(self, number: int) -> str | None:
+        """Text and pictures of a page that was read."""
+        row = self._db.execute(_TEXT_OF, (number,)).fetchone()
+        return _markup(row[0]) if row else None
 
     def _urls(self, links: bytes) -> Iterator[Url]:
         for number, _ in unpack_links(links):

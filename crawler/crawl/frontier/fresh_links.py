@@ -40,11 +40,17 @@ _MIN_OWN: Final = 4  # characters of an id that links of its page contain
 _TARGET_SHARE: Final = 4  # of the evidence for a space, this part is needed for each shape that its copies lead to
 _MAX_MASKS: Final = 20_000
 _MANY: Final = -1  # in place of the id of a page: several pages led to a token
+_MANY_IDS: Final = 40
 _VARIANT_SHARE: Final = 0.5  # of the words of two pages, so many are the same
 
 _pieces = re.compile("([/;?&=])").split  # a semicolon delimits a parameter of a segment (RFC 3986 3.3)
 _parts = re.compile(r"[A-Za-z0-9]++").findall
 _runs = re.compile(r"([\w~-]++)").split
+_run = re.compile(r"[\w~-]").match
+_is_run = re.compile(r"[\w~-]++").fullmatch
+_rest_of_run = re.compile(r"[\w~-]*+").match
+_OF_RUNS: Final = bytes(byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or chr(byte) in "_~-#")
+"""The bytes that may be in a run, and that of a figure."""
 _pictures = re.compile(r"(<img\b[^>]*+>)", re.IGNORECASE).split
 _figures = re.compile("[0-9]++").sub
 _count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
@@ -160,13 +166,18 @@ class _Read(NamedTuple):
 
 
 class FreshLinks:
-    """Finds spaces of copies with fresh links. ``load`` gives the content of a page that was read, by its id."""
+    """Finds spaces of copies with fresh links. ``load`` gives the text and pictures of a page that was read, by its id.
 
-    def __init__(self, load: Callable[[int], Content | None], evidence: int) -> None:
+    A text is compared in three steps, because most pages are no copies: only a page with the links of another one is
+    looked at, and only one with the same characters between its words, too, is searched for ids.
+    """
+
+    def __init__(self, load: Callable[[int], str | None], evidence: int) -> None:
         self._load = load
         self._evidence = evidence
         self._first_pages: Recent[str, int] = Recent()  # by token: the id of the page that led to it, or _MANY
-        self._firsts: Recent[_Links, _Read] = Recent()  # the first page with these links
+        self._firsts: Recent[_Links, _Read] = Recent()  # the first page with these links ...
+        self._lookalikes: Recent[tuple[_Links, int], _Read] = Recent()  # ... and this form of its text
         self._equal: Recent[tuple[_Links, int, str], _Read] = Recent()  # by what is compared of a text
         self._first_of_mask: Recent[tuple[_Links, str, str | None], _Read] = Recent()  # by mask and title
         self._menus: Recent[int | None, _Menu] = Recent()  # the new links of pages that were no copies, by their ids
@@ -249,10 +260,22 @@ class FreshLinks:
         if before is None:
             self._firsts.keep(links, page)
             return None
-        if before.id and (loaded := self._load(before.id)):
-            self._remember(links, before, _keys(loaded.text(), before))
+        if before.id and (text := self._load(before.id)) is not None:
+            self._first_with_text(before, links, text)
             self._firsts.keep(links, before._replace(id=0))  # its text is known
-        *keys, without_own = _keys(content.text(), page)
+        return self._first_with_text(page, links, content.text())
+
+    def _first_with_text(self, page: _Read, links: _Links, text: str) -> _Read | None:
+        """The first of the pages with these links that has the same text as this one."""
+        form = (links, _text_form(text))
+        before = self._lookalikes.use(form)
+        if before is None:
+            self._lookalikes.keep(form, page)
+            return None
+        if before.id and (first_text := self._load(before.id)) is not None:
+            self._remember(links, before, _keys(first_text, before))
+            self._lookalikes.keep(form, before._replace(id=0))  # its keys are known
+        *keys, without_own = _keys(text, page)
         if len(self._space(page.form.shape).masks) > 1:
             keys.append(without_own)
         first = next((first for key in keys if (first := self._equal.use((links, *key)))), None)
@@ -271,8 +294,8 @@ class FreshLinks:
         mask = masks.get(page.form.mask)
         if len(masks) == 1 or (mask and mask.balance > 0):
             return None  # only a name in the URL tells which pages may be variants of each other
-        loaded = self._load(first.id)
-        return first if loaded and _shares_words(loaded.text(), content.text()) else None
+        text = self._load(first.id)
+        return first if text is not None and _shares_words(text, content.text()) else None
 
     def _remember(self, links: _Links, page: _Read, keys: Iterable[tuple[int, str]]) -> None:
         for key in keys:
@@ -344,14 +367,41 @@ def _keys(text: str, page: _Read) -> list[tuple[int, str]]:
     return [(hash(text), ""), (hash(without_new), ""), (hash(without_own), f"{page.form.mask} {title}")]
 
 
+def _text_form(text: str) -> int:
+    """A digest of the ASCII characters of a text that belong to no run: equal texts without ids have the same."""
+    return hash(text.encode("utf-8", "replace").translate(None, _OF_RUNS))
+
+
 def _without(text: str, values: Iterable[str]) -> str:
     """A text without the runs that have one of these ids, which may be parts of their tokens, as in ``s-9F8A``."""
-    ids = {part for value in values for part in (value, *_parts(value)) if len(part) >= _MIN_SHOWN}
-    if not ids:
-        return text
-    runs = _runs(text)
-    runs[1::2] = ["" if run in ids or not ids.isdisjoint(_parts(run)) else run for run in runs[1::2]]
-    return "".join(runs)
+    ids = {part for value in values for part in (value, *_parts(value)) if len(part) >= _MIN_SHOWN and _is_run(part)}
+    if len(ids) > _MANY_IDS:  # each of them would be searched for
+        runs = _runs(text)
+        runs[1::2] = ["" if _has_id(run, ids) else run for run in runs[1::2]]
+        return "".join(runs)
+    kept, end = [], 0
+    for start, after in sorted(span for part in ids for span in _runs_with(part, text)):
+        if start >= end and _has_id(text[start:after], ids):
+            kept.append(text[end:start])
+            end = after
+    return "".join([*kept, text[end:]])
+
+
+def _runs_with(part: str, text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each run that contains a part. Linear in the text."""
+    at = text.find(part)
+    while at >= 0:
+        start = at
+        while start and _run(text, start - 1):
+            start -= 1
+        rest = _rest_of_run(text, at)
+        end = rest.end() if rest else at + len(part)
+        yield start, end
+        at = text.find(part, end)
+
+
+def _has_id(run: str, ids: set[str]) -> bool:
+    return run in ids or not ids.isdisjoint(_parts(run))
 
 
 @lru_cache(maxsize=256)  # a new URL is looked at when it is found, and when its page and the page itself are read

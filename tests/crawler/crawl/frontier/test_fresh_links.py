@@ -5,7 +5,10 @@ from random import Random
 
 import pytest
 from endless_sites import word
+from hypothesis import given
+from hypothesis import strategies as st
 
+from crawler.crawl.frontier import fresh_links
 from crawler.crawl.frontier.cache import MAX_RECENT
 from crawler.crawl.frontier.fresh_links import Content, FreshLinks, FreshSpace
 from crawler.model import Lease, Url
@@ -36,11 +39,14 @@ class Chain:
         evidence: int = EVIDENCE,
     ) -> None:
         self.contents: dict[int, Content] = {}
-        self.fresh = FreshLinks(self.contents.get, evidence)
+        self.fresh = FreshLinks(self.load, evidence)
         self.hrefs, self.text, self.links, self.title = hrefs, text, links, title
         self.fresh.learn(0, Url(known))
         self.learn(1, 2)
         self.spaces: list[FreshSpace | None] = []
+
+    def load(self, page: int) -> str | None:
+        return self.contents[page].text() if page in self.contents else None
 
     def learn(self, page: int, following: int) -> list[Url]:
         new = [Url(href) for href in self.hrefs(following)]
@@ -429,18 +435,50 @@ def test_ours_copies_are_kept_with_the_page_that_they_are_equal_to() -> None:
     assert groups == [{"About shop."}, {"About news."}]
 
 
-def test_ours_the_first_of_equal_pages_is_loaded_once() -> None:
+def test_ours_the_first_of_equal_pages_is_loaded_twice_and_no_other() -> None:
+    """Once for what stands between its words, and once for its ids."""
     chain = Chain()
     loaded: list[int] = []
 
-    def load(page: int) -> Content | None:
+    def load(page: int) -> str | None:
         loaded.append(page)
-        return chain.contents.get(page)
+        return chain.load(page)
 
     chain.fresh = FreshLinks(load, EVIDENCE)
     chain.learn(1, 2)
     assert chain.endless_at()
-    assert loaded == [2]
+    assert loaded == [2, 2]
+
+
+_WORDS = (
+    "abcdef",
+    "abcdefg",
+    "x-abcdef",
+    "abcdef~1",
+    "éabcdef",
+    "abc",
+    "a.b",
+    "news",
+    "AbCdEf9",
+    "#",
+    "2024",
+    "<b>",
+    "",
+)
+
+
+@given(
+    text=st.lists(st.sampled_from((*_WORDS, " ", "-", "/", "é", '<img src="abcdef.png">')), max_size=30).map("".join),
+    ids=st.lists(st.sampled_from((*_WORDS, "abcdef.html", "..abcdef", "s-abcdefg", "éabcdef", "a" * 6)), max_size=6),
+)
+def test_ours_few_ids_are_searched_for_and_many_are_compared_with_each_run_with_the_same_result(
+    text: str, ids: list[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fresh_links, "_MANY_IDS", -1)
+        compared = fresh_links._without(text, ids)
+    assert fresh_links._without(text, ids) == compared
+    assert fresh_links._text_form(text) == fresh_links._text_form(compared)
 
 
 NAMES = ("news", "shop", "help", "jobs")

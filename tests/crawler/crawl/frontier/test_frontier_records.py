@@ -99,7 +99,7 @@ def test_ours_a_new_url_costs_a_query_only_in_a_resumed_run_and_when_there_is_no
     assert ids == [[(1,), (2,), (3,)]] * 3
 
 
-def test_ours_a_url_of_an_earlier_run_that_is_postponed_is_judged_again_at_the_next_link(db: sqlite3.Connection) -> None:
+def test_ours_a_postponed_url_of_an_earlier_run_is_judged_again_at_the_next_link(db: sqlite3.Connection) -> None:
     asked: list[DiscoveredUrl] = []
 
     def postpones(find: DiscoveredUrl) -> Verdict | None:
