@@ -49,10 +49,10 @@ _runs = re.compile(r"([\w~-]++)").split
 _run = re.compile(r"[\w~-]").match
 _is_run = re.compile(r"[\w~-]++").fullmatch
 _rest_of_run = re.compile(r"[\w~-]*+").match
-_OF_RUNS: Final = bytes(byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or chr(byte) in "_~-#")
-"""The bytes that may be in a run, and that of a figure."""
+_DIGITS: Final = b"0123456789"
+_OF_RUNS: Final = bytes(byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or chr(byte) in "_~-")
+"""The bytes that may be in a run."""
 _pictures = re.compile(r"(<img\b[^>]*+>)", re.IGNORECASE).split
-_figures = re.compile("[0-9]++").sub
 _count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
 
 _Links = tuple[int, int, int]
@@ -363,13 +363,23 @@ def _keys(text: str, page: _Read) -> list[tuple[int, str]]:
     """
     without_new, title = _without(text, page.new_ids), _without(page.title or "", page.form.fresh)
     parts = enumerate(_pictures(without_new))
-    without_own = "".join(part if n % 2 else _figures("#", _without(part, page.form.fresh)) for n, part in parts)
+    without_own = b"".join(_bytes(part) if n % 2 else _without_own(part, page) for n, part in parts)
     return [(hash(text), ""), (hash(without_new), ""), (hash(without_own), f"{page.form.mask} {title}")]
+
+
+def _without_own(text: str, page: _Read) -> bytes:
+    """A text without the page's own ids and without figures."""
+    return _bytes(_without(text, page.form.fresh)).translate(None, _DIGITS)
+
+
+def _bytes(text: str) -> bytes:
+    """A text as bytes, whose single characters are deleted ten times as fast."""
+    return text.encode("utf-8", "replace")
 
 
 def _text_form(text: str) -> int:
     """A digest of the ASCII characters of a text that belong to no run: equal texts without ids have the same."""
-    return hash(text.encode("utf-8", "replace").translate(None, _OF_RUNS))
+    return hash(_bytes(text).translate(None, _OF_RUNS))
 
 
 def _without(text: str, values: Iterable[str]) -> str:
