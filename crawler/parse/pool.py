@@ -39,6 +39,8 @@ PARSE_CRASH = "parse.crash"
 _decode_robots = msgspec.msgpack.Decoder(Robots).decode
 START_SECONDS = 60.0  # for a process to start, on a machine with other work
 _WRITE_SIZE = 1 << 18  # bytes written at once
+_BUSY_DOCUMENTS = 4  # in a process; the next one starts another process
+_BUSY_SECONDS = 0.1  # for one document
 _UNREADABLE_ROBOTS = {
     PARSE_TIMEOUT: "robots.txt cannot be read within --parse-timeout",
     PARSE_CRASH: "robots.txt cannot be read: its parser process crashes, or needs more than --parse-memory",
@@ -83,6 +85,19 @@ class _ParserProcess(asyncio.Protocol):
 
     def __len__(self) -> int:
         return len(self._queue)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a process runs, or is about to start."""
+        return self._pipe is not None or bool(self._queue)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a document waits long enough for a second process to pay off."""
+        if not self._queue or not self._has_started:
+            return False
+        waited = asyncio.get_running_loop().time() - self._first_since
+        return len(self._queue) >= _BUSY_DOCUMENTS or waited > _BUSY_SECONDS
 
     def put(self, pending: _PendingDocument) -> None:
         """Queue a document."""
@@ -325,5 +340,15 @@ class ParsePool:
 
     async def _read(self, job: ParseJob) -> Page:
         pending = _PendingDocument(job)
-        min(self._workers, key=len).put(pending)
+        self._process_for_next().put(pending)
         return await pending.page
+
+    def _process_for_next(self) -> _ParserProcess:
+        """The process with the fewest documents; another one when all that run are busy.
+
+        The start of a process takes as long as some hundreds of pages, so one reads a small site or a slow one alone.
+        """
+        running = [worker for worker in self._workers if worker.is_running]
+        if len(running) < len(self._workers) and all(worker.is_busy for worker in running):
+            return next(worker for worker in self._workers if not worker.is_running)
+        return min(running, key=len)

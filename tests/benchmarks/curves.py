@@ -18,8 +18,8 @@ import msgspec
 from tests.benchmarks.measure import MIB
 from tests.benchmarks.scale import Level
 
-_WIDTH, _HEIGHT = 250, 190  # of a panel, with its text
-_LEFT, _TOP, _RIGHT, _BOTTOM = 14, 46, 30, 26  # of the curves in it
+_WIDTH, _HEIGHT = 260, 200  # of a panel, with its text
+_LEFT, _TOP, _RIGHT, _BOTTOM = 26, 56, 34, 26  # of the curves in it
 _COLOURS = ("#06c", "#c60")  # of the first and the second curve
 
 
@@ -90,7 +90,7 @@ def _panel(panel: Panel, pages: list[int], left: float) -> str:
         colour = _COLOURS[number]
         heights = [base - high * value / most for value in values]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(places, heights, strict=True))
-        parts.append(f'<text x="{_LEFT + 90 * number}" y="32" style="fill:{colour}">{escape(name)}</text>')
+        parts.append(f'<text x="{_LEFT + 100 * number}" y="32" style="fill:{colour}">{escape(name)}</text>')
         parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{points}"/>')
         for x, y, value in zip(places, heights, values, strict=True):
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{colour}"/>')

@@ -31,10 +31,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-import msgspec
 import psutil
 import pytest
 
+from crawler.schedule.history import HistoryReader
+from crawler.state.runs import RunStatus
 from tests.benchmarks.measure import MIB, CommandFailed, Sampler, measure
 from tests.benchmarks.scale import pages_of, site
 from tests.benchmarks.tables import table
@@ -53,7 +54,7 @@ daemon = {{listen = "", max_parallel_runs = {parallel}}}
 
 
 @dataclass(frozen=True)
-class Attempt:
+class SiteRun:
     """One run of a site by the daemon, in seconds of Unix time."""
 
     site: str
@@ -65,7 +66,7 @@ class Attempt:
         """How long it took."""
         return self.ended - self.began
 
-    def overlaps(self, other: "Attempt") -> bool:
+    def overlaps(self, other: "SiteRun") -> bool:
         """Whether both ran at the same time."""
         return self.began < other.ended and other.began < self.ended
 
@@ -77,7 +78,7 @@ class Day:
     wall: float
     cpu: float
     peak: int
-    attempts: list[Attempt]
+    runs: list[SiteRun]
 
 
 def run_daemon(folder: Path, urls: dict[str, str], parallel: int, timeout: float) -> Day:
@@ -113,28 +114,20 @@ def run_daemon(folder: Path, urls: dict[str, str], parallel: int, timeout: float
         raise CommandFailed(
             f"siteatlas schedule ended with {daemon.returncode}: {(folder / 'log').read_text()[-1000:]}"
         )
-    attempts = _attempts(folder, environment)
-    if {attempt.site for attempt in attempts} != {*urls}:
-        raise CommandFailed(f"{len(attempts):,} of {len(urls):,} sites were run")
-    return Day(
-        max(attempt.ended for attempt in attempts) - started, usage.ru_utime + usage.ru_stime, sampler.peak, attempts
-    )
+    with HistoryReader(folder / "state") as history:
+        runs = [
+            SiteRun(name, attempt.began, attempt.ended)
+            for name in urls
+            for attempt in history.attempts(name, 2)
+            if attempt.fate is RunStatus.DONE and attempt.ended is not None
+        ]
+    if [run.site for run in runs] != [*urls]:
+        raise CommandFailed(f"{len(runs):,} runs of {len(urls):,} sites were done")
+    return Day(max(run.ended for run in runs) - started, usage.ru_utime + usage.ru_stime, sampler.peak, runs)
 
 
 def _are_published(folder: Path, names: dict[str, str]) -> bool:
     return all((folder / "out" / name / "sitemap.xml").exists() for name in names)
-
-
-def _attempts(folder: Path, environment: dict[str, str]) -> list[Attempt]:
-    """The runs that the daemon has recorded."""
-    command = [*_COMMAND, "status", "--config", "sites.toml", "--json"]
-    told = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True).stdout
-    return [
-        Attempt(one["name"], attempt["began"], attempt["ended"])
-        for one in msgspec.json.decode(told)["sites"]
-        for attempt in one["schedule"]["attempts"]
-        if attempt["fate"] == "done"
-    ]
 
 
 def seconds_by_hand(folder: Path, urls: Sequence[str], parallel: int, timeout: float) -> float:
@@ -152,18 +145,18 @@ def seconds_by_hand(folder: Path, urls: Sequence[str], parallel: int, timeout: f
 
 def report(day: Day, parallel: int, by_hand: float) -> str:
     """The figures as a table. ``by_hand`` is the time of a small site with ``siteatlas crawl``, 0 if not measured."""
-    large = next(attempt for attempt in day.attempts if attempt.site == "large")
-    small = [attempt for attempt in day.attempts if attempt.site != "large"]
-    beside = [attempt.seconds for attempt in small if attempt.overlaps(large)]
-    alone = [attempt.seconds for attempt in small if not attempt.overlaps(large)]
-    taken = sum(attempt.seconds for attempt in day.attempts) / (parallel * day.wall)
+    large = next(run for run in day.runs if run.site == "large")
+    small = [run for run in day.runs if run.site != "large"]
+    beside = [run.seconds for run in small if run.overlaps(large)]
+    alone = [run.seconds for run in small if not run.overlaps(large)]
+    taken = sum(run.seconds for run in day.runs) / (parallel * day.wall)
     pages = len(small) * pages_of(SMALL) + pages_of(LARGE)
     slowdown = f"{median(beside) / median(alone):.2f}" if beside and alone else "-"
     rows = [
-        ["sites", f"{len(day.attempts):,}"],
+        ["sites", f"{len(day.runs):,}"],
         ["seconds until all are published", f"{day.wall:.1f}"],
         ["pages/s", f"{pages / day.wall:,.0f}"],
-        ["processor time, s a site", f"{day.cpu / len(day.attempts):.2f}"],
+        ["processor time, s a site", f"{day.cpu / len(day.runs):.2f}"],
         ["peak RSS of all processes, MiB", f"{day.peak / MIB:.0f}"],
         ["share of the time in which the places were taken", f"{taken:.1%}"],
         ["a small site, s (median, most)", f"{median(alone or beside):.2f}, {max(alone or beside):.2f}"],

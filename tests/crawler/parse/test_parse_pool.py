@@ -116,20 +116,44 @@ async def test_ours_a_process_that_was_ended_from_outside_costs_no_document() ->
     assert targets(page) == ["/found"]
 
 
-async def test_ours_no_process_starts_before_there_is_something_to_read_and_none_outlives_the_pool() -> None:
+async def test_ours_no_process_starts_before_the_others_are_busy_and_none_outlives_the_pool() -> None:
     before = set(psutil.Process().children())
 
     def started() -> int:
         return len(set(psutil.Process().children()) - before)
 
-    async with ParsePool(3, hello()) as pool:
-        await pool.read(document("/", b"x"))
-        assert started() == 1
+    async def read(count: int) -> None:
         async with anyio.create_task_group() as tasks:
-            for number in range(3):
+            for number in range(count):
                 tasks.start_soon(pool.read, document(f"/{number}", b"x"))
+
+    async with ParsePool(3, hello()) as pool:
+        assert started() == 0
+        await read(20)
+        assert started() == 1  # none has started yet that could be busy
+        await read(3)
+        assert started() == 1
+        await read(12)
+        assert started() == 2
+        await read(20)
+        assert started() == 3
+        await read(60)
         assert started() == 3
     assert not started()
+
+
+async def test_ours_a_document_that_takes_long_keeps_no_other_waiting() -> None:
+    read: list[str] = []
+    async with ParsePool(2, hello(30)) as pool:
+        await pool.read(document("/first", b"warm"))
+        with anyio.move_on_after(10) as scope:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(pool.read, document("/hang", HANG))
+                await anyio.sleep(0.3)
+                read += targets(await pool.read(document("/next", b'<a href="/found">x</a>')))
+                tasks.cancel_scope.cancel()
+    assert not scope.cancelled_caught
+    assert read == ["/found"]
 
 
 async def test_ours_an_error_of_the_caller_leaves_the_pool_as_it_is() -> None:
