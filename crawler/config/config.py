@@ -191,7 +191,8 @@ class ParseConfig(ConfigSection):
     """How Siteatlas parses pages."""
 
     processes: int = Field(default=0, ge=0)
-    """Number of parser processes. 0: one for each processor, at most 4."""
+    """Maximum number of parser processes. Siteatlas starts another one only when the others are busy. 0: one for each
+    processor, at most 4."""
     timeout: PositiveSeconds = 5.0
     """Maximum seconds to parse one page. After this time, Siteatlas stops the parser and uses a simpler parser to find
     the links."""
