@@ -150,7 +150,10 @@ _POSTPONED_AND_REMEMBERED: Final = _SELECT_MEMBERS.format(
     f"{_IS_POSTPONED} AND EXISTS (SELECT 1 FROM memory m WHERE m.id = v.id AND m.state != '{State.TRAP}')"  # noqa: S608
 )
 
-_ADMITTED: Final = _SELECT_MEMBERS.format(f"(v.attempts > 0 OR v.state = '{State.PENDING}' OR {_IS_POSTPONED})")
+_IS_ADMITTED: Final = f"(v.attempts > 0 OR v.state = '{State.PENDING}' OR {_IS_POSTPONED})"
+_ADMITTED: Final = _SELECT_MEMBERS.format(_IS_ADMITTED)
+_COUNTED: Final = f"""SELECT u.url, p.url, {_IS_POSTPONED} FROM visit v JOIN url u ON u.id = v.id
+  JOIN url p ON p.id = v.source WHERE v.kind = ? AND {_IS_ADMITTED}"""  # noqa: S608 - our own
 
 _DISCOVERED: Final = f"""SELECT v.source, u.url FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = '{State.INDEXABLE}' AND v.source IS NOT NULL"""  # noqa: S608
@@ -275,12 +278,16 @@ class TrapDetector:
         self._family: Counter[str] = Counter()
         self._own: Counter[UrlTemplate] = Counter()
         self._waiting: set[UrlTemplate] = set()
-        for member in self._members(_ADMITTED):
-            if member.is_postponed:
-                self._waiting.add(member.template)
+        rows = self._db.execute(_COUNTED, (DocumentKind.PAGE,)) if self._trap_limit else ()
+        for url, parent, is_postponed in rows:
+            template = url_templates.shared_template(url, parent, self._is_known)
+            if template is None:
+                continue
+            if is_postponed:
+                self._waiting.add(template)
             else:
-                self._family[member.template.path] += 1
-                self._own[member.template] += 1
+                self._family[template.path] += 1
+                self._own[template] += 1
         encoded = read_about(self._db, _DECISIONS_KEY)
         decided = msgspec.json.decode(encoded, type=_TrapDecisions) if encoded else _TrapDecisions()
         self._vain = set(decided.vain)

@@ -96,9 +96,11 @@ def shared_template(url: str, parent: str, knows: Callable[[str], bool]) -> UrlT
 
 def _echo_template(url: str, parent: str, knows: Callable[[str], bool]) -> UrlTemplate | None:
     here = parent.partition("?")[0].rpartition("/")[0]
+    if not url.startswith(f"{here}/"):
+        return None
     tail = url[len(here) + 1 :]
     start = url.index("/", 8)
-    if len(here) <= start or "/" not in tail or not url.startswith(f"{here}/") or _varies(tail):
+    if len(here) <= start or "/" not in tail or _varies(tail):
         return None
     above = here.rpartition("/")[0]
     segments = [part for part in url[start:].split("/") if not _varies(part) and part]
