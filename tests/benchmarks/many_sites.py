@@ -2,7 +2,7 @@
 
 ::
 
-    python -m tests.benchmarks.many_sites [--sites 300] [--parallel 2] [--by-hand 30]
+    python -m tests.benchmarks.many_sites [--sites 300] [--large 4] [--parallel 2] [--by-hand 30]
 
 nginx serves the sites from its configuration alone, each at a port of its own: a small one has 111 pages, the large
 one 11,111 (see ``tests/benchmarks/scale.py``). Told are the time until every site has its sitemap, pages a second,
@@ -41,7 +41,7 @@ from tests.benchmarks.scale import pages_of, site
 from tests.benchmarks.tables import table
 from tests.nginx import nginx
 
-SMALL, LARGE = 2, 4  # levels of the sites
+SMALL = 2  # the level of the small sites
 _COMMAND = (sys.executable, "-P", "-m", "crawler")
 _SHARED = """
 state = {{directory = "state"}}
@@ -143,14 +143,14 @@ def seconds_by_hand(folder: Path, urls: Sequence[str], parallel: int, timeout: f
     return (time.perf_counter() - started) / len(urls)
 
 
-def report(day: Day, parallel: int, by_hand: float) -> str:
+def report(day: Day, large_pages: int, parallel: int, by_hand: float) -> str:
     """The figures as a table. ``by_hand`` is the time of a small site with ``siteatlas crawl``, 0 if not measured."""
     large = next(run for run in day.runs if run.site == "large")
     small = [run for run in day.runs if run.site != "large"]
     beside = [run.seconds for run in small if run.overlaps(large)]
     alone = [run.seconds for run in small if not run.overlaps(large)]
     taken = sum(run.seconds for run in day.runs) / (parallel * day.wall)
-    pages = len(small) * pages_of(SMALL) + pages_of(LARGE)
+    pages = len(small) * pages_of(SMALL) + large_pages
     slowdown = f"{median(beside) / median(alone):.2f}" if beside and alone else "-"
     rows = [
         ["sites", f"{len(day.runs):,}"],
@@ -186,6 +186,7 @@ def main(words: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--sites", type=int, default=300, help="number of small sites (default: 300)")
+    parser.add_argument("--large", type=int, default=4, help="level of the large site (default: 4)")
     parser.add_argument("--parallel", type=int, default=2, help="runs at the same time (default: 2)")
     parser.add_argument("--by-hand", type=int, default=30, help="small sites to crawl by hand too (default: 30)")
     parser.add_argument("--timeout", type=float, default=3600.0, help="seconds for one command (default: 3600)")
@@ -195,7 +196,7 @@ def main(words: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(prefix="siteatlas-many-") as name, ExitStack() as stack:
             folder = Path(name)
             stack.enter_context(nginx(folder, _listens(ports) + site(SMALL)))
-            large = stack.enter_context(nginx(folder, site(LARGE)))
+            large = stack.enter_context(nginx(folder, site(options.large)))
             # the large one is the first: the others shall not wait for it
             urls = {"large": large.url} | {f"site{port}": f"http://127.0.0.1:{port}/" for port in ports}
             day = run_daemon(folder, urls, options.parallel, options.timeout)
@@ -207,7 +208,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except pytest.skip.Exception as error:  # how tests hear of a missing nginx
         print(error, file=sys.stderr)
         return 2
-    print(report(day, options.parallel, by_hand))
+    print(report(day, pages_of(options.large), options.parallel, by_hand))
     return 0
 
 

@@ -4,12 +4,14 @@ import dataclasses
 import json
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 from nginx import nginx
 from postgres_server import postgres_server
 
+from tests.benchmarks import curves
 from tests.benchmarks.fleet_simulation import Settings, Simulation
 
 ROOT = Path(__file__).parent.parent.parent
@@ -96,6 +98,48 @@ def test_ours_the_benchmark_of_second_runs_compares_them_with_the_first(tmp_path
     assert only["second"]["answers"] >= 20
     assert only["second"]["sent"] < only["first"]["sent"] / 10  # heads only
     assert "The second run took" in run.stdout
+
+
+def test_ours_the_benchmark_of_known_urls_keeps_the_bytes_of_a_url_and_opens_the_state(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.benchmarks.known_urls", "--urls", "3000"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stderr
+    rows = [line.split("|")[1:-1] for line in run.stdout.splitlines() if line.startswith("|")][2:]
+    assert len(rows) == 10
+    assert rows[-1][0].strip() == "3,000"
+    assert all(int(row[1].replace(",", "")) > 0 for row in rows)
+    assert "the next run begins after" in run.stdout.splitlines()[-1]
+
+
+def test_ours_the_curves_show_every_level_of_the_benchmark_of_scale(tmp_path: Path) -> None:
+    cost = {"wall": 2.0, "cpu": 3.0, "elsewhere": 0.0, "peak": 2**28, "largest": 2**27}
+    levels = [
+        {"level": n, "pages": 10**n, "first": cost, "second": cost, "state": 900, "markup": 400, "opening": 0.1}
+        for n in (3, 4, 6)
+    ]
+    (tmp_path / "scale.json").write_text(json.dumps(levels))
+    assert curves.main([str(tmp_path / "scale.json"), str(tmp_path / "scale.svg")]) == 0
+    drawn = ET.parse(tmp_path / "scale.svg").getroot()
+    texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert [texts.count(count) for count in ("1 k", "10 k", "1.0 M")] == [4, 4, 4]  # below each of the panels
+    assert texts.count("256") == 6  # MiB, three levels of two runs
+    assert {"3.00", "0.30"} <= {*texts}  # milliseconds a page
+    places = [line.get("points") for line in drawn.iter("{http://www.w3.org/2000/svg}polyline")]
+    assert len(places) == 8
+    assert all(points is not None and len(points.split()) == 3 for points in places)
+
+
+@pytest.mark.slow
+@pytest.mark.needs_nginx
+def test_ours_the_benchmark_of_many_sites_runs_each_of_them_once(tmp_path: Path) -> None:
+    with nginx(tmp_path):
+        pass  # skips here, when there is no nginx
+    command = [sys.executable, "-m", "tests.benchmarks.many_sites", "--sites", "3", "--large", "2", "--by-hand", "1"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert run.returncode == 0, run.stderr
+    values = {cells[1].strip(): cells[2].strip() for line in run.stdout.splitlines() if (cells := line.split("|"))[1:]}
+    assert values["sites"] == "4"
+    assert float(values["processor time, s a site"]) > 0
 
 
 def test_ours_the_benchmark_of_logs_reads_every_line(tmp_path: Path) -> None:
