@@ -46,9 +46,8 @@ _VARIANT_SHARE: Final = 0.5  # of the words of two pages, so many are the same
 _pieces = re.compile("([/;?&=])").split  # a semicolon delimits a parameter of a segment (RFC 3986 3.3)
 _parts = re.compile(r"[A-Za-z0-9]++").findall
 _runs = re.compile(r"([\w~-]++)").split
-_run = re.compile(r"[\w~-]").match
+_run = re.compile(r"[\w~-]++").match
 _is_run = re.compile(r"[\w~-]++").fullmatch
-_rest_of_run = re.compile(r"[\w~-]*+").match
 _DIGITS: Final = b"0123456789"
 _OF_RUNS: Final = bytes(byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or chr(byte) in "_~-")
 """The bytes that may be in a run."""
@@ -389,25 +388,27 @@ def _without(text: str, values: Iterable[str]) -> str:
         runs = _runs(text)
         runs[1::2] = ["" if _has_id(run, ids) else run for run in runs[1::2]]
         return "".join(runs)
-    kept, end = [], 0
-    for start, after in sorted(span for part in ids for span in _runs_with(part, text)):
+    kept, end, backwards = [], 0, text[::-1]
+    for start, after in sorted(span for part in ids for span in _runs_with(part, text, backwards)):
         if start >= end and _has_id(text[start:after], ids):
             kept.append(text[end:start])
             end = after
     return "".join([*kept, text[end:]])
 
 
-def _runs_with(part: str, text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each run that contains a part. Linear in the text."""
+def _runs_with(part: str, text: str, backwards: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each run that contains a part. Linear in the text, which comes ``backwards`` too."""
     at = text.find(part)
     while at >= 0:
-        start = at
-        while start and _run(text, start - 1):
-            start -= 1
-        rest = _rest_of_run(text, at)
-        end = rest.end() if rest else at + len(part)
-        yield start, end
+        end = at + _run_length(text, at)
+        yield at - _run_length(backwards, len(text) - at), end
         at = text.find(part, end)
+
+
+def _run_length(text: str, at: int) -> int:
+    """The number of characters of a run from one place on."""
+    run = _run(text, at)
+    return len(run[0]) if run else 0
 
 
 def _has_id(run: str, ids: set[str]) -> bool:
