@@ -39,8 +39,9 @@ PARSE_CRASH = "parse.crash"
 _decode_robots = msgspec.msgpack.Decoder(Robots).decode
 START_SECONDS = 60.0  # for a process to start, on a machine with other work
 _WRITE_SIZE = 1 << 18  # bytes written at once
-_BUSY_DOCUMENTS = 4  # in a process; the next one starts another process
-_BUSY_SECONDS = 0.1  # for one document
+# A process with so many documents, or that long with one, is busy: the next document starts another process.
+_BUSY_DOCUMENTS = 4
+_BUSY_SECONDS = 0.1
 _UNREADABLE_ROBOTS = {
     PARSE_TIMEOUT: "robots.txt cannot be read within --parse-timeout",
     PARSE_CRASH: "robots.txt cannot be read: its parser process crashes, or needs more than --parse-memory",
@@ -93,7 +94,7 @@ class _ParserProcess(asyncio.Protocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a document waits long enough for a second process to pay off."""
+        """Whether its documents wait so long that the start of another process pays off."""
         if not self._queue or not self._has_started:
             return False
         waited = asyncio.get_running_loop().time() - self._first_since
@@ -346,7 +347,7 @@ class ParsePool:
     def _process_for_next(self) -> _ParserProcess:
         """The process with the fewest documents; another one when all that run are busy.
 
-        The start of a process takes as long as some hundreds of pages, so one reads a small site or a slow one alone.
+        The start of a process takes as long as parsing a hundred pages, so one reads a small or slow site alone.
         """
         running = [worker for worker in self._workers if worker.is_running]
         if len(running) < len(self._workers) and all(worker.is_busy for worker in running):

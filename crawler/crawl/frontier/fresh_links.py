@@ -265,7 +265,7 @@ class FreshLinks:
         return self._first_with_text(page, links, content.text())
 
     def _first_with_text(self, page: _Read, links: _Links, text: str) -> _Read | None:
-        """The first of the pages with these links that has the same text as this one."""
+        """The first page with these links and an equal text; None, and this one is remembered, when there is none."""
         form = (links, _text_form(text))
         before = self._lookalikes.use(form)
         if before is None:
