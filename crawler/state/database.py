@@ -240,7 +240,7 @@ def _opened(path: Path, timeout: float = 5.0, mode: str = "rw") -> Iterator[sqli
     # check_same_thread: one thread at a time uses a connection, whichever runs the event loop
     db = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
-        timeout,
+        timeout=timeout,
         isolation_level=None,
         check_same_thread=False,
         cached_statements=256,
@@ -260,7 +260,7 @@ def copy_database(path: Path, copy: Path) -> None:
     https://www.sqlite.org/backup.html
     """
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", 60.0, uri=True)) as db:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=60.0, uri=True)) as db:
             _back_up(db, copy)
         with closing(sqlite3.connect(copy)) as db:
             db.execute("PRAGMA journal_mode = DELETE")  # so that checking it makes no files beside it

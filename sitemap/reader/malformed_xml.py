@@ -101,6 +101,11 @@ def _is_allowed(code: int) -> bool:
 _CLOSINGS: Final = {b"<!--": b"-->", b"<?": b"?>"}
 
 
+def end_mark(token: bytes) -> bytes:
+    """What ends a token that begins with these bytes."""
+    return next((closing for opening, closing in _CLOSINGS.items() if token.startswith(opening)), b">")
+
+
 class OverlongTokens:
     """Skips to the end of one overlong token at a time. ``closing`` is its end mark, or b"" without a token."""
 
@@ -114,15 +119,13 @@ class OverlongTokens:
 
         Returns b"" for a token without a fixed end mark, such as a tag.
         """
-        opening = next((opening for opening in _CLOSINGS if token.startswith(opening)), b"")
-        closing = _CLOSINGS.get(opening, b"")
-        self.closing, self.lines, self._tail = closing, 0, token[1 - len(closing) :] if closing else b""
-        if not closing:
+        closing = end_mark(token)
+        if closing == b">":
             return b""
-        if missing := _completion(token):
-            return missing + closing
-        # Two hyphens inside a comment are an error, so hyphens at the cut are part of the end mark.
-        return closing[next(n for n in (2, 1, 0) if token.endswith(closing[:n])) :]
+        self.closing, self.lines, self._tail = closing, 0, token[1 - len(closing) :]
+        # expat from 2.6 on reads an unfinished token again only when its bytes have doubled, so spaces double them:
+        # https://github.com/libexpat/libexpat/blob/R_2_6_0/expat/Changes
+        return _completion(token) + b" " * len(token) + closing
 
     def feed(self, data: bytes) -> bytes:
         """The bytes after the token, once its end is found; then ``closing`` is b""."""

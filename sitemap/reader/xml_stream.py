@@ -13,13 +13,14 @@ from sitemap.reader.malformed_xml import (
     OverlongTokens,
     Repairer,
     describe_error,
+    end_mark,
     truncation_text,
 )
 from sitemap.rules import FindingCollector
 
 # expat before 2.6 reads a long token again with each piece, so pieces are large and tokens are bounded.
 PIECE: Final = 64 * 1024
-MAX_TOKEN: Final = 1024 * 1024
+MAX_TOKEN: Final = 4 * PIECE  # Parse passes on at most 1 MiB at once, so a token and the bytes to end it fit in one
 MAX_RESTARTS: Final = 5_000
 _WINDOW_BYTES: Final = 2 * 1024 * 1024  # kept for a restart
 _LOOKAHEAD_BYTES: Final = 4 * 1024  # more than a plain item can have
@@ -168,7 +169,7 @@ class XmlStream:
         if prefix:
             parser.Parse(prefix, False)
         self._parser = self._elements.parser = parser
-        self._position = len(prefix)
+        self._position = self._token_at = len(prefix)
         self._elements.first_line, self._elements.parsed = self._line, self._parsed
         self._elements.reset(open_names)
         self._elements.good = 0
@@ -197,12 +198,13 @@ class XmlStream:
 
     def _unread(self) -> int:
         """The number of bytes in the parser that belong to an unfinished token."""
-        at: int = self._parser.CurrentByteIndex
-        return self._position + len(self._window) - at
+        if (at := self._parser.CurrentByteIndex) >= 0:  # expat says -1 while it waits for more of a token
+            self._token_at = at
+        return self._position + len(self._window) - self._token_at
 
     def _trim(self) -> bytes:
         """Drop the bytes of complete items, and cut an overlong token. Returns the data to parse next."""
-        if self._unread() > self._max_token:
+        if self._unread() > self._max_token and self._is_unfinished():
             return self._cut_token()
         done = self._elements.good - self._position
         if done > 0:
@@ -214,6 +216,11 @@ class XmlStream:
             self._window = self._window[done:]
             self._position += done
         return b""
+
+    def _is_unfinished(self) -> bool:
+        """Whether the token that the parser reads has no end yet. Two hyphens may be the start of the end mark."""
+        at = len(self._window) - self._unread()
+        return not self._window.endswith(b"--") and self._window.find(end_mark(self._window[at : at + 4]), at) < 0
 
     def _cut_token(self) -> bytes:
         """Skip the rest of an overlong comment or instruction; an overlong tag loses its item."""

@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import random
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +24,7 @@ from sitemap import (
     read,
     tree,
 )
+from sitemap.reader.xml_stream import MAX_TOKEN
 
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 A, B = Entry("https://example.com/a"), Entry("https://example.com/b")
@@ -204,3 +207,23 @@ def test_ours_lines_of_every_format() -> None:
     odd = urlset("<url>\n<!-- x --><loc>https://example.com/a</loc></url>\n", url(B))
     assert parse(odd)[2] == [2, 4]
     assert isinstance(parse(b"x")[1].findings[0], Finding)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_ours_items_do_not_depend_on_the_comments_between_and_in_them(seed: int) -> None:
+    """An old expat reads an unfinished token with each piece, a new one when its bytes have doubled."""
+    draw = random.Random(seed)
+    parts = re.split(b"(?=<)", DOCUMENT)[1:]  # before each tag
+    long = 0
+    for at in sorted(draw.sample(range(1, len(parts)), 3), reverse=True):
+        opening, closing = draw.choice([(b"<!--", b"-->"), (b"<?pi ", b"?>")])
+        inner = draw.choice([b"x", b"- ", b">\n", b"<url>", "é".encode(), b"x" * 65_530 + b" ?- ->\n"])
+        size = draw.choice([10, 60_000, 130_000, 200_000, 260_000, 600_000])
+        long += size > MAX_TOKEN
+        parts.insert(at, opening + inner * (size // len(inner)) + b" " + closing)
+    data = b"".join(parts)
+    starts = [1 + b"".join(parts[:at]).count(b"\n") for at, part in enumerate(parts) if part == b"<url>"]
+    items, parser, lines = parse(data, draw.choice([1_000, 4_096, 65_536, 100_000, 1 << 20]))
+    assert (items, parser.complete) == ([A, B], True), seed
+    assert rules(parser) == ["sitemap.token_too_long"] * long, seed
+    assert lines == starts, seed
