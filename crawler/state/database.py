@@ -117,13 +117,14 @@ class Database:
 
     def copy_in_memory(self, directory: Path) -> sqlite3.Connection:
         """A copy in memory of the file in a directory, empty if there is none. Raises as :meth:`reading`."""
-        db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         if not self.is_in(directory):
+            db = _in_memory()
             self._create(db)
             return db
         with self.reading(directory) as kept:
+            db = _in_memory()
             kept.backup(db)
-        return db
+            return db
 
     @contextmanager
     def used(self, path: Path) -> Iterator[None]:
@@ -251,6 +252,10 @@ def _opened(path: Path, timeout: float = 5.0, mode: str = "rw") -> Iterator[sqli
     except BaseException:
         db.close()
         raise
+
+
+def _in_memory() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
 
 
 def copy_database(path: Path, copy: Path) -> None:

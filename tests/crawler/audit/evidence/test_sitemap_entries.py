@@ -4,6 +4,7 @@ import gzip
 import itertools
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,17 +66,15 @@ class Read:
         plan = plan_of(site, tmp, **settings)
         tmp.mkdir(exist_ok=True)
         STATE_DB.open(tmp / STATE_DB.file).close()
-        db = create_audit_file(tmp / AUDIT_FILE, tmp / STATE_DB.file)
         self.names: list[str] = []
-        read = read_sitemaps(plan, db, source_url_parser(plan), NOW, self.names.append)
-        self.findings, self.notes = read.findings, read.notes
-        ClaimReview(db).finish_reports()
-        self.accounts: list[SourceReport] = ClaimStore(db).reports()
-        with storage_errors():
+        with closing(create_audit_file(tmp / AUDIT_FILE, tmp / STATE_DB.file)) as db, storage_errors():
+            read = read_sitemaps(plan, db, source_url_parser(plan), NOW, self.names.append)
+            self.findings, self.notes = read.findings, read.notes
+            ClaimReview(db).finish_reports()
+            self.accounts: list[SourceReport] = ClaimStore(db).reports()
             claimed = db.execute("SELECT DISTINCT url FROM claim ORDER BY url").fetchall()
             self.urls = [url.removeprefix(site) for (url,) in claimed]
             self.entries = db.execute("SELECT url, loc, file, line, lastmod, media FROM entry").fetchall()
-        db.close()
 
     @property
     def rules(self) -> set[str]:

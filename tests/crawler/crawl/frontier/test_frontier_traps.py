@@ -2,8 +2,8 @@
 
 import os
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -210,7 +210,8 @@ def test_ours_what_is_counted_on_the_way_is_what_the_state_says(
 LISTS, TALKS = UrlTemplate(f"{HOME}/list", "page"), UrlTemplate(f"{HOME}/list", "talk")
 
 
-def novelty(folder: Path, limit: int, **texts: Sequence[str | None]) -> Novelty:
+@contextmanager
+def novelty(folder: Path, limit: int, **texts: Sequence[str | None]) -> Iterator[Novelty]:
     """The pages of two templates of one path, with these texts; None: the page may not be listed."""
     pages = {}
     with closing(STATE_DB.open(folder / "state.db")) as db:
@@ -227,7 +228,8 @@ def novelty(folder: Path, limit: int, **texts: Sequence[str | None]) -> Novelty:
                 )
         db.commit()
     pages = {template: members for template, members in pages.items() if members}
-    return Novelty(STATE_DB.open(folder / "state.db"), pages, {}, limit)
+    with closing(STATE_DB.open(folder / "state.db")) as db:
+        yield Novelty(db, pages, {}, limit)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +238,8 @@ def novelty(folder: Path, limit: int, **texts: Sequence[str | None]) -> Novelty:
 def test_ours_a_template_is_judged_when_the_later_half_of_its_pages_is_a_twentieth_of_the_limit(
     tmp_path: Path, limit: int, read: int, judges: bool
 ) -> None:
-    assert novelty(tmp_path, limit, page=["<p>A tale."] * read).has_no_news(LISTS) is judges
+    with novelty(tmp_path, limit, page=["<p>A tale."] * read) as found:
+        assert found.has_no_news(LISTS) is judges
 
 
 @pytest.mark.parametrize(
@@ -245,18 +248,18 @@ def test_ours_a_template_is_judged_when_the_later_half_of_its_pages_is_a_twentie
 def test_ours_a_page_brings_news_by_a_word_that_no_page_before_it_and_no_other_template_has(
     tmp_path: Path, last: str | None, is_news: bool
 ) -> None:
-    found = novelty(tmp_path, 4, page=[*["<p>A tale."] * 9, last], talk=["<p>A story."] * 3)
-    assert found.has_no_news(LISTS) is not is_news
-    assert found.has_news(LISTS) is is_news
+    with novelty(tmp_path, 4, page=[*["<p>A tale."] * 9, last], talk=["<p>A story."] * 3) as found:
+        assert found.has_no_news(LISTS) is not is_news
+        assert found.has_news(LISTS) is is_news
 
 
 def test_ours_pages_without_news_are_the_indexable_ones_behind_a_page(tmp_path: Path) -> None:
     texts = ["<p>A tale.", "<p>A tale.", None, "<p>A tale of all.", "<p>A tale of all."]
-    found = novelty(tmp_path, 4, page=texts)
-    members = found.pages[LISTS]
-    assert [page.depth for page in found.pages_without_news(LISTS, members[0])] == [1, 4]
-    assert [page.depth for page in found.pages_without_news(LISTS, members[1])] == [4]
-    assert [*found.pages_without_news(TALKS, members[0])] == []
+    with novelty(tmp_path, 4, page=texts) as found:
+        members = found.pages[LISTS]
+        assert [page.depth for page in found.pages_without_news(LISTS, members[0])] == [1, 4]
+        assert [page.depth for page in found.pages_without_news(LISTS, members[1])] == [4]
+        assert [*found.pages_without_news(TALKS, members[0])] == []
 
 
 @pytest.mark.parametrize(("patience", "lists"), [(25, 50), (15, 60), (10, 40), (7, 56), (5, 40)])
