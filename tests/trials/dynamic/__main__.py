@@ -13,12 +13,14 @@ def main() -> int:
     words = argparse.ArgumentParser(prog="python -m tests.trials.dynamic", description=__doc__)
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--trials", type=int, default=20, help="how many trials to draw from the seed (20)")
-    words.add_argument("--trial", action="append", default=[], metavar="SEED:NUMBER", help="run this one")
+    words.add_argument("--trial", action="append", default=[], metavar="SEED:NUMBER[:held]", help="run this one")
+    words.add_argument("--held", action="store_true", help="draw URLs from the half that judges a rule")
     words.add_argument("--browser", action="store_true", help="let the audit render pages in Chromium")
     words.add_argument("--keep", type=Path, help="folder for the files of the last trial")
     given = words.parse_args()
     reports = []
-    for name in given.trial or [f"{given.seed}:{number}" for number in range(given.trials)]:
+    tail = ":held" if given.held else ""
+    for name in given.trial or [f"{given.seed}:{number}{tail}" for number in range(given.trials)]:
         if given.keep:
             given.keep.mkdir(parents=True, exist_ok=True)
         report = trial(name, is_rendered=given.browser, keep=given.keep)

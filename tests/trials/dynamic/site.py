@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Literal
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from tests.acting_urls import acting_urls
@@ -76,10 +77,14 @@ class Seen:
 
 
 class Site:
-    """The site that a name draws; ``hours`` is its clock. ``acted`` has the requests that changed something."""
+    """The site that a name draws; ``hours`` is its clock. ``acted`` has the requests that changed something.
+
+    A name that ends with ":held" draws URLs from the half that judges, others from the half that is shown.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.half: Literal["shown", "held"] = "held" if name.endswith(":held") else "shown"
         self.dice = dice = random.Random(f"dynamic {name}")
         self.pages: dict[str, Page] = {}
         self.boxes: list[Box] = []
@@ -169,7 +174,7 @@ class Site:
         self.boxes.append(Box(f"{kind}{number}", tuple(paths), max(1, shown), turn, where))
 
     def _draw_orphans(self) -> None:
-        names = [each.url for each in acting_urls("shown") if each.kind == "honest" and _is_plain(each.url)]
+        names = [each.url for each in acting_urls(self.half) if each.kind == "honest" and _is_plain(each.url)]
         drawn = [*self.dice.sample(names, self.dice.randint(2, 4))]
         drawn += [f"/{name}{self.ending}" for name in self.dice.sample(LANDING, self.dice.randint(1, 3))]
         for path in drawn:

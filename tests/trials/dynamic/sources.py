@@ -28,6 +28,7 @@ FORMS = (
     "/{number}/{verb}?_wpnonce={token}",
     "/m/{verb}.php?hash={token}&u={number}",
 )
+ADDRESSES = "203.0.113."  # of all visitors
 REFERRERS = ("-", "https://www.google.com/", "https://news.example.org/")
 
 
@@ -63,11 +64,13 @@ def _personal(dice: random.Random, base: str) -> Iterator[tuple[str, str, str]]:
 
 def write_sources(site: Site, folder: Path) -> Known:
     """Write the sources into a folder, and tell the site what acts."""
-    dice, known, sources = site.dice, Known(), Sources()
+    dice, known, sources = site.dice, Known(needles={ADDRESSES: "addresses of visitors, in the log"}), Sources()
     lines = [(path, dice.randint(1, 9), "-", "-") for path in site.pages if dice.random() < 0.6]
     _name_orphans(site, known, sources, lines)
-    for target in _acting(dice):
+    for target, token in _acting(site):
         site.acting.add(target)
+        if token:
+            known.needles[token] = "token of a URL that acts"
         lines.append((target, dice.randint(1, 12), "-", "-"))
         if dice.random() < 0.4:
             sources.analytics[target] = dice.randint(1, 60)
@@ -104,11 +107,13 @@ def _name_orphans(site: Site, known: Known, sources: Sources, lines: list[tuple[
             known.orphans[path] = ", ".join(ways)
 
 
-def _acting(dice: random.Random) -> Iterator[str]:
-    yield from dice.sample([each.url for each in acting_urls("shown") if each.kind == "acts"], dice.randint(2, 6))
+def _acting(site: Site) -> Iterator[tuple[str, str]]:
+    """URLs that act, each with the token that only one person has, or ""."""
+    dice, acting = site.dice, [each.url for each in acting_urls(site.half) if each.kind == "acts"]
+    yield from ((url, "") for url in dice.sample(acting, dice.randint(2, 6)))
     for _ in range(dice.randint(1, 4)):
-        form = dice.choice(FORMS)
-        yield form.format(verb=dice.choice(VERBS), token=_token(dice, 20), number=dice.randrange(1, 9000))
+        form, token = dice.choice(FORMS), _token(dice, 20)
+        yield form.format(verb=dice.choice(VERBS), token=token, number=dice.randrange(1, 9000)), token
 
 
 def _name_people(site: Site, known: Known, sources: Sources, lines: list[tuple[str, int, str, str]]) -> None:
@@ -141,7 +146,7 @@ def _log(dice: random.Random, lines: list[tuple[str, int, str, str]]) -> list[st
                 if referrer == user == "-" and dice.random() < 0.2
                 else dice.choice(PEOPLE)
             )
-            address = f"203.0.113.{dice.randint(1, 254)}"
+            address = f"{ADDRESSES}{dice.randint(1, 254)}"
             came = referrer if referrer != "-" else dice.choice(REFERRERS)
             asked = f'[{when:%d/%b/%Y:%H:%M:%S} +0000] "GET {target} HTTP/1.1" 200 5123'
             rows.append((when, f'{address} - {user} {asked} "{came}" "{who}"\n'))

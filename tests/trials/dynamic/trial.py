@@ -93,10 +93,10 @@ def _audit(
 
 def _judge(site: Site, known: Known, number: int, findings: Sequence[_Finding], report: DynamicReport) -> None:
     said = {each.path: each for each in findings if each.rule.startswith("orphan.")}
-    for path, each in said.items():
-        if each.grade != "certain":
+    for each in findings:
+        if each.grade != "certain" or not each.rule.startswith("orphan."):
             continue
-        page = site.page(path)
+        path, page = each.path, site.page(each.path)
         if page and page.turn in SLOW and number < SLOW[page.turn]:
             report.noted["certain, though a box shows it that has not turned yet"] += 1
         elif why := _why_false(site, known, path):
