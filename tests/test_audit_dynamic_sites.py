@@ -9,12 +9,13 @@ from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pytest
 from trials.dynamic.scripts import CONTAINERS, DATA, DISTRACTORS, TRIGGERS, WAITING, WAYS, Block, Link
 from trials.dynamic.site import Page, Scripted, Site, served
 from trials.dynamic.sources import write_sources
-from trials.dynamic.trial import CONCERNS, DynamicReport, trial
+from trials.dynamic.trial import CONCERNS, DynamicReport, Finding, judge, judge_alike, judge_privacy, trial
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -117,6 +118,35 @@ def test_ours_a_box_turns_when_it_should() -> None:
         assert hour[0] == first
         assert turn == "hour" or hour[1] == first
         assert turn in {"hour", "day"} or hour[2] == first
+
+
+def test_ours_the_judge_of_dynamic_sites_knows_what_is_wrong(tmp_path: Path) -> None:
+    site = next(site for number in range(300) if len((site := Site(f"3:{number}")).paths("script")) > 1)
+    known = write_sources(site, tmp_path)
+    found = [Finding("orphan.log", unquote(path), "certain") for path in known.orphans]
+    script, other, *_ = sorted(site.paths("script"))
+    acting = min(site.acting)
+
+    def judged(*findings: Finding) -> list[str]:
+        report = DynamicReport("")
+        judge(site, known, 0, findings, report)
+        return sorted({each.concern for each in report.wrong})
+
+    assert judged(*found) == []
+    assert judged(*found[1:]) == ["found"]
+    assert judged(*found, Finding("orphan.log", script, "likely")) == []
+    assert judged(*found, Finding("orphan.log", script, "certain")) == ["certain"]
+    assert judged(*found, Finding("orphan.log", unquote(acting), "certain")) == ["certain"]
+    report = DynamicReport("")
+    few = Finding("reach.few", other, "likely")
+    judge_alike(site, [[few], [few], [few, Finding("orphan.log", script, "inconclusive")]], report)
+    judge_privacy(tmp_path, known, report)
+    assert report.wrong == []
+    judge_alike(site, [[few], [], [few]], report)
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "audit.csv").write_text(f"x,{list(known.needles)[-1].upper()}")
+    judge_privacy(tmp_path, known, report)
+    assert [each.kind for each in report.wrong] == ["audits differ in reach.few", "personal data in the report (csv)"]
 
 
 @pytest.mark.needs_chromium

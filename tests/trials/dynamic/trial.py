@@ -48,7 +48,9 @@ class DynamicReport:
 
 
 @dataclass(frozen=True)
-class _Finding:
+class Finding:
+    """One finding of an audit."""
+
     rule: str
     path: str
     grade: str
@@ -65,17 +67,17 @@ def trial(name: str, *, is_rendered: bool = False, keep: Path | None = None) -> 
         audits = [_audit(site, folder, server, known.words, number, is_rendered) for number in range(AUDITS)]
         report.seconds = time.monotonic() - began
         for number, findings in enumerate(audits):
-            _judge(site, known, number, findings, report)
-        _judge_alike(site, audits, report)
+            judge(site, known, number, findings, report)
+        judge_alike(site, audits, report)
         report.wrong += [Wrong("acting", "acting request", target) for target in sorted(set(site.acted))]
-        _judge_privacy(folder, known, report)
+        judge_privacy(folder, known, report)
     report.noted["sites"] += 1
     return report
 
 
 def _audit(
     site: Site, folder: Path, server: str, words: Sequence[str], number: int, is_rendered: bool
-) -> list[_Finding]:
+) -> list[Finding]:
     site.hours += (0, 1, 24)[number]
     render = ("--render", "auto", *BROWSER) if is_rendered else ("--render", "never")
     said = folder / f"said-{number}"
@@ -86,12 +88,12 @@ def _audit(
     assert ended.code in (0, 4), (site.name, ended)
     audit: dict[str, Any] = json.loads((folder / "report" / "audit.json").read_text())
     return [
-        _Finding(each["rule"], unquote("/" + each["url"].removeprefix(URL)), each["certainty"])
+        Finding(each["rule"], unquote("/" + each["url"].removeprefix(URL)), each["certainty"])
         for each in audit["findings"]
     ]
 
 
-def _judge(site: Site, known: Known, number: int, findings: Sequence[_Finding], report: DynamicReport) -> None:
+def judge(site: Site, known: Known, number: int, findings: Sequence[Finding], report: DynamicReport) -> None:
     said = {each.path: each for each in findings if each.rule.startswith("orphan.")}
     for each in findings:
         if each.grade != "certain" or not each.rule.startswith("orphan."):
@@ -104,15 +106,15 @@ def _judge(site: Site, known: Known, number: int, findings: Sequence[_Finding], 
             report.wrong.append(Wrong("certain", kind, f"{path} in audit {number + 1}: {each.rule}{_made(site, path)}"))
     for path, sources in known.orphans.items():
         report.noted["orphans"] += 1
-        each = said.get(unquote(path))
-        if each is None:
+        found = said.get(unquote(path))
+        if found is None:
             others = sorted({other.rule for other in findings if other.path == unquote(path)})
             text = f"{path} in audit {number + 1}, named by: {sources}; reported instead: {others}"
             report.wrong.append(Wrong("found", "orphan not found", text))
             continue
-        report.noted[f"orphans that are {each.grade}"] += 1
-        if site.is_plain and each.grade != "certain":
-            text = f"{path} in audit {number + 1}: {each.grade}"
+        report.noted[f"orphans that are {found.grade}"] += 1
+        if site.is_plain and found.grade != "certain":
+            text = f"{path} in audit {number + 1}: {found.grade}"
             report.wrong.append(Wrong("found", "orphan of a site without scripts and boxes is not certain", text))
     if not site.scripted and not site.boxes:
         hidden = [said[unquote(path)].grade for path in known.orphans if unquote(path) in said]
@@ -144,17 +146,18 @@ def _made(site: Site, path: str) -> str:
     return ""
 
 
-def _judge_alike(site: Site, audits: Sequence[Sequence[_Finding]], report: DynamicReport) -> None:
+def judge_alike(site: Site, audits: Sequence[Sequence[Finding]], report: DynamicReport) -> None:
     """What is not inconclusive must be the same in all three; pages of slow boxes may have changed meanwhile."""
     slow = {path for path, page in site.pages.items() if page.turn in SLOW}
     sets = [{(each.rule, each.path) for each in audit if each.grade != "inconclusive"} for audit in audits]
     kept = [{(rule, path) for rule, path in each if path not in slow} for each in sets]
-    for rule, path in sorted(set.union(*kept) - set.intersection(*kept)):
+    differing = set[tuple[str, str]]().union(*kept) - kept[0].intersection(*kept[1:])
+    for rule, path in sorted(differing):
         where = [number + 1 for number, each in enumerate(kept) if (rule, path) in each]
         report.wrong.append(Wrong("alike", f"audits differ in {rule}", f"{path} only in {where}{_made(site, path)}"))
 
 
-def _judge_privacy(folder: Path, known: Known, report: DynamicReport) -> None:
+def judge_privacy(folder: Path, known: Known, report: DynamicReport) -> None:
     given = {"access.log", *known.words}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
