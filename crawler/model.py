@@ -78,6 +78,7 @@ class State(StrEnum):
     TOO_DEEP = "too deep"
     TOO_LONG = "too long"
     TRAP = "trap"
+    ACTION = "action"
     UNLINKED = "no longer linked"
     SITEMAP_FILE = "sitemap file"
     INTERNAL_ERROR = "internal error"

@@ -1,6 +1,7 @@
 """Secrets in the query strings of access logs are in no state and no report, and their pages still count as visited."""
 
 import logging
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +12,7 @@ from scripted import Answer, links, scripted
 
 from crawler.audit.evidence.store import AUDIT_FILE
 from crawler.cli.errors import SafeLogFormatter
-from crawler.url.params import mask_secrets
+from crawler.url.secrets import mask_secrets
 from sitemap import read
 
 SECRETS = {
@@ -65,8 +66,8 @@ def test_ours_a_page_with_a_code_in_its_url_is_known_as_visited(tmp_path: Path) 
         audit(tmp_path, site.url)
         (path,) = (tmp_path / "s").rglob(AUDIT_FILE)
         with closing(sqlite3.connect(path)) as db:
-            matched = db.execute("SELECT url FROM home WHERE url LIKE '%code=***'").fetchall()
-        assert matched == [(f"{site.url}p?code=***",)]
+            matched = db.execute("SELECT url FROM home WHERE url LIKE '%code=***%'").fetchall()
+        assert [url[:-6] for (url,) in matched] == [f"{site.url}p?code=***"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_ours_secrets_in_links_are_in_no_line_of_the_log_and_stay_in_the_sitemap
             f"{site.url}a?token=s3cr3ttwo",
         ]
     refused = siteatlas(tmp_path, "crawl", f"ftp://example.com{url}")
-    assert "boom?access_token=***&page=2" in refused.err
+    assert re.search(r"boom\?access_token=\*\*\*[0-9a-f]{6}&page=2", refused.err)
     assert "s3cr3t" not in ran.err + refused.err
 
 
@@ -101,4 +102,5 @@ def test_ours_a_log_record_has_no_secrets_of_a_url() -> None:
     record = logging.LogRecord(
         "x", logging.INFO, "", 0, "fetch %s failed", ("http://a.example/?token=abc&page=2",), None
     )
-    assert SafeLogFormatter("%(message)s").format(record) == "fetch http://a.example/?token=***&page=2 failed"
+    shown = SafeLogFormatter("%(message)s").format(record)
+    assert re.fullmatch(r"fetch http://a\.example/\?token=\*\*\*[0-9a-f]{6}&page=2 failed", shown)

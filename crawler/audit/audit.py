@@ -30,6 +30,7 @@ from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
 from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_duplicate_origins, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
+from crawler.audit.not_asked import AskableUrls
 from crawler.audit.patterns import Segments, count_findings
 from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
 from crawler.audit.summary import audit_point, summarize
@@ -95,20 +96,20 @@ def audit(
                 if plan.config.audit.logs:  # reading logs takes long: first see that the site answers
                     _run_in_loop(lambda: check_reachable(plan, store, clock), loop)
                 sources = collect.collect_sources(plan, db, watches.on_sources, store.run.started)
-                queue = UncrawledUrlQueue(
-                    UrlMatcher(db), ClaimReview(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
-                )
+                askable = AskableUrls(db, ask_all=plan.config.scope.ask_all)
+                limits = plan.config.audit.max_unlinked, plan.config.audit.min_visits
+                queue = UncrawledUrlQueue(UrlMatcher(db), ClaimReview(db), askable, *limits)
                 with base_crawl(plan, store, begin, clock()) as base:
                     result, media, duplicates = _run_in_loop(
                         lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop
                     )
-            notes = [*sources.notes, *queue.notes(), *media.notes]
+            notes = [*sources.notes, *askable.notes(), *queue.notes(), *media.notes]
             watches.on_stage("classifying")
             report = AuditFinisher(plan, store, db, segments, watches.on_stage).finish(
                 result, [*sources.findings, *duplicates], media, notes, queue.skipped
             )
             findings = FindingStore(db)
-            report = _set_aside(acceptances, report, findings)
+            report = _set_aside(acceptances, structs.replace(report, not_asked=askable.listed()), findings)
             report = structs.replace(
                 comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
             )

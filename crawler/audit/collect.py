@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from msgspec import structs
+
 from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.sitemaps import SitemapReadings, check_sitemaps, read_sitemaps
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
@@ -24,6 +26,7 @@ from crawler.config.plan import CrawlPlan
 from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.errors import UsageError
 from crawler.model import DiscoveredBy, Url
+from crawler.url.secrets import mask_private
 from sitemap import SourceError
 
 STDIN: Final = "-"
@@ -94,16 +97,22 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
     claims.put_successes(successes.get)
     claims.put_ledger(ledger)
     options = _export_options(config)
+
+    def store(report: SourceReport, records: Iterator[SourceRecord]) -> None:
+        if not config.audit.keep_tokens:
+            records = (structs.replace(record, url=Url(mask_private(record.url))) for record in records)
+        _store_claims(claims, report, records)
+
     for source, name in _exports(config):
         watch(SourceProgress(name))
         if "://" in name:
             with Downloader(config, origins_of([plan.seed, name]), config.fetch.max_sitemap) as remote:
-                _store_claims(claims, *read_export(name, source, known, options, remote.open))
+                store(*read_export(name, source, known, options, remote.open))
         else:
-            _store_claims(claims, *read_export(name, source, known, options, _refuse_url))
+            store(*read_export(name, source, known, options, _refuse_url))
     for google in google_reports(config):
         watch(SourceProgress(google.title))
-        _store_claims(claims, *read_report(google, config, plan.state, known, now))
+        store(*read_report(google, config, plan.state, known, now))
     return published
 
 

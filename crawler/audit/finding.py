@@ -405,6 +405,13 @@ class Action(Struct, frozen=True, kw_only=True):
     file: str = ""
 
 
+class NotAsked(Struct, frozen=True):
+    """A URL that was not requested, with its secrets masked, and the reason; see :mod:`crawler.audit.not_asked`."""
+
+    url: str
+    reason: str
+
+
 class AuditReport(Struct, frozen=True, kw_only=True):
     """The result of an audit. ``doubts`` say why orphan findings are inconclusive, each with its remedy.
 
@@ -447,6 +454,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     absent: dict[str, str] = {}
     crawl: CrawlBasis | None = None  # None: an audit by a version that always crawled
     certainty: Certainty = Certainty.CERTAIN  # of most findings about links, and that other pages have links
+    not_asked: list[NotAsked] = []  # URLs that only sources name, and that are never requested
     unasked: int = 0  # URLs that only sources know, and that --max-unlinked kept from being fetched
     compared: AuditComparisonResult | None = None
     history: list[AuditPoint] = []  # finished audits and this one, the oldest first

@@ -9,6 +9,7 @@ from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.url_matching import UncrawledUrl, UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.health.visit import VisitedUrl
+from crawler.audit.not_asked import AskableUrls
 from crawler.audit.source_record import SourceKind
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.model import DiscoveredBy, DiscoveredUrl, State, Url
@@ -36,11 +37,15 @@ _SPELLING_RANK: Final = 1  # another spelling of a known page, and perhaps a pag
 class UncrawledUrlQueue:
     """Admits at most ``most`` uncrawled URLs to the frontier, in all rounds together.
 
-    A URL that never answered needs ``min_visits`` by people and search engines.
+    Those that may change something stay out: see :mod:`crawler.audit.not_asked`. A URL that never answered needs
+    ``min_visits`` by people and search engines.
     """
 
-    def __init__(self, matcher: UrlMatcher, review: ClaimReview, limit: int, min_visits: int) -> None:
+    def __init__(
+        self, matcher: UrlMatcher, review: ClaimReview, askable: AskableUrls, limit: int, min_visits: int
+    ) -> None:
         self._matcher = matcher
+        self._askable = askable
         self._review = review
         self._most = limit
         self._min_visits = min_visits
@@ -52,7 +57,8 @@ class UncrawledUrlQueue:
 
         Fetched URLs may link to more that only nofollow links lead to. Raises StorageError.
         """
-        if samples := self._review.samples(self._left()):
+        samples = [url for url in self._review.samples(self._left()) if not self._askable.refuses(url)]
+        if samples:
             frontier.admit(DiscoveredUrl(url, DiscoveredBy.AUDIT_SOURCE, 1) for url in samples)
             return True
         if self._rounds == MAX_ROUNDS:  # all links are known
@@ -78,7 +84,7 @@ class UncrawledUrlQueue:
         def ranked_urls() -> Iterator[tuple[int, int, UncrawledUrl]]:
             nonlocal total
             for url in self._matcher.uncrawled_urls():
-                if rank := self._rank(url):
+                if (rank := self._rank(url)) and not self._is_refused(url):
                     total += 1
                     yield rank, url.requests + url.other, url
 
@@ -91,6 +97,10 @@ class UncrawledUrlQueue:
         chosen = others if others and self._rounds else [url for url in chosen if url[0] == _SPELLING_RANK]
         self.skipped = total - len(chosen)
         return [DiscoveredUrl(uncrawled.url, _discovered_by(rank, uncrawled), 1) for rank, _, uncrawled in chosen]
+
+    def _is_refused(self, url: UncrawledUrl) -> bool:
+        """Whether only sources name a URL, and it is not askable."""
+        return not url.is_linked and SourceKind.SITEMAP not in url.sources and self._askable.refuses(url.url)
 
     def _left(self) -> int:
         """How many more URLs to admit. A resumed audit fetches no more than one that was not cut short."""

@@ -12,7 +12,7 @@ import typer
 from crawler.audit.report.layout import output_width, wrap
 from crawler.cli.options import misspelt_variables, renamed
 from crawler.errors import Incomplete, SiteatlasError
-from crawler.url.params import mask_secrets
+from crawler.url.secrets import mask_secrets
 from sitemap import safe, shorten
 
 if TYPE_CHECKING:

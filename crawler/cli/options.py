@@ -153,6 +153,7 @@ FLAGS: Final = (
     Flag("--sitemap-url", "site.sitemap_url", "URL"),
     Flag("--include", "scope.include", "PATTERN", many=True),
     Flag("--exclude", "scope.exclude", "PATTERN", many=True),
+    Flag("--ask-all/--no-ask-all", "scope.ask_all"),
     Flag("--max-depth", "scope.max_depth", "N"),
     Flag("--max-pages", "scope.max_pages", "N"),
     Flag("--max-time", "scope.max_time", "SECONDS"),

@@ -54,6 +54,10 @@ class ScopeConfig(ConfigSection):
     exclude: tuple[str, ...] = ()
     """Do not crawl URLs that match one of these patterns. A pattern is a glob such as /docs/*. It can also be a regular
     expression that begins with re:, such as re:/docs/[0-9]+."""
+    ask_all: bool = False
+    """Request also URLs that may change something on the site, such as /logout, /cart/add?id=5 and /delete/5. Default:
+    Siteatlas does not request such a URL unless a sitemap lists it. An audit is stricter: of the URLs that only logs,
+    exports and lists name, it requests none with an action, a token or personal data."""
     max_depth: int | None = Field(default=None, ge=0)
     """Crawl only pages that are at most this many clicks from the start URL. Default: no limit."""
     max_pages: PositiveInt | None = None

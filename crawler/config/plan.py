@@ -88,7 +88,8 @@ def plan_scope(config: Config) -> tuple[Url, Url, Scope]:
     text = config.site.sitemap_url
     sitemap_url = parse_url_setting(text, "--sitemap-url", params) if text else _default_sitemap_url(seed)
     section = config.scope
-    bounds = CrawlBounds(section.max_depth, section.max_segments, section.max_repeats, section.max_hosts)
+    counts = section.max_depth, section.max_segments, section.max_repeats, section.max_hosts
+    bounds = CrawlBounds(*counts, section.ask_all)
     try:
         scope = Scope(sitemap_url, section.include, section.exclude, bounds, section.subdomains, section.hosts)
     except ScopeError as error:

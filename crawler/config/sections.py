@@ -108,8 +108,8 @@ class AuditConfig(ConfigSection):
     min_log_days: PositiveInt = 30
     """Report pages that no search engine crawled only if the access logs have requests on at least this many days."""
     keep_tokens: bool = False
-    """Keep all parameter values in the URLs of access logs. Default: Siteatlas replaces values that look like secrets,
-    such as tokens, keys, passwords and session IDs, by ***."""
+    """Keep secrets and personal data in the URLs of access logs, exports and lists. Default: Siteatlas replaces tokens,
+    keys, passwords, session IDs, e-mail addresses and telephone numbers by *** and a short digest."""
     max_crawl_age: Duration = 86_400.0
     """Maximum age of the last run (seconds, or 24h). If the run is not older, the audit uses its crawl, and requests
     only URLs that the run did not visit. 0: the audit always crawls the site."""

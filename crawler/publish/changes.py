@@ -123,6 +123,7 @@ _NO_LONGER: Final = {
     State.TOO_DEEP: "now within the depth limit",
     State.TOO_LONG: "now short enough",
     State.TRAP: "no longer considered a crawler trap",
+    State.ACTION: "no longer considered an action",
     State.UNLINKED: "linked again",
 }
 

@@ -44,6 +44,7 @@ OMITTED_STATES = (
     State.NOFOLLOW,
     State.UNLINKED,
     State.TRAP,
+    State.ACTION,
     State.TOO_DEEP,
     State.TOO_LONG,
     State.EXCLUDED,

@@ -1,4 +1,4 @@
-"""How URLs are normalized: the parameters that are dropped or masked, and the mirror that is replaced. Pure.
+"""How URLs are normalized: the parameters that are dropped, and the mirror that is replaced. Pure.
 
 A mirror is a staging server that a public site is read from. All other modules know public URLs only:
 :mod:`crawler.url.normalize` makes a URL public, and :mod:`crawler.fetch` replaces it by that of the mirror for the
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from fnmatch import translate
 from functools import lru_cache
 from typing import Final
-from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -25,40 +24,6 @@ _CLICK_IDS: Final = """
 _SESSION_IDS: Final = "phpsessid jsessionid aspsessionid* cfid cftoken"
 TRACKING_PARAMS: Final[tuple[str, ...]] = (*_CLICK_IDS.split(), *_SESSION_IDS.split())
 """Parameters that never change what a page shows. Names that some sites use for content (``sid``) are not here."""
-
-
-MASK: Final = "***"
-"""What stands in place of a secret value."""
-_SECRETIVE: Final = """
-    token key apikey sig signature hmac password passwd passphrase pass pwd session sessionid sid auth authorization
-    authenticity oauth code secret otp jwt ticket credential credentials assertion nonce csrf xsrf
-"""
-_SECRET_WORDS: Final = frozenset(_SECRETIVE.split())
-_SECRET_ENDS: Final = ("token", "secret", "password", "signature", "apikey", "session", "sessionid")
-_words = re.compile(r"[A-Z]?[a-z]+|[A-Z]+").findall
-_pair = re.compile(r"(?<=[?&;])([^=&;?#\s\"']{1,100})=([^&;#\s\"']+)")
-_change = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])").findall
-_MIN_RANDOM_LENGTH: Final = 20
-_MAX_RUN: Final = 5  # characters of one kind (small, capital, digit) in a row, on average, of a random value
-
-
-def mask_secrets(text: str) -> str:
-    """A URL, or a line of a log, with ``***`` for the values of parameters that look like secrets.
-
-    These are parameters whose names have a word such as token, key, password, session or code, and long values that
-    look random. The URL stays recognizable.
-    """
-    if "=" not in text or ("?" not in text and "&" not in text):
-        return text
-    return _pair.sub(lambda match: f"{match[1]}={MASK if _is_secret(match[1], match[2]) else match[2]}", text)
-
-
-def _is_secret(name: str, value: str) -> bool:
-    name = unquote(name)
-    words = {word.lower() for word in _words(name)}
-    if words & _SECRET_WORDS or name.lower().endswith(_SECRET_ENDS):
-        return True
-    return len(value) >= _MIN_RANDOM_LENGTH and len(_change(value)) * _MAX_RUN >= len(value)
 
 
 class Mirror(Struct, frozen=True):

@@ -30,6 +30,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from crawler.model import DiscoveredBy, DocumentKind, State, Url, Verdict
+from crawler.url.actions import linked_action_in
 from crawler.url.normalize import (
     MAX_FETCHED_LENGTH,
     InvalidUrl,
@@ -97,13 +98,15 @@ class CrawlBounds(Struct, frozen=True):
 
     ``max_depth`` counts clicks from the start URL. A path with more than ``max_segments`` segments, or that repeats one
     segment, or a sequence of them, more than ``max_repeats`` times in a row, is a trap. ``max_hosts`` limits the hosts
-    besides the sitemap's own: a DNS wildcard makes any number of subdomains.
+    besides the sitemap's own: a DNS wildcard makes any number of subdomains. With ``ask_all``, URLs that may change
+    something are requested.
     """
 
     max_depth: int | None = None
     max_segments: int = 32
     max_repeats: int = 3
     max_hosts: int = 1_000
+    ask_all: bool = False
 
 
 class _NamedHost(NamedTuple):
@@ -248,6 +251,9 @@ class Scope:
     def _refused_by_bound(self, url: Url, depth: int, found: int) -> Verdict | None:
         if trap := why_path_is_trap(path_of(url), self.bounds):
             return Verdict(State.TRAP, trap)
+        is_listed = found & DiscoveredBy.SITEMAP
+        if not (self.bounds.ask_all or is_listed) and (action := linked_action_in(url)):
+            return Verdict(State.ACTION, f'"{action}" may change something on the site (--ask-all requests it)')
         if self.bounds.max_depth is not None and depth > self.bounds.max_depth:
             return Verdict(State.TOO_DEEP, f"{depth} clicks from the start; the limit is {self.bounds.max_depth}")
         if found == DiscoveredBy.NOFOLLOW:

@@ -15,7 +15,7 @@ from crawler.audit.sources.logs.claims import MAX_VISITORS
 from crawler.audit.sources.urls import file_pattern
 from crawler.model import DiscoveredBy, State, Url
 from crawler.state.database import storage_errors, transaction
-from crawler.url.params import MASK
+from crawler.url.secrets import MASK
 
 MAX_SAMPLES: Final = 50
 """URLs that look like files, and that one audit requests to see whether they are pages."""
@@ -95,7 +95,7 @@ class ClaimReview:
             rows = [
                 (pattern, Url(url))
                 for pattern, url, _, visit in self._db.execute(_MOST_WANTED)
-                if visit is None and not _is_well_known(url) and f"={MASK}" not in url
+                if visit is None and not _is_well_known(url) and MASK not in url
             ]
         rows.sort(key=lambda row: not self._has_pages(row[0]))
         return [url for _, url in rows[: min(limit, MAX_SAMPLES)]]

@@ -16,8 +16,8 @@ from crawler.model import DiscoveredBy, Page, State, Url
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import origin_of
-from crawler.url.params import MASK, mask_secrets
 from crawler.url.scope import alias_origins
+from crawler.url.secrets import mask_private
 
 MAX_HOPS: Final = 10  # redirects and canonicals in a row
 
@@ -41,8 +41,8 @@ _COUNT_REQUESTED: Final = "SELECT count(*) FROM site.visit WHERE found & ?"
 _MATCH_SAME_URL: Final = """INSERT OR IGNORE INTO home SELECT DISTINCT c.url, v.id FROM claim c
   JOIN site.url u ON u.url = c.url JOIN site.visit v ON v.id = u.id WHERE v.state = ?"""
 # Requests that all failed are no visits to the page with a similar spelling.
-_PAGES_WITH_QUERY: Final = """SELECT v.id, u.url FROM site.visit v JOIN site.url u ON u.id = v.id
-  WHERE v.state = ? AND instr(u.url, '?')"""
+_MASKABLE_PAGES: Final = """SELECT v.id, u.url FROM site.visit v JOIN site.url u ON u.id = v.id
+  WHERE v.state = ? AND (instr(u.url, '?') OR instr(u.url, '@') OR instr(u.url, '%40') OR instr(u.url, '/+'))"""
 _MATCH_MASKED_URL: Final = "INSERT OR IGNORE INTO home SELECT DISTINCT url, ?1 FROM claim WHERE url = ?2"
 _UNMATCHED_URLS: Final = """SELECT DISTINCT c.url, v.id, v.state, v.target FROM claim c
   LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
@@ -156,8 +156,6 @@ class UrlMatcher:
                 known = _source_kinds(sources)
                 is_linked = state == nofollow or url in behind
                 behind.discard(url)
-                if f"={MASK}" in url and known == {SourceKind.LOG}:
-                    continue  # it is no URL to request
                 yield UncrawledUrl(Url(url), known, people, requests, ok, moved, other, is_linked)
             for url in self._nofollowed():
                 yield UncrawledUrl(url, is_linked=True)
@@ -206,8 +204,8 @@ class UrlMatcher:
     def _masked_pages(self) -> list[tuple[int, str]]:
         """The ids of pages whose URL is masked in logs, with the masked URL; none that several pages share."""
         pages: dict[str, list[int]] = {}
-        for number, url in self._db.execute(_PAGES_WITH_QUERY, (_INDEXABLE,)):
-            if (masked := mask_secrets(url)) != url:
+        for number, url in self._db.execute(_MASKABLE_PAGES, (_INDEXABLE,)):
+            if (masked := mask_private(url)) != url:
                 pages.setdefault(masked, []).append(number)
         return [(numbers[0], url) for url, numbers in pages.items() if len(numbers) == 1]
 

@@ -185,6 +185,14 @@ def write_uncrawled(findings: AuditFindings, file: BinaryIO) -> None:
     _table(UNCRAWLED_COLUMNS, map(uncrawled_row, findings.uncrawled()), file)
 
 
+NOT_ASKED_COLUMNS: Final = ("URL", "Reason")
+
+
+def write_not_asked(report: AuditReport, file: BinaryIO) -> None:
+    """Write the URLs that were not requested. Raises OSError."""
+    _table(NOT_ASKED_COLUMNS, ([cell_text(each.url), cell_text(each.reason)] for each in report.not_asked), file)
+
+
 def write_redirects(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
     """Write the suggested redirects of dead URLs. Raises OSError."""
     _table(REDIRECT_COLUMNS, redirect_rows(report, findings), file)

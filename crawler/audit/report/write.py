@@ -17,6 +17,7 @@ from crawler.audit.report.tables import (
     write_csv,
     write_findings,
     write_links,
+    write_not_asked,
     write_redirects,
     write_resolved,
     write_uncrawled,
@@ -32,6 +33,7 @@ CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with
 RESOLVED_FILE: Final = f"{CSV_DIRECTORY}/mended.csv"
 ACCEPTED_FILE: Final = f"{CSV_DIRECTORY}/accepted.csv"
 FINDINGS_FILE: Final = f"{CSV_DIRECTORY}/findings.csv"  # all in one
+NOT_ASKED_FILE: Final = f"{CSV_DIRECTORY}/not-asked.csv"
 UNCRAWLED_FILE: Final = f"{CSV_DIRECTORY}/uncrawled.csv"
 WORKBOOK_FILE: Final = "audit.xlsx"
 _PREPARED: Final = {REDIRECTS_FILE: write_redirects, LINKS_FILE: write_links}  # for a content management system
@@ -44,9 +46,9 @@ def write_reports(
 
     They are ``audit.html``, ``audit.json``, ``audit.sarif`` and ``audit.junit.xml``; with findings, ``audit.xlsx``,
     ``csv/findings.csv``, and ``csv/RULE.csv`` for each rule; and ``csv/redirects.csv``, ``csv/links.csv``,
-    ``csv/uncrawled.csv``, ``csv/accepted.csv`` and ``csv/mended.csv`` if they have rows. ``audit.xlsx`` has bot
-    activity too. Tables without rows are removed; no other file is touched. ``fail_on`` decides which cases of JUnit
-    fail. Raises StorageError that names the path, UsageError for a bad ``fail_on``, and LeaseLost.
+    ``csv/uncrawled.csv``, ``csv/not-asked.csv``, ``csv/accepted.csv`` and ``csv/mended.csv`` if they have rows.
+    ``audit.xlsx`` has bot activity too. Tables without rows are removed; no other file is touched. ``fail_on`` decides
+    which cases of JUnit fail. Raises StorageError that names the path, UsageError for a bad ``fail_on``, and LeaseLost.
     """
     junit = as_junit(report, findings, fail_on).encode()
     streams: dict[str, Callable[[BinaryIO], object]] = {
@@ -62,6 +64,7 @@ def write_reports(
         ACCEPTED_FILE,
         FINDINGS_FILE,
         UNCRAWLED_FILE,
+        NOT_ASKED_FILE,
         WORKBOOK_FILE,
         *_PREPARED,
         *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES),
@@ -90,6 +93,8 @@ def _tables(report: AuditReport, findings: AuditFindings) -> dict[str, Callable[
             streams[name] = partial(write_table, report, findings)
     if next(findings.uncrawled(), None):
         streams[UNCRAWLED_FILE] = partial(write_uncrawled, findings)
+    if report.not_asked:
+        streams[NOT_ASKED_FILE] = partial(write_not_asked, report)
     if reported_counts(report):
         streams[FINDINGS_FILE] = partial(write_findings, report, findings)
     if reported_counts(report) or report.bots:

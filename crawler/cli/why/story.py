@@ -195,6 +195,7 @@ STATE_TEXTS: Final = {
     State.TOO_DEEP: "it is deeper than the configuration allows",
     State.TOO_LONG: "the URL is too long",
     State.TRAP: "the URL looks like part of a crawler trap",
+    State.ACTION: "a request may change something on the site, so it was not fetched",
     State.UNLINKED: "an earlier run listed it, but no page links to it any more",
     State.SITEMAP_FILE: "it is a sitemap, and was read for the pages that it lists",
     State.INTERNAL_ERROR: "siteatlas failed to process it, which is a bug in siteatlas",

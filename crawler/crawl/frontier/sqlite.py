@@ -32,7 +32,7 @@ READ_AHEAD = 256  # pending URLs of an origin read at once
 _NO_METADATA = ResponseMetadata(0.0)
 IDLE_SECONDS = 60.0  # to wait when only leases that are out can bring more
 # states that more evidence may revise
-_REVISABLE = {State.NOFOLLOW, State.TOO_DEEP, State.UNLINKED, State.TRAP}
+_REVISABLE = {State.NOFOLLOW, State.TOO_DEEP, State.UNLINKED, State.TRAP, State.ACTION}
 _SELECT_URL = "SELECT u.id, v.found, v.depth, v.state FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"
 _SELECT_SIZE = """SELECT (pages.page_count - free.freelist_count) * size.page_size
   FROM pragma_page_count pages, pragma_freelist_count free, pragma_page_size size"""

@@ -1,15 +1,21 @@
 """Values of parameters that look like secrets are masked, and the references of one document are bounded."""
 
+import re
 from typing import Any
 
 import pytest
 
 from crawler.model import Url
 from crawler.url.normalize import MAX_FETCHED_LENGTH, join_url
-from crawler.url.params import mask_secrets
 from crawler.url.resolve import UrlResolver
+from crawler.url.secrets import mask_private, mask_secrets
 
 SITE = "https://h.test/a"
+
+
+def bare(text: str) -> str:
+    """A masked text without the digests of its values."""
+    return re.sub(r"(?<=\*\*\*)[0-9a-f]{6}\b", "", text)
 
 
 @pytest.mark.parametrize(
@@ -27,16 +33,16 @@ SITE = "https://h.test/a"
     ],
 )
 def test_ours_a_long_value_that_looks_random_is_masked_under_any_name(value: str, is_masked: bool) -> None:
-    assert mask_secrets(f"{SITE}?x={value}") == (f"{SITE}?x=***" if is_masked else f"{SITE}?x={value}")
+    assert bare(mask_secrets(f"{SITE}?x={value}")) == (f"{SITE}?x=***" if is_masked else f"{SITE}?x={value}")
 
 
 @pytest.mark.parametrize("name", ["token", "accessToken", "PHPSESSIONID", "api_key", "X-Amz-Signature", "auth", "code"])
 def test_ours_any_value_of_a_parameter_with_such_a_name_is_masked(name: str) -> None:
-    assert mask_secrets(f"{SITE}?page=2&{name}=v&z=1") == f"{SITE}?page=2&{name}=***&z=1"
+    assert bare(mask_secrets(f"{SITE}?page=2&{name}=v&z=1")) == f"{SITE}?page=2&{name}=***&z=1"
 
 
 def test_ours_a_query_alone_is_masked_too() -> None:
-    assert mask_secrets("page=2&token=v") == "page=2&token=***"
+    assert bare(mask_secrets("page=2&token=v")) == "page=2&token=***"
 
 
 @pytest.mark.parametrize("name", ["page", "q", "sort", "keyboard", "author", "encode"])
@@ -137,3 +143,41 @@ def test_ours_references_below_a_directory_of_60_kb_are_little_work(monkeypatch:
     monkeypatch.setattr("crawler.url.resolve.join_url", join)
     UrlResolver().resolve_all(f"https://h.test/{'y' * 60_000}/", [f"a{number}" for number in range(2_000)])
     assert joined < 10  # each takes a millisecond
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"{SITE}?email=joe%40example.com",
+        f"{SITE}?u=joe.doe@example.com&page=2",
+        f"{SITE}/unsubscribe/joe.doe@example.com",
+        f"{SITE}/unsubscribe/joe.doe%2Bnews%40mail.example.co.uk/now",
+        f"{SITE}?phone=0170123456",
+        f"{SITE}?call=%2B491701234567",
+        f"{SITE}/call/+49-170-1234567",
+    ],
+)
+def test_ours_personal_data_is_masked_and_two_values_stay_apart(url: str) -> None:
+    masked = mask_private(url)
+    assert "joe" not in masked
+    assert "170" not in masked
+    assert "***" in masked
+    other = url.replace("joe", "ann").replace("170", "171")
+    assert mask_private(other) != masked
+    assert bare(mask_private(other)) == bare(masked)
+    assert mask_private(masked) == masked
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"{SITE}/@joe",
+        f"{SITE}/img/logo@2x.png",
+        f"{SITE}/npm/react@18.2.0/index.min.js",
+        f"{SITE}/isbn/9783161484100",
+        f"{SITE}/c++/20",
+        f"{SITE}?q=c%2B%2B20",
+    ],
+)
+def test_ours_names_that_resemble_personal_data_stay(url: str) -> None:
+    assert mask_private(url) == url

@@ -16,7 +16,8 @@ from crawler.audit.sources.logs.bots import OUR_BOT, SEARCH_ENGINES, BotLedger, 
 from crawler.audit.sources.logs.fields import DayCache, LogRow, request_target, target_text
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.model import Url
-from crawler.url.params import UrlParams, clean_query, mask_secrets
+from crawler.url.params import UrlParams, clean_query
+from crawler.url.secrets import mask_private
 
 _MAX_AGENTS: Final = 10_000  # agents in the cache
 _MAX_AGENT_LENGTH: Final = 1_000  # bytes of an agent that is cached, and of a longer one that are examined
@@ -520,7 +521,7 @@ class LogClaimBuilder:
             return None
         report.used += requests
         report.hostless += requests * target.startswith(b"/")
-        shown = url if self._keep_tokens else Url(mask_secrets(url))
+        shown = url if self._keep_tokens else Url(mask_private(url))
         self.masked += requests * (shown != url)
         return shown
 

@@ -15,7 +15,7 @@ from crawler.audit.sources.logs.claims import AddressCounts, OwnTargets, PackedC
 from crawler.audit.sources.logs.formats import LogReader, choose_reader
 from crawler.parse.protocol import encode_message, read_message
 from crawler.parse.sandbox import lock_down
-from crawler.url.params import mask_secrets
+from crawler.url.secrets import mask_private
 
 MAX_SHOWN: Final = 160
 """Bytes of a line in a message."""
@@ -23,7 +23,7 @@ MAX_SHOWN: Final = 160
 
 def quote_line(line: bytes) -> str:
     """The beginning of a line, quoted and without control characters and secrets."""
-    cut = mask_secrets(line[:MAX_SHOWN].decode("utf-8", "replace"))
+    cut = mask_private(line[:MAX_SHOWN].decode("utf-8", "replace"))
     return ascii(cut) + ("…" if len(line) > MAX_SHOWN else "")
 
 

@@ -1,0 +1,155 @@
+"""Which URLs change something when they are requested: log out, unsubscribe, vote, add to a basket. Pure.
+
+GET is safe by definition (https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1), but the same section warns of sites
+that put actions behind it. Crawlers and link checkers have logged themselves out
+(https://github.com/webrecorder/browsertrix-crawler/issues/642), unsubscribed people
+(https://github.com/usesend/useSend/issues/412) and filled baskets (https://github.com/woocommerce/woocommerce/issues/25721).
+
+A segment of a path, or the name of a parameter, is an action if it has nothing but words for an action and for what it
+acts on: ``add-to-cart``, ``DeleteUser``, but not ``how-to-vote``. Below a folder of texts, such words are a subject:
+``/docs/delete/``, ``/tag/vote``.
+"""
+
+import re
+import unicodedata
+from itertools import pairwise
+from typing import Final
+from urllib.parse import unquote
+
+from crawler.model import Url
+
+_word = re.compile(r"[^\W\d_]+").findall
+_divide = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])").sub  # DeleteUser
+_change = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])").findall
+_MIN_RANDOM_LENGTH: Final = 20
+_MAX_RUN: Final = 5  # characters of one kind (small, capital, digit) in a row, on average, of a random value
+_may_act = re.compile(r"[^\W\d_]{2}|%").search
+_year = re.compile(r"(?:19|20)\d\d").fullmatch
+_MAX_LENGTH: Final = 200  # of an action; in characters
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text that may be escaped, without accents, in lower case."""
+    parts = _word(_divide(" ", unicodedata.normalize("NFC", unquote(text))))
+    plain = unicodedata.normalize("NFKD", " ".join(parts).casefold())
+    return "".join(char for char in plain if not unicodedata.combining(char)).split()
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(words_of(text))
+
+
+# In English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Polish, Russian, Japanese and Chinese.
+# Words of one phrase are joined: "log out", "darse de baja".
+_LOGOUTS: Final = _set("""
+    logout logoff signout signoff ausloggen deconnexion deconnecter desconectar cerrarsesion terminarsessao
+    disconnetti
+    uitloggen loggaut wyloguj выйти ログアウト 退出登录 登出
+""")
+ACTIONS: Final = _LOGOUTS | _set("""
+    unsubscribe unsub optout optin confirm verify validate activate deactivate delete remove trash destroy erase purge
+    vote upvote downvote like unlike follow unfollow unwatch add cancel clear empty reset approve reject accept
+    decline revoke ban report flag mark publish unpublish submit buy redeem claim invite invites flush cron
+    confirmemail resetpassword rollback replytocom
+    wpnonce
+    abmelden abbestellen austragen löschen loeschen entfernen leeren bestätigen bestaetigen abstimmen hinzufügen
+    hinzufuegen kündigen kuendigen aktivieren freischalten stornieren
+    désinscription désinscrire désabonner désabonnement supprimer retirer effacer vider ajouter confirmer valider
+    voter
+    annuler
+    darsedebaja baja eliminar borrar quitar vaciar agregar añadir confirmar votar cancelar activar
+    disiscriviti disiscrizione cancella elimina rimuovi svuota aggiungi conferma attiva vota annulla esci
+    remover excluir apagar adicionar descadastrar desinscrever ativar sair
+    afmelden uitschrijven verwijderen toevoegen bevestigen stemmen annuleren
+    avregistrera avprenumerera tabort bekräfta läggtill rösta
+    wypisz usuń dodaj potwierdź głosuj anuluj aktywuj
+    vyhod otpisatsya otpiska udalit dobavit podtverdit golosovat
+    выход отписаться отписка удалить добавить подтвердить голосовать отменить активировать
+    退会 削除 解除 追加 投票 確認 配信停止 退出 退订 删除 添加 确认 取消订阅
+""")
+_OBJECTS: Final = _set("""
+    account accounts user users me my profile item items product products cart basket bag wishlist favorite favorites
+    favourites bookmark order comment comments post message subscription subscriptions newsletter newsletters mail
+    email
+    mailing list address password session now all to from in into out off the a one click log sign opt
+    konto benutzer warenkorb merkzettel passwort panier compte carrito cuenta boletin darse de se la le carrello
+    carrinho conta winkelwagen koszyk корзина корзину korzina カート 购物车
+    cache wp index default special spezial php html htm asp aspx ashx jsp jspa do action cgi py pl cfm ajax
+    handle process create request
+""")
+_TEXTS: Final = _set("""
+    tag tags category categories topic topics label labels glossary dictionary docs doc documentation help wiki kb faq
+    blog news article articles question questions tagged forum guide guides manual reference ref learn tutorial
+    tutorials definition word words term
+""")
+_SWITCHES: Final = _set("""
+    action act do op operation cmd command task mode method func event route aktion accion acao azione akcja
+""")
+PRESENTATION: Final = _set("""
+    page p pg paged start offset limit per perpage sort order orderby dir lang language locale hl l v ver version view
+    tab theme search query q s year month day utm ref source print format
+""")
+"""Parameters that say which part of what is shown, and how. No action is their object."""
+
+
+def is_random(value: str) -> bool:
+    """Whether a long value looks random, as a token does."""
+    return len(value) >= _MIN_RANDOM_LENGTH and len(_change(value)) * _MAX_RUN >= len(value)
+
+
+def action_in(url: Url) -> str:
+    """The part of a URL that names an action, or ""."""
+    return _action(url, is_linked=False)
+
+
+def linked_action_in(url: Url) -> str:
+    """The same of a URL that the site links: an action counts only with what it acts on, and a logout alone.
+
+    What it acts on is a parameter other than those for lists and languages, or a number or token beside it in the path.
+    """
+    return _action(url, is_linked=True)
+
+
+def _action(url: Url, *, is_linked: bool) -> str:
+    address, _, query = url.partition("?")
+    names = []
+    for pair in re.split("[&;]", query) if query else ():
+        name, _, value = pair.partition("=")
+        words, last = words_of(name), re.split(r"[/.]|%2F", value)[-1]
+        names.append("".join(words))
+        is_switch = bool(words) and words[-1] in _SWITCHES
+        is_free = names[-1] in PRESENTATION
+        if _acts(name) or (is_switch and _acts(last)) or (not is_free and not _LOGOUTS.isdisjoint(_acts(last))):
+            return unquote(pair)
+    has_object = any(name not in PRESENTATION for name in names)
+    segments = address.split("/")[3:]
+    for at, segment in enumerate(segments):
+        if not (words := _acts(segment)):
+            continue
+        if has_object or _has_id_beside(segments, at):
+            return unquote(segment)
+        is_text = any(_TEXTS.issuperset(words_of(above) or "?") for above in segments[:at])
+        is_subject = is_text and ":" not in unquote(segment)  # of a wiki, Special:UserLogout is no text
+        if not is_subject and (not is_linked or not _LOGOUTS.isdisjoint(words)):
+            return unquote(segment)
+    return ""
+
+
+def _acts(text: str) -> list[str]:
+    """The words of a segment or a name if it is an action, else none."""
+    if len(text) > _MAX_LENGTH or not _may_act(text):
+        return []
+    plain = unquote(text)
+    words = words_of(plain)
+    joined = ["".join(words), *map("".join, pairwise(words))]
+    is_whole = joined[0] in ACTIONS or all(word in ACTIONS or word in _OBJECTS for word in words)
+    is_action = is_whole and not ACTIONS.isdisjoint(words + joined)
+    return words + joined if is_action and not any(map(str.isdigit, plain)) else []
+
+
+def _has_id_beside(segments: list[str], at: int) -> bool:
+    """Whether a number or a token stands beside a segment. A date in front of a title is none."""
+    if any(map(_year, segments[max(0, at - 3) : at])):
+        return False
+    beside = segments[max(0, at - 1) : at] + segments[at + 1 : at + 2]
+    return any(text.isdigit() or is_random(text) or "@" in text or "*" in text for text in beside)  # "*": masked
