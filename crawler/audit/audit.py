@@ -20,6 +20,7 @@ from crawler.audit import collect
 from crawler.audit.accepted import Acceptances, acceptance_notes, read_acceptances
 from crawler.audit.actions import rank_actions
 from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
+from crawler.audit.changing_links import BoxReads
 from crawler.audit.compare.compare import AuditComparison
 from crawler.audit.conclude import AuditFinisher
 from crawler.audit.evidence.entries import PublishedEntries
@@ -181,9 +182,13 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
 
     run = base.basis.run
     watches.on_stage("crawling" if run is None else f"reading the crawl of run {run}")
-    result = await visit(plan, store, open_frontier(plan, store), watches.on_crawl, has_more, clock, base.answers)
+    boxes = BoxReads(store.db, plan.config.fetch.second_reads, is_reused=base.answers is not None)
+    result = await visit(
+        plan, store, open_frontier(plan, store), watches.on_crawl, has_more, clock, base.answers, boxes.rounds
+    )
     if result.ending is not FinishReason.COMPLETE:
         return result, CheckedMedia(0, [], []), []
+    boxes.learn(store.run.started)
     visits, aliases = VisitLookup(db), alias_origins(plan.seed)
     listed = PublishedEntries(db, visits, plan.params)
     origins, public = [origin_of(plan.seed), *aliases], known_public(plan)

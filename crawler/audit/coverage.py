@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable
 from itertools import compress
 from typing import Final
 
+from crawler.audit.changing_links import unseen_in_boxes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls
 from crawler.audit.orphans.duplicates import is_bare
@@ -59,6 +60,7 @@ def crawl_coverage(  # noqa: PLR0913 - all that limits what a crawl sees
         alias_urls=_out_of_scope(db, graph, alias_origins(start)),
         no_robots=tuple(origin for origin in coverage.no_robots if origin in _page_origins(db)),
         linked_pages=_linked_page_count(db, graph, copies),
+        unseen_in_boxes=unseen_in_boxes(db),
         trust_blocked=trust_blocked,
         forgotten=len(forgotten_pages(graph)),
         trust_failed=trust_failed,

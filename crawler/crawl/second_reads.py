@@ -1,12 +1,12 @@
 """Fetches some pages a second time, seconds after the first: what differs between the two is no change of the page.
 
-It runs when a crawl is complete and some pages differ from the run before. :mod:`crawler.lastmod.experiment` chooses
+It runs when a crawl is complete and some pages differ from the run before. The caller chooses
 the pages, in rounds; it may choose a page again. The requests are unconditional, at the pace of the crawl.
 """
 
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from crawler.crawl.page_fetcher import PageFetcher
 from crawler.fetch.throttle import Throttle
-from crawler.lastmod.observe import pages_to_read_again
-from crawler.model import FetchedDocument, Page, Reply, Url
+from crawler.model import DiscoveredBy, FetchedDocument, Page, Reply, Url
 from crawler.parse.pool import ParsePool
 from crawler.parse.snapshot.diff import Delta, joined
 from crawler.render.renderer import Renderer
@@ -51,7 +50,8 @@ class _SecondRead(Struct):
 class SecondReads:
     """Fetches pages a second time. ``fetched`` counts the requests, ``bytes`` what they received.
 
-    When a firewall responds with a challenge (``is_challenged``), no more pages are fetched twice.
+    ``links`` are the links and frames of the reads by page, None for a read that is equal to the first. When a firewall
+    responds with a challenge (``is_challenged``), no more pages are fetched twice.
     """
 
     fetcher: PageFetcher
@@ -61,10 +61,11 @@ class SecondReads:
     fetched: int = 0
     bytes: int = 0
     is_challenged: bool = False
+    links: dict[int, list[frozenset[Url] | None]] = field(default_factory=dict)
 
-    async def run(self, db: sqlite3.Connection, run: int, limit: int, is_stopping: Callable[[], bool]) -> None:
-        """Fetch at most ``limit`` pages again and store what differs. Raises StorageError."""
-        for ids in pages_to_read_again(db, run, limit):
+    async def run(self, db: sqlite3.Connection, run: int, rounds: "Rounds", is_stopping: Callable[[], bool]) -> None:
+        """Fetch the pages of each round again and store what differs. Raises StorageError."""
+        for ids in rounds(self):
             with storage_errors():
                 pages = [_SecondRead(number, *db.execute(_SELECT, (number,)).fetchone()) for number in ids]
             is_over = not await self._fetch_all(pages, is_stopping)
@@ -99,6 +100,8 @@ class SecondReads:
         self.bytes += answer.wire_bytes
         if answer.status == 200 and not answer.cut:
             read = await self._read(answer, page)
+            links = frozenset(url for url, found in read.links if found & (DiscoveredBy.LINK | DiscoveredBy.FRAME))
+            self.links.setdefault(page.id, []).append(None if read.is_known else links)
             page.delta = _UNCHANGED if read.is_known else read.delta or None
 
     async def _read(self, answer: Reply, page: _SecondRead) -> Page:
@@ -114,6 +117,10 @@ def _with_earlier(db: sqlite3.Connection, page: _SecondRead) -> bytes | None:
     if known is None or page.delta is None:
         return known[0] if known else page.delta
     return msgspec.msgpack.encode(joined(_decode_delta(known[0]), _decode_delta(page.delta)))
+
+
+Rounds = Callable[[SecondReads], Iterable[list[int]]]
+"""Gives the ids of the pages to read again, in rounds. The reads of a round are stored before the next is asked for."""
 
 
 async def wait_for_turn(throttle: Throttle, origin: str, is_stopping: Callable[[], bool]) -> bool:

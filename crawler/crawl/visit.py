@@ -31,7 +31,7 @@ from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
 from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, never_rendered
 from crawler.crawl.revalidation import EarlierCrawl, PreviousVisits
-from crawler.crawl.second_reads import SecondReads
+from crawler.crawl.second_reads import Rounds, SecondReads
 from crawler.crawl.soft_404 import Soft404s
 from crawler.crawl.worker import PageParser, PageWorker
 from crawler.errors import NothingCrawlable, StorageError, UsageError
@@ -324,13 +324,13 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     more: HasMore,
     clock: Clock = time.time,
     earlier: EarlierCrawl | None = None,
-    second_reads: int = 0,
+    second_reads: Rounds | None = None,
     reject: RejectStart | None = None,
 ) -> VisitResult:
     """Crawl until nothing is left or something stops the crawl. URLs that ``earlier`` answers are not fetched.
 
-    When nothing is left, ``more`` may admit more URLs, until it returns False. Then at most ``second_reads`` of the
-    pages that differ from the run before are fetched a second time, and pages that say that they do not exist become
+    When nothing is left, ``more`` may admit more URLs, until it returns False. Then the pages of
+    ``second_reads`` are fetched a second time, and pages that say that they do not exist become
     soft 404s. Raises NothingCrawlable when robots.txt allows nothing, the error of ``reject`` for the start URL, and
     StorageError.
     """

@@ -17,9 +17,10 @@ from crawler.config.plan import CrawlPlan
 from crawler.config.start import StartMoved
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.crawl.second_reads import Rounds
 from crawler.crawl.visit import Clock, open_frontier, start_moved, visit
 from crawler.errors import NothingCrawlable, SiteatlasError, StorageError, single_error
-from crawler.lastmod.observe import commit_dates
+from crawler.lastmod.observe import commit_dates, pages_to_read_again
 from crawler.lastmod.policy import OBSERVING_POLICIES
 from crawler.model import Outcome
 from crawler.publish.gate import reject_start
@@ -78,12 +79,16 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
                 return False
 
             reject = partial(_start_rejection, plan) if store.is_first and not choices.accept_shrink else None
-            is_static = plan.source is not None and plan.source.folder is not None
-            is_observed = plan.config.content.lastmod in OBSERVING_POLICIES and not is_static
-            again = plan.config.fetch.second_reads if is_observed else 0
             try:
                 visited = await visit(
-                    plan, store, frontier, watch, admit_published, clock, second_reads=again, reject=reject
+                    plan,
+                    store,
+                    frontier,
+                    watch,
+                    admit_published,
+                    clock,
+                    second_reads=_second_reads(plan, store),
+                    reject=reject,
                 )
             except StartMoved:
                 store.discard()
@@ -102,6 +107,14 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:
         raise single_error(group) from None
+
+
+def _second_reads(plan: CrawlPlan, store: Store) -> Rounds | None:
+    """The pages that are read twice to see what changes by itself, if the run compares pages."""
+    is_static = plan.source is not None and plan.source.folder is not None
+    if is_static or plan.config.content.lastmod not in OBSERVING_POLICIES:
+        return None
+    return lambda _: pages_to_read_again(store.db, store.run.number, plan.config.fetch.second_reads)
 
 
 def _adopt_published(plan: CrawlPlan, store: Store) -> None:

@@ -12,9 +12,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from crawler.audit.changing_links import load_boxes
 from crawler.audit.finding import LinkSuggestion
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.links import Edges, LinkGroup, Nodes
+from crawler.audit.graph.links import PAGE_STATES, Edges, LinkGroup, Nodes
 from crawler.audit.graph.suggestions import LinkSuggestions, RedirectTargets
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.model import DiscoveredBy, DocumentKind, Page, State, Url
@@ -93,6 +94,8 @@ def load_graph(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | 
         earlier = _earlier_links(db, nodes) if row else []
         nodes = replace(nodes, remembered=[nodes.node(number) for number, _ in earlier])
         edges = _edges(db, nodes, earlier) if first >= 0 else None
+        if edges:
+            _add_boxes(db, nodes, edges)
     return None if edges is None else LinkGraph(nodes, edges, first)
 
 
@@ -148,6 +151,15 @@ def _edges(db: sqlite3.Connection, nodes: Nodes, earlier: Iterable[tuple[int, by
             (flags, targets) for flags, ids in unpack_groups(packed) if (targets := _known(ids, node_of))
         )
     return Edges(of_page)
+
+
+def _add_boxes(db: sqlite3.Connection, nodes: Nodes, edges: Edges) -> None:
+    """Add the links that boxes of pages showed at other reads."""
+    for number, ids in load_boxes(db).links().items():
+        if (node := nodes.node(number)) >= 0 and nodes.state[node] in PAGE_STATES:
+            linked = {target for _, targets in edges.of_page[node] for target in targets}
+            more = tuple(target for target in map(nodes.node, ids) if target >= 0 and target not in linked)
+            edges.of_page[node] += ((int(DiscoveredBy.LINK), more),)
 
 
 def _known(ids: list[int], node_of: list[int]) -> tuple[int, ...]:

@@ -42,6 +42,7 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     site. ``forgotten`` counts the failed pages that no earlier visit read either; findings are likely if at most
     ``trust_failed`` pages failed. ``no_robots`` lists origins whose robots.txt could not be fetched. ``linked_pages``
     is the number of linked pages when they are so few that scripts may make the other links, else 0.
+    ``unseen_in_boxes`` estimates how many pages are shown by boxes that change at each request, but by no read.
     """
 
     end_states: Mapping[tuple[State, int | None], EndedUrls]
@@ -51,6 +52,7 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     alias_urls: EndedUrls | None = None
     no_robots: tuple[str, ...] = ()
     linked_pages: int = 0
+    unseen_in_boxes: int = 0
     trust_blocked: bool = False
     forgotten: int = 0
     trust_failed: int = 0
@@ -89,6 +91,7 @@ def limits_of_crawl(coverage: CrawlCoverage) -> list[str]:
         *_blocked(coverage),
         *_operator_limits(coverage),
         *_cut(coverage),
+        *_changing_boxes(coverage),
     ]
     # unread pages explain why few pages are linked, even when they are trusted to lead nowhere else
     distrusted = replace(coverage, trust_blocked=False)
@@ -189,6 +192,15 @@ def _cut(coverage: CrawlCoverage) -> Iterator[str]:
         yield (
             f"{_count_urls(coverage.cut)} {_were(coverage.cut)} read in part only, {_example_text(coverage.cut)}. "
             "Raise --max-body, --max-download or --max-links"
+        )
+
+
+def _changing_boxes(coverage: CrawlCoverage) -> Iterator[str]:
+    if coverage.unseen_in_boxes:
+        yield (
+            "some pages show other links at each request, and probably lead to about "
+            f"{count_text(coverage.unseen_in_boxes, 'page')} that no read showed. Audit again: audits add up what they "
+            "read"
         )
 
 
