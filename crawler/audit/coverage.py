@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from itertools import compress
 from typing import Final
 
-from crawler.audit.changing_links import unseen_in_boxes
+from crawler.audit.changing_links import load_boxes, unseen_in_boxes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls
 from crawler.audit.orphans.duplicates import is_bare
@@ -61,6 +61,7 @@ def crawl_coverage(  # noqa: PLR0913 - all that limits what a crawl sees
         no_robots=tuple(origin for origin in coverage.no_robots if origin in _page_origins(db)),
         linked_pages=_linked_page_count(db, graph, copies),
         unseen_in_boxes=unseen_in_boxes(db),
+        swapping=_swapping(db),
         trust_blocked=trust_blocked,
         forgotten=len(forgotten_pages(graph)),
         trust_failed=trust_failed,
@@ -72,6 +73,16 @@ def forgotten_pages(graph: LinkGraph) -> list[int]:
     remembered = {*graph.nodes.remembered}
     unread = (node for node, is_unread in enumerate(graph.nodes.unread) if is_unread)
     return [node for node in unread if graph.touched[node] and node not in remembered]
+
+
+def _swapping(db: sqlite3.Connection) -> EndedUrls | None:
+    """The pages whose links were swapped since an earlier audit."""
+    pages = load_boxes(db).swapping()
+    if not pages:
+        return None
+    with storage_errors():
+        (url,) = db.execute("SELECT url FROM url WHERE id = ?", (pages[0],)).fetchone()
+    return EndedUrls(len(pages), url)
 
 
 def _page_origins(db: sqlite3.Connection) -> frozenset[str]:

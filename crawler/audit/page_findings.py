@@ -19,7 +19,6 @@ from typing import Final
 
 import msgspec
 
-from crawler.audit.changing_links import load_boxes
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.finding import AuditFinding, Certainty, Referrer
 from crawler.audit.graph.graph import LinkGraph
@@ -98,7 +97,6 @@ class PageFindings:
         self._found = Counter[str]()  # findings by the kind of mistake; only with unread pages
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
-        self._doubtful = load_boxes(db).doubtful()
         self._suggester = LinkSuggester(db, graph)
         self.orphans_by_section: Counter[str] = Counter()  # includes weakly linked pages
         self.unlisted_by_section: Counter[str] = Counter()
@@ -213,8 +211,6 @@ class PageFindings:
             return Certainty.CERTAIN if self._is_listing_whole else Certainty.INCONCLUSIVE
         if not needs_complete(rule):
             return Certainty.CERTAIN
-        if node >= 0 and self._best is Certainty.CERTAIN and self._graph.nodes.ids[node] in self._doubtful:
-            return Certainty.LIKELY
         if self._unread is None or self._best is not Certainty.LIKELY:
             return self._best
         mistake = _mistake(rule)

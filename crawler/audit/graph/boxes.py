@@ -1,8 +1,8 @@
 """Boxes whose links change from read to read: related pages, tag clouds, banners. What a read showed is linked. Pure.
 
 A page has such a box if two reads in one audit have different links. Then the other pages whose URLs have the same
-shape have it too, as soon as their links differ from those of an earlier audit. If links were only swapped between two
-audits, as many gone as came, it may have been an editor: the second swap of a page shows a box.
+shape have it too, as soon as their links differ from those of an earlier audit. If links were swapped between two
+audits, some gone and others come, it may have been an editor: the second swap of a page shows a box.
 """
 
 from collections import Counter
@@ -54,7 +54,7 @@ class Boxes(Struct):
     def _learn(self, page: PageReads, now: float) -> None:
         reads = [*page.reads] if page.earlier is None else [page.earlier, *page.reads]
         lasting = frozenset[int].intersection(*reads)
-        is_swap = page.earlier is not None and len(page.earlier) == len(page.reads[0]) and page.earlier != page.reads[0]
+        is_swap = page.earlier is not None and bool(page.earlier - page.reads[0] and page.reads[0] - page.earlier)
         if all(read == lasting for read in reads) or not (is_swap or page.shape in self.shapes):
             return
         box = self.pages.setdefault(page.page, Box(page.shape))
@@ -68,9 +68,9 @@ class Boxes(Struct):
         """The targets of the pages with a box, by ascending ids."""
         return {number: sorted(box.shown) for number, box in self.pages.items() if self._is_sure(box)}
 
-    def doubtful(self) -> frozenset[int]:
-        """The targets that may have been in a box."""
-        return frozenset(target for box in self.pages.values() if not self._is_sure(box) for target in box.shown)
+    def swapping(self) -> list[int]:
+        """The pages whose links were swapped between two audits: what else they show at other times is not known."""
+        return sorted(number for number, box in self.pages.items() if box.swaps and box.shape not in self.shapes)
 
     def _is_sure(self, box: Box) -> bool:
         return box.shape in self.shapes or box.swaps > 1

@@ -43,6 +43,7 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     ``trust_failed`` pages failed. ``no_robots`` lists origins whose robots.txt could not be fetched. ``linked_pages``
     is the number of linked pages when they are so few that scripts may make the other links, else 0.
     ``unseen_in_boxes`` estimates how many pages are shown by boxes that change at each request, but by no read.
+    ``swapping`` are pages whose links were swapped between two audits, which boxes do that change by day.
     """
 
     end_states: Mapping[tuple[State, int | None], EndedUrls]
@@ -53,6 +54,7 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     no_robots: tuple[str, ...] = ()
     linked_pages: int = 0
     unseen_in_boxes: int = 0
+    swapping: EndedUrls | None = None
     trust_blocked: bool = False
     forgotten: int = 0
     trust_failed: int = 0
@@ -64,7 +66,8 @@ def best_certainty(coverage: CrawlCoverage) -> Certainty:
     if not limits:
         return Certainty.CERTAIN
     is_much = must_weigh_failures(coverage) and coverage.forgotten > MAX_UNSEEN * _count(coverage, failed=False)
-    return Certainty.INCONCLUSIVE if is_much or limits != list(_failures(coverage)) else Certainty.LIKELY
+    mild = [*_failures(coverage), *_swapped_links(coverage)]
+    return Certainty.INCONCLUSIVE if is_much or limits != mild else Certainty.LIKELY
 
 
 def must_weigh_failures(coverage: CrawlCoverage) -> bool:
@@ -92,6 +95,7 @@ def limits_of_crawl(coverage: CrawlCoverage) -> list[str]:
         *_operator_limits(coverage),
         *_cut(coverage),
         *_changing_boxes(coverage),
+        *_swapped_links(coverage),
     ]
     # unread pages explain why few pages are linked, even when they are trusted to lead nowhere else
     distrusted = replace(coverage, trust_blocked=False)
@@ -201,6 +205,15 @@ def _changing_boxes(coverage: CrawlCoverage) -> Iterator[str]:
             "some pages show other links at each request, and probably lead to about "
             f"{count_text(coverage.unseen_in_boxes, 'page')} that no read showed. Audit again: audits add up what they "
             "read"
+        )
+
+
+def _swapped_links(coverage: CrawlCoverage) -> Iterator[str]:
+    if coverage.swapping:
+        pages = count_text(coverage.swapping.count, "page")
+        yield (
+            f"{pages} had other links in an earlier audit, {_example_text(coverage.swapping)}, as pages have whose "
+            "boxes change by the day. Audit again on other days"
         )
 
 
