@@ -136,8 +136,8 @@ def _candidate(part: ExportPart, request: TableRequest) -> _TableCandidate:
 
 def _named(table: ExportTable, place: Path) -> str:
     """The columns of a table, for a message that others may read: not of what somebody's link leads to."""
-    is_link = os.path.islink(place)  # noqa: PTH114 - the method raises for a long name
-    return "not shown of a link" if is_link else columns_text(table.sample)
+    # the method of Path raises for a long name, which a member of an archive may have
+    return "not shown of a link" if os.path.islink(place) else columns_text(table.sample)  # noqa: PTH114
 
 
 def _format(rows: CsvRows | JsonRows, header: list[str]) -> str:
