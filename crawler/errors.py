@@ -79,6 +79,21 @@ def worst_exit_code(codes: Iterable[int]) -> int:
     return max(codes, key=lambda code: ranks.get(code, len(ranks)), default=0)
 
 
+class NextRun:
+    """How a person gives an option to the next run of a site: with ``command``, or with the command that they typed."""
+
+    def __init__(self) -> None:
+        self.command = ""
+
+    def having(self, option: str, typed: str = "run once with") -> str:
+        """What to do, as a phrase of a message: ``run siteatlas fleet run-now shop --fresh``."""
+        return f"run {self.command} {option}" if self.command else f"{typed} {option}"
+
+
+NEXT_RUN: Final = NextRun()
+"""That of this process: a daemon or a worker of a fleet names its command to the processes of its runs."""
+
+
 def single_error(group: BaseException) -> BaseException:
     """The exception inside exception groups of one."""
     while isinstance(group, BaseExceptionGroup) and len(group.exceptions) == 1:

@@ -91,6 +91,7 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.writer.destination import Stage as Stage
     from sitemap.writer.encoder import Encoder as Encoder
     from sitemap.writer.feeds import Channel as Channel
+    from sitemap.writer.files import check_path as check_path
     from sitemap.writer.files import create_file as create_file
     from sitemap.writer.files import is_planted as is_planted
     from sitemap.writer.files import make_directory as make_directory
@@ -132,7 +133,7 @@ _MODULES: Final = {
     "writer.destination": "Destination Directory Stage",
     "writer.encoder": "Encoder",
     "writer.feeds": "Channel",
-    "writer.files": "create_file is_planted make_directory replacement sync_to_disk",
+    "writer.files": "check_path create_file is_planted make_directory replacement sync_to_disk",
     "writer.generations": "Generations",
     "writer.index": "write_index",
     "writer.layout": "encoder",

@@ -84,6 +84,31 @@ async def test_ours_a_stop_before_the_first_page_ends_a_run_at_once(tmp_path: Pa
         assert ends == [RunResult(exit_code=4, fate=RunStatus.STOPPED, told=told)]
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("command", "advice"),
+    [
+        ("siteatlas run --config 'my sites.toml' --site", "run siteatlas run --config 'my sites.toml' --site shop"),
+        ("siteatlas fleet run-now", "run siteatlas fleet run-now shop"),
+        ("", "run once with"),
+    ],
+)
+async def test_ours_a_message_names_the_command_that_takes_its_option(
+    tmp_path: Path, command: str, advice: str
+) -> None:
+    runner = ProcessRunner(Said(), command=command)
+    with scripted({"/": Answer("", 404)}) as shop:
+        gone = await runner.run(site(tmp_path, shop.url), DUE, anyio.Event())
+        assert f"{advice} --accept-shrink to crawl" in gone.told
+        (tmp_path / "out" / "sitemap.xml").write_text("theirs")
+        foreign = await runner.run(site(tmp_path, shop.url), DUE, anyio.Event())
+        assert f"To overwrite the file, {advice} --replace." in foreign.told
+        (state,) = tmp_path.glob("state/*/state.db")  # noqa: ASYNC240 - a local disk
+        state.write_bytes(b"SQLite format 3\0" + bytes(5_000))
+        damaged = await runner.run(site(tmp_path, shop.url), DUE, anyio.Event())
+        assert f"{advice} --fresh to rename" in damaged.told.replace("Run ", "run ") or not command
+
+
 @pytest.fixture
 def instead(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Have another program run in place of ours."""

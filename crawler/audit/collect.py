@@ -17,7 +17,7 @@ from crawler.audit.sources.exports.reader import ExportOptions, check_export, ex
 from crawler.audit.sources.google.reader import check_reports, google_reports, read_report
 from crawler.audit.sources.logs.bots import BotLedger
 from crawler.audit.sources.logs.claims import AddressCounts
-from crawler.audit.sources.logs.files import LogRefused
+from crawler.audit.sources.logs.files import LogRefused, find_logs, is_stream
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import check_logs, is_log, read_logs
 from crawler.audit.sources.urls import SourceUrlParser, find_files
@@ -27,7 +27,7 @@ from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.errors import UsageError
 from crawler.model import DiscoveredBy, Url
 from crawler.url.secrets import mask_private
-from sitemap import SourceError
+from sitemap import SourceError, check_path
 
 STDIN: Final = "-"
 _EXPORTS: Final = (
@@ -47,10 +47,10 @@ def check_sources(plan: CrawlPlan) -> None:
     config = plan.config
     try:
         check_sitemaps(config.audit.sitemaps)
+        origins_of([name for name in config.audit.logs if "://" in name])
+        _check_logs(_local_files(config.audit.logs), _log_options(plan))
     except OSError as error:
-        raise UsageError(f"cannot read {error.filename}: {error.strerror} (--sitemap)") from None
-    origins_of([name for name in config.audit.logs if "://" in name])
-    _check_logs(_local_files(config.audit.logs), _log_options(plan))
+        raise UsageError(f"cannot read {error.filename}: {error.strerror}") from None
     check_reports(config)
     for source, name in _exports(config):
         if name == STDIN or Path(name).is_fifo():  # check_export would consume them
@@ -64,6 +64,9 @@ def check_sources(plan: CrawlPlan) -> None:
 
 
 def _check_logs(paths: Sequence[str], options: LogOptions) -> None:
+    for name in find_logs(paths):
+        if not is_stream(name):
+            check_path(Path(name))
     try:
         check_logs(paths, options)
     except LogRefused as error:

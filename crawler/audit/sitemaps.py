@@ -19,7 +19,7 @@ from crawler.crawl.sitemap_download import DocumentNotFound, Downloader, origins
 from crawler.errors import UsageError
 from crawler.state.status import published_sitemap_url
 from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
-from sitemap import Document, ReadLimits, SourceError, TreeLimits, walk
+from sitemap import Document, ReadLimits, SourceError, TreeLimits, check_path, walk
 
 MAX_NOTES: Final = 100
 """Findings of one rule in one file that are reported one by one; the others are counted."""
@@ -66,8 +66,9 @@ def read_sitemaps(
 
 
 def check_sitemaps(names: tuple[str, ...]) -> None:
-    """Check that the files that the user named exist. Raises UsageError."""
-    named_files(_reject_stdin(names), "")
+    """Check that the files that the user named exist, and that nobody planted them. Raises UsageError, OSError."""
+    for file in filter(Path.is_file, named_files(_reject_stdin(names), "").values()):
+        check_path(file)
 
 
 class _SitemapSources:

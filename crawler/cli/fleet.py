@@ -3,15 +3,15 @@
 import json
 import logging
 import sys
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Final
 
 import typer
 
 from crawler.cli.errors import CommandErrors, set_up_logging
 from crawler.cli.help import EXIT_CODES, RAW, HelpfulCommand
-from crawler.cli.options import SitesConfigOption, TraceOption, with_flags
+from crawler.cli.options import NEXT_RUN_OPTIONS, RollbackRun, SitesConfigOption, TraceOption, with_flags
 
 fleet = typer.Typer(
     help="Run many sites on many machines.",
@@ -78,8 +78,9 @@ def apply(
 
         done = apply_configuration(config, flags)
         errors.exit_code = 0
-        counts = f"{len(done.added)} added, {len(done.changed)} changed, {len(done.retired)} retired"
-        values = {"added": done.added, "changed": done.changed, "retired": done.retired, "unchanged": done.unchanged}
+        renamed = "".join(f"{new} is the new name of {old}\n" for new, old in done.renamed.items())
+        counts = f"{renamed}{len(done.added)} added, {len(done.changed)} changed, {len(done.retired)} retired"
+        values = {name: getattr(done, name) for name in done.__struct_fields__}
         _print(values, f"{counts}, {done.unchanged} unchanged", as_json=as_json)
 
 
@@ -110,7 +111,7 @@ def recover(
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
-    """Update the database from the state store, after you restored the database from a backup.
+    """Update the database from the state store, after you restored the database from a backup or replaced the store.
 
     Stop all workers first. If the state store has a newer snapshot of a site than the database knows, the next run of
     the site continues from this snapshot. Then run siteatlas fleet apply to register sites that the backup does not
@@ -182,15 +183,8 @@ def serve(
         errors.exit_code = 0
 
 
-def _change(action: str, names: Sequence[str], config: Path | None, flags: dict[str, Any], *, as_json: bool) -> None:
-    from crawler.cli.fleet_run import change_sites  # noqa: PLC0415
-
-    found = change_sites(action, list(names), config, flags)
-    _print({"sites": found}, f"{action}: {', '.join(found)}", as_json=as_json)
-
-
-def _command(action: str, text: str) -> None:
-    @with_flags("fleet.database")
+def _command(action: str, text: str, switches: Mapping[str, Any] = MappingProxyType({})) -> None:
+    @with_flags("fleet.database", switches=switches)
     def change(
         names: Names,
         config: SitesConfigOption = None,
@@ -199,8 +193,12 @@ def _command(action: str, text: str) -> None:
         **flags: Any,
     ) -> None:
         with CommandErrors(verbose) as errors:
-            _change(action, names, config, flags, as_json=as_json)
+            from crawler.cli.fleet_run import change_sites  # noqa: PLC0415
+
+            asked = {name: value for name in switches if (value := flags.pop(name))}
+            found = change_sites(action, names, config, flags, asked)
             errors.exit_code = 0
+            _print({"sites": found}, f"{action}: {', '.join(found)}", as_json=as_json)
 
     change.__doc__ = text
     fleet.command(name=action, cls=HelpfulCommand, epilog=EXIT_CODES)(change)
@@ -208,7 +206,18 @@ def _command(action: str, text: str) -> None:
 
 for _function in (init, apply, worker, status, serve, recover):
     fleet.command(cls=HelpfulCommand, epilog=f"{_EXAMPLES}\n\n{EXIT_CODES}")(_function)
-_command("run-now", "Run sites as soon as a worker is free, without waiting for their scheduled time.")
+_command(
+    "run-now",
+    "Run sites as soon as a worker is free, without waiting for their scheduled time. The options apply to this run. "
+    "If it fails, they apply to the next one.",
+    NEXT_RUN_OPTIONS,
+)
+_command(
+    "rollback",
+    "Publish the previous sitemap of a site again, as soon as a worker is free. Do what siteatlas rollback does on one "
+    "machine.",
+    {"to": RollbackRun},
+)
 _command("pause", "Pause sites. Their active runs continue, but no new run of them starts.")
 _command("resume", "Resume paused sites, so that they run at their scheduled times again.")
 _command("drain", "Stop workers after their active runs. Give the names of workers or of their hosts.")

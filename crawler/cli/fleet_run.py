@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -15,7 +16,7 @@ from crawler.cli.sites import shared_config
 from crawler.config.config import Config
 from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError, single_error
-from crawler.run.options import loop_options
+from crawler.run.options import RunOptions, loop_options
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import attempt_text, duration_text, long_local_time, time_ahead, zones
 from crawler.schedule.web.server import bind_socket
@@ -35,7 +36,7 @@ try:
         WorkerStatus,
         fleet_status,
     )
-    from crawler.fleet.web import serve_fleet
+    from crawler.fleet.web import serve_fleet, site_condition
     from crawler.fleet.worker import FleetWorker, database_url, drain_workers, snapshot_store
 except ModuleNotFoundError as error:
     raise UsageError(
@@ -76,10 +77,22 @@ def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> AppliedS
     return with_fleet(database_url(settings), lambda fleet: apply_sites(fleet, sites))
 
 
-def change_sites(action: str, names: list[str], file: Path | None, flags: Mapping[str, Any]) -> list[str]:
-    """Change sites, workers or notifications; returns the names that were found. Raises UsageError for unknown ones."""
+def change_sites(
+    action: str, names: list[str], file: Path | None, flags: Mapping[str, Any], asked: Mapping[str, Any]
+) -> list[str]:
+    """Change sites, workers or notifications; returns the names that were found. Raises UsageError for unknown ones.
+
+    ``asked`` are the options for the next run of the sites.
+    """
     url = database_url(fleet_config(file, flags).fleet)
-    found = with_fleet(url, lambda fleet: _ACTIONS[action](fleet, names))
+    if action == "rollback":
+        asked = {"rollback": asked.get("to")}
+    else:
+        RunOptions(**asked)
+    act = partial(run_sites_now, asked=asked) if asked else _ACTIONS[action]
+    if len(names) > 1 and "accept_shrink" in asked:
+        raise UsageError("--accept-shrink applies to one site. Give the name of one site")
+    found = with_fleet(url, lambda fleet: act(fleet, names))
     # the names of drained workers may stand for a host that was given
     unknown = [name for name in names if name not in found] if action != "drain" else [] if found else names
     if unknown:
@@ -123,7 +136,7 @@ def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool)
     async def run(fleet: FleetDatabase) -> Findings:
         found = await find_newer(fleet, snapshots)
         if not dry_run:
-            await adopt(fleet, found)
+            await adopt(fleet, snapshots, found)
         return found
 
     return with_fleet(database_url(settings), run)
@@ -180,7 +193,7 @@ def status_text(status: FleetStatus) -> str:
 
 def _lines(status: FleetStatus, width: int) -> Iterator[str]:
     parts = [("running", status.running), ("waiting in the queue", status.queued), ("due", status.due)]
-    parts += [("failing", status.failing), ("paused", status.paused), ("retired", status.retired)]
+    parts += [(state, getattr(status, state)) for state in ("failing", "held", "unsaved", "paused", "retired")]
     if status.lost:
         parts.append(("of a worker that no longer responds", status.lost))
     states = ", ".join(f"{number:,} {text}" for text, number in parts if number)
@@ -194,7 +207,7 @@ def _lines(status: FleetStatus, width: int) -> Iterator[str]:
     yield from _workers(status.workers, width)
     for site in status.shown:
         yield ""
-        yield _site(site)
+        yield safe(_site(site, status.now))
     if status.last:
         yield ""
         yield from _runs(status, width)
@@ -233,12 +246,20 @@ def _seen(worker: WorkerStatus) -> str:
     return f"{text}, draining" if worker.draining else text
 
 
-def _site(site: FleetSiteStatus) -> str:
-    state = "retired" if site.retired else "paused" if site.paused else "running" if site.running else "waiting"
-    where = f" on {site.worker}" if site.worker else ""
+def _site(site: FleetSiteStatus, now: float) -> str:
+    condition = site_condition(site)
+    reason = f" ({condition.reason})" if condition.reason else ""
     next_at = f"; next run {time_ahead(site.next_at)}" if site.next_at else ""
-    home = f"; its newest state (generation {site.generation}) is on {site.home}" if site.home else ""
-    return f"{site.name} ({site.origin}): {state}{where}{next_at}{home}"
+    asked = f"; asked for: {' '.join(option_text(*option) for option in site.asked.items())}" if site.asked else ""
+    home = f"; its newest state is on {site.home}" if site.home else ""
+    age = f", {duration_text(now - site.saved)} old" if site.saved else ""
+    snapshot = f"; its newest snapshot is generation {site.generation}{age}" if site.generation else ""
+    return f"{site.name} ({site.origin}): {condition.word}{reason}{next_at}{asked}{home}{snapshot}"
+
+
+def option_text(name: str, value: Any) -> str:
+    """What a person asked for, as on the command line."""
+    return f"--{name.replace('_', '-')}{'' if value in (True, None) else f' {value}'}"
 
 
 def _runs(status: FleetStatus, width: int) -> Iterator[str]:

@@ -128,6 +128,15 @@ ReplaceOption = Annotated[
     ),
 ]
 
+RollbackRun = Annotated[
+    int | None,
+    typer.Option(
+        "--to",
+        metavar="RUN",
+        help="Publish the sitemap of this run again. Default: the sitemap before the current one.",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 TraceOption = Annotated[
@@ -136,12 +145,16 @@ TraceOption = Annotated[
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Show all URLs that are not in the sitemap, and log more.")
 ]
-RUN_OPTIONS: Final = {  # the fields of crawler.run.options.RunOptions
+NEXT_RUN_OPTIONS: Final = {
     "fresh": FreshOption,
     "restart": RestartOption,
-    "dry_run": DryRun,
     "accept_shrink": AcceptShrinkOption,
     "replace": ReplaceOption,
+}
+"""What a person asks one run to do, here or on the worker of a fleet."""
+RUN_OPTIONS: Final = {  # the fields of crawler.run.options.RunOptions
+    **NEXT_RUN_OPTIONS,
+    "dry_run": DryRun,
     "as_json": JsonOption,
     "quiet": QuietOption,
     "verbose": Verbose,
@@ -328,6 +341,7 @@ FLAGS: Final = (
     Flag("--dispatch-interval", "fleet.dispatch_interval", "SECONDS"),
     Flag("--by-address/--no-by-address", "fleet.by_address"),
     Flag("--snapshots", "fleet.snapshots", "N"),
+    Flag("--publish-without-store/--no-publish-without-store", "fleet.publish_without_store"),
     Flag("--store-endpoint", "fleet.s3_endpoint", "URL"),
     Flag("--store-region", "fleet.s3_region", "REGION"),
     Flag("--store-access-key", "fleet.s3_access_key", "SECRET"),

@@ -2,9 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Final
-
-import typer
+from typing import TYPE_CHECKING, Any, Final
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
@@ -12,6 +10,7 @@ from crawler.cli.options import (
     ConfigOption,
     OneSiteOption,
     QuietOption,
+    RollbackRun,
     SiteUrlArgument,
     Verbose,
     site_config,
@@ -37,14 +36,7 @@ def rollback(
     url: SiteUrlArgument = None,
     config: ConfigOption = None,
     site: OneSiteOption = None,
-    to: Annotated[
-        int | None,
-        typer.Option(
-            "--to",
-            metavar="RUN",
-            help="Publish the sitemap of this run again. Default: the sitemap before the current one.",
-        ),
-    ] = None,
+    to: RollbackRun = None,
     quiet: QuietOption = False,
     verbose: Verbose = False,
     **flags: Any,

@@ -354,6 +354,9 @@ class FleetConfig(ConfigSection):
     """Count sites on the same IP address as one server. Only one run at a time then sends requests to this address."""
     snapshots: PositiveInt = 3
     """Number of snapshots to keep of the state of each site."""
+    publish_without_store: bool = False
+    """Also publish while the state store cannot be used. Then no snapshot of the new state exists, and if the worker is
+    lost, the next runs publish wrong dates."""
     s3_endpoint: str = ""
     """URL of the S3 storage of the state store. Default: Amazon S3."""
     s3_region: str = ""

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final, TypeVar
 import anyio
 
 from crawler.config.sections import FleetConfig
-from crawler.errors import StorageError
+from crawler.fleet.state_store import StoreFault
 from crawler.publish.upload.s3 import S3Bucket, S3Settings, SettingNames, is_missing
 from crawler.publish.upload.target import S3Address, UploadError
 from crawler.publish.upload.upload import UploadRetries
@@ -78,7 +78,7 @@ class BucketStore:
         try:
             return await self._retries.run(lambda: self._bucket.call(act, send))
         except UploadError as error:
-            raise StorageError(f"the state store {self.name} cannot be used: {error}") from None
+            raise StoreFault(f"the state store {self.name} cannot be used: {error}") from None
 
     def _put(self, key: str, file: Path, client: Any) -> None:
         """Send a file in one piece. The storage checks its MD5."""

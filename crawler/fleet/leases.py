@@ -12,9 +12,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import asdict
+from psycopg.types.json import Jsonb
 from pydantic import ValidationError
 
 from crawler.config.config import Config
+from crawler.errors import PublishRefused
 from crawler.fleet.database import Connection, FleetDatabase, rows
 from crawler.fleet.deliveries import WANTED
 from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
@@ -25,13 +27,14 @@ from crawler.state.lock import LeaseLost
 from crawler.state.runs import RunResult, RunStatus
 
 log = logging.getLogger(__name__)
+Asked = dict[str, Any] | None
 
 OTHERS_SECONDS: Final = 60.0
 """For which a site whose configuration a worker cannot read is left to newer workers."""
 _COLUMNS: Final = ", ".join(ATTEMPT_COLUMNS)
 # By name: PostgreSQL refuses a prepared SELECT * once a migration of a newer version has added a column.
 SITE_COLUMNS: Final = f"""name, config, retired, paused, run_now, handled, lease_until, epoch, generation, snapshot,
-  output, extract(epoch FROM now())::float8 AS now,
+  output, home, unsaved, coalesce(requested, applying, '{{}}') AS asked, extract(epoch FROM now())::float8 AS now,
   ARRAY(SELECT notice FROM delivery d WHERE d.site = name AND {WANTED}) AS wanted"""  # noqa: S608 - of our own
 """The columns of a locked site that :func:`state_of` and a lease need."""
 _SITE: Final = f"SELECT {SITE_COLUMNS} FROM site WHERE name = %(name)s FOR UPDATE"  # noqa: S608 - names of our own
@@ -42,6 +45,7 @@ _BEGIN: Final = """INSERT INTO attempt (site, slot, because, turn, began, epoch,
   VALUES (%(name)s, %(slot)s, %(because)s, %(turn)s, %(now)s, %(epoch)s, %(worker)s) RETURNING number"""
 _TAKE: Final = """UPDATE site SET epoch = %(epoch)s, lease_until = now() + %(seconds)s * interval '1 s',
   worker = %(worker)s, job = %(job)s, attempt = %(attempt)s, handled = %(handled)s,
+  applying = coalesce(requested, applying), requested = NULL,
   queued = NULL, run_now = NULL, next_at = NULL WHERE name = %(name)s"""
 _FORGET: Final = """DELETE FROM attempt WHERE site = %(name)s AND number <= (
   SELECT number FROM attempt WHERE site = %(name)s ORDER BY number DESC LIMIT 1 OFFSET %(keep)s)"""
@@ -57,9 +61,13 @@ _HELD: Final = f"""SELECT {SITE_COLUMNS} FROM site
 _STORE_RESULT: Final = """UPDATE attempt SET ended = %(now)s, fate = %(fate)s, exit_code = %(exit_code)s, run = %(run)s,
   outcome = %(outcome)s, told = %(told)s, untold = %(untold)s WHERE number = %(number)s"""
 _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, attempt = NULL,
+  applying = coalesce(%(asked)s, applying), held = coalesce(%(is_held)s, held),
+  home = CASE WHEN unsaved IS NULL OR %(is_unsaved)s THEN coalesce(%(home)s, home) ELSE home END,
+  unsaved = CASE WHEN %(is_unsaved)s THEN coalesce(unsaved, now()) ELSE unsaved END,
   next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
-_STORE_SNAPSHOT: Final = """UPDATE site SET generation = %(generation)s, snapshot = %(key)s, home = %(worker)s
-  WHERE name = %(name)s"""
+_STORE_SNAPSHOT: Final = """UPDATE site SET generation = %(generation)s, snapshot = %(key)s, home = %(worker)s,
+  applying = coalesce(%(asked)s, applying), saved = now(), unsaved = NULL WHERE name = %(name)s"""
+_IS_ALIVE: Final = f"SELECT 1 FROM worker WHERE id = %(id)s AND seen > now() - interval '{OTHERS_SECONDS} s'"  # noqa: S608
 _STORE_OUTPUT: Final = "UPDATE site SET output = %(output)s WHERE name = %(name)s"
 
 
@@ -70,7 +78,8 @@ _FORGET_WANTED: Final = f"""UPDATE delivery d SET again = NULL
 class SiteLease(Struct, frozen=True):
     """A lease of a site: the attempt to make, the last run that ended, and the newest snapshot of the site's state.
 
-    An attempt that only notifies sends the ``wanted`` notices once more, which a person asked for.
+    An attempt that only notifies sends the ``wanted`` notices once more, which a person asked for. ``asked`` is what a
+    person asked the run to do besides: see ``SiteJob.options``.
     """
 
     site: str
@@ -82,6 +91,12 @@ class SiteLease(Struct, frozen=True):
     snapshot: str  # its key in the state store, "" for none
     output: str  # the output directory that is known to be the site's own, "" for none
     wanted: list[str] = []
+    asked: dict[str, Any] = {}
+
+    @property
+    def is_notify_only(self) -> bool:
+        """Whether nothing is run."""
+        return self.attempt.because is Trigger.NOTIFY
 
 
 def schedule_of(name: str, config: Config) -> SiteSchedule:
@@ -125,6 +140,9 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
             log.warning("%s: a newer version of siteatlas configured this site; newer workers run it", name)
             await rows(connection, _LEAVE_TO_OTHERS, name=name, seconds=OTHERS_SECONDS)
             return None
+        if site["unsaved"] and site["home"] != worker and await rows(connection, _IS_ALIVE, id=site["home"]):
+            await rows(connection, _LEAVE_TO_OTHERS, name=name, seconds=OTHERS_SECONDS)
+            return None
         state = state_of(site, config, (await load_attempts(connection, [name]))[name])
         planned = _plan(state, site)
         if planned is None:
@@ -142,8 +160,9 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         taken = {"name": name, "epoch": epoch, "worker": worker, "job": job, "attempt": attempt.number}
         await rows(connection, _TAKE, **taken, seconds=seconds, handled=handled)
         await rows(connection, _FORGET, name=name, keep=config.daemon.history_limit)
-    newest, wanted = (site["generation"], site["snapshot"]), site["wanted"] if attempt.because is Trigger.NOTIFY else []
-    return SiteLease(name, epoch, attempt, state.last, config, *newest, site["output"], wanted)
+    known = site["generation"], site["snapshot"], site["output"]
+    wanted = site["wanted"] if attempt.because is Trigger.NOTIFY else []
+    return SiteLease(name, epoch, attempt, state.last, config, *known, wanted, site["asked"])
 
 
 def _readable_config(site: Mapping[str, Any]) -> Config | None:
@@ -184,12 +203,18 @@ async def renew_leases(fleet: FleetDatabase, held: Mapping[str, int], seconds: f
     return {row["name"] for row in await fleet.rows(_RENEW, **values)} if held else set()
 
 
-async def store_snapshot(fleet: FleetDatabase, lease: SiteLease, worker: str, generation: int, key: str) -> None:
-    """Record the newest snapshot of a leased site. Raises LeaseLost."""
+async def store_snapshot(
+    fleet: FleetDatabase, lease: SiteLease, worker: str, generation: int, key: str, asked: Asked = None
+) -> None:
+    """Record the newest snapshot of a leased site, and what is ``asked`` that it does not have. Raises LeaseLost."""
     async with fleet.transaction() as connection:
         await _held(connection, lease)
-        values = {"generation": generation, "key": key, "worker": worker}
+        values = {"generation": generation, "key": key, "worker": worker, "asked": _json(asked)}
         await rows(connection, _STORE_SNAPSHOT, name=lease.site, **values)
+
+
+def _json(asked: Asked) -> Jsonb | None:
+    return None if asked is None else Jsonb(asked)
 
 
 async def store_output(fleet: FleetDatabase, lease: SiteLease, output: str) -> None:
@@ -199,8 +224,14 @@ async def store_output(fleet: FleetDatabase, lease: SiteLease, output: str) -> N
         await rows(connection, _STORE_OUTPUT, name=lease.site, output=output)
 
 
-async def end_lease(fleet: FleetDatabase, lease: SiteLease, result: RunResult) -> float | None:
-    """Record the result of the attempt and release the site; returns when its next attempt is due. Raises LeaseLost."""
+async def end_lease(
+    fleet: FleetDatabase, lease: SiteLease, result: RunResult, asked: Asked = None, home: str | None = None
+) -> float | None:
+    """Record the result of the attempt and release the site; returns when its next attempt is due. Raises LeaseLost.
+
+    ``asked`` is what the next run is still to do. ``home`` is the worker that alone has the newest state, because no
+    snapshot could be stored; "": any worker may run the site next time. None is the same as before.
+    """
     async with fleet.transaction() as connection:
         site = await _held(connection, lease)
         values = {**asdict(result), "fate": result.fate.value, "number": lease.attempt.number, "now": site["now"]}
@@ -218,7 +249,9 @@ async def end_lease(fleet: FleetDatabase, lease: SiteLease, result: RunResult) -
             if site["paused"] or site["retired"]
             else next_time(state)
         )
-        await rows(connection, _RELEASE, name=lease.site, at=at)
+        is_held = None if lease.is_notify_only else result.exit_code == PublishRefused.exit_code
+        left = {"asked": _json(asked), "home": home, "is_unsaved": bool(home), "is_held": is_held}
+        await rows(connection, _RELEASE, name=lease.site, at=at, **left)
     return at
 
 

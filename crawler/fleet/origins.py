@@ -10,7 +10,8 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 import anyio
 import anyio.to_thread
@@ -67,7 +68,7 @@ class RunOrigins:
     """The origins of one run; a ``RunLink`` of its process, see ``crawler/schedule/process.py``."""
 
     deadline = math.inf  # the lease of the site is another matter
-    owns_output = False
+    options: Mapping[str, Any] = MappingProxyType({})
     wanted: Sequence[str] = ()
 
     def __init__(self, broker: "OriginBroker", site: str, epoch: int) -> None:

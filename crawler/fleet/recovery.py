@@ -1,9 +1,11 @@
-"""After the database of a fleet was restored from a backup: finds what the backup does not know, and adopts it.
+"""Whether the database and the state store belong together, and after one was lost or restored: adopts the other.
 
 The state store goes on while the database goes back. Then sites have newer snapshots than their rows name, and the
 epochs of their leases would be given out a second time, so that a worker of the time before could pass for the holder.
 """
 
+import secrets
+import socket
 from collections.abc import Iterable
 from typing import Final
 
@@ -11,7 +13,8 @@ from msgspec import Struct
 
 from crawler.errors import UsageError
 from crawler.fleet.database import FleetDatabase, rows
-from crawler.fleet.state_store import Snapshot, SnapshotStore
+from crawler.fleet.leases import SiteLease
+from crawler.fleet.state_store import MARK, Snapshot, SnapshotStore, StoreFault
 
 EPOCHS_AHEAD: Final = 1_000_000
 """Epochs that are skipped: more than the leases of a site in the time that a backup may be old."""
@@ -26,6 +29,8 @@ UPDATE site s SET generation = w.generation, snapshot = w.key
 _SKIP_EPOCHS: Final = """
 UPDATE site SET epoch = greatest(epoch, %(newest)s) + %(ahead)s, lease_until = NULL, worker = NULL, attempt = NULL,
   next_at = coalesce(next_at, CASE WHEN retired IS NULL AND NOT paused THEN now() END)"""
+_MARK: Final = "SELECT value FROM fleet WHERE key = 'store'"
+_NEW_MARK: Final = "INSERT INTO fleet VALUES ('store', to_jsonb(%(mark)s::text)) ON CONFLICT (key) "
 _NEWEST: Final = "SELECT coalesce(max(epoch), 0) AS epoch FROM site"
 
 
@@ -39,11 +44,6 @@ class Findings(Struct, frozen=True):
     newer: tuple[Snapshot, ...] = ()
     unknown: tuple[str, ...] = ()
     newest_epoch: int = 0
-
-    @property
-    def is_rolled_back(self) -> bool:
-        """Whether the database is older than the state store."""
-        return bool(self.newer or self.unknown)
 
 
 async def find_newer(fleet: FleetDatabase, snapshots: SnapshotStore) -> Findings:
@@ -64,8 +64,8 @@ async def find_newer(fleet: FleetDatabase, snapshots: SnapshotStore) -> Findings
     return Findings(tuple(newer), tuple(unknown), max((snapshot.epoch for snapshot in stored.values()), default=0))
 
 
-async def adopt(fleet: FleetDatabase, findings: Findings) -> None:
-    """Make the snapshots of the store the newest ones, and skip the epochs that may have been given out before.
+async def adopt(fleet: FleetDatabase, snapshots: SnapshotStore, findings: Findings) -> None:
+    """Make the store that of the fleet, and its snapshots the newest ones; skip epochs that may have been given out.
 
     All in one transaction, while no worker runs: a worker that still holds a lease of the time before loses it. Raises
     UsageError when workers run, StorageError.
@@ -74,6 +74,9 @@ async def adopt(fleet: FleetDatabase, findings: Findings) -> None:
         if running := await rows(connection, _RUNNING):
             hosts = ", ".join(sorted({row["host"] for row in running}))
             raise UsageError(f"workers are running ({hosts}). Stop all workers, wait a minute, and try again")
+        mark = await snapshots.read_mark() or secrets.token_hex(16)
+        await rows(connection, f"{_NEW_MARK} DO UPDATE SET value = excluded.value", mark=mark)
+        await snapshots.write_mark(mark)
         for batch in _batches(findings.newer):
             await rows(
                 connection,
@@ -84,6 +87,31 @@ async def adopt(fleet: FleetDatabase, findings: Findings) -> None:
             )
         (newest,) = await rows(connection, _NEWEST)
         await rows(connection, _SKIP_EPOCHS, newest=max(newest["epoch"], findings.newest_epoch), ahead=EPOCHS_AHEAD)
+
+
+async def check_store(fleet: FleetDatabase, snapshots: SnapshotStore, lease: SiteLease) -> None:
+    """Raise StoreFault unless this is the store of the fleet, and takes a file for the site: no empty mount point.
+
+    The first run of a fleet marks the store. Raises StorageError.
+    """
+    if not await fleet.rows(_MARK):
+        async with fleet.transaction() as connection:  # another worker waits here until the store is marked
+            mark = await snapshots.read_mark() or secrets.token_hex(16)
+            if await rows(connection, f"{_NEW_MARK} DO NOTHING RETURNING key", mark=mark):
+                if lease.snapshot and not await snapshots.snapshots(lease.site):
+                    raise _fault(snapshots, f"has no snapshot of {lease.site}")
+                await snapshots.write_mark(mark)
+    (known,) = await fleet.rows(_MARK)
+    if await snapshots.read_mark() != known["value"]:
+        raise _fault(snapshots, "is not marked as that of this fleet")
+    await snapshots.write_mark(known["value"], lease.site)
+
+
+def _fault(snapshots: SnapshotStore, problem: str) -> StoreFault:
+    return StoreFault(
+        f"the state store {snapshots.name} on {socket.gethostname()} {problem} (file {MARK}). Perhaps its disk is not "
+        "mounted there. If the state store is new, stop all workers, and run siteatlas fleet recover"
+    )
 
 
 def _is_newer(snapshot: Snapshot, generation: int, epoch: int) -> bool:

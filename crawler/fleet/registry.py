@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 from psycopg.types.json import Jsonb
+from pydantic import ValidationError
 
 from crawler.config.config import Config
 from crawler.config.load import SECRET_KEYS
-from crawler.config.plan import CrawlPlan
+from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.errors import UsageError
 from crawler.fleet.database import Connection, FleetDatabase, rows
 from crawler.fleet.leases import SITE_COLUMNS, load_attempts, next_time, state_of
@@ -35,26 +36,42 @@ _PAUSE: Final = (
     "UPDATE site SET paused = true, next_at = NULL, queued = NULL WHERE name = ANY(%(names)s) RETURNING name"
 )
 _RESUME: Final = "UPDATE site SET paused = false WHERE name = ANY(%(names)s) RETURNING name"
-_RUN_NOW: Final = """UPDATE site SET run_now = now(),
+_RETIRED: Final = """SELECT name, config FROM site WHERE retired IS NOT NULL AND origin = ANY(%(origins)s)
+  ORDER BY retired DESC"""
+_RENAME: Final = (
+    """INSERT INTO site SELECT (jsonb_populate_record(s, jsonb_build_object('name', %(new)s::text))).*
+  FROM site s WHERE name = %(old)s""",
+    "UPDATE attempt SET site = %(new)s WHERE site = %(old)s",
+    "UPDATE delivery SET site = %(new)s WHERE site = %(old)s",
+    "DELETE FROM site WHERE name = %(old)s",  # a run that is under way has lost its lease
+)
+_FORGET_STATE: Final = """UPDATE site SET snapshot = '', output = '', home = NULL, unsaved = NULL, epoch = epoch + 1
+  WHERE name = ANY(%(names)s)"""
+_RUN_NOW: Final = """UPDATE site SET run_now = now(), requested = coalesce(%(asked)s, requested),
   next_at = CASE WHEN lease_until > now() THEN next_at ELSE now() END
   WHERE name = ANY(%(names)s) AND retired IS NULL RETURNING name"""
 
 
 class AppliedSites(Struct, frozen=True):
-    """What applying a configuration did, by names of sites."""
+    """What applying a configuration did, by names of sites; ``renamed`` has the former names by the new ones."""
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     retired: list[str] = field(default_factory=list)
     unchanged: int = 0
+    renamed: dict[str, str] = field(default_factory=dict)
 
 
 class FleetSite(Struct, frozen=True):
-    """A site to register. ``config`` has the settings that differ from the defaults, as JSON values."""
+    """A site to register. ``config`` has the settings that differ from the defaults, as JSON values.
+
+    ``state`` is the name of the directory of its state, the same for the same site under another name.
+    """
 
     name: str
     config: dict[str, Any]
     origin: str
+    state: str = ""
 
 
 def fleet_site(name: str, plan: CrawlPlan) -> FleetSite:
@@ -68,7 +85,7 @@ def fleet_site(name: str, plan: CrawlPlan) -> FleetSite:
                 f'the site "{name}" has {setting} in plain text. Write env:NAME or file:PATH, because the database of '
                 f"a fleet must not contain secrets"
             )
-    return FleetSite(name, settings, origin_of(plan.seed))
+    return FleetSite(name, settings, origin_of(plan.seed), plan.state.name)
 
 
 def _secrets(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -81,13 +98,19 @@ def _secrets(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 async def apply_sites(fleet: FleetDatabase, sites: Sequence[FleetSite]) -> AppliedSites:
-    """Register, change and retire sites in one transaction, so that these are the sites of the fleet."""
+    """Register, change and retire sites in one transaction, so that these are the sites of the fleet.
+
+    A site with the state of a retired one is that site under a new name.
+    """
     done = AppliedSites()
     unchanged = 0
     async with fleet.transaction() as connection:
         await connection.execute("SELECT pg_advisory_xact_lock(hashtext('siteatlas apply'))")
+        names = [site.name for site in sites]
+        retired = {row["name"] for row in await rows(connection, _RETIRE, names=names)}
         for start in range(0, len(sites), _BATCH):
             batch = sites[start : start + _BATCH]
+            done.renamed.update(await _rename(connection, batch))
             known = {row["name"]: row for row in await rows(connection, _KNOWN, names=[site.name for site in batch])}
             added = [site for site in batch if site.name not in known]
             changed = [
@@ -95,13 +118,41 @@ async def apply_sites(fleet: FleetDatabase, sites: Sequence[FleetSite]) -> Appli
                 for site in batch
                 if site.name in known and (known[site.name]["config"] != site.config or known[site.name]["retired"])
             ]
+            others = [site.name for site in changed if _is_another(site, known[site.name]["config"])]
+            await rows(connection, _FORGET_STATE, names=others)
             await _put(connection, [*added, *changed], {name: row["config"] for name, row in known.items()})
             done.added.extend(site.name for site in added)
-            done.changed.extend(site.name for site in changed)
+            done.changed.extend(site.name for site in changed if site.name not in done.renamed)
             unchanged += len(batch) - len(added) - len(changed)
-        names = [site.name for site in sites]
-        done.retired.extend(row["name"] for row in await rows(connection, _RETIRE, names=names))
-    return AppliedSites(done.added, done.changed, done.retired, unchanged)
+    gone = sorted(retired - set(done.renamed.values()))
+    return AppliedSites(done.added, done.changed, gone, unchanged, done.renamed)
+
+
+async def _rename(connection: Connection, sites: Sequence[FleetSite]) -> dict[str, str]:
+    """Give retired sites the names under which these sites have their states; the former names by the new ones."""
+    known = {row["name"] for row in await rows(connection, _KNOWN, names=[site.name for site in sites])}
+    added = {site.state: site for site in sites if site.state and site.name not in known}
+    renamed = {}
+    origins = [site.origin for site in added.values()]
+    for row in await rows(connection, _RETIRED, origins=origins) if added else ():
+        if site := added.pop(_state_name(row["config"]), None):
+            renamed[site.name] = row["name"]
+            for statement in _RENAME:
+                await rows(connection, statement, old=row["name"], new=site.name)
+    return renamed
+
+
+def _is_another(site: FleetSite, before: Mapping[str, Any]) -> bool:
+    """Whether the name stood for a site with another state ``before``."""
+    return bool(site.state) and _state_name(before) not in ("", site.state)
+
+
+def _state_name(config: Mapping[str, Any]) -> str:
+    """The name of the state directory of a registered site; "" when this version cannot read its configuration."""
+    try:
+        return plan_crawl(Config.model_validate(config)).state.name
+    except (ValidationError, UsageError):
+        return ""
 
 
 async def _put(connection: Connection, sites: Sequence[FleetSite], before: Mapping[str, Any]) -> None:
@@ -149,9 +200,14 @@ async def resume_sites(fleet: FleetDatabase, names: Sequence[str]) -> list[str]:
     return found
 
 
-async def run_sites_now(fleet: FleetDatabase, names: Sequence[str]) -> list[str]:
-    """Make these sites due at once, also paused ones. Returns the names that the fleet has and has not retired."""
-    return _names(await fleet.rows(_RUN_NOW, names=list(names)))
+async def run_sites_now(
+    fleet: FleetDatabase, names: Sequence[str], asked: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Make these sites due at once, also paused ones. Returns the names that the fleet has and has not retired.
+
+    ``asked`` is what the run is to do besides, see ``SiteJob.options``. It replaces what was asked before.
+    """
+    return _names(await fleet.rows(_RUN_NOW, names=list(names), asked=Jsonb(asked) if asked else None))
 
 
 def _names(found: Iterable[Mapping[str, Any]]) -> list[str]:

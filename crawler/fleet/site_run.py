@@ -5,23 +5,25 @@ Whatever happens, the run is recorded under the epoch of its lease, or not at al
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import anyio
 from anyio import create_memory_object_stream
+from msgspec.structs import replace
 
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
-from crawler.errors import SiteatlasError, StateInUse, StorageError
+from crawler.errors import DamagedFile, SiteatlasError, StateInUse, StorageError
 from crawler.fleet.database import FleetDatabase, FleetUnavailable
 from crawler.fleet.deliveries import RunDeliveries
 from crawler.fleet.leases import SiteLease, end_lease, store_output, store_snapshot
 from crawler.fleet.origins import OriginBroker, RunOrigins
-from crawler.fleet.snapshot import is_damaged, local_mark, mark_local
-from crawler.fleet.state_store import SnapshotStore
+from crawler.fleet.recovery import check_store
+from crawler.fleet.snapshot import is_damaged, local_mark, mark_damaged, mark_local
+from crawler.fleet.state_store import SnapshotLost, SnapshotStore, StoreFault
 from crawler.publish.write import existing_sitemap
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.site import scheduled_site
@@ -48,9 +50,13 @@ class LeasedRun:
         self.deadline = deadline
         self.stop = anyio.Event()
         self.is_lost = False
+        self.has_begun = False
         self.generation = lease.generation
-        self.owns_output = False
+        self.asked = lease.asked  # that the state does not have yet
+        self.options: Mapping[str, Any] = {}
         self.wanted: Sequence[str] = lease.wanted
+        self.store_fault = ""  # why the run does without the state store
+        self.unsaved = ""  # why the newest state is on this machine only
         self.origins: RunOrigins | None = None
         self.deliveries: RunDeliveries | None = None
         self._put, self._deadlines = create_memory_object_stream[float](math.inf)
@@ -117,7 +123,7 @@ class SiteWorker:
             config = self._local(lease.config)
             result = await self._run(run, config)
             if not run.is_lost:
-                await self._save(run, config)
+                await self._save(run, config, run.asked)
                 return await self._end(run, result)
         except LeaseLost as error:
             log.warning("%s", error)
@@ -138,33 +144,52 @@ class SiteWorker:
         """The result of the run; a fault of the configuration or of the state is a result too."""
         lease = run.lease
         try:
-            plan = await self._bring_state(lease, config)
-            run.owns_output = await self._owns_output(run, plan)
+            plan = await self._bring_state(run, config)
+            run.options = {"replace": await self._owns_output(run, plan)} | run.asked
             site = scheduled_site(lease.site, plan)
         except StateInUse as error:
             return RunResult(exit_code=error.exit_code, fate=RunStatus.BUSY, told=str(error))
         except SiteatlasError as error:
             fate = RunStatus.FAILED if isinstance(error, StorageError) else RunStatus.BROKEN
-            return RunResult(exit_code=error.exit_code, fate=fate, told=str(error))
-        runner = ProcessRunner(_log_line, lambda _: lease.last, is_verbose=self._is_verbose)
+            return RunResult(exit_code=error.exit_code, fate=fate, told=str(error), untold=True)
+        run.has_begun = True
+        command = "siteatlas fleet run-now"
+        runner = ProcessRunner(_log_line, lambda _: lease.last, is_verbose=self._is_verbose, command=command)
         async with AsyncExitStack() as stack:
             run.origins = await stack.enter_async_context(self._broker.run(lease.site, lease.epoch))
             values = self._fleet, lease.site, lease.epoch
             deliveries = run.deliveries = RunDeliveries(*values, lambda: self._save_before_notices(run, config))
             result = await runner.run(site, lease.attempt, run.stop, run)
         await self._insist(run, deliveries.finish)
+        if not lease.is_notify_only:
+            run.asked = {} if result.fate is RunStatus.DONE else _later(run.asked)
         return result
 
-    async def _bring_state(self, lease: SiteLease, config: Config) -> CrawlPlan:
+    async def _bring_state(self, run: LeasedRun, config: Config) -> CrawlPlan:
         """The plan of the site, with its newest state on this machine. Raises SiteatlasError."""
-        plan = plan_crawl(config)
-        if self._snapshots is None:
+        lease, plan, snapshots = run.lease, plan_crawl(config), self._snapshots
+        if snapshots is None:
             return plan
-        await self._check_database(self._snapshots, lease)
+        try:
+            await self._insist(run, lambda: check_store(self._fleet, snapshots, lease))
+            await self._check_database(snapshots, lease)
+        except StoreFault as error:
+            if not (snapshots.is_optional or lease.is_notify_only):
+                raise
+            run.store_fault = str(error)
         is_newest = local_mark(plan.state) == lease.snapshot and not is_damaged(plan.state)
         if not lease.snapshot or is_newest:
             return plan
-        restored = await self._snapshots.restore(lease.site, config, lease.snapshot)
+        if run.store_fault:
+            raise StorageError(run.store_fault)
+        try:
+            restored = await snapshots.restore(lease.site, config, lease.snapshot)
+        except SnapshotLost as error:
+            if not lease.asked.get("fresh"):
+                raise
+            log.warning("%s: begins anew: %s", lease.site, error)
+            mark_damaged(plan.state)
+            return plan
         for sentence in restored.fallbacks:
             log.warning("%s: an older state is used: %s", lease.site, sentence)
         log.info("%s: the state of generation %d is here", lease.site, restored.snapshot.generation)
@@ -185,13 +210,8 @@ class SiteWorker:
         return True
 
     async def _check_database(self, snapshots: SnapshotStore, lease: SiteLease) -> None:
-        """Raise StorageError when the state store proves that the database is that of an older backup."""
-        try:
-            overtaken = await snapshots.overtaken(lease.site, lease.epoch)
-        except StorageError as error:
-            log.warning("%s: %s; the state on this machine is used", lease.site, error)
-            return
-        if overtaken:
+        """Raise StorageError when the state store proves that the database is that of an older backup, StoreFault."""
+        if overtaken := await snapshots.overtaken(lease.site, lease.epoch):
             raise StorageError(
                 "the database of the fleet is older than the state store, which has a newer state of "
                 f"{lease.site} (generation {overtaken.generation}). If the database was restored from a backup, "
@@ -202,32 +222,51 @@ class SiteWorker:
     async def _save_before_notices(self, run: LeasedRun, config: Config) -> None:
         """Take a snapshot of what was published, while the process of the run waits for the first claim."""
         try:
-            await self._save(run, config)
+            await self._save(run, config, run.asked if run.lease.is_notify_only else {})
         except LeaseLost as error:
             log.warning("%s", error)
             run.lose()
 
-    async def _save(self, run: LeasedRun, config: Config) -> None:
-        """Take a snapshot of the state and record it. Raises LeaseLost. A failure leaves the snapshot before it."""
+    async def _save(self, run: LeasedRun, config: Config, asked: dict[str, Any]) -> None:
+        """Take a snapshot of the state and record it, with what is ``asked`` that it does not have. Raises LeaseLost.
+
+        A failure leaves the snapshot before it. A run that did not begin may have left an older state here.
+        """
         lease = run.lease
         plan = plan_crawl(config)  # the first run of a site may have followed its start URL
-        if self._snapshots is None or not STATE_DB.is_in(plan.state):
+        if self._snapshots is None or not run.has_begun or not STATE_DB.is_in(plan.state):
             return
-        try:
-            snapshot = await self._snapshots.save(lease.site, plan, run.generation + 1, lease.epoch)
-        except StorageError as error:
-            log.warning("%s: no snapshot of its state could be stored: %s", lease.site, error)
+        run.unsaved = run.store_fault
+        if not run.store_fault:
+            try:
+                snapshot = await self._snapshots.save(lease.site, plan, run.generation + 1, lease.epoch)
+            except DamagedFile as error:  # the snapshot before it is the newest state
+                log.warning("%s: %s", lease.site, error)
+                return
+            except StorageError as error:
+                run.unsaved = str(error)
+        if run.unsaved:
+            log.warning("%s: no snapshot of its state could be stored: %s", lease.site, run.unsaved)
             return
-        values = self._name, snapshot.generation, snapshot.key
+        run.asked = asked
+        values = self._name, snapshot.generation, snapshot.key, asked
         await self._insist(run, lambda: store_snapshot(self._fleet, lease, *values))
         run.generation = snapshot.generation
         mark_local(plan.state, snapshot.key)
         await self._snapshots.prune(snapshot)
 
     async def _end(self, run: LeasedRun, result: RunResult) -> RunResult | None:
+        """Record the result. A run whose state no other machine could continue is no success."""
         if run.is_lost:
             return None
-        await self._insist(run, lambda: end_lease(self._fleet, run.lease, result))
+        if run.unsaved:
+            result = replace(result, told=f"{result.told}; no snapshot of its state could be stored: {run.unsaved}")
+            may_publish = run.lease.is_notify_only or (self._snapshots and self._snapshots.is_optional)
+            if result.fate is RunStatus.DONE and not may_publish:
+                result = replace(result, fate=RunStatus.FAILED, exit_code=StorageError.exit_code)
+                run.asked = _later(run.lease.asked)
+        home = self._name if run.unsaved else None if run.has_begun else ""
+        await self._insist(run, lambda: end_lease(self._fleet, run.lease, result, run.asked, home))
         return result
 
     async def _insist(self, run: LeasedRun, record: Callable[[], Awaitable[object]]) -> None:
@@ -241,6 +280,11 @@ class SiteWorker:
                 await anyio.sleep(_RETRY_SECONDS)
             else:
                 return
+
+
+def _later(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run that did not end well leaves to the next one: what is not done when a run begins."""
+    return {key: value for key, value in asked.items() if key not in ("fresh", "restart")}
 
 
 def _log_line(name: str, line: str) -> None:

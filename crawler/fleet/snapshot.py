@@ -101,6 +101,13 @@ def is_damaged(state: Path) -> bool:
     return (state / DAMAGED_MARK).exists()
 
 
+def mark_damaged(state: Path) -> None:
+    """Let the next run with ``fresh`` begin with the published set instead of this state. Raises StorageError."""
+    with _disk_errors(state):
+        make_directory(state, 0o700)
+        (state / DAMAGED_MARK).touch(mode=0o600)
+
+
 def mark_local(state: Path, key: str) -> None:
     """Note that the present state is that of a snapshot, once the fleet has recorded that. Raises StorageError."""
     with _disk_errors(state), replacement(state / _HEADER, 0o600) as file:

@@ -6,7 +6,9 @@ over has an older epoch. The digest in the key shows whether the bytes are still
 
 import hashlib
 import logging
+import shlex
 import shutil
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -33,6 +35,7 @@ from crawler.fleet.snapshot import (
 from crawler.publish.upload.target import parse_s3_address
 from sitemap import create_file, make_directory, replacement
 
+MARK: Final = "fleet-id"  # the file that says which fleet a state store belongs to: an empty mount point has none
 _SUFFIX: Final = ".tar.zst"
 _PIECE: Final = 1024 * 1024  # bytes
 _ATTEMPTS: Final = 2  # to fetch a snapshot: its bytes may be damaged in transit
@@ -40,6 +43,10 @@ _SETTING: Final = "fleet.state_store"
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
+
+
+class StoreFault(StorageError):
+    """The state store cannot be used from this machine."""
 
 
 class SnapshotLost(StorageError):
@@ -67,8 +74,6 @@ class Restored(Struct, frozen=True):
     plan: CrawlPlan
     snapshot: Snapshot
     fallbacks: tuple[str, ...] = ()
-    has_put_back: bool = False
-    """Whether the published set was missing in the output directory and is there again."""
 
 
 def parse_key(key: str) -> Snapshot | None:
@@ -100,9 +105,14 @@ class StateStore(Protocol):
 
 
 class SnapshotStore:
-    """The snapshots of the sites of a fleet, the newest ``keep`` of each."""
+    """The snapshots of the sites of a fleet, the newest ``keep`` of each.
 
-    def __init__(self, store: StateStore, keep: int = 3) -> None:
+    ``is_optional``: a run also publishes while no snapshot of it can be stored. ``name`` is what messages call it.
+    """
+
+    def __init__(self, store: StateStore, keep: int = 3, *, is_optional: bool = False) -> None:
+        self.is_optional = is_optional
+        self.name = store.name
         self._store = store
         self._keep = keep
 
@@ -117,6 +127,19 @@ class SnapshotStore:
             snapshot = Snapshot(generation, epoch, site, sha256, size)
             await self._store.put(snapshot.key, archive)
         return snapshot
+
+    async def read_mark(self) -> str:
+        """The mark of the fleet that the store belongs to; "" for none. Raises StorageError."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, MARK)
+            return await _in_thread(file.read_text) if await self._store.get(MARK, file) else ""
+
+    async def write_mark(self, mark: str, site: str = "") -> None:
+        """Mark the store as that of a fleet, or a folder of a site to see that it takes files. Raises StorageError."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, MARK)
+            await _in_thread(partial(file.write_text, mark))
+            await self._store.put(f"{_folder(site) if site else ''}{MARK}", file)
 
     async def prune(self, newest: Snapshot) -> None:
         """Remove the snapshots that are ``keep`` generations older than the newest recorded one, or more.
@@ -146,10 +169,6 @@ class SnapshotStore:
         newest = max(await self.snapshots(site), key=lambda snapshot: snapshot.epoch, default=None)
         return newest if newest and newest.epoch >= epoch else None
 
-    async def newest(self, site: str) -> Snapshot | None:
-        """The newest snapshot in the store, whether or not the fleet has recorded it. Raises StorageError."""
-        return max(await self.snapshots(site), default=None)
-
     async def snapshots(self, site: str) -> list[Snapshot]:
         """The snapshots of a site, the oldest first. Raises StorageError."""
         return sorted(filter(None, map(parse_key, await self._store.keys(_folder(site)))))
@@ -166,7 +185,7 @@ class SnapshotStore:
         problems: list[str] = []
         if wanted and (restored := await self._restore(wanted, config, problems)):
             return restored
-        for snapshot in reversed(await self.snapshots(site)):
+        for snapshot in reversed(await self.snapshots(wanted.site if wanted else site)):
             if wanted and (snapshot.generation >= wanted.generation):
                 continue
             if restored := await self._restore(snapshot, config, problems):
@@ -174,7 +193,8 @@ class SnapshotStore:
         reasons = "; ".join(problems) or "it has none"
         raise SnapshotLost(
             f"no snapshot of the site {site} in {self._store.name} can be used ({reasons}). Put a snapshot back "
-            "from a backup of the state store"
+            "from a backup of the state store. Or begin again from the published sitemap: siteatlas fleet run-now "
+            f"{shlex.quote(site)} --fresh"
         )
 
     async def _restore(self, snapshot: Snapshot, config: Config, problems: list[str]) -> Restored | None:
@@ -196,8 +216,8 @@ class SnapshotStore:
             except BadSnapshot as error:
                 problems.append(f"generation {snapshot.generation} cannot be used: {error}")
                 return None
-        has_put_back = await _in_thread(partial(put_back_published, plan))
-        return Restored(plan, snapshot, tuple(problems), has_put_back)
+        await _in_thread(partial(put_back_published, plan))
+        return Restored(plan, snapshot, tuple(problems))
 
 
 class DirectoryStore:
@@ -227,7 +247,7 @@ class DirectoryStore:
         try:
             return await anyio.to_thread.run_sync(work, *values)
         except OSError as error:
-            raise StorageError(
+            raise StoreFault(
                 f"the state store {self.name} cannot be used. Error at {error.filename or self.name}: "
                 f"{error.strerror or error}"
             ) from error

@@ -21,6 +21,9 @@ _MAX_UNSURE: Final = 20  # that are shown
 _COUNTS: Final = """SELECT count(*) FILTER (WHERE retired IS NULL) AS sites, count(*) FILTER (WHERE paused) AS paused,
   count(*) FILTER (WHERE retired IS NOT NULL) AS retired, count(*) FILTER (WHERE lease_until > now()) AS running,
   count(*) FILTER (WHERE lease_until <= now()) AS lost, count(*) FILTER (WHERE queued IS NOT NULL) AS queued,
+  count(*) FILTER (WHERE unsaved IS NOT NULL AND retired IS NULL) AS unsaved,
+  count(*) FILTER (WHERE held AND retired IS NULL) AS held,
+  extract(epoch FROM now() - min(saved) FILTER (WHERE retired IS NULL))::float8 AS oldest_snapshot,
   count(*) FILTER (WHERE next_at <= now()) AS due,
   count(*) FILTER (WHERE next_at <= now() - %(late)s * interval '1 s') AS late,
   coalesce(extract(epoch FROM now() - min(next_at)), 0)::float8 AS lateness,
@@ -39,12 +42,16 @@ STATES: Final = {
     "queued": "queued IS NOT NULL",
     "late": f"next_at <= now() - interval '{LATE_SECONDS} s'",
     "failing": "retired IS NULL AND name IN (SELECT site FROM failed)",
+    "held": "held AND retired IS NULL",
+    "unsaved": "unsaved IS NOT NULL AND retired IS NULL",
     "paused": "paused",
     "retired": "retired IS NOT NULL",
 }
 """The states of sites, with their conditions. A site can be in several."""
 ATTENTION: Final = "attention"
-FILTERS: Final = STATES | {ATTENTION: " OR ".join(STATES[state] for state in ("failing", "lost", "late"))}
+FILTERS: Final = STATES | {
+    ATTENTION: " OR ".join(STATES[state] for state in ("failing", "held", "unsaved", "lost", "late"))
+}
 """What sites can be searched by: a state, or that a person should look at them."""
 _JOBS: Final = "SELECT count(*) AS jobs FROM procrastinate_jobs WHERE status = 'todo' AND task_name = %(task)s"
 _WORKERS: Final = """SELECT id, host, process, version, slots, draining,
@@ -58,7 +65,8 @@ _ACTIVE: Final = "SELECT attempt FROM site WHERE name = ANY(%(names)s) AND lease
 _LAST: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt ORDER BY number DESC LIMIT %(limit)s"  # noqa: S608
 _FAILING: Final = f"{_FAILED} SELECT count(*) AS failing FROM site WHERE {STATES['failing']}"  # noqa: S608 - of our own
 _SITES: Final = f"""SELECT name, origin, coalesce(config->'site'->>'url', origin) AS url, worker, home, epoch,
-  generation, extract(epoch FROM next_at)::float8 AS next_at,
+  generation, extract(epoch FROM saved)::float8 AS saved, coalesce(requested, applying, '{{}}') AS asked,
+  extract(epoch FROM next_at)::float8 AS next_at,
   {", ".join(f"({condition}) IS TRUE AS {state}" for state, condition in STATES.items())} FROM site"""  # noqa: S608
 _MATCHES: Final = """NOT EXISTS (SELECT 1 FROM unnest(%(words)s::text[]) AS w (word)
   WHERE position(word IN lower(name || ' ' || origin)) = 0)"""
@@ -99,7 +107,8 @@ class UnsureNotification(Struct, frozen=True):
 class FleetSiteStatus(Struct, frozen=True):
     """One site. ``next_at`` is when its next attempt is due as a Unix time, None for never or while it runs.
 
-    ``last`` is the last run that ended, ``failures`` the number of attempts in a row that failed.
+    ``last`` is the last run that ended, ``failures`` the number of attempts in a row that failed. ``saved`` is the time
+    of the newest snapshot, and ``asked`` what a person asked the next run to do (``SiteJob.options``).
     """
 
     name: str
@@ -110,12 +119,16 @@ class FleetSiteStatus(Struct, frozen=True):
     queued: bool
     late: bool
     failing: bool
+    held: bool
+    unsaved: bool
     paused: bool
     retired: bool
     worker: str | None
     home: str | None
     epoch: int
     generation: int
+    saved: float | None
+    asked: dict[str, Any]
     next_at: float | None
     failures: int
     last: Attempt | None
@@ -125,7 +138,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     """The fleet. Counts of sites: ``late`` of the ``due`` ones wait longer than a minute, the first for ``lateness`` s.
 
     ``lost`` have a lease that is over and wait to be taken up; ``failing`` have a last run that failed. ``started`` is
-    the number of runs that ever started, and ``now`` the time of the database, a Unix time. Of the
+    the number of runs that ever started, ``oldest_snapshot`` how many seconds ago the site had its newest snapshot for
+    which that was longest ago, and ``now`` the time of the database, a Unix time. Of the
     ``unsure_notifications`` of the last week, ``unsure`` has the newest. ``active`` has the numbers of
     those ``last`` attempts that are under way; others without an end were interrupted.
     """
@@ -139,6 +153,9 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     due: int
     late: int
     lateness: float
+    held: int
+    unsaved: int
+    oldest_snapshot: float | None
     failing: int
     jobs: int
     now: float

@@ -219,8 +219,8 @@ class _Endpoints:
         status = view.status
         counts = {"sites": status.sites, **status.counts(), "lateness_seconds": status.lateness, "jobs": status.jobs}
         counts |= {"unsure_notifications": status.unsure_notifications}
-        workers = {"workers": len(status.workers), "silent_workers": view.silent}
-        return JSONResponse({"status": "ok", **values, **counts, **workers})
+        oldest, others = status.oldest_snapshot, {"workers": len(status.workers), "silent_workers": view.silent}
+        return JSONResponse({"status": "ok", **values, **counts, **others, "oldest_snapshot_seconds": oldest})
 
     async def metrics(self, request: Request) -> Response:
         """``/metrics``."""
@@ -240,6 +240,10 @@ def site_condition(site: FleetSiteStatus) -> Condition:
         return Condition(Tone.QUIET, "retired", "the configuration no longer contains this site")
     if failed := failure(site.last, site.failures) if site.failing else None:
         return failed
+    if site.unsaved:
+        return Condition(Tone.WARNING, "unsaved", f"no snapshot: the newest state is only on {site.home}")
+    if site.held:
+        return Condition(Tone.WARNING, "held", site.last.told if site.last else "")
     if site.lost:
         return Condition(Tone.WARNING, "lost", f"the worker {site.worker} no longer renews its lease")
     if site.late:
@@ -257,8 +261,9 @@ def _figures(view: FleetView) -> Iterator[tuple[str, int, str, str]]:
     """Label, number, tone and state of the large figures at the top."""
     status = view.status
     yield "sites" if status.sites != 1 else "site", status.sites, "", ""
-    for state, tone in (("failing", "error"), ("lost", "warning"), ("late", "warning"), ("queued", "")):
-        yield state, getattr(status, state), tone, state
+    tones = {"failing": "error", "queued": ""}
+    for state in ("failing", "held", "unsaved", "lost", "late", "queued"):
+        yield state, getattr(status, state), tones.get(state, "warning"), state
     yield "running now", status.running, "running", "running"
     yield "paused", status.paused, "", "paused"
 
@@ -289,15 +294,20 @@ class FleetMetrics(Collector):
         yield CounterMetricFamily("siteatlas_fleet_started_runs", "Runs that workers have started", status.started)
         unsure = "Notifications of the last week that may not have been sent, because a worker failed meanwhile"
         yield GaugeMetricFamily("siteatlas_fleet_unsure_notifications", unsure, status.unsure_notifications)
+        oldest = "Age of the newest snapshot of a site, of the site for which it is highest"
+        yield GaugeMetricFamily("siteatlas_fleet_oldest_snapshot_seconds", oldest, status.oldest_snapshot or 0)
         yield GaugeMetricFamily("siteatlas_fleet_workers", "Workers in the database", len(status.workers))
         yield from self._workers()
         failures = GaugeMetricFamily(
             "siteatlas_site_consecutive_failures", "Attempts in a row that failed", labels=["site"]
         )
+        ages = GaugeMetricFamily("siteatlas_site_snapshot_age_seconds", "Age of the newest snapshot", labels=["site"])
         for site in self._sites:
             if site.failures:
                 failures.add_metric([site.name], site.failures)
-        yield failures
+            if site.saved is not None:
+                ages.add_metric([site.name], status.now - site.saved)
+        yield from (failures, ages)
 
     def _workers(self) -> Iterator[Metric]:
         info = InfoMetricFamily("siteatlas_fleet_worker", "Host and version of a worker", labels=["worker"])

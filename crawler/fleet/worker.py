@@ -49,7 +49,9 @@ _SEEN: Final = """INSERT INTO worker (id, host, process, version, slots)
   ON CONFLICT (id) DO UPDATE SET host = excluded.host, process = excluded.process, version = excluded.version,
     slots = excluded.slots, started = now(), seen = now(), draining = false RETURNING draining"""
 _STILL_SEEN: Final = "UPDATE worker SET seen = now() WHERE id = %(id)s RETURNING draining"
-_GONE: Final = "DELETE FROM worker WHERE id = %(id)s"
+# one that alone has the newest state of a site may only be restarting
+_GONE: Final = """DELETE FROM worker AS w WHERE id = %(id)s
+  AND NOT EXISTS (SELECT 1 FROM site WHERE home = w.id AND unsaved IS NOT NULL)"""
 _FORGET: Final = "DELETE FROM worker WHERE seen < now() - interval '1 day'"
 _DRAIN: Final = "UPDATE worker SET draining = true WHERE id = ANY(%(ids)s) OR host = ANY(%(ids)s) RETURNING id"
 
@@ -70,7 +72,7 @@ def snapshot_store(settings: FleetConfig) -> SnapshotStore | None:
     """The store of snapshots, None without one. Raises UsageError."""
     if not settings.state_store:
         return None
-    return SnapshotStore(connect_store(settings), settings.snapshots)
+    return SnapshotStore(connect_store(settings), settings.snapshots, is_optional=settings.publish_without_store)
 
 
 async def drain_workers(fleet: FleetDatabase, names: list[str]) -> list[str]:

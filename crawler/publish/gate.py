@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.errors import NothingCrawlable, PublishRefused
+from crawler.errors import NEXT_RUN, NothingCrawlable, PublishRefused
 from crawler.fetch.challenge import remedy
 from crawler.fetch.retry import is_failure
 from crawler.model import Outcome, State, Url, Verdict
@@ -173,21 +173,22 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
     start = facts.start
     if start.verdict and (sentence := _start_delisted(start)):
         kinds |= {kind_of(start.verdict.state, start.status)}
-        return Refusal(f"{sentence}; if this is intended, {_ACCEPT}", kinds=kinds)
+        return Refusal(f"{sentence}; if this is intended, {_accept()}", kinds=kinds)
     if landslide.breaks_crawl:
         sentence = "; ".join(_sentences(facts, landslide, limits))
-        return Refusal(f"{sentence}; if this is intended, {_ACCEPT}", kinds=kinds)
+        return Refusal(f"{sentence}; if this is intended, {_accept()}", kinds=kinds)
     held = [lost for lost in landslide.rest if lost.are_held]
     if not landslide.lost and not held and not landslide.alike:
         return None
     sentence = "; ".join((*_sentences(facts, landslide, limits), *_still_held(held, landslide)))
     until = "" if landslide.alike else _until([*landslide.lost, *held], limits.accept_after)
     # links of the held pages may be what led to others
-    text = f"{sentence}. Their entries stay as they were. If this is intended, {_ACCEPT}.{until}"
+    text = f"{sentence}. Their entries stay as they were. If this is intended, {_accept()}.{until}"
     return Hold(text, kinds | LINK_STATES, landslide.is_over_alike)
 
 
-_ACCEPT: Final = "run once with --accept-shrink"
+def _accept() -> str:
+    return NEXT_RUN.having("--accept-shrink")
 
 
 def reject_start(outcome: Outcome, *, is_scope_set: bool) -> NothingCrawlable | None:
@@ -199,7 +200,7 @@ def reject_start(outcome: Outcome, *, is_scope_set: bool) -> NothingCrawlable | 
     url, verdict = outcome.lease.url, outcome.verdict
     if outcome.status in _GONE_STATUSES:
         return NothingCrawlable(
-            f"the start URL {url} {verdict.reason}: correct it, or use --accept-shrink to crawl the pages that other "
+            f"the start URL {url} {verdict.reason}: correct it, or {_accept()} to crawl the pages that other "
             "sources name, such as the site's sitemap"
         )
     if not is_scope_set and verdict.state is State.REDIRECT and verdict.target == f"{url}/":

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import msgspec
 
 from crawler.config.plan import CrawlPlan
-from crawler.errors import UsageError
+from crawler.errors import NEXT_RUN, UsageError
 from crawler.model import Page, Url
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.publish.outlines import SiteOutline, SitePage, description_of, html_sitemap, llms_txt
@@ -103,8 +103,8 @@ def check_formats_are_ours(plan: CrawlPlan, store: Store) -> None:
     for name in leading_names(plan):
         if name not in ours and (plan.output / name).exists():
             raise UsageError(
-                f"{plan.output / name} already exists, and Siteatlas did not write it with this state. Add --replace "
-                "to overwrite the file, or choose another directory with -o"
+                f"{plan.output / name} already exists, and Siteatlas did not write it with this state. To overwrite "
+                f"the file, {NEXT_RUN.having('--replace')}. Or choose another directory (-o, output.directory)"
             )
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from crawler.config.config import OutputConfig
 from crawler.config.plan import CrawlPlan
-from crawler.errors import UsageError
+from crawler.errors import NEXT_RUN, UsageError
 from crawler.model import Url
 from crawler.publish.entries import EntryBuilder, EntryCounts
 from crawler.publish.listing import Listing
@@ -74,8 +74,8 @@ def check_output_is_ours(plan: CrawlPlan, store: Store) -> None:
         return
     if found := existing_sitemap(plan):
         raise UsageError(
-            f"{found} already exists, and Siteatlas did not write it with this state. Add --replace to overwrite the "
-            "file, or choose another directory with -o"
+            f"{found} already exists, and Siteatlas did not write it with this state. To overwrite the file, "
+            f"{NEXT_RUN.having('--replace')}. Or choose another directory for the sitemap (-o, output.directory)"
         )
 
 

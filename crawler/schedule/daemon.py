@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import os
+import shlex
 import signal
 import socket
 import time
@@ -141,7 +142,8 @@ class DaemonProcess:
         self._history = history
         self._listener = listener
         self._is_verbose = is_verbose
-        runner = ProcessRunner(_log_line, self._last, self._is_late, is_verbose=is_verbose)
+        command = f"siteatlas run --config {shlex.quote(str(file.absolute()))} --site"
+        runner = ProcessRunner(_log_line, self._last, self._is_late, is_verbose=is_verbose, command=command)
         self._scheduler = Scheduler(loaded.sites, history, runner, loaded.settings)
         self._manager = SystemdNotifier()
         self._read_at = time.time()

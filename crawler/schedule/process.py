@@ -3,9 +3,10 @@
 import logging
 import math
 import os
+import shlex
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Literal, Protocol
 
@@ -31,12 +32,13 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     start of the attempt as a Unix time; ``shutdown_timeout`` is in seconds, from the close of the pipe. ``may_audit``:
     a due audit may follow; otherwise it is left to the next run. ``is_linked``: the run asks its parent before it
     sends requests to an origin, and before it sends a notice. ``lease_until`` is the deadline of its lease, see
-    ``crawler/state/lock.py``. ``may_replace``: it may replace files in the output directory that its state does not
-    know. ``wanted`` are the keys of the notices that a person wants to be sent again.
+    ``crawler/state/lock.py``. ``options`` are those of :class:`RunOptions` that are not the default, or for the task
+    "rollback" the ``run`` whose set is published again. ``command`` takes options for the next run, see
+    ``crawler/errors.py``. ``wanted`` are the keys of the notices that a person wants to be sent again.
     """
 
     name: str
-    task: Literal["run", "tell"]
+    task: Literal["run", "tell", "rollback"]
     config: dict[str, Any]
     last: Attempt | None = None
     began: float | None = None
@@ -45,7 +47,8 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     may_audit: bool = True
     is_linked: bool = False
     lease_until: float | None = None
-    may_replace: bool = False
+    options: dict[str, Any] = {}
+    command: str = ""
     wanted: list[str] = []
 
 
@@ -54,8 +57,8 @@ class RunLink(Protocol):
 
     deadline: float
     """Of the lease at the start, see ``crawler/state/lock.py``; infinity for none."""
-    owns_output: bool
-    """Whether the files in the output directory are the site's own, also when its state does not know them."""
+    options: Mapping[str, Any]
+    """What the run is to do besides its configuration, see :class:`SiteJob`; with ``rollback``, that is the task."""
     wanted: Sequence[str]
     """The keys of the notices that a person wants to be sent again."""
 
@@ -83,6 +86,7 @@ _DRAIN_TIMEOUT: Final = 2.0
 class ProcessRunner:
     """Runs each site in its own process. ``say`` gets each line of a run's log with the name of the site.
 
+    ``command`` and the name of a site are the command with which a person gives its next run an option.
     ``last`` returns the last run of a site, which may not have been able to notify; ``is_late`` says whether other
     sites wait for a free slot. While they do, an audit follows a run only when it leaves another slot free, because an
     audit may take long and must not delay publishing; or when there is only one slot.
@@ -95,8 +99,10 @@ class ProcessRunner:
         is_late: Callable[[], bool] = lambda: False,
         *,
         is_verbose: bool = False,
+        command: str = "",
     ) -> None:
         self._say = say
+        self._command = command
         self._last = last
         self._is_late = is_late
         self._audits: set[int] = set()  # the attempts that may be followed by an audit
@@ -114,7 +120,7 @@ class ProcessRunner:
         may_audit = not is_notify_only and await self._may_audit(site, attempt)
         job = SiteJob(
             name=site.name,
-            task="tell" if is_notify_only else "run",
+            task="tell" if is_notify_only else "rollback" if link and "rollback" in link.options else "run",
             config=config.model_dump(mode="json"),
             last=self._last(site.name) if is_notify_only else None,
             began=attempt.began,
@@ -123,7 +129,8 @@ class ProcessRunner:
             may_audit=may_audit,
             is_linked=link is not None,
             lease_until=link.deadline if link and math.isfinite(link.deadline) else None,
-            may_replace=link is not None and link.owns_output,
+            options=dict(link.options) if link else {},
+            command=self._command and f"{self._command} {shlex.quote(site.name)}",
             wanted=list(link.wanted) if link else [],
         )
         try:

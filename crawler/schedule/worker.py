@@ -28,13 +28,14 @@ from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.progress import ProgressLogger
-from crawler.errors import Incomplete, SiteatlasError
+from crawler.errors import NEXT_RUN, Incomplete, SiteatlasError, UsageError
 from crawler.fetch.permits import SharedOrigins, decode_grants, encode_message, use_permits
 from crawler.notify.delivery import SharedClaims, encode_claim, use_claims
 from crawler.notify.ledger_status import NotifyResult, NotifyStatus, notify_status
 from crawler.notify.notify import send_notifications
 from crawler.notify.session import ReplayRequest
-from crawler.publish.upload.upload import why_not_uploaded
+from crawler.publish.rollback import publish_previous
+from crawler.publish.upload.upload import upload, why_not_uploaded
 from crawler.run.options import RunOptions, loop_options
 from crawler.run.regenerate import crawl_and_report
 from crawler.run.report import Report, run_result, run_result_of_error
@@ -59,6 +60,7 @@ def main() -> None:
         sys.exit(f"siteatlas schedule starts this program, with a job on its standard input: {error}")
     if job.lease_until is not None:
         RUN_LEASE.renew(job.lease_until)
+    NEXT_RUN.command = job.command
     listeners: list[Callable[[bytes], object]] = [RUN_LEASE.hear]
     if job.is_linked:
         shared = SharedOrigins(lambda message: _print_line(encode_message(message)), boot_time)
@@ -114,8 +116,10 @@ def _run_job(job: SiteJob) -> RunResult:
         plan = plan_crawl(Config.model_validate(job.config))
         if job.task == "tell":
             return _notify(plan, job)
+        if job.task == "rollback":
+            return _roll_back(plan, job)
         last_number, status = _number(_last_finished_run(plan)), _notify_status(plan)
-        options = RunOptions(quiet=True, unattended=True, replace=job.may_replace)
+        options = RunOptions(quiet=True, unattended=True, **job.options)
         watch = ProgressLogger().watch if job.is_verbose else _ignore_progress
         report = crawl_and_report(job.name, plan, options, watch)
         plan = plan_crawl(plan.config)  # the run may have found that the start URL has moved
@@ -156,6 +160,21 @@ def _result_with_audit(plan: CrawlPlan, job: SiteJob, report: Report, watch: Wat
     is_overlong = followed.is_interrupted and _exceeds_time_limit(plan, job)
     timeout = f" ({_timeout_message(plan)})" if is_overlong else ""
     return replace(done, told=f"{done.told}; {followed.sentence}{timeout}", untold=done.untold or followed.untold)
+
+
+def _roll_back(plan: CrawlPlan, job: SiteJob) -> RunResult:
+    """Publish an earlier set again, and upload it. The result of a wrong request is no fault of the site.
+
+    Raises StorageError, StateInUse.
+    """
+    try:
+        run = publish_previous(plan, job.options["rollback"])
+    except UsageError as error:
+        return RunResult(exit_code=error.exit_code, fate=RunStatus.DONE, outcome="nothing", told=str(error))
+    if plan.config.upload.to:
+        anyio.run(upload, plan, run, log.warning, backend_options=loop_options())
+    told = f"{run.refusal}: {count_text(run.listed, 'page')}"
+    return RunResult(exit_code=0, fate=RunStatus.DONE, run=run.number, outcome=run.outcome, told=told)
 
 
 def _ignore_progress(_: object) -> None:

@@ -15,9 +15,9 @@ from typing import Final
 
 import msgspec
 
-from crawler.errors import DamagedFile, StorageError, UsageError
+from crawler.errors import NEXT_RUN, DamagedFile, StorageError, UsageError
 from crawler.version import __version__
-from sitemap import create_file, sync_to_disk
+from sitemap import check_path, create_file, sync_to_disk
 
 log = logging.getLogger(__name__)
 
@@ -31,10 +31,12 @@ _NETWORK_DISKS: Final = frozenset(
 )
 _NETWORK_TIMEOUT_MS: Final = 60_000
 _MOVE_REMEDY: Final = "Run the command again, and move the file away if the error returns"
-FRESH_REMEDY: Final = (
-    "Use siteatlas crawl or siteatlas run with --fresh to rename the damaged file and to start again from the "
-    "published sitemap"
-)
+
+
+def fresh_remedy() -> str:
+    """What to do about a damaged state, as a sentence."""
+    command = NEXT_RUN.having("--fresh", "use siteatlas crawl or siteatlas run with")
+    return f"{command[0].upper()}{command[1:]} to rename the damaged file and to start again from the published sitemap"
 
 
 @contextmanager
@@ -43,7 +45,7 @@ def storage_errors(what: str = _STATE) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite quotes damaged text in its messages
-        remedy = FRESH_REMEDY if what == _STATE else _MOVE_REMEDY
+        remedy = fresh_remedy() if what == _STATE else _MOVE_REMEDY
         fault = _fault(error, remedy)
         raise _kind_of(error)(f"{what} cannot be written or read: {fault}") from error
 
@@ -60,8 +62,8 @@ class Database:
     """One kind of file: its SQLite ``application_id``, its ``tables`` and their ``version``.
 
     ``file`` is its name in a directory. Messages say that it cannot be used as ``description`` and end with the
-    ``remedy``; ``absent_message`` says that a directory has none. ``migrations`` lead from each older version to the
-    next. A file that is always created anew needs neither application_id nor version.
+    ``remedy``, by default :func:`fresh_remedy`; ``absent_message`` says that a directory has none. ``migrations`` lead
+    from each older version to the next. A file that is always created anew needs neither application_id nor version.
     """
 
     file: str
@@ -69,9 +71,13 @@ class Database:
     version: int = 0
     tables: str
     description: str
-    remedy: str
+    remedy: str = ""
     absent_message: str = "nothing has been stored in {} yet"
     migrations: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
+
+    @property
+    def _remedy(self) -> str:
+        return self.remedy or f"{fresh_remedy()}, or choose another directory with --state"
 
     def is_in(self, directory: Path) -> bool:
         """Whether a directory has one. Raises StorageError when the account may not look there."""
@@ -133,10 +139,11 @@ class Database:
             yield
         except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
             if isinstance(error, PermissionError) or (isinstance(error, sqlite3.Error) and not _may_use(path)):
+                why = getattr(error, "strerror", None) or error
                 raise StorageError(
-                    f"this account has no access to {path}. Run siteatlas as the account that owns the file"
+                    f"this account has no access to {path} ({why}). Run siteatlas as the account that owns the file"
                 ) from None
-            reason = f"{path} cannot be used as {self.description}: {_fault(error, self.remedy)}"
+            reason = f"{path} cannot be used as {self.description}: {_fault(error, self._remedy)}"
             raise _kind_of(error)(reason) from None
 
     def _prepare(self, db: sqlite3.Connection, path: Path, *, is_durable: bool) -> None:
@@ -166,12 +173,12 @@ class Database:
         (application_id,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if application_id != self.application_id:
-            raise DamagedFile(f"{path} is a database of another program. {self.remedy}")
+            raise DamagedFile(f"{path} is a database of another program. {self._remedy}")
         if version > self.version:
             raise UsageError(
                 f"{path} was written by a newer version of siteatlas: it has format {version}, and siteatlas "
                 f"{__version__} reads formats up to {self.version}. Update siteatlas, or "
-                f"{self.remedy[0].lower()}{self.remedy[1:]}"
+                f"{self._remedy[0].lower()}{self._remedy[1:]}"
             )
         return int(version)
 
@@ -236,6 +243,7 @@ def _note_network_disk(directory: Path, kind: str) -> None:
 @contextmanager
 def _opened(path: Path, timeout: float = 5.0, mode: str = "rw") -> Iterator[sqlite3.Connection]:
     """A connection, which is closed if the block fails. Raises sqlite3.Error, OSError."""
+    check_path(path.parent)
     if mode == "rw":
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
     # check_same_thread: one thread at a time uses a connection, whichever runs the event loop
@@ -271,9 +279,9 @@ def copy_database(path: Path, copy: Path) -> None:
             db.execute("PRAGMA journal_mode = DELETE")  # so that checking it makes no files beside it
             (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
     except (sqlite3.Error, OSError) as error:
-        raise _kind_of(error)(f"{path} cannot be copied: {_fault(error, FRESH_REMEDY)}") from None
+        raise _kind_of(error)(f"{path} cannot be copied: {_fault(error, fresh_remedy())}") from None
     if found != "ok":
-        raise DamagedFile(f"{path} cannot be copied: it is damaged ({ascii(found)[1:-1][:200]}). {FRESH_REMEDY}")
+        raise DamagedFile(f"{path} cannot be copied: it is damaged ({ascii(found)[1:-1][:200]}). {fresh_remedy()}")
 
 
 def _kind_of(error: Exception) -> type[StorageError]:

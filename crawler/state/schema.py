@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final
 
-from crawler.state.database import FRESH_REMEDY, Database
+from crawler.state.database import Database
 
 LEDGER_FILE: Final = "notify.db"
 """The name of the record of notifications, beside the state of a site (:mod:`crawler.notify.ledger`)."""
@@ -232,7 +232,6 @@ STATE_DB: Final = Database(
     version=STATE_VERSION,
     tables=STATE_TABLES,
     description="state",
-    remedy=f"{FRESH_REMEDY}, or choose another directory with --state",
     absent_message="{} contains no state. Run siteatlas crawl first, or give the directory of the state with "
     "--state DIR",
     migrations=MIGRATIONS,

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.errors import DamagedFile, SiteatlasError, UsageError, single_error
-from crawler.state.database import FRESH_REMEDY, storage_errors, transaction
+from crawler.state.database import fresh_remedy, storage_errors, transaction
 from crawler.state.lock import hold_lock
 from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
 from crawler.state.schema import STATE_DB
@@ -276,7 +276,9 @@ class Store:
             return self._damage.set_aside(self._now) if self._damage.is_found() else ""
         if self._damage.is_lost():
             path = self.directory / STATE_DB.file
-            raise DamagedFile(f"{path} is missing or empty, although earlier runs published a sitemap. {FRESH_REMEDY}")
+            raise DamagedFile(
+                f"{path} is missing or empty, although earlier runs published a sitemap. {fresh_remedy()}"
+            )
         return ""
 
     def _look_for_damage(self, error: BaseException) -> None:
@@ -289,7 +291,7 @@ class Store:
                 found = str(self.db.execute("PRAGMA integrity_check(1)").fetchone()[0])
             if found != "ok":
                 text = " ".join(found.split())
-                raise DamagedFile(f"the state in {self.directory} is damaged ({text}). {FRESH_REMEDY}") from error
+                raise DamagedFile(f"the state in {self.directory} is damaged ({text}). {fresh_remedy()}") from error
 
     def _record_damage(self, aside: str) -> None:
         """Begin the history of a new state. :mod:`crawler.publish.rollback` completes it with the published set."""
@@ -299,7 +301,7 @@ class Store:
             ended=self._now,
             version=__version__,
             outcome=ROLLED_BACK,
-            refusal=f"the state was damaged and is kept as {aside}; the published sitemap is the new baseline",
+            refusal=f"the state was lost or is kept as {aside}; the published sitemap is the new baseline",
             exit_code=0,
         )
         with transaction(self.db):

@@ -56,33 +56,64 @@ def replacement(path: Path, mode: int = 0o644, *, like_before: bool = False) -> 
     sync_to_disk(path.parent)
 
 
-def is_planted(path: Path) -> bool:
-    """Whether another account may have put a file, a link or a directory there for us to use. OSError.
+class ForeignPath(PermissionError):
+    """Another account may have put a file, a directory or a link in the way for us to use."""
 
-    The rule is that of Linux for links in directories that everyone may write to:
-    https://docs.kernel.org/admin-guide/sysctl/fs.html#protected-symlinks
+
+def check_path(path: Path) -> None:
+    """Raise ForeignPath when another account may have planted a part of an existing path. OSError.
+
+    A directory that another account owns is no fault in itself: an administrator writes below the directory of the web
+    server, and the account of a container has another number than that of its volume.
+    """
+    for whole in (path.absolute(), path.resolve()):  # what is behind links too
+        for part in (*reversed(whole.parents), whole):
+            if why := is_planted(part):
+                raise ForeignPath(errno.EPERM, why, str(part))
+
+
+def is_planted(path: Path) -> str:
+    """Why another account may have put a file, a link or a directory there for us to use; "" if none may. OSError.
+
+    In a directory that everyone may write to, the rule is that of Linux for links:
+    https://docs.kernel.org/admin-guide/sysctl/fs.html#protected-symlinks. Elsewhere, a link of another account may lead
+    to what that account owns, as with https://httpd.apache.org/docs/2.4/mod/core.html#options (SymLinksIfOwnerMatch).
     """
     if sys.platform == "win32":
-        return False
-    directory = path.parent.stat()
-    return bool(directory.st_mode & stat.S_IWOTH) and path.lstat().st_uid not in {os.geteuid(), 0, directory.st_uid}
+        return ""
+    directory, own = path.parent.stat(), path.lstat()
+    if own.st_uid in {os.geteuid(), 0}:
+        return ""
+    if directory.st_mode & stat.S_IWOTH and own.st_uid != directory.st_uid:
+        return f"{path} belongs to {_account(own.st_uid)}, in a directory that everyone may write to"
+    if stat.S_ISLNK(own.st_mode) and path.exists() and (owner := path.stat().st_uid) != own.st_uid:
+        return f"{path} is a link of {_account(own.st_uid)}, and leads to what belongs to {_account(owner)}"
+    return ""
+
+
+def _account(number: int) -> str:
+    """The name of an account, or its number when it has none here."""
+    import pwd  # noqa: PLC0415 - not on Windows
+
+    with contextlib.suppress(KeyError):
+        return pwd.getpwuid(number).pw_name
+    return f"the account {number}"
 
 
 def make_directory(path: Path, mode: int = 0o775) -> None:
-    """Create a directory with its parents, or check that another account has not planted it. OSError.
+    """Create a directory with its parents, or check that another account has planted no part of it. OSError.
 
     No umask lets everyone write to it.
     """
     if not path.parent.exists():
         make_directory(path.parent)
+    check_path(path.parent)
     try:
         path.mkdir(mode)
     except FileExistsError:
         if not path.is_dir():
             raise
-    if is_planted(path):
-        reason = "another account made it, in a directory that everyone may write to"
-        raise PermissionError(errno.EPERM, reason, str(path))
+    check_path(path)
 
 
 def sync_to_disk(path: Path) -> None:
@@ -174,7 +205,7 @@ def destination_error(problem: str, error: OSError | ValueError) -> DestinationE
     """A DestinationError for an error of the operating system; its sentence begins with ``problem``."""
     if not isinstance(error, OSError):
         return DestinationError(f"{problem}: {error}")
-    remedy = _REMEDIES.get(error.errno or 0, "")
+    remedy = "choose another directory" if isinstance(error, ForeignPath) else _REMEDIES.get(error.errno or 0, "")
     return DestinationError(f"{problem}: {error.strerror or error}" + (f"; {remedy}" if remedy else ""))
 
 

@@ -106,10 +106,12 @@ def _attack(draw: random.Random, root: Path) -> str | None:
     precious.write_text(PRECIOUS)
     precious.chmod(0o600)
     _give(precious, VICTIM)
-    folder = shared / "out" if draw.random() < 0.5 else shared
+    folder = draw.choice([shared, shared / "out", shared / "deep" / "out", shared / "deep" / "er" / "out"])
     plants = []
     for _ in range(draw.randint(1, 4)):
-        place = draw.choice([folder, *(folder / each for each in names), *(_draft(folder / each) for each in names)])
+        above = [part for part in folder.parents if part.is_relative_to(shared) and part != shared]
+        inside = [folder / each for each in names]
+        place = draw.choice([folder, *above * 5, *inside, *map(_draft, inside)])
         plants.append(_plant(draw, place, precious, lair))
     mask = draw.choice([0o000, 0o002, 0o022, 0o077])
     trap = f"{name}, umask {mask:03o}, {'; '.join(filter(None, plants))}"

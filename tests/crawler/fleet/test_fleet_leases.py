@@ -12,6 +12,7 @@ from procrastinate.jobs import Status
 from psycopg import AsyncConnection
 
 from crawler.config.config import Config
+from crawler.config.plan import plan_crawl
 from crawler.config.sections import ScheduleConfig
 from crawler.fleet.database import FleetDatabase
 from crawler.fleet.dispatch import dispatch, free_expired
@@ -24,7 +25,7 @@ from crawler.fleet.leases import (
     store_snapshot,
     take_lease,
 )
-from crawler.fleet.registry import FleetSite, apply_sites, pause_sites, resume_sites, run_sites_now
+from crawler.fleet.registry import FleetSite, apply_sites, fleet_site, pause_sites, resume_sites, run_sites_now
 from crawler.fleet.site_run import LeasedRun
 from crawler.schedule.queue import RunQueue
 from crawler.schedule.site_state import Attempt, Trigger
@@ -362,6 +363,76 @@ async def test_ours_a_run_asked_for_is_made_once_also_during_a_run_and_while_pau
     await clock.set(clock.now + 10_000)
     await run_sites_now(fleet, ["a"])
     assert await triggers() == [Trigger.ASKED]
+
+
+async def test_ours_what_a_person_asks_for_is_done_once_by_the_run_whose_state_is_kept(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site("a")])
+
+    async def taken() -> SiteLease:
+        lease = await take_lease(fleet, "a", "w", None, LEASE)
+        assert lease
+        return lease
+
+    await run_sites_now(fleet, ["a"], {"accept_shrink": True})
+    assert (await taken()).asked == {"accept_shrink": True}
+    await clock.set(clock.now + LEASE + 1)  # the worker died
+    lease = await taken()
+    assert lease.asked == {"accept_shrink": True}
+    await run_sites_now(fleet, ["a"], {"rollback": None})
+    await store_snapshot(fleet, lease, "w", 1, "key", {})  # it has what was accepted
+    await clock.set(clock.now + LEASE + 1)
+    lease = await taken()
+    assert lease.asked == {"rollback": None}
+    await run_sites_now(fleet, ["a"])
+    await end_lease(fleet, lease, replace(DONE, fate=RunStatus.FAILED), {"rollback": None})
+    lease = await taken()
+    assert lease.asked == {"rollback": None}, "it was not done yet"
+    await end_lease(fleet, lease, replace(DONE, untold=True), {})
+    await run_sites_now(fleet, ["a"])
+    lease = await taken()
+    assert lease.asked == {}
+    await end_lease(fleet, lease, DONE, {})
+
+
+async def test_ours_a_site_under_a_new_name_is_the_same_site_and_one_with_another_url_is_not(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+
+    def of(name: str, host: str) -> FleetSite:
+        config = {"site": {"url": f"https://{host}/"}, "output": {"directory": "out"}, "schedule": {"every": 3_600.0}}
+        return fleet_site(name, plan_crawl(Config.model_validate(config)))
+
+    await apply_sites(fleet, [of("a", "one"), of("b", "two")])
+    await run_sites_now(fleet, ["a"])
+    lease = await take_lease(fleet, "a", "w", None, LEASE)
+    assert lease
+    await store_snapshot(fleet, lease, "w", 7, "a/key")
+    await fleet.rows("INSERT INTO delivery (site, notice, epoch) VALUES ('a', 'notice', 1)")
+    done = await apply_sites(fleet, [of("new", "one"), of("b", "two")])
+    assert (done.renamed, done.added, done.changed, done.retired) == ({"new": "a"}, [], [], [])
+    with pytest.raises(LeaseLost):
+        await end_lease(fleet, lease, DONE)
+    assert await take_lease(fleet, "new", "w", None, LEASE) is None, "until the run of before is over"
+    await clock.set(clock.now + LEASE + 1)
+    await free_expired(fleet, 10)
+    lease = await take_lease(fleet, "new", "w", None, LEASE)
+    assert lease
+    assert (lease.generation, lease.snapshot, lease.epoch) == (7, "a/key", 2)
+    assert [row["site"] for row in await fleet.rows("SELECT site FROM attempt UNION SELECT site FROM delivery")] == [
+        "new"
+    ]
+    await end_lease(fleet, lease, DONE)
+    assert (await apply_sites(fleet, [of("b", "two")])).retired == ["new"]
+    done = await apply_sites(fleet, [of("b", "three"), of("again", "one")])
+    assert (done.renamed, done.changed) == ({"again": "new"}, ["b"])
+    await fleet.rows("UPDATE site SET snapshot = 'b/key', output = '/out' WHERE name = 'b'")
+    await apply_sites(fleet, [of("b", "four"), of("again", "one")])
+    (row,) = await fleet.rows("SELECT snapshot, output FROM site WHERE name = 'b'")
+    assert row == {"snapshot": "", "output": ""}, "the state is that of another site"
 
 
 @pytest.mark.parametrize("seed", range(6))

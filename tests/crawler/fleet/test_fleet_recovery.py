@@ -52,7 +52,8 @@ async def test_ours_an_older_back_up_is_noticed_and_takes_over_what_the_store_ha
         # a run that lost its lease stores a snapshot that no row names
         await store.put(Snapshot(2, 1, "zombie", "1" * 64).key, file)
         await fleet.rows("UPDATE site SET epoch = 2 WHERE name = 'zombie'")
-        assert not (await find_newer(fleet, snapshots)).is_rolled_back
+        assert not (await find_newer(fleet, snapshots)).newer
+        assert not (await find_newer(fleet, snapshots)).unknown
         subprocess.run(["pg_dump", "-Fc", "-f", str(dump), database], check=True)  # noqa: ASYNC221
         for _ in range(4):
             newest = await lease_and_store(fleet, store, "busy", file)
@@ -74,9 +75,9 @@ async def test_ours_an_older_back_up_is_noticed_and_takes_over_what_the_store_ha
 
         await fleet.rows("INSERT INTO worker (id, host, process, version, slots) VALUES ('w', 'host1', 1, '1', 1)")
         with pytest.raises(UsageError, match=r"workers are running \(host1\)\. Stop all workers"):
-            await adopt(fleet, found)
+            await adopt(fleet, snapshots, found)
         await fleet.rows("UPDATE worker SET seen = now() - interval '2 minutes'")
-        await adopt(fleet, found)
+        await adopt(fleet, snapshots, found)
         rows = await fleet.rows("SELECT name, generation, epoch, snapshot, next_at FROM site ORDER BY name")
         assert {row["name"]: row["generation"] for row in rows} == {"busy": 5, "idle": 0, "still": 1, "zombie": 1}
         assert {row["epoch"] for row in rows} == {5 + EPOCHS_AHEAD}

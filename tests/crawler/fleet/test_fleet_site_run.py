@@ -15,18 +15,21 @@ from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from scripted import Site, links, scripted
 
 from crawler.config.config import Config
 from crawler.config.load import build_config
 from crawler.config.plan import plan_crawl
+from crawler.errors import StorageError
 from crawler.fleet.database import FleetDatabase, initialize, open_fleet
 from crawler.fleet.leases import take_lease
 from crawler.fleet.origins import OriginBroker
+from crawler.fleet.recovery import adopt, check_store, find_newer
 from crawler.fleet.registry import apply_sites, fleet_site, run_sites_now
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
 from crawler.fleet.snapshot import DAMAGED_MARK
-from crawler.fleet.state_store import DirectoryStore, SnapshotStore
+from crawler.fleet.state_store import DirectoryStore, SnapshotStore, StoreFault
 from crawler.state.lock import boot_time
 from crawler.state.runs import RunResult, RunStatus
 
@@ -86,8 +89,9 @@ class Machine:
         snapshots = SnapshotStore(DirectoryStore(folder / "store"))
         self._worker = SiteWorker(fleet, name, self.root, snapshots, broker)
 
-    async def run(self) -> RunResult | None:
-        await run_sites_now(self._fleet, ["shop"])
+    async def run(self, *, only_notifies: bool = False, **asked: bool) -> RunResult | None:
+        if not only_notifies:
+            await run_sites_now(self._fleet, ["shop"], asked)
         asked_at = boot_time()
         lease = await take_lease(self._fleet, "shop", self._name, None, 60)
         assert lease
@@ -129,7 +133,7 @@ async def test_ours_a_site_goes_on_whatever_happens_to_its_states_and_snapshots(
         assert await one.run()
         assert one.runs() == ["published", "unchanged", "unchanged"]
 
-        newest = max((tmp_path / "store" / "shop").iterdir())
+        newest = max((tmp_path / "store" / "shop").glob("*.zst"))
         newest.write_bytes(newest.read_bytes()[:-9])
         shutil.rmtree(tmp_path / "out")
         assert await two.run()
@@ -169,11 +173,162 @@ async def test_ours_a_worker_that_dies_before_its_first_snapshot_leaves_files_th
         (output / "sitemap.xml").unlink()
         assert await one.run()
         await fleet.rows("UPDATE site SET snapshot = '', generation = 0, epoch = epoch + 1")
-        shutil.rmtree(tmp_path / "store")
+        shutil.rmtree(tmp_path / "store" / "shop")
         result = await two.run()
         assert result
         assert result.fate is RunStatus.DONE
         assert two.runs() == ["published"]
+
+
+@pytest.mark.thorough
+async def test_ours_a_state_without_a_snapshot_is_no_success_and_waits_for_its_worker(
+    database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = build_config(
+        {
+            "site": {"url": site.url},
+            "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
+            "pace": {"rate": 0},
+            "parse": {"processes": 1},
+        }
+    )
+    async with fleet_of(database, config) as (fleet, broker):
+        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
+        assert await one.run()
+
+        async def full(*_: object) -> None:
+            raise StorageError("the disk is full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(SnapshotStore, "save", full)
+            site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
+            result = await one.run(accept_shrink=True)
+        assert result
+        assert (result.fate, result.exit_code) == (RunStatus.FAILED, 7)
+        assert result.told.endswith("no snapshot of its state could be stored: the disk is full")
+        (row,) = await fleet.rows("SELECT home, unsaved IS NOT NULL AS unsaved, applying FROM site")
+        assert row == {"home": "one", "unsaved": True, "applying": {"accept_shrink": True}}
+        await fleet.rows("INSERT INTO worker (id, host, process, version, slots) VALUES ('one', 'h', 1, '', 1)")
+        assert await take_lease(fleet, "shop", "two", None, 60) is None, "its worker lives"
+        assert await one.run()
+        assert one.runs() == ["published", "published", "unchanged"]
+        assert await two.run()
+        assert two.runs() == ["published", "published", "unchanged", "unchanged"]
+
+
+@pytest.mark.thorough
+async def test_ours_a_foreign_sitemap_is_replaced_as_the_message_says_and_the_next_worker_knows(
+    database: str, tmp_path: Path, site: Site
+) -> None:
+    output = tmp_path / "out"
+    config = build_config(
+        {
+            "site": {"url": site.url},
+            "output": {"directory": str(output), "swap_delay": 0},
+            "pace": {"rate": 0},
+            "parse": {"processes": 1},
+        }
+    )
+    output.mkdir()
+    (output / "sitemap.xml").write_text("of somebody else")
+    async with fleet_of(database, config) as (fleet, broker):
+        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
+        refused = await one.run()
+        assert refused
+        assert refused.fate is RunStatus.BROKEN
+        assert "run siteatlas fleet run-now shop --replace" in refused.told
+        for machine, asked in ((two, {"replace": True}), (one, {}), (two, {"fresh": True}), (one, {"restart": True})):
+            result = await machine.run(**asked)
+            assert result
+            assert (result.fate, result.exit_code) == (RunStatus.DONE, 0)
+            assert (await fleet.rows("SELECT requested, applying FROM site")) == [{"requested": None, "applying": {}}]
+        assert one.runs() == ["published", "unchanged", "unchanged", "unchanged"]
+
+
+async def test_ours_a_receiver_is_told_that_a_run_could_not_begin(
+    database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with receiver() as (url, received):
+        config = build_config(
+            {
+                "site": {"url": site.url},
+                "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
+                "pace": {"rate": 0},
+                "parse": {"processes": 1},
+                "webhook": {"urls": ["env:FLEET_HOOK"], "on": ["trouble"]},
+                "notify": {"check_live": False},
+                "schedule": {"every": 86_400, "retries": 0, "retry_delay": 0.01},
+            }
+        )
+        monkeypatch.setenv("FLEET_HOOK", url)
+        async with fleet_of(database, config) as (fleet, broker):
+            one = Machine(fleet, broker, tmp_path, "one")
+            assert await one.run()
+            (tmp_path / "store").rename(tmp_path / "away")
+            failed = await one.run()
+            assert failed
+            assert (failed.exit_code, received) == (7, [])
+            await anyio.sleep(0.05)  # until the notification is due
+            told = await one.run(only_notifies=True)
+            assert told
+            assert told.fate is RunStatus.DONE
+            assert "is not marked as that of this fleet" in received[0]["sentence"]
+            assert received[0]["occasion"] == "trouble"
+
+
+@pytest.mark.thorough
+async def test_ours_a_run_that_cannot_begin_stores_no_older_state_as_the_newest(
+    database: str, tmp_path: Path, site: Site
+) -> None:
+    config = build_config(
+        {
+            "site": {"url": site.url},
+            "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
+            "pace": {"rate": 0},
+            "parse": {"processes": 1},
+        }
+    )
+    async with fleet_of(database, config) as (fleet, broker):
+        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
+        assert await one.run()
+        assert await two.run()
+        for snapshot in (tmp_path / "store" / "shop").glob("*.zst"):
+            snapshot.unlink()
+        lost = await one.run()
+        assert lost
+        assert (lost.fate, lost.exit_code) == (RunStatus.FAILED, 7)
+        assert "siteatlas fleet run-now shop --fresh" in lost.told
+        (row,) = await fleet.rows("SELECT generation, home FROM site")
+        assert row == {"generation": 2, "home": ""}, "another worker may have the state"
+        result = await two.run()
+        assert result
+        assert result.fate is RunStatus.DONE
+        assert two.runs() == ["published", "unchanged", "unchanged"]
+
+
+async def test_ours_one_of_many_first_runs_marks_the_state_store(database: str, tmp_path: Path, site: Site) -> None:
+    store = SnapshotStore(DirectoryStore(tmp_path / "store"))
+    other = SnapshotStore(DirectoryStore(tmp_path / "other"))
+    async with fleet_of(database, build_config({"site": {"url": site.url}, "output": {"directory": "out"}})) as (
+        fleet,
+        _,
+    ):
+        await run_sites_now(fleet, ["shop"])
+        lease = await take_lease(fleet, "shop", "one", None, 60)
+        assert lease
+        async with anyio.create_task_group() as tasks:
+            for number in range(4):
+                tasks.start_soon(check_store, fleet, store, replace(lease, site=f"shop{number}"))
+        with pytest.raises(StoreFault, match=r"is not marked as that of this fleet .*siteatlas fleet recover"):
+            await check_store(fleet, other, lease)
+        await adopt(fleet, other, await find_newer(fleet, other))
+        await check_store(fleet, other, lease)
+        with pytest.raises(StoreFault):
+            await check_store(fleet, store, lease)
+        await fleet.rows("DELETE FROM fleet")  # as of a version that marked no store, on a machine without the disk
+        with pytest.raises(StoreFault, match="has no snapshot of shop"):
+            await check_store(fleet, SnapshotStore(DirectoryStore(tmp_path / "empty")), replace(lease, snapshot="key"))
+        await check_store(fleet, other, lease)
 
 
 @pytest.mark.slow
@@ -198,7 +353,9 @@ async def test_ours_a_repeated_run_announces_no_page_again_also_of_a_site_that_h
             site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
             assert await one.run()
             assert len(received) == 2
-            max((tmp_path / "store" / "shop").iterdir()).unlink()  # as if the worker had died before its last snapshot
+            max(
+                (tmp_path / "store" / "shop").glob("*.zst")
+            ).unlink()  # as if the worker had died before its last snapshot
             site.routes |= {"/": links("/a", "/b", "/c"), "/c": "<title>c</title><p>About c."}
             assert await two.run()
             assert two.runs() == ["published", "published", "published"]

@@ -1,6 +1,9 @@
 """The status of a fleet: counts of sites, and the sites in one state."""
 
+from pathlib import Path
+
 import pytest
+from run import siteatlas
 
 from crawler.cli.fleet_run import status_text
 from crawler.fleet.database import initialize, open_fleet
@@ -15,8 +18,12 @@ _SITES = """INSERT INTO site (name, config, origin, next_at, queued, lease_until
   ('late', '{}', 'https://late', now() - interval '1 h', now(), NULL, false, NULL),
   ('running', '{}', 'https://running', NULL, NULL, now() + interval '1 h', false, NULL),
   ('lost', '{}', 'https://lost', NULL, NULL, now() - interval '1 s', false, NULL),
+  ('held', '{}', 'https://held', now() + interval '1 h', NULL, NULL, false, NULL),
+  ('unsaved', '{}', 'https://unsaved', now() + interval '1 h', NULL, NULL, false, NULL),
   ('paused', '{}', 'https://paused', NULL, NULL, NULL, true, NULL),
   ('retired', '{}', 'https://retired', NULL, NULL, NULL, false, now())"""
+_MARKS = """UPDATE site SET held = name = 'held', unsaved = CASE name WHEN 'unsaved' THEN now() END,
+  home = 'w7', saved = now() - interval '2 d', generation = 4, requested = '{"accept_shrink": true}'"""
 _ATTEMPTS = """INSERT INTO attempt (site, slot, because, turn, began, ended, fate, epoch, worker)
   SELECT site, 0, because, 1, 0, ended, fate, 1, 'w' FROM (VALUES
   ('mended', 'due', 1, 'failed'), ('mended', 'retry', 2, 'done'),
@@ -30,14 +37,27 @@ async def test_ours_the_status_counts_and_shows_the_sites_of_each_state(database
         await initialize(fleet)
         await fleet.rows(_SITES)
         await fleet.rows(_ATTEMPTS)
+        await fleet.rows(_MARKS)
         status = await fleet_status(fleet)
-        assert (status.sites, status.failing, status.late, status.running, status.lost) == (7, 1, 1, 1, 1)
+        assert (status.sites, status.failing, status.late, status.running, status.lost) == (9, 1, 1, 1, 1)
+        assert (status.held, status.unsaved) == (1, 1)
         assert status.shown == []
         for state in STATES:
             shown = [site.name for site in (await fleet_status(fleet, only=state)).shown]
             assert shown == [{"queued": "late"}.get(state, state)]
-        assert [site.name for site in await find_sites(fleet, only="attention")] == ["failing", "lost", "late"]
-        assert [site.name for site in await find_sites(fleet, words="HTTPS ed")] == ["mended", "paused", "retired"]
+        assert [site.name for site in await find_sites(fleet, only="attention")] == [
+            *("failing", "lost", "late"),
+            *("held", "unsaved"),
+        ]
+        assert [site.name for site in await find_sites(fleet, words="HTTPS ed")] == [
+            *("mended", "unsaved", "paused", "retired")
+        ]
+        told = status_text(await fleet_status(fleet, ["unsaved"]))
+        assert "unsaved (https://unsaved): unsaved (no snapshot: the newest state is only on w7); next run 20" in told
+        assert (
+            "; asked for: --accept-shrink; its newest state is on w7; its newest snapshot is generation 4, 2 d old"
+            in told
+        )
         assert [site.failures for site in await find_sites(fleet, ["failing", "mended"])] == [2, 0]
         assert "interrupted" in status_text(status)
         await fleet.rows(
@@ -76,3 +96,19 @@ async def test_ours_the_status_names_notices_that_may_not_have_been_sent(databas
         assert "unknown" in told
         await fleet.rows("DELETE FROM delivery WHERE epoch = 1 OR site <> 'running'")
         assert "may not have been sent" not in status_text(await fleet_status(fleet))
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (["run-now", "a", "b", "--accept-shrink"], "--accept-shrink applies to one site. Give the name of one site"),
+        (["run-now", "a", "--fresh", "--restart"], "Use only one of the two options"),
+        (["pause", "a", "--fresh"], "--fresh"),
+    ],
+)
+def test_ours_what_one_run_cannot_do_is_refused_before_it_is_asked_for(
+    tmp_path: Path, words: list[str], refusal: str
+) -> None:
+    ran = siteatlas(tmp_path, "fleet", *words, "--database", "postgresql://nowhere.invalid/fleet")
+    assert ran.code == 2
+    assert refusal in ran.err

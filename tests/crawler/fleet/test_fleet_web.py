@@ -111,7 +111,10 @@ async def test_ours_a_search_for_what_no_database_stores_finds_nothing(database:
 async def test_ours_the_page_of_a_site_shows_its_runs(database: str) -> None:
     async with served(database) as (fleet, client):
         await fill(fleet)
+        await fleet.rows("UPDATE site SET requested = '{\"accept_shrink\": true}', saved = now() - interval '3 d'")
         page = (await client.get("/sites/failing")).text
+        assert "Asked for: <code>accept-shrink</code>" in page
+        assert "3 days ago" in page
         assert ("Failing" in page, page.count("<tr>")) == (True, 3)
         assert (await client.get("/sites/late.%3Cb%3E%26%3F")).status_code == 200
         assert "The fleet has no site with this name." in (await client.get("/sites/none")).text
@@ -140,6 +143,7 @@ async def test_ours_metrics_count_sites_by_state_and_describe_workers(database: 
         states = {key[1]: value for key, value in found.items() if key[0] == "siteatlas_fleet_sites"}
         assert states == {
             "running": 1, "lost": 1, "queued": 0, "late": 1, "failing": 1, "paused": 1, "retired": 0, "due": 1,
+            "held": 0, "unsaved": 0,
         }  # fmt: skip
         assert found["siteatlas_sites",] == 6
         assert found["siteatlas_fleet_started_runs_total",] == 3

@@ -300,8 +300,8 @@ def rejected(verdict: Verdict, status: int | None, *, is_scope_set: bool = False
 def test_rfc9110_a_first_crawl_ends_when_its_start_url_is_gone(status: int, is_scope_set: bool) -> None:
     gone_away = Verdict(State.CLIENT_ERROR, f"answered {status}")
     assert rejected(gone_away, status, is_scope_set=is_scope_set) == (
-        f"the start URL https://a.example/docs/guide answered {status}: correct it, or use --accept-shrink to crawl "
-        "the pages that other sources name, such as the site's sitemap"
+        f"the start URL https://a.example/docs/guide answered {status}: correct it, or run once with "
+        "--accept-shrink to crawl the pages that other sources name, such as the site's sitemap"
     )
 
 

@@ -1,7 +1,9 @@
 """Chooses the tables of an export to read, by their content, and finds the days that they cover."""
 
+import os
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -109,7 +111,7 @@ def _candidates(opened: OpenedExport, request: TableRequest) -> Iterator[_TableC
 
 
 def _candidate(part: ExportPart, request: TableRequest) -> _TableCandidate:
-    name = part.name or request.name
+    name, place = part.name or request.name, Path(request.name, part.name)
     days: list[str] = []
     names = issue = ""
     with ExportText(part.open()) as text:
@@ -119,17 +121,23 @@ def _candidate(part: ExportPart, request: TableRequest) -> _TableCandidate:
                 columns = find_columns(table.sample, request.source, request.reader, request.column)
             except UsageError as error:
                 raise UsageError(
-                    f"{request.name} {error}. Choose one of its columns with --url-column: {columns_text(table.sample)}"
+                    f"{request.name} {error}. Choose one of its columns with --url-column: {_named(table, place)}"
                 ) from None
             if columns:
                 header = header_of(table.sample, request.reader)
                 return _TableCandidate(part, columns, header, _format(rows, header), "", [])
-            names = max(names, columns_text(table.sample), key=len)
+            names = max(names, _named(table, place), key=len)
             days = days or _days_of(table)
             issue = issue or _issue_of(table)
         if text.fault:
             raise UsageError(f"{name} cannot be read: {text.fault}")
     return _TableCandidate(part, None, [], "", names, days, issue)
+
+
+def _named(table: ExportTable, place: Path) -> str:
+    """The columns of a table, for a message that others may read: not of what somebody's link leads to."""
+    # the method of Path raises for a long name, which a member of an archive may have
+    return "not shown of a link" if os.path.islink(place) else columns_text(table.sample)  # noqa: PTH114
 
 
 def _format(rows: CsvRows | JsonRows, header: list[str]) -> str:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from crawler.audit.sources.urls import files_in
 from crawler.errors import UsageError
-from sitemap import SourceError
+from sitemap import SourceError, check_path
 
 OpenUrl = Callable[[str], bytes]
 """Fetches the document at a URL; raises ``sitemap.SourceError``."""
@@ -67,6 +67,7 @@ def open_export(name: str, open_url: OpenUrl) -> OpenedExport:
     path = Path(name)
     try:
         if path.is_dir():
+            check_path(path)
             return _folder_parts(name)
         if not path.exists():
             raise UsageError(f"{name} does not exist")
@@ -92,6 +93,8 @@ def _folder_parts(name: str) -> OpenedExport:
 
 
 def _open_file(path: Path) -> BinaryIO:
+    """Open a file, unless another account leads us to a file that it may not read itself. OSError."""
+    check_path(path)
     return path.open("rb")
 
 
