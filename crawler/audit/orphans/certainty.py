@@ -4,15 +4,15 @@ An unread page may link to anything. So one section that robots.txt blocks makes
 Pages that failed are milder: the links of their last good answer count, and the others cost a finding no more than its
 certainty while few pages failed. Such a finding is *likely*. It is inconclusive all the same if one of these pages is
 likely to link to its URL, if more than :data:`MAX_MISTAKEN` of the findings are expected to be wrong (see
-:mod:`crawler.audit.graph.unread_pages`), or if more than :data:`MAX_UNSEEN` of the pages failed. Only URLs that the
-start leads to count: an orphan cannot connect another page to the site.
+:mod:`crawler.audit.graph.unread_pages`), or if more than :data:`MAX_UNSEEN` of the pages failed. A script that was not
+run may add links (see :mod:`crawler.parse.html.scripts`), so a finding is *likely* at most, and inconclusive if few
+pages are linked without it. Only URLs that the start leads to count: an orphan cannot connect another page to the site.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from crawler.audit.finding import Certainty
 from crawler.audit.graph.links import has_failed
@@ -40,8 +40,9 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     ``stopped`` says why the crawl stopped early, as the end of a sentence, or is "". ``cut`` counts pages that were
     read in part, ``out_of_scope`` URLs outside the start's directory, ``alias_urls`` URLs under another name of the
     site. ``forgotten`` counts the failed pages that no earlier visit read either; findings are likely if at most
-    ``trust_failed`` pages failed. ``no_robots`` lists origins whose robots.txt could not be fetched. ``linked_pages``
-    is the number of linked pages when they are so few that scripts may make the other links, else 0.
+    ``trust_failed`` pages failed. ``no_robots`` lists origins whose robots.txt could not be fetched. ``scripted``
+    are the pages that a script which was not run may add links to, ``render_remedy`` says how it can be run.
+    ``linked_pages`` is the number of linked pages if they are so few that scripts may make most links, else 0.
     """
 
     end_states: Mapping[tuple[State, int | None], EndedUrls]
@@ -51,9 +52,18 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     alias_urls: EndedUrls | None = None
     no_robots: tuple[str, ...] = ()
     linked_pages: int = 0
+    scripted: EndedUrls | None = None
+    render_remedy: str = ""
     trust_blocked: bool = False
     forgotten: int = 0
     trust_failed: int = 0
+
+    @property
+    def unrendered(self) -> str:
+        """Why no page differs when it is rendered, if none does."""
+        return (
+            "no page needs to be rendered" if self.scripted is None else f"JavaScript was not run. {self.render_remedy}"
+        )
 
 
 def best_certainty(coverage: CrawlCoverage) -> Certainty:
@@ -62,7 +72,8 @@ def best_certainty(coverage: CrawlCoverage) -> Certainty:
     if not limits:
         return Certainty.CERTAIN
     is_much = must_weigh_failures(coverage) and coverage.forgotten > MAX_UNSEEN * _count(coverage, failed=False)
-    return Certainty.INCONCLUSIVE if is_much or limits != list(_failures(coverage)) else Certainty.LIKELY
+    mild = [*_failures(coverage), *(() if coverage.linked_pages else _scripted_links(coverage))]
+    return Certainty.INCONCLUSIVE if is_much or limits != mild else Certainty.LIKELY
 
 
 def must_weigh_failures(coverage: CrawlCoverage) -> bool:
@@ -82,19 +93,15 @@ def is_mostly_right(mistaken: float, findings: int) -> bool:
 
 def limits_of_crawl(coverage: CrawlCoverage) -> list[str]:
     """A sentence with the remedy for each way in which the crawl may have missed links; none: it saw all links."""
-    reasons = [
+    return [
         *_limits(coverage),
         *_failures(coverage),
         *_unread_robots(coverage),
         *_blocked(coverage),
         *_operator_limits(coverage),
         *_cut(coverage),
+        *_scripted_links(coverage),
     ]
-    # unread pages explain why few pages are linked, even when they are trusted to lead nowhere else
-    distrusted = replace(coverage, trust_blocked=False)
-    if reasons or any((*_blocked(distrusted), *_operator_limits(distrusted))):
-        return reasons
-    return list(_scripted_links(coverage))
 
 
 def _limits(coverage: CrawlCoverage) -> Iterator[str]:
@@ -118,7 +125,7 @@ def _failures(coverage: CrawlCoverage) -> Iterator[str]:
     failed: dict[State, EndedUrls] = {}
     for (state, status), ended in coverage.end_states.items():
         if has_failed(state, status):
-            failed[state] = _add(failed.get(state), ended)
+            failed[state] = add_ended(failed.get(state), ended)
     for state, ended in failed.items():
         yield (
             f"{_count_urls(ended)} failed ({state.value}), {_example_text(ended)}. Audit again when these pages respond"
@@ -142,7 +149,7 @@ def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
     refused = None
     for (state, status), ended in coverage.end_states.items():
         if state is State.CLIENT_ERROR and status in REFUSED_STATUSES:
-            refused = _add(refused, ended)
+            refused = add_ended(refused, ended)
     if refused:
         yield (
             f"{_count_urls(refused)} refused the crawl (401, 403), {_example_text(refused)}. "
@@ -193,11 +200,12 @@ def _cut(coverage: CrawlCoverage) -> Iterator[str]:
 
 
 def _scripted_links(coverage: CrawlCoverage) -> Iterator[str]:
-    if coverage.linked_pages:
-        pages = "one page was" if coverage.linked_pages == 1 else f"{coverage.linked_pages:,} pages were"
+    if (scripted := coverage.scripted) and scripted.count:
+        pages = count_text(scripted.count, "page")
+        few = count_text(coverage.linked_pages, "page") if coverage.linked_pages else ""
         yield (
-            f"only {pages} found by links. JavaScript may create the other links, but the crawl does not run "
-            f"JavaScript, so every other page would look like an orphan"
+            f"JavaScript may add links to {pages}, {_example_text(scripted)}, but it was not run"
+            f"{f', and links without it lead to only {few}' if few else ''}. {coverage.render_remedy}"
         )
 
 
@@ -206,8 +214,9 @@ def _ended_as(coverage: CrawlCoverage, state: State) -> EndedUrls | None:
     return coverage.end_states.get((state, None))
 
 
-def _add(total: EndedUrls | None, more: EndedUrls) -> EndedUrls:
-    return EndedUrls(total.count + more.count, total.example, total.reason) if total else more
+def add_ended(total: EndedUrls | None, more: EndedUrls) -> EndedUrls:
+    """Both together, with the first example."""
+    return EndedUrls(total.count + more.count, total.example, total.reason) if total and total.count else more
 
 
 def _example_text(ended: EndedUrls) -> str:

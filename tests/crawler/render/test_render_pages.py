@@ -134,7 +134,7 @@ def test_ours_a_driver_that_does_not_start_is_one_note_and_pages_are_read_as_sen
     with scripted(dict(ROUTES)) as site:
         ran = crawl(site, tmp_path)
         assert (ran.code, listed(site, tmp_path)) == (0, [""])
-        assert f"1 page with nearly no text could not be rendered: {reason}" in ran.out
+        assert f"1 page that scripts may fill could not be rendered: {reason}" in ran.out
         must = crawl(site, tmp_path, "--render", "always")
         assert (must.code, must.err.strip()) == (2, f"siteatlas: {reason}")
 
@@ -152,7 +152,9 @@ def test_ours_a_browser_that_does_not_start_says_why(tmp_path: Path, printed: st
     broken.chmod(0o755)
     with scripted(dict(ROUTES)) as site:
         ran = crawl(site, tmp_path, "--browser", str(broken))
-    assert f"1 page with nearly no text could not be rendered: Chromium ({broken}) does not start: {reason}" in ran.out
+    assert (
+        f"1 page that scripts may fill could not be rendered: Chromium ({broken}) does not start: {reason}" in ran.out
+    )
     assert ran.out.count("note:") == 1
 
 
