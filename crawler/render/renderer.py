@@ -9,6 +9,7 @@ import hashlib
 import logging
 import sqlite3
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import anyio
 import msgspec
@@ -257,10 +258,11 @@ class Renderer:
 
     async def _parse(self, reply: Reply, document: RenderedDocument, known: bytes, before: bytes) -> Page:
         """The rendered markup, read as any page, and compared with an earlier reading."""
-        dropped = {"content-type", "refresh"} if document.left_for else {"content-type"}
-        headers = tuple(pair for pair in reply.headers if pair[0] not in dropped)
-        if document.left_for:  # before it was done, so it is a redirect for visitors and search engines
-            headers = (*headers, ("refresh", f"0;url={document.left_for}"))
+        # A script that leads to another page of the host is a redirect, as for search engines. To another host may also
+        # lead an advertisement, or what is only for visitors from some countries.
+        is_moved = bool(document.left_for) and _bare_host(document.left_for) == _bare_host(reply.url)
+        headers = tuple(pair for pair in reply.headers if pair[0] not in ("content-type", "refresh" * is_moved))
+        headers += (("refresh", f"0;url={document.left_for}"),) * is_moved
         body = document.markup.encode("utf-8", "replace")
         whole = replace(reply, body=body, headers=(*headers, ("content-type", "text/html; charset=utf-8")))
         return await self._pool.read(FetchedDocument.of_reply(whole, known=known, before=before))
@@ -329,6 +331,10 @@ def judged(page: Page) -> Page:
     """The page without the doubt about scripts that were not run: the page itself if it has none."""
     notes = [note for note in page.notes if not note.startswith(UNRUN)]
     return page if len(notes) == len(page.notes) else replace(page, notes=notes)
+
+
+def _bare_host(url: str) -> str:
+    return (urlsplit(url).hostname or "").removeprefix("www.")
 
 
 def _may_be_empty(raw: Page) -> bool:
