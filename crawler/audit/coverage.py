@@ -136,13 +136,12 @@ def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
     None if there is nothing that a browser should have read.
     """
     ended = None
-    start = graph.home[graph.start]
     with storage_errors():
         for number, url, packed, text in db.execute(_UNRUN):
             page, node = _page(packed), graph.nodes.node(number)
             notes = [note.removeprefix(UNRUN) for note in page.notes if note.startswith(UNRUN)]
             # no search engine runs the scripts of a page with noindex, nor do we
-            is_closed = page.refresh or (page.noindex and graph.home[node] != start)
+            is_closed = page.refresh or (page.noindex and graph.home[node] != graph.home[graph.start])
             if not notes or is_closed or not graph.touched[node]:
                 continue
             ended = ended or EndedUrls(0, "")
@@ -153,8 +152,8 @@ def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
 
 
 def _places(markup: str) -> list[str]:
-    """The empty places of a page; a page with next to no text is one as a whole."""
-    return empty_places(markup.encode()) or (["the whole page"] if is_bare(markup) else [])
+    """The empty places of a page; a page without links and with next to no text is one as a whole."""
+    return empty_places(markup.encode()) or (["the whole page"] if "<a" not in markup and is_bare(markup) else [])
 
 
 def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Container[int]) -> int:

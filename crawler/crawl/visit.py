@@ -250,7 +250,7 @@ def render_remedy(config: Config) -> str:
     """What to do so that the scripts are run that a visit did not run, in a sentence without a full stop."""
     if config.render.mode == "never":
         return "Audit without --render never"
-    if find_spec("playwright") is None:
+    if not find_spec("playwright"):
         return "Run pip install 'siteatlas[render]', install Chromium, and audit again"
     return "Run siteatlas why URL --render to see why Chromium did not run it, and audit again"
 

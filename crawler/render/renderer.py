@@ -258,14 +258,14 @@ class Renderer:
 
     async def _parse(self, reply: Reply, document: RenderedDocument, known: bytes, before: bytes) -> Page:
         """The rendered markup, read as any page, and compared with an earlier reading."""
-        # A script that leads to another page of the host is a redirect, as for search engines. To another host may also
-        # lead an advertisement, or what is only for visitors from some countries.
-        is_moved = bool(document.left_for) and _bare_host(document.left_for) == _bare_host(reply.url)
-        headers = tuple(pair for pair in reply.headers if pair[0] not in ("content-type", "refresh" * is_moved))
-        headers += (("refresh", f"0;url={document.left_for}"),) * is_moved
+        headers = tuple(pair for pair in reply.headers if pair[0] != "content-type")
         body = document.markup.encode("utf-8", "replace")
         whole = replace(reply, body=body, headers=(*headers, ("content-type", "text/html; charset=utf-8")))
-        return await self._pool.read(FetchedDocument.of_reply(whole, known=known, before=before))
+        read = FetchedDocument.of_reply(whole, known=known, before=before)
+        # A script that leads to another page of the host is a redirect, as for search engines. To another host may also
+        # lead an advertisement, or what is only for visitors from some countries.
+        hosts = {(urlsplit(url).hostname or "").removeprefix("www.") for url in (document.left_for, reply.url)}
+        return await self._pool.read(replace(read, refresh=f"0;url={document.left_for}") if len(hosts) == 1 else read)
 
 
 def merge(raw: Page, rendered: Page, document: RenderedDocument, resources: PageResources) -> Page:
@@ -331,10 +331,6 @@ def judged(page: Page) -> Page:
     """The page without the doubt about scripts that were not run: the page itself if it has none."""
     notes = [note for note in page.notes if not note.startswith(UNRUN)]
     return page if len(notes) == len(page.notes) else replace(page, notes=notes)
-
-
-def _bare_host(url: str) -> str:
-    return (urlsplit(url).hostname or "").removeprefix("www.")
 
 
 def _may_be_empty(raw: Page) -> bool:

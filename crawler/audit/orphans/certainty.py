@@ -202,10 +202,10 @@ def _cut(coverage: CrawlCoverage) -> Iterator[str]:
 def _scripted_links(coverage: CrawlCoverage) -> Iterator[str]:
     if (scripted := coverage.scripted) and scripted.count:
         pages = count_text(scripted.count, "page")
-        few = count_text(coverage.linked_pages, "page") if coverage.linked_pages else ""
+        few = f", and links without it lead to only {count_text(coverage.linked_pages, 'page')}"
         yield (
             f"JavaScript may add links to {pages}, {_example_text(scripted)}, but it was not run"
-            f"{f', and links without it lead to only {few}' if few else ''}. {coverage.render_remedy}"
+            f"{few if coverage.linked_pages else ''}. {coverage.render_remedy}"
         )
 
 

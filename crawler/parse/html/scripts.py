@@ -10,10 +10,11 @@ a visitor did not ask for.
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
 
 from crawler.model import Url
+from crawler.url.normalize import host_of
 
 MAX_SCRIPTS: Final = 100
 INLINE: Final = "inline"
@@ -25,6 +26,7 @@ _BUILDER: Final = "an inline script that builds markup"
 _MAX_CACHED: Final = 2_000  # bytes of a script
 _WORDS: Final = b"document HTML $( $. Query create import Element location Vue".split()
 _source = re.compile(rb"""(?i)\bsrc\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""").search
+_host = re.compile(r"\s*+(?:https?:)?//(?:[^/?#@]*+@)?([^/?#:]*+)", re.IGNORECASE).match
 _data_type = re.compile(
     rb"""(?i)\btype\s*+=\s*+["']?(?:application/(?:ld\+)?json|text/(?:template|x-)|importmap|speculationrules)"""
 ).search
@@ -92,20 +94,13 @@ def unrun_script(scripts: Iterable[Script], page: Url) -> str:
 
     The last two labels of a host stand for its registrable domain, which counts a stranger's file rather than miss one.
     """
-    found = ""
-    for source, doubt in scripts:
-        if doubt == WRITER:
-            return doubt
-        found = found or (doubt[:200] if doubt != source or _is_of_site(source, page) else "")
-    return found
+    doubts = [doubt for source, doubt in scripts if doubt and (doubt != source or _is_of_site(source, page))]
+    return WRITER if WRITER in doubts else doubts[0][:200] if doubts else ""
 
 
 def _is_of_site(source: str, page: Url) -> bool:
-    try:
-        names = [(urlsplit(url).hostname or "").split(".")[-2:] for url in (source, page)]
-    except ValueError:  # no browser loads it
-        return False
-    return names[0] in ([""], names[1])
+    host = _host(source)
+    return not host or host[1].lower().split(".")[-2:] == host_of(page).split(".")[-2:]
 
 
 _LAYOUT_TAGS: Final = b"div|section|article|aside|header|footer|table|tbody"
@@ -164,9 +159,6 @@ def _may_hold_links(element: re.Match[bytes], markup: bytes) -> bool:
 
 def _is_empty(element: re.Match[bytes], markup: bytes) -> bool:
     """Whether an element ends in the blank markup that it begins with."""
-    depth, blank = 1, _blank(markup, element.end())
-    for slash in re.findall(rb"<(/?)" + element[1] + rb"\b", blank[0] if blank else b""):
-        depth += -1 if slash else 1
-        if not depth:
-            return True
-    return False
+    blank = _blank(markup, element.end())
+    slashes = re.findall(rb"<(/?)" + element[1] + rb"\b", blank[0] if blank else b"")
+    return 0 in accumulate((-1 if slash else 1 for slash in slashes), initial=1)
