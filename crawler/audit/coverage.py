@@ -12,7 +12,7 @@ from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, add_ended
 from crawler.audit.orphans.duplicates import is_bare
 from crawler.model import DocumentKind, Page, State, Url
-from crawler.parse.html.scripts import UNRUN, WRITER, empty_places
+from crawler.parse.html.scripts import UNRUN, WRITER, empty_places, without_noscript
 from crawler.parse.snapshot.snapshot import load_markup, load_snapshot
 from crawler.publish.gate_facts import IS_TRUNCATED, read_coverage
 from crawler.state.database import storage_errors
@@ -153,7 +153,8 @@ def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
 
 def _places(markup: str) -> list[str]:
     """The empty places of a page; a page without links and with next to no text is one as a whole."""
-    return empty_places(markup.encode()) or (["the whole page"] if "<a" not in markup and is_bare(markup) else [])
+    found = empty_places(without_noscript(markup.lower().encode()))
+    return found or (["the whole page"] if "<a" not in markup and is_bare(markup) else [])
 
 
 def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Container[int]) -> int:

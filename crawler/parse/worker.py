@@ -26,7 +26,7 @@ from crawler.model import EMPTY_BODY, DocumentKind, FetchedDocument, Page, Url
 from crawler.parse.html.encoding import to_utf8
 from crawler.parse.html.page import read_page, scan_page
 from crawler.parse.html.scripts import UNRUN, Script, empty_places, read_scripts, unrun_script
-from crawler.parse.html.shadow import lay_open
+from crawler.parse.html.shadow import MARK, lay_open
 from crawler.parse.protocol import (
     ParseJob,
     ParserOptions,
@@ -131,8 +131,10 @@ def _read(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:
     page_digest = digest(document)
     if page_digest == document.known:
         return Page(digest=page_digest, is_known=True)
-    document = replace(document, body=lay_open(document.body))
-    page = _parse(replace(job, document=document), options, resolver)
+    if MARK in document.body:
+        job = replace(job, document=replace(document, body=lay_open(document.body)))
+        document = job.document
+    page = _parse(job, options, resolver)
     if not page.is_html:
         is_emptied = bool(document.before) and EMPTY_BODY in page.faults
         return replace(page, digest=page_digest, cut=EMPTY_BODY if is_emptied else "")

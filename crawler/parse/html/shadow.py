@@ -5,15 +5,15 @@ A ``template`` with ``shadowrootmode`` shows its content, unlike any other
 """
 
 import re
+from typing import Final
 
+MARK: Final = b"shadowrootmode"
 _template = re.compile(rb"<(/?)template(?=[\s/>])([^>]*+)", re.IGNORECASE).sub
 _is_shadow = re.compile(rb"\sshadowrootmode\s*+=\s*+[\"']?(?:open|closed)(?![a-z])", re.IGNORECASE).search
 
 
 def lay_open(body: bytes) -> bytes:
     """A body whose declarative shadow roots are plain elements. Takes linear time."""
-    if b"shadowrootmode" not in body:
-        return body
     opened: list[bool] = []  # of each template around: whether it is shown
 
     def rewrite(tag: re.Match[bytes]) -> bytes:
