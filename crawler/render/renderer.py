@@ -157,7 +157,8 @@ class Renderer:
         """
         if page.rendered or self.problem:
             return page.rendered
-        return judged(page) is not page or self._templates.is_rendered(url, page.scripts)
+        is_unread = _may_differ(page) and judged(page) is not page
+        return is_unread or self._templates.is_rendered(url, page.scripts)
 
     def notes(self) -> list[str]:
         """What was rendered and what it cost, in sentences."""
