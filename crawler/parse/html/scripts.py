@@ -105,9 +105,10 @@ def _is_of_site(source: str, page: Url) -> bool:
 
 _LAYOUT_TAGS: Final = b"div|section|article|aside|header|footer|table|tbody"
 _TAGS: Final = _LAYOUT_TAGS + rb"|nav|ul|ol|menu|main|body|[a-z]++-[a-z-]++"
-_LOADING: Final = rb"(?:[Ll]oading|[Pp]lease wait|\xe2\x80\xa6|\.\.\.)[^<>]{0,40}+"
+_LOADING: Final = rb"[Ll]oading[^<>]{0,40}+"
 # Begins with one character of markup, which takes half the time of an expression for the whole element.
-_gaps = re.compile(rb">\s*+(?:</(?:" + _TAGS + rb")|" + _LOADING + rb"</)").finditer
+_gaps = re.compile(rb">\s*+</(?:" + _TAGS + rb")").finditer
+_loading = re.compile(rb">\s*+" + _LOADING + rb"</").finditer
 _container = re.compile(rb"<(" + _TAGS + rb")(?![a-z0-9-])([^<>]*+)>\s*+").match
 _blank = re.compile(
     rb"(?:\s++|"
@@ -137,7 +138,7 @@ def empty_places(markup: bytes) -> list[str]:
     a class and no other name, so it counts if that says what it is for.
     """
     found: dict[str, None] = {}
-    for gap in _gaps(markup):
+    for gap in (*_gaps(markup), *(_loading(markup) if b"oading" in markup else ())):
         at, last, is_waiting = markup.rfind(b"<", 0, gap.start()), -1, True
         while at >= 0 and is_waiting and not markup.startswith(b"</", at):  # and on to those that hold nothing else
             element = _container(markup, at)
@@ -159,6 +160,5 @@ def _may_hold_links(element: re.Match[bytes], markup: bytes) -> bool:
 
 def _is_empty(element: re.Match[bytes], markup: bytes) -> bool:
     """Whether an element ends in the blank markup that it begins with."""
-    blank = _blank(markup, element.end())
-    slashes = re.findall(rb"<(/?)" + element[1] + rb"\b", blank[0] if blank else b"")
+    slashes = re.findall(rb"<(/?)" + element[1] + rb"\b", (_blank(markup, element.end()) or element)[0])
     return 0 in accumulate((-1 if slash else 1 for slash in slashes), initial=1)
