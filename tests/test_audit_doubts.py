@@ -267,7 +267,8 @@ def test_ours_a_site_made_by_scripts_that_links_a_page_or_two_is_not_full_of_orp
     with scripted(pages(**changed)) as site:
         audited = audit(site.url)
         (doubt,) = audited.doubts
-        assert doubt.startswith("only 2 pages were found by links. JavaScript may create the other links")
+        assert doubt.startswith("JavaScript may add links to 1 page, such as ")
+        assert "links without it lead to only 2 pages" in doubt
         assert not audited.is_orphan(site.url)
 
 
@@ -373,3 +374,65 @@ def test_ours_trust_failed_makes_findings_likely_and_fails_the_audit(audit: Audi
         assert {each["certainty"] for each in trusted.report["findings"] if each["rule"] == ORPHAN} == {"likely"}
         site.routes["/plain"] = Answer("ill", 500)
         assert audit(site.url, *fail, "--trust-failed", "1").report["certainty"] == "inconclusive"
+
+
+MENU = "[['/lost','lost']].forEach(([u,t])=>{{const a=document.createElement('a');a.href=u;{0}.append(a)}})"
+COUNTER = '<script async src="https://www.googletagmanager.com/gtag/js"></script><script>dataLayer=[]</script>'
+CONSENT = '<div id="cookie-banner"></div><script src="/js/consent.js"></script>'
+SCRIPTED = {
+    "an inline script": f"<script>{MENU.format('document.body')}</script>",
+    "a file": '<nav id="menu"></nav><script src="/assets/menu.js"></script>',
+    "data": "<ul id=menu></ul><script>fetch('/menu.json').then(r=>r.text()).then(t=>menu.innerHTML=t)</script>",
+    "an element": "<site-menu></site-menu><script type=module src=menu.mjs></script>",
+}
+TEXT = "<p>Our boats are the best of the coast, in any weather.</p>" * 9
+
+
+@pytest.mark.parametrize("kind", SCRIPTED)
+def test_ours_scripts_that_were_not_run_make_orphans_likely(audit: Audit, kind: str) -> None:
+    """Also when the server says that nothing changed, and when the audit rests on the crawl of a run."""
+    tagged = {"ETag": '"one"', "Content-Type": "text/html"}
+    changed: dict[str, Route] = {
+        "hub/": Answer(HUB + TEXT + SCRIPTED[kind], headers=tagged),
+        "plain": Answer(links("/") + COUNTER + CONSENT, headers=tagged),
+    }
+    with scripted(pages(**changed)) as site:
+        never = ("--render", "never", "--fail-on", "orphan")
+        for words in ((), ("--fresh-crawl",)):
+            audited = audit(site.url, *never, *words)
+            (doubt,) = audited.doubts
+            assert doubt.startswith(f"JavaScript may add links to 1 page, such as {site.url}hub/ (")
+            assert doubt.endswith("but it was not run. Audit without --render never")
+            assert (audited.code, audited.report["certainty"]) == (10, "likely")
+            found = {each["url"]: each["certainty"] for each in audited.report["findings"] if each["rule"] == ORPHAN}
+            assert found == {f"{site.url}lost": "likely"}
+            assert audited.report["absent"]["render"] == "JavaScript was not run. Audit without --render never"
+        assert site.paths.count("/hub/") == 2
+        assert "/assets/menu.js" not in site.paths
+
+
+def test_ours_the_crawl_of_a_run_keeps_what_scripts_it_did_not_run(
+    audit: Audit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scripted(pages(**{"hub/": HUB + TEXT + SCRIPTED["a file"]})) as site:
+        fast = ("--rate", "0", "--processes", "1", "-o", "out", "-q", "--render", "never")
+        monkeypatch.setattr("sys.argv", ["siteatlas", "crawl", site.url, *fast])
+        assert app.run_command_line() == 0
+        audited = audit(site.url, "--render", "never")
+        assert site.paths.count("/hub/") == 1
+        assert (len(audited.doubts), audited.report["certainty"]) == (1, "likely")
+
+
+def test_ours_scripts_that_add_no_links_leave_a_crawl_conclusive(audit: Audit) -> None:
+    aside = f"""{COUNTER}{CONSENT}<script type="application/ld+json">{{"url": "/lost"}}</script>
+      <div id="search-results"></div><script src="/search.js"></script><script src="/theme-toggle.js"></script>
+      <script>document.querySelector("button").onclick = () => document.body.classList.toggle("dark")</script>"""
+    with scripted(pages(**{"hub/": HUB + TEXT + aside, "": links("/hub/", "/plain") + TEXT + aside})) as site:
+        audited = audit(site.url, "--render", "never", "--fail-on", "orphan")
+        assert (audited.code, audited.doubts) == (10, [])
+        assert audited.is_orphan(site.url)
+
+
+def test_ours_scripts_of_a_page_that_nothing_leads_to_are_no_doubt(audit: Audit) -> None:
+    with scripted(pages(lost=links("/") + SCRIPTED["a file"])) as site:
+        assert audit(site.url, "--render", "never").doubts == []

@@ -40,7 +40,7 @@ from crawler.audit.statistics import Statistics, few_inlink_pages
 from crawler.audit.verdict import inconclusive, not_checked, nothing_to_check, why_inlinks_not_reported
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason
-from crawler.crawl.visit import VisitResult, source_key, with_counts
+from crawler.crawl.visit import VisitResult, render_remedy, source_key, with_counts
 from crawler.errors import Incomplete, NothingCrawlable
 from crawler.lastmod.observe import SiteObservation, observe
 from crawler.lastmod.store import ObservationStore
@@ -125,8 +125,8 @@ class AuditFinisher:
         notes = [*visited.notes, *observed.notes, *notes, *index_notes, *self._notes(figures, copies)]
         run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
-        code = run.exit_code or (1 if visited.tally.internal_errors else 0)
         report = replace(self._report(run, figures, pages), bots=bots)
+        unrendered = "" if noted.differ_rendered else facts.unrendered
         is_doubtful = pages.certainty is Certainty.INCONCLUSIVE
         gaps = inconclusive(report.inputs, is_doubtful=is_doubtful, stopped=stopped, unasked=unasked)
         return replace(
@@ -134,13 +134,13 @@ class AuditFinisher:
             doubts=doubts,
             certainty=pages.certainty,
             notes=notes,
-            exit_code=code,
+            exit_code=run.exit_code or (1 if visited.tally.internal_errors else 0),
             unchecked=not_checked(report.inputs, self._plan.config.audit.media)
             | ({"reach.few": usual} if usual else {})
             | self._unchecked(bots),
             undecided=gaps,
             absent=nothing_to_check(
-                gaps, has_media=not media.are_none, has_versions=clusters.are_stated, has_rendered=noted.differ_rendered
+                gaps, has_media=not media.are_none, has_versions=clusters.are_stated, unrendered=unrendered
             ),
             unasked=unasked,
         )
@@ -156,6 +156,7 @@ class AuditFinisher:
             store.run.started,
             trust_blocked=audit.trust_blocked,
             trust_failed=audit.trust_failed,
+            render_remedy=render_remedy(self._plan.config),
         )
 
     def _page_findings(

@@ -6,12 +6,15 @@ from collections.abc import Container, Iterable
 from itertools import compress
 from typing import Final
 
+import msgspec
+
 from crawler.audit.changing_links import load_boxes, unseen_in_boxes
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls
+from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, add_ended
 from crawler.audit.orphans.duplicates import is_bare
-from crawler.model import DocumentKind, State, Url
-from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.model import DocumentKind, Page, State, Url
+from crawler.parse.html.scripts import UNRUN, WRITER, empty_places, without_noscript
+from crawler.parse.snapshot.snapshot import load_markup, load_snapshot
 from crawler.publish.gate_facts import IS_TRUNCATED, read_coverage
 from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
@@ -22,6 +25,9 @@ _TEXT: Final = "SELECT c.text FROM visit v JOIN content c ON c.id = v.content WH
 _READ_IN_PART: Final = f"SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id WHERE {IS_TRUNCATED} ORDER BY u.url"  # noqa: S608
 _OUT_OF_SCOPE: Final = """SELECT v.id, u.url, v.reason FROM url u JOIN visit v ON v.id = u.id
   WHERE v.state = ? AND v.status IS NULL AND u.url >= ? AND u.url < ?"""
+_UNRUN: Final = """SELECT v.id, u.url, c.page, c.text FROM visit v JOIN url u ON u.id = v.id
+  JOIN content c ON c.id = v.content WHERE instr(c.page, CAST('unrun: ' AS BLOB)) ORDER BY u.url"""
+_page = msgspec.msgpack.Decoder(Page).decode
 _STATES_WITH_EXAMPLE: Final = frozenset(
     {
         State.ROBOTS,
@@ -46,6 +52,7 @@ def crawl_coverage(  # noqa: PLR0913 - all that limits what a crawl sees
     *,
     trust_blocked: bool,
     trust_failed: int,
+    render_remedy: str,
 ) -> CrawlCoverage:
     """The facts about a run that began at ``since`` (Unix time). ``stopped`` as in CrawlCoverage. Raises StorageError.
 
@@ -65,6 +72,8 @@ def crawl_coverage(  # noqa: PLR0913 - all that limits what a crawl sees
         trust_blocked=trust_blocked,
         forgotten=len(forgotten_pages(graph)),
         trust_failed=trust_failed,
+        scripted=_scripted(db, graph),
+        render_remedy=render_remedy,
     )
 
 
@@ -130,8 +139,35 @@ def _out_of_scope(db: sqlite3.Connection, graph: LinkGraph, origins: Iterable[st
         for number, url, reason in rows:
             node = graph.nodes.node(number)
             if graph.touched[node] and graph.target[node] < 0:
-                ended = EndedUrls(ended.count + 1, ended.example, ended.reason) if ended else EndedUrls(1, url, reason)
+                ended = add_ended(ended, EndedUrls(1, url, reason))
     return ended
+
+
+def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
+    """The pages that the start leads to, that no browser read, and that a script of the site may add links to.
+
+    None if there is nothing that a browser should have read.
+    """
+    ended = None
+    with storage_errors():
+        for number, url, packed, text in db.execute(_UNRUN):
+            page, node = _page(packed), graph.nodes.node(number)
+            notes = [note.removeprefix(UNRUN) for note in page.notes if note.startswith(UNRUN)]
+            # no search engine runs the scripts of a page with noindex, nor do we
+            is_closed = page.refresh or (page.noindex and graph.home[node] != graph.home[graph.start])
+            if not notes or is_closed or not graph.touched[node]:
+                continue
+            ended = ended or EndedUrls(0, "")
+            if places := [""] if notes[0] == WRITER else _places(load_markup(text)):
+                reason = " for ".join(filter(None, (notes[0], places[0])))
+                ended = add_ended(ended, EndedUrls(1, url, reason))
+    return ended
+
+
+def _places(markup: str) -> list[str]:
+    """The empty places of a page; a page without links and with next to no text is one as a whole."""
+    found = empty_places(without_noscript(markup.lower().encode()))
+    return found or (["the whole page"] if "<a" not in markup and is_bare(markup) else [])
 
 
 def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Container[int]) -> int:

@@ -107,7 +107,7 @@ ALL_RULES: Final = RULES | LINT
 """The rules of the audit and of lint, by id."""
 
 
-WHY_LIKELY: Final = "Some pages failed, but probably none of them shows that this finding is wrong."
+WHY_LIKELY: Final = "Some pages failed, or their scripts were not run. One of them may show that this finding is wrong."
 
 
 def why_unproven(rule: str) -> str:

@@ -267,14 +267,17 @@ def why_inlinks_not_reported(scarce: int, pages: int, few: int) -> str:
 
 
 def nothing_to_check(
-    undecided: Container[str], *, has_media: bool, has_versions: bool, has_rendered: bool
+    undecided: Container[str], *, has_media: bool, has_versions: bool, unrendered: str
 ) -> dict[str, str]:
-    """The reasons why groups of rules had nothing to check, by name, without those that are ``open_``."""
+    """The reasons why groups of rules had nothing to check, by name, without those that are ``open_``.
+
+    ``unrendered`` is why no page differs when it is rendered, or "".
+    """
     reasons = {} if has_media else {"media": "no sitemap lists images or videos"}
     if not has_versions:
         reasons["hreflang"] = "no page has hreflang annotations"
-    if not has_rendered:
-        reasons["render"] = "no page differs when it is rendered"
+    if unrendered:
+        reasons["render"] = unrendered
     return {name: why for name, why in reasons.items() if name not in undecided}
 
 

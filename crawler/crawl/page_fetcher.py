@@ -49,7 +49,8 @@ def never_rendered(_url: Url, _page: Page) -> bool:
 class PageFetcher:
     """Fetches the URL of a lease within the rules of its origin. ``earlier`` answers in place of the server.
 
-    A page that ``is_rendered`` is fetched in full: the response may be the same, and what scripts draw of it not.
+    A page that ``is_rendered`` is fetched in full: the response may be the same, and what scripts draw of it not. So is
+    one that ``earlier`` did not render.
     """
 
     def __init__(  # noqa: PLR0913 - each is a collaborator
@@ -131,4 +132,6 @@ class PageFetcher:
         if self._earlier is None or lease.kind is not DocumentKind.PAGE:
             return None
         previous = self._previous_visits.get(lease.id, lease.kind)
-        return self._earlier.answer(lease.url, previous and self._previous_visits.with_text(previous), now)
+        answer = self._earlier.answer(lease.url, previous and self._previous_visits.with_text(previous), now)
+        page = answer.page if answer else None
+        return None if page and not page.rendered and self._is_rendered(lease.url, page) else answer

@@ -29,6 +29,7 @@ from crawler.parse.snapshot.not_found import (
     says_little,
 )
 from crawler.parse.snapshot.snapshot import load_markup
+from crawler.render.renderer import Renderer
 from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import origin_of
 
@@ -56,6 +57,7 @@ class Soft404s:
     throttle: Throttle
     pool: ParsePool
     seed: Url
+    renderer: Renderer | None = None
 
     async def run(self, db: sqlite3.Connection, requests: int, is_stopping: Callable[[], bool]) -> None:
         """Give the pages that are soft 404s their state. Raises StorageError.
@@ -75,6 +77,8 @@ class Soft404s:
                 return
             if answer.status == 200 and is_readable(answer):
                 page = await self.pool.read(FetchedDocument.of_reply(answer))
+                if self.renderer:  # a script may write the same for all names that do not exist
+                    page = await self.renderer.read(answer, page, None)
                 nothing = page_words(url, page.title, load_markup(page.text))
                 _mark(db, [(_LIKE_NOTHING.format(url), number) for number in _alike(db, directory, self.seed, nothing)])
 

@@ -246,6 +246,15 @@ def _may_render(config: Config) -> bool:
     return config.render.mode != "never" and find_spec("playwright") is not None
 
 
+def render_remedy(config: Config) -> str:
+    """What to do so that the scripts are run that a visit did not run, in a sentence without a full stop."""
+    if config.render.mode == "never":
+        return "Audit without --render never"
+    if not find_spec("playwright"):
+        return "Run pip install 'siteatlas[render]', install Chromium, and audit again"
+    return "Run siteatlas why URL --render to see why Chromium did not run it, and audit again"
+
+
 def _not_found_checks(plan: CrawlPlan) -> int:
     """The names that cannot exist that may be requested; none of a folder, which has no server that responds."""
     return 0 if plan.source and plan.source.folder else plan.config.fetch.not_found_checks
@@ -372,7 +381,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
                 engine.tally.fetched += again.fetched
                 engine.tally.bytes += again.bytes
             if ending is FinishReason.COMPLETE:
-                search = Soft404s(page_fetcher, throttle, pool, plan.seed)
+                search = Soft404s(page_fetcher, throttle, pool, plan.seed, renderer)
                 await search.run(store.db, _not_found_checks(plan), lambda: engine.stopping)
                 frontier.count_again()
     if engine.rejection:  # outside of the task groups, which would wrap it in a group

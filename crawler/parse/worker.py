@@ -22,8 +22,11 @@ from webencodings import PYTHON_NAMES
 from webencodings.labels import LABELS
 
 import sitemap
-from crawler.model import EMPTY_BODY, DocumentKind, FetchedDocument, Page
+from crawler.model import EMPTY_BODY, DocumentKind, FetchedDocument, Page, Url
+from crawler.parse.html.encoding import to_utf8
 from crawler.parse.html.page import read_page, scan_page
+from crawler.parse.html.scripts import UNRUN, Script, empty_places, read_scripts, unrun_script
+from crawler.parse.html.shadow import MARK, lay_open
 from crawler.parse.protocol import (
     ParseJob,
     ParserOptions,
@@ -36,7 +39,7 @@ from crawler.parse.protocol import (
 from crawler.parse.sandbox import lock_down
 from crawler.parse.snapshot.cut import why_cut
 from crawler.parse.snapshot.diff import compare
-from crawler.parse.snapshot.snapshot import digest, take_document_snapshot
+from crawler.parse.snapshot.snapshot import digest, pack_snapshot, reduce_markup
 from crawler.url.resolve import UrlResolver
 
 # Bytes for M_TRIM_THRESHOLD, M_TOP_PAD and M_MMAP_THRESHOLD of mallopt in the GNU C library (<malloc.h>). By default
@@ -128,15 +131,30 @@ def _read(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:
     page_digest = digest(document)
     if page_digest == document.known:
         return Page(digest=page_digest, is_known=True)
+    if MARK in document.body:
+        job = replace(job, document=replace(document, body=lay_open(document.body)))
+        document = job.document
     page = _parse(job, options, resolver)
     if not page.is_html:
         is_emptied = bool(document.before) and EMPTY_BODY in page.faults
         return replace(page, digest=page_digest, cut=EMPTY_BODY if is_emptied else "")
     mirror = options.params.mirror
-    text = take_document_snapshot(replace(document, body=mirror.rewrite(document.body)) if mirror else document)
+    body = to_utf8(document.body, document.content_type).body
+    markup, unread = reduce_markup(mirror.rewrite(body) if mirror else body)
+    text = pack_snapshot(markup)
+    page = _with_scripts(page, read_scripts(unread), markup, document.url, options)
     delta = _encode(compare(document.before, text)) if document.before else b""
     cut = why_cut(document.before, text, document.body, is_framed=document.is_framed) if document.before else ""
     return replace(page, digest=page_digest, text=text, delta=delta, cut=cut)
+
+
+def _with_scripts(page: Page, scripts: list[Script], markup: bytes, url: Url, options: ParserOptions) -> Page:
+    """The page with a note of the script that may add links, and with what its template depends on."""
+    if unrun := unrun_script(scripts, url):
+        page = replace(page, notes=[*page.notes, UNRUN + unrun])
+    if not (scripts and options.options.scripts):
+        return page
+    return replace(page, scripts=[*dict.fromkeys(script.source for script in scripts), *empty_places(markup)])
 
 
 def _parse(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:

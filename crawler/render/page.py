@@ -57,16 +57,18 @@ _OBSERVE: Final = """
 })()
 """
 _QUIET: Final = "performance.now() - (globalThis.changed ?? 0)"
-# The markup, at most so many characters of it: {limit}. Open shadow roots are laid open, as search engines do.
+# The markup, at most so many characters of it: {limit}. Open shadow roots are laid open, as search engines do: the
+# inner ones first, because a copy of an element has no shadow root.
 _READ: Final = """
 (() => {{
-  for (const host of document.querySelectorAll("*")) {{
-    if (host.shadowRoot) {{
-      const open = document.createElement("siteatlas-shadow");
-      open.append(...[...host.shadowRoot.childNodes].map(node => node.cloneNode(true)));
-      host.append(open);
-    }}
-  }}
+  const layOpen = (root) => root.querySelectorAll("*").forEach((host) => {{
+    if (!host.shadowRoot) return;
+    layOpen(host.shadowRoot);
+    const open = document.createElement("siteatlas-shadow");
+    open.append(...[...host.shadowRoot.childNodes].map(node => node.cloneNode(true)));
+    host.append(open);
+  }});
+  layOpen(document);
   const doctype = document.doctype ? "<!doctype html>" : "";
   const markup = doctype + (document.documentElement ? document.documentElement.outerHTML : "");
   const hashes = [...document.querySelectorAll('a[href^="#/"], a[href^="#!"]')];
@@ -147,14 +149,16 @@ class _Rendering:
             now = anyio.current_time()
             if now - started - self._resources.waited >= limit:
                 return f"reading stopped after {limit:g} s of rendering ({self._what_is_left()})"
-            if self._is_loaded and not self._pending and now - self._quiet_since >= QUIET_SECONDS:
+            is_quiet = not self._pending and now - self._quiet_since >= QUIET_SECONDS
+            if self._left_for and is_quiet:
+                return ""  # a script leads elsewhere: there is no more to come, not even a load event
+            if self._is_loaded and is_quiet:
                 left = limit - (now - started - self._resources.waited)
                 with anyio.move_on_after(max(left, _POLL_SECONDS)):
                     quiet_since = self._quiet_since
                     still = await document.evaluate(_QUIET)
-                    is_quiet = still >= QUIET_SECONDS * 1000
                     await anyio.sleep(_POLL_SECONDS)  # a request from before that answer is known by now
-                    if is_quiet and not self._pending and self._quiet_since == quiet_since:
+                    if still >= QUIET_SECONDS * 1000 and not self._pending and self._quiet_since == quiet_since:
                         return ""
             await anyio.sleep(_POLL_SECONDS)
 

@@ -9,6 +9,7 @@ import hashlib
 import logging
 import sqlite3
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import anyio
 import msgspec
@@ -17,20 +18,12 @@ from msgspec.structs import replace
 
 from crawler.errors import UsageError
 from crawler.model import DiscoveredBy, FetchedDocument, Page, PreviousVisit, Reply, Url
+from crawler.parse.html.scripts import UNRUN
 from crawler.parse.pool import ParsePool
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.render.document import BrowserOptions, RenderedDocument, RenderError, RenderLimits
 from crawler.render.resources import PageResources, ResourceRoad
-from crawler.render.templates import (
-    MIN_WORDS,
-    Choice,
-    RawPage,
-    TemplateRecord,
-    Templates,
-    differences,
-    raw_page,
-    words_of,
-)
+from crawler.render.templates import Choice, RawPage, TemplateRecord, Templates, differences, raw_page, words_of
 from crawler.state.database import storage_errors
 from crawler.state.store import read_about, write_about
 from crawler.units import count_text
@@ -42,6 +35,9 @@ log = logging.getLogger(__name__)
 _KEY: Final = "render templates"
 _ATTEMPTS: Final = 2
 MAX_NOTES: Final = 10
+_LATE: Final = (
+    "read as sent before rendering changed another page of the same template. The next run renders all of them"
+)
 
 
 class RenderTally(Struct):
@@ -89,10 +85,10 @@ class Renderer:
         if not _may_differ(raw):
             return raw
         page = raw_page(reply.url, raw)
-        choice = await self._choose(page)
+        choice = await self._choose(page, raw)
         if choice is Choice.RAW:
             self.tally.raw += 1
-            return raw
+            return raw if self.problem else judged(raw)
         try:
             document, resources = await self._open_of_template(page, reply)
         except RenderError as error:
@@ -102,12 +98,14 @@ class Renderer:
             if self._options.is_always:
                 raise
             self.problem = str(error)
-            self._empty += page.words < MIN_WORDS
+            self._empty += _may_be_empty(raw)
             return raw
         else:
             rendered = await self._parse_after(previous, reply, document)
+            if any(url == rendered.refresh and found & DiscoveredBy.REFRESH for url, found in raw.links):
+                rendered = replace(rendered, refresh=None)  # a slow refresh of the page itself, which is a link
             if choice is Choice.COMPARE and not self._learn(page, raw, rendered, resources):
-                return raw
+                return judged(raw)
         finally:
             if choice is Choice.COMPARE:
                 self._templates.end_comparison(page)
@@ -116,10 +114,10 @@ class Renderer:
         self.tally.cut += bool(document.cut)
         return merge(raw, rendered, document, resources)
 
-    async def _choose(self, page: RawPage) -> Choice:
+    async def _choose(self, page: RawPage, raw: Page) -> Choice:
         """What to do with a page, after the comparisons that it must wait for."""
         if self.problem:
-            self._empty += page.words < MIN_WORDS
+            self._empty += _may_be_empty(raw)
             return Choice.RAW
         if self._options.is_always:
             return Choice.RENDER
@@ -153,24 +151,31 @@ class Renderer:
         return rendered, merge(raw, rendered, document, resources)
 
     def is_rendered(self, url: Url, page: Page) -> bool:
-        """Whether a page that was read before is read by rendering: a 304 says nothing about what scripts draw."""
-        return page.rendered or (not self.problem and self._templates.is_rendered(url, page.scripts))
+        """Whether a page that was read before is read by rendering: a 304 says nothing about what scripts draw.
+
+        So is a page that no browser read, because there was none.
+        """
+        if page.rendered or self.problem:
+            return page.rendered
+        is_unread = _may_differ(page) and judged(page) is not page
+        return is_unread or self._templates.is_rendered(url, page.scripts)
 
     def notes(self) -> list[str]:
         """What was rendered and what it cost, in sentences."""
         tally = self.tally
         if self._empty:
-            return [f"{count_text(self._empty, 'page')} with nearly no text could not be rendered: {self.problem}"]
+            return [f"{count_text(self._empty, 'page')} that scripts may fill could not be rendered: {self.problem}"]
         if not (tally.rendered or tally.compared or tally.failed):
             return []
         cut = f", {tally.cut:,} of them not to their end" if tally.cut else ""
         failed = f"; {count_text(tally.failed, 'page')} could not be rendered" if tally.failed else ""
         text = (
-            f"{count_text(tally.rendered, 'page')} rendered with Chromium{cut}, {tally.raw:,} read as sent, "
+            f"{count_text(tally.rendered, 'page')} rendered with Chromium{cut}, {tally.raw:,} read as sent, judged by "
             f"{tally.compared:,} read both ways; {count_text(self._road.fetched, 'request')} for scripts and data, "
             f"{tally.seconds:,.0f} s in the browser{failed}"
         )
-        return [text]
+        late = self._templates.late
+        return [text, *([f"{count_text(late, 'page')} {_LATE}"] if late else [])]
 
     def store(self, db: sqlite3.Connection) -> None:
         """Keep the decisions for the next run. Raises StorageError."""
@@ -257,7 +262,11 @@ class Renderer:
         headers = tuple(pair for pair in reply.headers if pair[0] != "content-type")
         body = document.markup.encode("utf-8", "replace")
         whole = replace(reply, body=body, headers=(*headers, ("content-type", "text/html; charset=utf-8")))
-        return await self._pool.read(FetchedDocument.of_reply(whole, known=known, before=before))
+        read = FetchedDocument.of_reply(whole, known=known, before=before)
+        # A script that leads to another page of the host is a redirect, as for search engines. To another host may also
+        # lead an advertisement, or what is only for visitors from some countries.
+        hosts = {(urlsplit(url).hostname or "").removeprefix("www.") for url in (document.left_for, reply.url)}
+        return await self._pool.read(replace(read, refresh=f"0;url={document.left_for}") if len(hosts) == 1 else read)
 
 
 def merge(raw: Page, rendered: Page, document: RenderedDocument, resources: PageResources) -> Page:
@@ -306,7 +315,7 @@ def merge(raw: Page, rendered: Page, document: RenderedDocument, resources: Page
         faults=[*rendered.faults, *partial],
         scripts=raw.scripts,
         rendered=True,
-        notes=[*raw.notes, *notes[:MAX_NOTES]],
+        notes=[*judged(raw).notes, *notes[:MAX_NOTES]],
         is_known=False,
     )
 
@@ -317,6 +326,17 @@ def _may_differ(raw: Page) -> bool:
     Google takes a raw noindex as final, and does not render such pages.
     """
     return raw.is_html and bool(raw.scripts) and not raw.noindex and raw.refresh is None and not raw.fallback
+
+
+def judged(page: Page) -> Page:
+    """The page without the doubt about scripts that were not run: the page itself if it has none."""
+    notes = [note for note in page.notes if not note.startswith(UNRUN)]
+    return page if len(notes) == len(page.notes) else replace(page, notes=notes)
+
+
+def _may_be_empty(raw: Page) -> bool:
+    """Whether a page has an empty place, and a script of the site that may fill it."""
+    return judged(raw) is not raw and any(script.startswith("<") for script in raw.scripts)
 
 
 def _digest(scripts: dict[str, str]) -> str:

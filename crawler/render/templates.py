@@ -1,7 +1,9 @@
 """Which pages are rendered: decided for each template, by what rendering changed on its first pages. Pure.
 
-A template is the shape of the URL with the scripts that the raw page loads. Marks of a framework decide nothing: a page
-that Next or Nuxt rendered on the server says the same before and after, so it is read raw.
+A template is the shape of the URL with the scripts that the raw page loads and the empty places that these may fill.
+Marks of a framework decide nothing: a page that Next or Nuxt rendered on the server says the same before and after, so
+it is read raw. A template that is read raw is judged by few pages, so others are compared in each run: the one with the
+least to read so far, and now and then any.
 """
 
 import re
@@ -15,7 +17,6 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from crawler.model import DiscoveredBy, Page, Url
-from crawler.parse.snapshot.snapshot import load_markup
 from crawler.url.normalize import origin_of
 
 NEW_SAMPLES: Final = 2
@@ -26,18 +27,20 @@ MAX_TEMPLATES: Final = 2_000
 """Templates whose decision is kept between runs, the last used ones."""
 MAX_FAILURES: Final = 3
 """Pages of a template in a row that could not be rendered, after which the rest is read raw."""
-MIN_WORDS: Final = 25
-"""A raw page with fewer words may be empty as sent, so it is compared."""
+_THINNER: Final = 0.9
+"""Share of the least that a compared page had, up to which another one is compared. With any less, pages that come in
+the order of their sizes would all be compared."""
+_ALIKE_IN_SCRIPTS: Final = 8
+"""Templates that differ only in their empty places count as one: a page may write its own name into a place."""
+_SAMPLED: Final = frozenset(4**power for power in range(1, 16))
+"""Which pages of those that are read raw are compared all the same, counted for pages with the same scripts."""
 _MAX_CACHED: Final = 10_000  # characters of the addresses of scripts
-_SMALL_TEXT: Final = 2_000
-"""Bytes of a compressed snapshot: one with fewer than ``MIN_WORDS`` words has hundreds."""
 _SHARE_OF_WORDS: Final = 0.05
 """Words that only one reading has: more of them are another main text."""
 # what builds put into the names of bundles: hashes and versions
 _hash = re.compile(r"[0-9a-f]{6,}|(?<=[.-])[A-Za-z0-9_]{8,32}(?=\.m?js\b)|[0-9]+").sub
 _word = re.compile(r"[^\W\d_]{2,40}").findall
 _tags = re.compile(r"<[^<>]*+>").sub
-_tag_or_word = re.compile(r"<[^<>]*+>|([^\W\d_]{2,40})").finditer
 
 
 class Mode(StrEnum):
@@ -60,7 +63,7 @@ class Choice(StrEnum):
 class TemplateRecord(Struct):
     """What is known of a template: how its pages are read, why, by which scripts.
 
-    ``links`` and ``words`` are the least that a page had whose two readings were equal.
+    ``links`` and ``size`` are the least that a page had whose two readings were equal.
     """
 
     mode: Mode = Mode.UNDECIDED
@@ -68,17 +71,18 @@ class TemplateRecord(Struct):
     scripts: str = ""
     equal: int = 0  # comparisons without a difference since the last change of its scripts
     links: int = 0
-    words: int = MIN_WORDS
+    size: int = 0
     sampled: int = 0  # comparisons in this run
     running: int = 0  # comparisons under way
+    raw: int = 0  # pages read raw in this run, judged by those
 
 
 class RawPage(Struct, frozen=True):
-    """What the decision needs of a raw page."""
+    """What the decision needs of a raw page: ``scripts`` with its empty places, and the ``size`` of its snapshot."""
 
     url: Url
     scripts: list[str]
-    words: int
+    size: int
     links: int
 
 
@@ -97,7 +101,7 @@ def _names_of(scripts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _distinct_names(scripts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted({unhashed(script) for script in scripts}))
+    return tuple(sorted({unhashed(script) for script in scripts}, key=lambda name: (name[:1] == "<", name)))
 
 
 _cached_names = lru_cache(maxsize=64)(_distinct_names)  # the pages of a template load the same scripts
@@ -107,6 +111,10 @@ def _scripts_of(key: str) -> str:
     """The origin and the scripts of a template."""
     origin, *_, scripts = key.split(" ", 5)
     return f"{origin} {scripts}"
+
+
+def _without_places(key: str) -> str:
+    return _scripts_of(key).partition(" <")[0]
 
 
 def unhashed(script: str) -> str:
@@ -127,8 +135,11 @@ class Templates:
         self._records = dict(known)
         self._has_rendered = any(record.mode is Mode.RENDERED for record in known.values())
         self._alike: Counter[str] = Counter()  # templates that were compared in this run and are raw, by their scripts
+        self._equal: Counter[str] = Counter()  # templates with an equal page, by their scripts, whatever their places
+        self._judged: Counter[str] = Counter()  # pages that were read raw in this run, by their scripts
+        self.late = 0  # pages that were read raw before their template was found to differ
         for record in self._records.values():
-            record.sampled = record.running = 0
+            record.sampled = record.running = record.raw = 0
 
     def records(self) -> dict[str, TemplateRecord]:
         """The decisions to keep, at most ``MAX_TEMPLATES``."""
@@ -166,18 +177,23 @@ class Templates:
     def _choice(self, record: TemplateRecord, page: RawPage, key: str) -> Choice:
         if record.mode is Mode.RENDERED:
             return Choice.RENDER
-        # a page that may be empty as sent is compared, and then pages that are as empty are not
-        is_thin = page.words < record.words or page.links * 2 < record.links
+        # a page with less to read than those whose readings were equal may be waiting for a script
+        is_thin = page.size < _THINNER * record.size or page.links < _THINNER * record.links
         alike = self._sampled_alike(key)
         is_known = record.sampled > 0 or alike >= MAX_ALIKE
         if is_known and not is_thin and (record.mode is Mode.RAW or alike >= MAX_ALIKE):
+            scripts = _scripts_of(key)
+            self._judged[scripts] += 1
+            if self._judged[scripts] in _SAMPLED:
+                return Choice.COMPARE
+            record.raw += 1
             return Choice.RAW
         wanted = 1 if record.mode is Mode.RAW or alike else NEW_SAMPLES - record.equal
         return Choice.COMPARE if record.running < wanted else Choice.WAIT
 
     def _sampled_alike(self, key: str) -> int:
         """How many templates of the site that load the same scripts were compared in this run, and are read raw."""
-        return self._alike[_scripts_of(key)]
+        return max(self._alike[_scripts_of(key)], self._equal[_without_places(key)] // _ALIKE_IN_SCRIPTS)
 
     def learn(self, page: RawPage, differences: Iterable[str], scripts: str) -> None:
         """Learn from the two readings of a page. ``scripts`` is the digest of the scripts that it ran."""
@@ -186,6 +202,7 @@ class Templates:
         was_raw = record.sampled > 0 and record.mode is Mode.RAW
         self._learn(record, page, key, [*differences], scripts)
         self._alike[_scripts_of(key)] += (record.mode is Mode.RAW) - was_raw
+        self._equal[_without_places(key)] += record.equal == 1
 
     def _learn(self, record: TemplateRecord, page: RawPage, key: str, reasons: list[str], scripts: str) -> None:
         if record.scripts != scripts:  # a new build, or another one than that of the run before
@@ -197,9 +214,10 @@ class Templates:
         if reasons:
             record.mode, record.reason, record.equal = Mode.RENDERED, ", ".join(reasons), 0
             self._has_rendered = True
+            self.late, record.raw = self.late + record.raw, 0
             return
         record.equal += 1
-        record.words = min(record.words, page.words)
+        record.size = min(record.size or page.size, page.size)
         record.links = min(record.links or page.links, page.links)
         if record.equal >= NEW_SAMPLES or self._sampled_alike(key):
             record.mode, record.reason = Mode.RAW, ""
@@ -210,21 +228,8 @@ class Templates:
 
 
 def raw_page(url: Url, page: Page) -> RawPage:
-    """What the decision needs of a page. Words are counted up to ``MIN_WORDS``, and not at all in much text."""
-    is_small = len(page.text) < _SMALL_TEXT
-    words = _count_words(load_markup(page.text)) if is_small else MIN_WORDS
-    return RawPage(url, page.scripts, words, len(_own_links(url, page)))
-
-
-def _count_words(markup: str) -> int:
-    """The number of distinct words, up to ``MIN_WORDS``: more make no difference."""
-    found: set[str] = set()
-    for match in _tag_or_word(markup):
-        if word := match[1]:
-            found.add(word.lower())
-            if len(found) == MIN_WORDS:
-                break
-    return len(found)
+    """What the decision needs of a raw page."""
+    return RawPage(url, page.scripts, len(page.text), len(_own_links(url, page)))
 
 
 def words_of(markup: str) -> set[str]:
@@ -234,7 +239,7 @@ def words_of(markup: str) -> set[str]:
 
 def differences(url: Url, raw: Page, rendered: Page, raw_words: set[str], rendered_words: set[str]) -> list[str]:
     """What rendering changed of a page, among what counts for a sitemap and its date."""
-    found = []
+    found = ["redirect"] if raw.refresh != rendered.refresh else []
     if _own_links(url, raw) != _own_links(url, rendered):
         found.append("links")
     if raw.canonicals != rendered.canonicals:

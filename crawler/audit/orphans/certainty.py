@@ -4,15 +4,15 @@ An unread page may link to anything. So one section that robots.txt blocks makes
 Pages that failed are milder: the links of their last good answer count, and the others cost a finding no more than its
 certainty while few pages failed. Such a finding is *likely*. It is inconclusive all the same if one of these pages is
 likely to link to its URL, if more than :data:`MAX_MISTAKEN` of the findings are expected to be wrong (see
-:mod:`crawler.audit.graph.unread_pages`), or if more than :data:`MAX_UNSEEN` of the pages failed. Only URLs that the
-start leads to count: an orphan cannot connect another page to the site.
+:mod:`crawler.audit.graph.unread_pages`), or if more than :data:`MAX_UNSEEN` of the pages failed. A script that was not
+run may add links (see :mod:`crawler.parse.html.scripts`), so a finding is *likely* at most, and inconclusive if few
+pages are linked without it. Only URLs that the start leads to count: an orphan cannot connect another page to the site.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from crawler.audit.finding import Certainty
 from crawler.audit.graph.links import has_failed
@@ -40,8 +40,9 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     ``stopped`` says why the crawl stopped early, as the end of a sentence, or is "". ``cut`` counts pages that were
     read in part, ``out_of_scope`` URLs outside the start's directory, ``alias_urls`` URLs under another name of the
     site. ``forgotten`` counts the failed pages that no earlier visit read either; findings are likely if at most
-    ``trust_failed`` pages failed. ``no_robots`` lists origins whose robots.txt could not be fetched. ``linked_pages``
-    is the number of linked pages when they are so few that scripts may make the other links, else 0.
+    ``trust_failed`` pages failed. ``no_robots`` lists origins whose robots.txt could not be fetched. ``scripted``
+    are the pages that a script which was not run may add links to, ``render_remedy`` says how it can be run.
+    ``linked_pages`` is the number of linked pages if they are so few that scripts may make most links, else 0.
     ``unseen_in_boxes`` estimates how many pages are shown by boxes that change at each request, but by no read.
     ``swapping`` are pages whose links were swapped between two audits, which boxes do that change by day.
     """
@@ -55,9 +56,18 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     linked_pages: int = 0
     unseen_in_boxes: int = 0
     swapping: EndedUrls | None = None
+    scripted: EndedUrls | None = None
+    render_remedy: str = ""
     trust_blocked: bool = False
     forgotten: int = 0
     trust_failed: int = 0
+
+    @property
+    def unrendered(self) -> str:
+        """Why no page differs when it is rendered, if none does."""
+        return (
+            "no page needs to be rendered" if self.scripted is None else f"JavaScript was not run. {self.render_remedy}"
+        )
 
 
 def best_certainty(coverage: CrawlCoverage) -> Certainty:
@@ -66,7 +76,8 @@ def best_certainty(coverage: CrawlCoverage) -> Certainty:
     if not limits:
         return Certainty.CERTAIN
     is_much = must_weigh_failures(coverage) and coverage.forgotten > MAX_UNSEEN * _count(coverage, failed=False)
-    mild = [*_failures(coverage), *_swapped_links(coverage)]
+    scripts = () if coverage.linked_pages else _scripted_links(coverage)
+    mild = [*_failures(coverage), *_swapped_links(coverage), *scripts]
     return Certainty.INCONCLUSIVE if is_much or limits != mild else Certainty.LIKELY
 
 
@@ -87,7 +98,7 @@ def is_mostly_right(mistaken: float, findings: int) -> bool:
 
 def limits_of_crawl(coverage: CrawlCoverage) -> list[str]:
     """A sentence with the remedy for each way in which the crawl may have missed links; none: it saw all links."""
-    reasons = [
+    return [
         *_limits(coverage),
         *_failures(coverage),
         *_unread_robots(coverage),
@@ -96,12 +107,8 @@ def limits_of_crawl(coverage: CrawlCoverage) -> list[str]:
         *_cut(coverage),
         *_changing_boxes(coverage),
         *_swapped_links(coverage),
+        *_scripted_links(coverage),
     ]
-    # unread pages explain why few pages are linked, even when they are trusted to lead nowhere else
-    distrusted = replace(coverage, trust_blocked=False)
-    if reasons or any((*_blocked(distrusted), *_operator_limits(distrusted))):
-        return reasons
-    return list(_scripted_links(coverage))
 
 
 def _limits(coverage: CrawlCoverage) -> Iterator[str]:
@@ -125,7 +132,7 @@ def _failures(coverage: CrawlCoverage) -> Iterator[str]:
     failed: dict[State, EndedUrls] = {}
     for (state, status), ended in coverage.end_states.items():
         if has_failed(state, status):
-            failed[state] = _add(failed.get(state), ended)
+            failed[state] = add_ended(failed.get(state), ended)
     for state, ended in failed.items():
         yield (
             f"{_count_urls(ended)} failed ({state.value}), {_example_text(ended)}. Audit again when these pages respond"
@@ -149,7 +156,7 @@ def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
     refused = None
     for (state, status), ended in coverage.end_states.items():
         if state is State.CLIENT_ERROR and status in REFUSED_STATUSES:
-            refused = _add(refused, ended)
+            refused = add_ended(refused, ended)
     if refused:
         yield (
             f"{_count_urls(refused)} refused the crawl (401, 403), {_example_text(refused)}. "
@@ -218,11 +225,12 @@ def _swapped_links(coverage: CrawlCoverage) -> Iterator[str]:
 
 
 def _scripted_links(coverage: CrawlCoverage) -> Iterator[str]:
-    if coverage.linked_pages:
-        pages = "one page was" if coverage.linked_pages == 1 else f"{coverage.linked_pages:,} pages were"
+    if (scripted := coverage.scripted) and scripted.count:
+        pages = count_text(scripted.count, "page")
+        few = f", and links without it lead to only {count_text(coverage.linked_pages, 'page')}"
         yield (
-            f"only {pages} found by links. JavaScript may create the other links, but the crawl does not run "
-            f"JavaScript, so every other page would look like an orphan"
+            f"JavaScript may add links to {pages}, {_example_text(scripted)}, but it was not run"
+            f"{few if coverage.linked_pages else ''}. {coverage.render_remedy}"
         )
 
 
@@ -231,8 +239,9 @@ def _ended_as(coverage: CrawlCoverage, state: State) -> EndedUrls | None:
     return coverage.end_states.get((state, None))
 
 
-def _add(total: EndedUrls | None, more: EndedUrls) -> EndedUrls:
-    return EndedUrls(total.count + more.count, total.example, total.reason) if total else more
+def add_ended(total: EndedUrls | None, more: EndedUrls) -> EndedUrls:
+    """Both together, with the first example."""
+    return EndedUrls(total.count + more.count, total.example, total.reason) if total and total.count else more
 
 
 def _example_text(ended: EndedUrls) -> str:

@@ -9,7 +9,7 @@ from crawler.cli.why.story import RedirectHop, StoryTopic, UrlStory, run_text, s
 from crawler.crawl.render_comparison import RenderComparison
 from crawler.model import DiscoveredBy, Page, Request, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import load_markup
-from crawler.render.templates import MIN_WORDS, Mode, words_of
+from crawler.render.templates import Mode, words_of
 from crawler.robots.rules import Blocked, Robots
 from crawler.url.scope import Scope
 
@@ -244,7 +244,7 @@ def _decision(readings: RenderComparison) -> str:
         return "no run has compared pages of this template yet"
     if record.mode is Mode.RENDERED:
         return f"runs render the pages of this template, because rendering changed: {record.reason}"
-    return f"runs read the pages of this template as sent, unless a page has fewer than {MIN_WORDS} words or few links"
+    return "runs read the pages of this template as sent, unless a page has less text or fewer links than the others"
 
 
 def _values(page: Page) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from typing import Final
 from isal import igzip_lib, isal_zlib
 
 from crawler.model import FetchedDocument
-from crawler.parse.html import encoding
 
 MAX_SNAPSHOT: Final = 1_000_000
 """Bytes of reduced markup in a snapshot. Changes after them are not detected."""
@@ -41,23 +40,31 @@ def digest(document: FetchedDocument) -> bytes:
     return hasher.digest()[:16]
 
 
+def reduce_markup(body: bytes) -> tuple[bytes, list[bytes]]:
+    """A body in UTF-8 without its unread parts, and these parts; in linear time."""
+    unread: list[bytes] = []
+
+    def remove(part: re.Match[bytes]) -> bytes:
+        unread.append(part[0])
+        return b""
+
+    return _unread_markup.sub(remove, body), unread
+
+
 def take_snapshot(body: bytes) -> bytes:
-    """The snapshot of a body in UTF-8, in linear time. It has at most ``MAX_SNAPSHOT`` bytes before compression.
+    """The snapshot of a body in UTF-8, in linear time."""
+    return pack_snapshot(reduce_markup(body)[0])
+
+
+def pack_snapshot(markup: bytes) -> bytes:
+    """The snapshot of reduced markup. It has at most ``MAX_SNAPSHOT`` bytes before compression.
 
     Equal markup gives equal bytes, as long as the compressor stays the same.
     """
     packed: bytes = igzip_lib.compress(
-        _unread_markup.sub(b"", body)[:MAX_SNAPSHOT],
-        _LEVEL,
-        flag=igzip_lib.COMP_ZLIB,
-        mem_level=igzip_lib.MEM_LEVEL_MEDIUM,
+        markup[:MAX_SNAPSHOT], _LEVEL, flag=igzip_lib.COMP_ZLIB, mem_level=igzip_lib.MEM_LEVEL_MEDIUM
     )
     return bytes((VERSION,)) + packed
-
-
-def take_document_snapshot(document: FetchedDocument) -> bytes:
-    """The same for a document in its original encoding."""
-    return take_snapshot(encoding.to_utf8(document.body, document.content_type).body)
 
 
 def load_snapshot(snapshot: bytes) -> str | None:

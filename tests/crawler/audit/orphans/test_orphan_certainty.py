@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from crawler.audit.finding import Certainty
 from crawler.audit.orphans.certainty import (
     CrawlCoverage,
     EndedUrls,
@@ -15,6 +16,7 @@ from crawler.audit.orphans.certainty import (
 from crawler.model import State
 
 PAGE = "https://www.example.com/hub"
+SCRIPTED: dict[str, Any] = {"scripted": EndedUrls(2, PAGE, "/a.js for <nav>"), "render_remedy": "Do this"}
 
 
 def ends(state: State, status: int | None = None, count: int = 1, reason: str = "") -> CrawlCoverage:
@@ -71,8 +73,8 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
             CrawlCoverage(end_states={}, no_robots=("https://a.example",)),
             ("robots.txt could not be fetched from https://a.example",),
         ),
-        (CrawlCoverage(end_states={}, linked_pages=1), ("only one page was found", "JavaScript")),
-        (CrawlCoverage(end_states={}, linked_pages=3), ("only 3 pages were found", "JavaScript")),
+        (CrawlCoverage(end_states={}, **SCRIPTED), ("JavaScript may add links to 2 pages", PAGE, "/a.js", "Do this")),
+        (CrawlCoverage(end_states={}, linked_pages=1, **SCRIPTED), ("lead to only 1 page. Do this",)),
     ],
 )
 def test_ours_whatever_was_not_read_is_a_doubt_with_a_remedy(seen: CrawlCoverage, words: tuple[str, ...]) -> None:
@@ -90,13 +92,15 @@ def test_ours_what_is_blocked_may_be_trusted_and_what_failed_may_not() -> None:
     )
 
 
-def test_ours_what_was_not_read_explains_why_few_pages_are_linked() -> None:
-    (doubt,) = limits_of_crawl(
-        CrawlCoverage(
-            end_states={(State.SERVER_ERROR, 500): EndedUrls(1, "https://www.example.com/hub/")}, linked_pages=1
-        )
-    )
-    assert "JavaScript" not in doubt
+def test_ours_scripts_that_were_not_run_make_findings_likely_at_most() -> None:
+    assert best_certainty(CrawlCoverage(end_states={}, **SCRIPTED)) is Certainty.LIKELY
+    assert best_certainty(failed(1, of=99, **SCRIPTED)) is Certainty.LIKELY
+    assert best_certainty(CrawlCoverage(end_states={}, linked_pages=3, **SCRIPTED)) is Certainty.INCONCLUSIVE
+    assert best_certainty(CrawlCoverage(end_states={}, cut=EndedUrls(1, PAGE), **SCRIPTED)) is Certainty.INCONCLUSIVE
+
+
+def test_ours_few_linked_pages_and_scripts_without_a_place_are_no_doubt() -> None:
+    assert limits_of_crawl(CrawlCoverage(end_states={}, linked_pages=1, scripted=EndedUrls(0, ""))) == []
 
 
 def test_ours_what_is_too_long_for_a_sitemap_and_was_read_is_no_doubt() -> None:

@@ -48,11 +48,11 @@ def test_ours_media_that_are_not_asked_for_are_not_checked() -> None:
 
 
 def test_ours_what_there_is_none_of_is_not_fine_unless_it_may_be_there_unseen() -> None:
-    assert nothing_to_check({}, has_media=True, has_versions=True, has_rendered=True) == {}
-    assert nothing_to_check({}, has_media=False, has_versions=False, has_rendered=False).keys() == {
+    assert nothing_to_check({}, has_media=True, has_versions=True, unrendered="") == {}
+    assert nothing_to_check({}, has_media=False, has_versions=False, unrendered="no browser").keys() == {
         *("media", "hreflang", "render")
     }
-    assert nothing_to_check({"media", "hreflang"}, has_media=False, has_versions=False, has_rendered=True) == {}
+    assert nothing_to_check({"media", "hreflang"}, has_media=False, has_versions=False, unrendered="") == {}
 
 
 def test_ours_what_most_of_many_pages_have_is_no_fault_of_each() -> None:
