@@ -112,8 +112,6 @@ def date_of_known_page(  # noqa: PLR0913 - the evidence, and how far to believe 
     stated date, but keep the published one rather than an earlier one or none while the page is unchanged. All times
     are Unix time in seconds.
     """
-    if policy == "none":
-        return SourcedDate()
     if policy not in OBSERVING_POLICIES:
         stated = date_of_new_page(metadata, policy)
         stays = changed_since is None and _first_moment(stated.lastmod) <= _first_moment(before.lastmod)
