@@ -32,8 +32,8 @@ CommitDates = Callable[[list[tuple[int, Url]]], tuple[Mapping[int, SourcedDate],
 """Dates pages, pairs of an id and a URL, by a repository: the dates by id, with notes."""
 
 _CLOCK_NOTE: Final = (
-    "the clock of this machine says {}, but the last run was at {}, so this run dates no change and leaves it to the "
-    "next run. Correct the clock"
+    "the clock of this machine says {}, but the last run was at {}, so this run dates no page and leaves "
+    "its changes to the next run. Correct the clock"
 )
 
 
@@ -160,16 +160,18 @@ def _with_dates(
     *,
     trusted: bool,
 ) -> Iterator[tuple[str, str, int]]:
+    """The dates of the pages; without ``now`` (the clock is wrong) those that they had."""
     for page in pages:
         sighting = ResponseMetadata(
             page.seen_at, header_date=page.header_date, page_date=page.page_date, page_date_source=page.page_date_source
         )
-        if page.before is None:
-            dated = date_of_new_page(sighting, policy, trusted, builds, commits.get(page.id, NO_DATE))
+        before = SourcedDate(page.lastmod or "", page.lastmod_source or "")
+        commit = commits.get(page.id, NO_DATE)
+        if now is None:
+            dated = before
+        elif page.before is None:
+            dated = date_of_new_page(sighting, policy, trusted, builds, commit)
         else:
-            before = SourcedDate(page.lastmod or "", page.lastmod_source or "")
-            since = page.last_visit if page.changed and now is not None else None
-            dated = date_of_known_page(
-                before, sighting, since, now or 0.0, policy, trusted, commits.get(page.id, NO_DATE)
-            )
+            since = page.last_visit if page.changed else None
+            dated = date_of_known_page(before, sighting, since, now, policy, trusted, commit)
         yield dated.lastmod, dated.source, page.id

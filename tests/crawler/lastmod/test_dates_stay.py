@@ -203,7 +203,7 @@ def wander(nights: Nights, seed: int, count: int = 10) -> None:
                 seen[path] = nights.text[path]
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.thorough) for seed in (13, 26, 34, 111)])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.thorough) for seed in (13, 26, 34, 111, 224)])
 def test_ours_no_date_goes_back_or_away_in_more_random_nights(nights: Nights, seed: int) -> None:
     wander(nights, seed)
 
