@@ -24,7 +24,7 @@ for one of these.
 import re
 from collections.abc import Callable, Iterable
 from fnmatch import translate
-from functools import cache
+from functools import cache, partial
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -72,18 +72,36 @@ class UrlPattern:
         return self._match(path_and_query(url) if self._on_path else url) is not None
 
 
+ECHO: Final = r"/([^/?0-9]+)/([^?]+/)?\1/"
+"""The expression for a path that repeats one of its segments, which Siteatlas recommends. RE2 cannot match it."""
+_echo = re.compile(r"/([^/?0-9]++)/(?:[^/?]++/)*?\1/").search
+
+
 def _linear_search(text: str) -> Callable[[str], object]:
-    """The search for the regular expression after ``re:``. Raises ScopeError that says what RE2 does not take."""
+    """The search for the regular expression after ``re:``. Raises ScopeError that says what RE2 does not take.
+
+    With look-aheads at its end, all of them must match after the beginning.
+    """
     import re2  # noqa: PLC0415 - few scopes need it
 
+    expression = text[3:]
+    if expression == ECHO:
+        return _echo
     options = re2.Options()
     options.log_errors = False
+    start, *aheads = expression.split("(?=")
+    is_last = all(ahead.endswith(")") for ahead in aheads)
+    wholes = [start + ahead[:-1] for ahead in aheads] if is_last else []
+    why = ""
+    for texts in filter(None, ([expression], wholes)):
+        try:
+            found = tuple(re2.compile(each, options).search for each in texts)
+        except re2.error as error:
+            why = why or error.args[0].decode(errors="replace")
+        else:
+            return found[0] if len(found) == 1 else partial(_search_all, found)
     try:
-        return re2.compile(text[3:], options).search  # type: ignore[no-any-return]
-    except re2.error as error:
-        why = error.args[0].decode(errors="replace")
-    try:
-        re.compile(text[3:])
+        re.compile(expression)
     except re.error as error:
         position = "" if error.pos is None else f" at position {error.pos + 3}"
         raise ScopeError(f'"{text}" is not a regular expression: {error.msg}{position}') from None
@@ -91,6 +109,10 @@ def _linear_search(text: str) -> Callable[[str], object]:
         f'"{text}" is not a regular expression of RE2, which takes linear time: {why}. Write it without look-around, '
         "back-references, possessive quantifiers and more than 1,000 repetitions"
     )
+
+
+def _search_all(searches: Iterable[Callable[[str], object]], url: str) -> bool | None:
+    return all(search(url) for search in searches) or None
 
 
 def compile_patterns(name: str, texts: tuple[str, ...]) -> tuple[UrlPattern, ...]:

@@ -213,6 +213,20 @@ def test_ours_expressions_find_what_those_of_python_find(seed: int) -> None:
             assert pattern.matches(url) == bool(expected.search(url)), (source, url)
 
 
+@pytest.mark.parametrize("query", ["a=1&b=2", "b=2&a=1", "c&b&a", "a=1", "b", "ab=1", "a=1&amp;b", ""])
+def test_ours_look_aheads_at_the_end_must_all_match(query: str) -> None:
+    """As in the rules that Siteatlas recommends for parameters in any order."""
+    rule = r"^https://h\.test/x\?(?=(.*&)?(amp;)*a(=|&|$))(?=(.*&)?(amp;)*b(=|&|$))"
+    url = Url(f"https://h.test/x?{query}")
+    assert UrlPattern(f"re:{rule}").matches(url) == bool(re.search(rule, url))
+
+
+@pytest.mark.parametrize("rule", ["a(?=b)c(?=d)", "(?=a(?=b))", "(?=a)|(?=b)", "(?!a)(?=b)"])
+def test_ours_other_look_aheads_are_refused(rule: str) -> None:
+    with pytest.raises(ScopeError, match="invalid perl operator"):
+        UrlPattern(f"re:{rule}")
+
+
 def test_ours_a_seed_is_crawled_wherever_it_lies_and_listed_only_by_the_rules() -> None:
     scope = Scope(Url("https://h.test/docs/s.xml"), include=("/docs/a*",), bounds=CrawlBounds(max_depth=0))
     assert admit(scope, "https://h.test/start", 0, DiscoveredBy.SEED | LINK) == ("", "")
