@@ -24,7 +24,7 @@ for one of these.
 import re
 from collections.abc import Callable, Iterable
 from fnmatch import translate
-from functools import cache, partial
+from functools import cache
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -99,7 +99,7 @@ def _linear_search(text: str) -> Callable[[str], object]:
         except re2.error as error:
             why = why or error.args[0].decode(errors="replace")
         else:
-            return found[0] if len(found) == 1 else partial(_search_all, found)
+            return lambda url, found=found: all(search(url) for search in found) or None  # type: ignore[misc]
     try:
         re.compile(expression)
     except re.error as error:
@@ -109,10 +109,6 @@ def _linear_search(text: str) -> Callable[[str], object]:
         f'"{text}" is not a regular expression of RE2, which takes linear time: {why}. Write it without look-around, '
         "back-references, possessive quantifiers and more than 1,000 repetitions"
     )
-
-
-def _search_all(searches: Iterable[Callable[[str], object]], url: str) -> bool | None:
-    return all(search(url) for search in searches) or None
 
 
 def compile_patterns(name: str, texts: tuple[str, ...]) -> tuple[UrlPattern, ...]:

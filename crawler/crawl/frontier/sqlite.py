@@ -284,7 +284,7 @@ class SqliteFrontier:
             after = self._requeue_as_page(lease) or verdict.state
             self._state_counts.move(origin, State.PENDING, after)
         del self._out[lease.id]
-        self._crash_counter.settled(lease.id)
+        self._crash_counter.suspects -= {lease.id} - self._crash_counter.hopeless
 
     def _requeue_as_page(self, lease: Lease) -> State | None:
         """Make a sitemap pending again that was discovered as a page while it was out."""

@@ -95,11 +95,6 @@ class CrashCounter:
         """The process ends in order. Part of the running transaction."""
         self._db.execute("DELETE FROM about WHERE key = ?", (_OPEN_KEY,))
 
-    def settled(self, number: int) -> None:
-        """A URL was settled: it is no suspect any more, unless it was given up."""
-        if number not in self.hopeless:
-            self.suspects.discard(number)
-
     def put(self, out: Collection[int]) -> None:
         """Store which URLs are in flight. Part of the running transaction, which this may begin."""
         crashes = {number: self._before.get(number, 0) + 1 for number in out}
