@@ -24,7 +24,7 @@ def format_size(number: int) -> str:
 
 def parse_size(text: str) -> int:
     """Bytes of ``500000``, ``512K``, ``20M`` or ``1G``. Raises ValueError."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE)
+    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d+)?)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE)
     if not match:
         raise ValueError(f'"{text}" is not a size. Write bytes, or 512K, 20M, 1G')
     return int(float(match[1]) * _SIZE_UNITS[match[2].upper()])

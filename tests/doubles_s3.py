@@ -4,6 +4,7 @@ Written from the API reference: https://docs.aws.amazon.com/AmazonS3/latest/API/
 """
 
 import base64
+import contextlib
 import hashlib
 import os
 import re
@@ -101,6 +102,7 @@ class Bucket:
         self.lock = threading.RLock()
         self.url = ""
         self.count = 0
+        self.endless = 0  # bytes of endless answers
 
     def put(self, key: str, body: bytes, **headers: str) -> None:
         """What somebody else put there."""
@@ -294,6 +296,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.tell(status, body, {**headers, **fault.headers})
         elif fault.kind == "garbage":
             self.tell(fault.status, fault.body, {"Content-Type": "text/html"})
+        elif fault.kind == "endless":
+            self.wfile.write(b"HTTP/1.1 %d OK\r\nTransfer-Encoding: chunked\r\n\r\n" % fault.status)
+            with contextlib.suppress(OSError):
+                while time.sleep(fault.seconds) is None:  # type: ignore[func-returns-value]
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(fault.body), fault.body))
+                    self.held.endless += len(fault.body)
+            self.cut()
         elif fault.kind == "raw":
             self.wfile.write(fault.body)
             self.cut()

@@ -8,7 +8,7 @@ import pytest
 from crawler.cli.init.config import example_config
 from crawler.cli.options import FLAGS, flag_of
 from crawler.config.config import Config
-from crawler.config.load import build_config, known_keys
+from crawler.config.load import build_config, known_keys, read_tables
 from crawler.errors import UsageError
 from crawler.units import format_size, parse_duration, parse_size
 
@@ -78,3 +78,27 @@ def test_ours_choices_are_those_that_can_be_typed() -> None:
     assert [format_size(parse_size(text)) for text in ("500", "512K", "20M", "1G", "52428801")] == [
         *("500", "512K", "20M", "1G", "52428801")
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = " + "[" * 50_000 + "]" * 50_000, "has lists or tables inside each other too deeply"),
+        ("x = " + "{a = " * 50_000 + "1" + "}" * 50_000, "has lists or tables inside each other too deeply"),
+        ("[scope]\nmax_pages = " + "9" * 5_000, "has a number with too many digits"),
+        ("[scope]\nmax_pages = 0x" + "f" * 6_000, "(scope.max_pages)"),
+        ("[scope]\nmax_pages = -1" + "0" * 3_000, "(scope.max_pages)"),
+        ("[scope]\nmax_pages = 9223372036854775808", "it must be a number of at most 64 bits"),
+        ('[fetch]\nmax_body = "' + "9" * 400 + 'G"', "is not a size"),
+        ('[fetch]\nmax_body = "999999999999999G"', "it must be a number of at most 64 bits"),
+        ("[state]\nkeep_runs = 1" + "0" * 30, "it must be a number of at most 64 bits"),
+    ],
+)
+def test_ours_a_configuration_without_an_end_is_one_plain_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "siteatlas.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        build_config(read_tables(path), str(path), flag_of)
+    assert said in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert len(str(caught.value)) < 1_000 + len(str(path))

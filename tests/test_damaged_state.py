@@ -168,3 +168,26 @@ def test_ours_a_url_in_flight_at_three_crashes_comes_last(tmp_path: Path) -> Non
         assert len(listed(tmp_path)) == PAGES + 1
         calm = crawl(tmp_path, site.url)
         assert (calm.code, "died" in calm.err) == (0, False)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.6])
+@pytest.mark.parametrize("poison", ["/poison", "/"])
+def test_ours_a_url_that_ends_the_process_six_times_is_given_up(tmp_path: Path, poison: str, delay: float) -> None:
+    """At once, or after a commit; the start URL too. The server kills the process that asks."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def kill(_: int) -> Answer:
+        time.sleep(delay)
+        processes[-1].kill()
+        return Answer("x")
+
+    with scripted({"/": links("/poison", *(f"/p{n}" for n in range(20)))}) as site:
+        site.routes |= {f"/p{n}": Answer(f"<p>Page {n}") for n in range(20)} | {poison: kill}
+        words, said = command("crawl", site.url, "-o", "out", *FAST), b""
+        while not said and len(processes) < 9:
+            processes.append(subprocess.Popen(words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE))
+            said, _ = processes[-1].communicate(timeout=60)
+    assert len(processes) - 1 in (5, 6)
+    assert b"Siteatlas died 5 times in a row while it fetched the URL, and gives it up" in said
+    if poison == "/poison":
+        assert len(listed(tmp_path)) == 21

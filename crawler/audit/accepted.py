@@ -3,7 +3,6 @@
 A file has them, beside the configuration and under version control. An accepted finding is not counted and never new.
 """
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
@@ -16,6 +15,7 @@ from msgspec import Struct
 from crawler.audit.finding import AcceptedCount, AuditReport
 from crawler.audit.rules import RULE_GROUPS
 from crawler.audit.verdict import rules_failing, why_inconclusive, why_not_checked_or_absent
+from crawler.config.load import read_toml
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.units import count_text
@@ -91,13 +91,9 @@ def read_acceptances(path: str) -> Acceptances:
     """The entries of a TOML file; none for "". Raises UsageError that names the file, the entry and the remedy."""
     if not path:
         return Acceptances()
+    tables = read_toml(Path(path), f"the file of accepted findings {path}")
     try:
-        tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         return Acceptances(msgspec.convert(tables, _AcceptedFile).accepted)
-    except OSError as error:
-        raise UsageError(f"the file of accepted findings {path} cannot be read: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the file of accepted findings {path} is not valid TOML: {error}") from None
     except msgspec.ValidationError as error:
         raise UsageError(
             f"the file of accepted findings {path}: {error}. Write entries as in [[accepted]] {_EXAMPLE}"

@@ -273,10 +273,11 @@ class AuditFinisher:
         """Store the visits, so that the next audit can revalidate them. An unfinished audit stays open."""
         db = self._store.db
         with transaction(db):
-            if is_over:
+            if is_over and not observed.is_behind:
                 publish_store.store_visits(db, run.number, source_key(self._plan), degraded=degraded)
-                publish_store.purge(db, run.number)
                 ObservationStore(db, run.number).store_site(observed.memory, observed.distrust, observed.policy)
+            if is_over:
+                publish_store.purge(db, run.number)
                 run = replace(run, ended=run.started + run.seconds)
             RunStore(db).write(run)
             ChangeFeed(db).forget(run.number, self._plan.config.state.keep_runs)

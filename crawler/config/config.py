@@ -6,7 +6,7 @@ The sections are the tables of the TOML file. The command line decides precedenc
 import re
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from crawler.config.sections import (
     AuditConfig,
@@ -34,6 +34,16 @@ from crawler.url.scope import UrlPattern
 from crawler.version import __version__
 
 
+def _checked(texts: tuple[str, ...]) -> tuple[str, ...]:
+    for text in texts:
+        UrlPattern(text)
+    return texts
+
+
+UrlPatterns = Annotated[tuple[str, ...], AfterValidator(_checked)]
+"""Patterns of URLs, see :mod:`crawler.url.scope`."""
+
+
 class SiteConfig(ConfigSection):
     """The site that Siteatlas crawls, and the public URL of its sitemap."""
 
@@ -48,10 +58,10 @@ class SiteConfig(ConfigSection):
 class ScopeConfig(ConfigSection):
     """Which URLs Siteatlas crawls."""
 
-    include: tuple[str, ...] = ()
+    include: UrlPatterns = ()
     """Crawl only URLs that match one of these patterns. A pattern is a glob such as /docs/*. It can also be a regular
     expression that begins with re:, such as re:/docs/[0-9]+."""
-    exclude: tuple[str, ...] = ()
+    exclude: UrlPatterns = ()
     """Do not crawl URLs that match one of these patterns. A pattern is a glob such as /docs/*. It can also be a regular
     expression that begins with re:, such as re:/docs/[0-9]+."""
     ask_all: bool = False
@@ -238,20 +248,13 @@ class RenderConfig(ConfigSection):
     max_requests: PositiveInt = 300
     """Maximum requests of one page for scripts, styles and data. If a page sends more, Siteatlas reads the page without
     the further responses."""
-    post: tuple[str, ...] = ()
+    post: UrlPatterns = ()
     """Pages may send POST requests to URLs that match one of these patterns. A pattern is a glob such as /graphql. It
     can also be a regular expression that begins with re:. Default: no POST requests."""
     max_resource: Size = 10 * 2**20
     """Maximum bytes to download of one script, style or data file."""
     cache: Size = 16 * 2**20
     """Maximum bytes of scripts, styles and data to keep in memory, for other pages of the run."""
-
-    @field_validator("post")
-    @classmethod
-    def _check_post(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
-        for text in texts:
-            UrlPattern(text)
-        return texts
 
 
 class ContentConfig(ConfigSection):

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from crawler.config.config import Config
 from crawler.config.deprecated import renamed
 from crawler.config.secrets import mask_password
-from crawler.config.sections import ConfigSection
+from crawler.config.sections import MAX_INTEGER, ConfigSection
 from crawler.errors import UsageError
 
 _SECRETS = {  # keys whose values no message shows
@@ -61,17 +61,30 @@ _EXAMPLE_LISTS = {"hook.command": '["sh", "-c", "true"]'}
 
 def read_tables(path: Path) -> dict[str, Any]:
     """The tables of a TOML file. Raises UsageError that names the file and the line."""
+    return _with_present_names(read_toml(path, f"the configuration {path}"), str(path))
+
+
+def read_toml(path: Path, name: str) -> dict[str, Any]:
+    """The tables of a TOML file. Raises UsageError that names the file by its ``name``."""
     try:
-        return parsed(path.read_text(encoding="utf-8"), str(path))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"the configuration {path} cannot be read: {error.strerror or error}") from None
+        raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the configuration {path} is not valid TOML: {error}") from None
+        raise UsageError(f"{name} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise UsageError(f"{name} has lists or tables inside each other too deeply. Write them side by side") from None
+    except ValueError:  # of int(); a number of TOML has at most 64 bits (https://toml.io/en/v1.0.0#integer)
+        raise UsageError(f"{name} has a number with too many digits. Write a smaller number") from None
 
 
 def parsed(text: str, source: str) -> dict[str, Any]:
     """The tables of a TOML text, keys under their present names. Raises UsageError, TOMLDecodeError."""
-    tables = renamed(tomllib.loads(text), source)
+    return _with_present_names(tomllib.loads(text), source)
+
+
+def _with_present_names(tables: dict[str, Any], source: str) -> dict[str, Any]:
+    tables = renamed(tables, source)
     if isinstance(sites := tables.get(SITES), dict):
         tables[SITES] = {
             name: renamed(table, source, f"{SITES}.{name}.") if isinstance(table, dict) else table
@@ -148,6 +161,8 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
     message = f"{shown}{inside}: {reason[:1].lower()}{reason[1:]}"
     value = fault.get("input")
     is_secret = _SECRETS & set(map(str, fault["loc"]))
+    if isinstance(value, int) and abs(value) > MAX_INTEGER:
+        value = "a number of more than 64 bits"
     is_named = isinstance(value, str) and f'"{value}"' in message
     return message if value is None or is_secret or is_named else f"{message} (given: {mask_password(repr(value))})"
 

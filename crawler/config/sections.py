@@ -14,6 +14,8 @@ from typing_extensions import override
 
 from crawler.units import parse_duration, parse_size
 
+MAX_INTEGER = 2**63 - 1
+"""The largest number that TOML and SQLite have."""
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveSeconds = Annotated[float, Field(gt=0)]
 _FromDuration = BeforeValidator(lambda value: parse_duration(value) if isinstance(value, str) else value)
@@ -29,6 +31,13 @@ class ConfigSection(BaseModel):
     """A table of the configuration: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False)
+
+    @field_validator("*")
+    @classmethod
+    def _fits(cls, value: Any) -> Any:
+        if isinstance(value, int) and abs(value) > MAX_INTEGER:
+            raise ValueError("it must be a number of at most 64 bits")
+        return value
 
     @classmethod
     @override

@@ -50,7 +50,7 @@ class PageFetcher:
     """Fetches the URL of a lease within the rules of its origin. ``earlier`` answers in place of the server.
 
     A page that ``is_rendered`` is fetched in full: the response may be the same, and what scripts draw of it not. So is
-    one that ``earlier`` did not render.
+    one that ``earlier`` did not render. A request that is tried again has no validators, which may be why it failed.
     """
 
     def __init__(  # noqa: PLR0913 - each is a collaborator
@@ -92,7 +92,7 @@ class PageFetcher:
             body = options.sitemap_body if lease.kind is DocumentKind.SITEMAP else options.page_body
             previous = self._previous_visits.get(lease.id, lease.kind)
             is_rendered = previous and previous.page and self._is_rendered(lease.url, previous.page)
-            headers = [] if is_rendered else conditional_headers(previous)
+            headers = [] if is_rendered or lease.attempts else conditional_headers(previous)
             answer = await self._fetcher.fetch(lease.url, headers=headers, body=body)
             challenge = detect_challenge(answer) if isinstance(answer, Reply) else None
             if previous and isinstance(answer, Reply) and answer.status == HTTPStatus.OK:

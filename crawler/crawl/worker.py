@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -28,6 +28,10 @@ from crawler.parse.pool import ParsePool
 
 if TYPE_CHECKING:
     from crawler.render.renderer import Renderer
+
+BLAMES_REQUEST: Final = frozenset((400, 412, 413, 431))
+"""The statuses of a server that does not accept the header fields of a request (RFC 9110, section 15.5; RFC 6585,
+section 5). For an ETag that is too long for it, nginx answers 400."""
 
 
 class ParsedPage(NamedTuple):
@@ -115,6 +119,8 @@ class PageWorker:
                 verdict = Verdict(State.CHALLENGED, fetched.challenge.reason)
                 return self._outcomes.failed(lease, fetched, answer, verdict)
         now = self._clock()
+        if request.conditional and isinstance(answer, Reply) and answer.status in BLAMES_REQUEST:
+            return Retry(lease, now, f"answered {answer.status} to our validators", request)
         pause = retry_pause(answer, self._retry, lease.attempts, lease.url, now)
         if pause is not None:
             reason = answer.message if isinstance(answer, Failure) else f"answered {answer.status}"

@@ -19,6 +19,7 @@ from crawler.publish.upload.upload import UploadRetries
 from sitemap import create_file
 
 _NAMES: Final = SettingNames("fleet", "state_store", "store_timeout", "raise the limit of the storage")
+MAX_KEYS: Final = 1_000_000  # of a listing
 _PIECE: Final = 1024 * 1024  # bytes
 
 T = TypeVar("T")
@@ -108,17 +109,25 @@ class BucketStore:
 
     def _get(self, key: str, file: Path, client: Any) -> bool:
         try:
-            content = client.get_object(Bucket=self._bucket.name, Key=key)["Body"]
+            answer = client.get_object(Bucket=self._bucket.name, Key=key)
         except Exception as error:
             if is_missing(error):
                 return False
             raise
         file.unlink(missing_ok=True)
-        with contextlib.closing(content), create_file(file, 0o600) as copy:
+        with contextlib.closing(answer["Body"]) as content, create_file(file, 0o600) as copy:
+            left = int(answer["ContentLength"])
             for piece in content.iter_chunks(_PIECE):
-                copy.write(piece)
+                left -= copy.write(piece)
+                if left < 0:
+                    raise ValueError("the object is longer than its Content-Length")
         return True
 
     def _keys(self, prefix: str, client: Any) -> list[str]:
         pages = client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket.name, Prefix=prefix)
-        return [item["Key"].removeprefix(self._prefix) for page in pages for item in page.get("Contents", ())]
+        keys: list[str] = []
+        for number, page in enumerate(pages):
+            keys += [item["Key"].removeprefix(self._prefix) for item in page.get("Contents", ())]
+            if max(number, len(keys)) > MAX_KEYS:
+                raise ValueError("the listing has no end")
+        return keys

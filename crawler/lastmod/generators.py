@@ -14,7 +14,7 @@ several candidates, the likeliest first, because settings choose between them; t
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, Literal, get_args
 from urllib.parse import unquote
 
@@ -24,6 +24,10 @@ GeneratorName = Literal["hugo", "docusaurus", "astro", "eleventy", "mkdocs", "je
 Candidates = Callable[[str], Iterator[str]]
 ANY: Final = "*/"
 """Any directories, at the start of a key."""
+
+MIN_MOVED_PAGES: Final = 3
+"""Files of a folder that have a page in another folder, from which on the folder is moved there."""
+MAX_ALIKE: Final = 100  # pages with one name that are compared
 
 _SCRIPTS: Final = ("js", "ts", "mjs", "cjs", "mts", "cts")
 _DATA: Final = ("toml", "yaml", "yml", "json")
@@ -71,9 +75,17 @@ def _jekyll(stem: str) -> Iterator[str]:
 def _eleventy(stem: str) -> Iterator[str]:
     dated = _dated(stem)
     path = f"{dated[1] or ''}{dated[5]}" if dated else stem
+    path = _folder_page(path)
     if not any(part.startswith("_") for part in path.split("/")):
         yield path
         yield re.sub(r"^(?:src|content|site|docs|pages|views)/(?:content/|pages/)?", "", path)
+
+
+def _folder_page(path: str, *names: str) -> str:
+    """The path, as the index of its folder if it has the name of the folder or one of the ``names``."""
+    folder, _, name = path.rpartition("/")
+    is_index = name.casefold() in (*names, folder.rpartition("/")[2].casefold() or ANY)
+    return f"{folder}/index" if is_index else path
 
 
 def _mkdocs(stem: str) -> Iterator[str]:
@@ -121,10 +133,7 @@ def _docusaurus(stem: str) -> Iterator[str]:
 
 def _docusaurus_name(path: str) -> str:
     """The path without the numbers that order a menu; a file with the name of its folder is its index."""
-    path = _docusaurus_order("", path)
-    folder, _, name = path.rpartition("/")
-    is_index = name.casefold() in ("readme", folder.rpartition("/")[2].casefold())
-    return f"{folder}/index" if is_index else path
+    return _folder_page(_docusaurus_order("", path), "readme")
 
 
 class GeneratorRules(Struct, frozen=True):
@@ -239,14 +248,19 @@ def path_key(path: str) -> str:
 def match_pages(generator: SiteGenerator, heads: Iterable[tuple[str, str]], pages: Collection[str]) -> dict[str, str]:
     """The files by the keys of their ``pages``; ``heads`` are files with their first lines.
 
-    The likeliest candidates choose first. A page that two files claim with equal right is nobody's.
+    The likeliest candidates choose first, then :func:`_mounts`. A page that two files claim with equal right is
+    nobody's.
     """
     named: dict[str, list[str]] = {}
     for key in pages:
         named.setdefault(f"{ANY}{key.rpartition('/')[2]}", []).append(key)
     claims: list[tuple[int, str, str]] = []
+    first: dict[str, str] = {}
     for file, head in heads:
-        for level, key in enumerate(generator.keys(file, head)):
+        candidates = generator.keys(file, head)
+        if candidates and not candidates[0].startswith(ANY):
+            first[file] = candidates[0]
+        for level, key in enumerate(candidates):
             keys = named.get(key, ()) if key.startswith(ANY) else (key,)
             if len(keys) == 1 and keys[0] in pages:
                 claims.append((level, keys[0], file))
@@ -258,4 +272,51 @@ def match_pages(generator: SiteGenerator, heads: Iterable[tuple[str, str]], page
         ]
         rivals = Counter(key for key, _ in here)
         found |= {key: file if rivals[key] == 1 else "" for key, file in here}
+    placed = set(found.values())
+    left = {file: key for file, key in first.items() if file not in placed}
+    moved = _moved_pages(left, set(pages) - found.keys())
+    rivals = Counter(page for page, _ in moved)
+    rivals.update(file for _, file in moved)
+    found |= {page: file for page, file in moved if rivals[page] == rivals[file] == 1}
     return {key: file for key, file in found.items() if file}
+
+
+def _moved_pages(files: Mapping[str, str], pages: Collection[str]) -> set[tuple[str, str]]:
+    """The pages that the settings of a site make in another folder than that of their files, with these.
+
+    ``files`` are files without a page, with their keys; ``pages`` are pages without a file. A mount of Hugo, the
+    permalinks of a collection or another input directory move all files of a folder. So a folder is moved if at least
+    :data:`MIN_MOVED_PAGES` and half of its files have a page at the same path below another folder.
+    """
+    named: dict[str, list[str]] = {}
+    for page in sorted(pages):
+        named.setdefault(page.rpartition("/")[2], []).append(page)
+    inside: Counter[str] = Counter()
+    votes: Counter[tuple[str, str]] = Counter()
+    for key in files.values():
+        inside.update(_folders(key))
+        alike = named.get(key.rpartition("/")[2], ())
+        votes.update(_different_folders(key, page) for page in alike[:MAX_ALIKE])
+    moved = set()
+    for (folder, other), count in votes.items():
+        if count >= max(MIN_MOVED_PAGES, inside[folder] / 2):
+            for file, key in files.items():
+                if f"{key}/".startswith(folder):
+                    page = f"{other}{key[len(folder) :]}".strip("/")
+                    moved |= {(page, file)} if page in pages else set()
+    return moved
+
+
+def _folders(key: str) -> list[str]:
+    """The folders of a key from the outermost one, "", each with a "/" at its end."""
+    parts = key.split("/")
+    return ["".join(f"{part}/" for part in parts[:count]) for count in range(len(parts))]
+
+
+def _different_folders(key: str, page: str) -> tuple[str, str]:
+    """The beginnings in which the two differ, whole folders."""
+    mine, its = _folders(key), _folders(page)
+    while len(mine) > 1 and len(its) > 1 and key[len(mine[-2]) :] == page[len(its[-2]) :]:
+        mine.pop()
+        its.pop()
+    return mine[-1], its[-1]

@@ -5,7 +5,8 @@
     git ls-tree ─ files ─▶ generators ─ file of each page ─▶ one ``git log`` ─▶ date of the last edit of each file
 
 One pass over the history, newest first, until every file has its date. A rename without an edit is followed. A commit
-that touches most pages at once (an import, a new format, a licence) says nothing about any of them and is passed over.
+that touches most pages at once (an import, a new format, a licence) says nothing about any of them and is passed over:
+only a file without any other commit has the time of the first of these.
 The history of a shallow clone begins with such a commit, and its dates would be those of the clone:
 https://git-scm.com/docs/git-log, https://git-scm.com/docs/shallow.
 """
@@ -87,14 +88,17 @@ class Repository:
         keys = {number: _site_key(url, start) for number, url in pages if "?" not in url}
         sources = sorted(filter(self.generator.is_page, self._files))
         files = match_pages(self.generator, ((file, self._head(file)) for file in sources), set(keys.values()))
-        found = last_edits(self._edits(), set(files.values()), sources)
+        found, bulk = last_edits(self._edits(), set(files.values()), sources)
+        made = [(number, files[key]) for number, key in keys.items() if key in files]
         dates = {
-            number: SourcedDate(w3c(found[files[key]]), f"Git commit of {files[key]}")
-            for number, key in keys.items()
-            if files.get(key) in found
+            number: SourcedDate(
+                w3c((found if file in found else bulk)[file]), f"Git commit of {file}", file not in found
+            )
+            for number, file in made
+            if file in found or file in bulk
         }
-        made = f"{count_text(len(files), 'page')} of {len(pages):,} come from a source file of {self.generator.name}"
-        return dates, (f"{made}, and Git dates {len(dates):,} of these",)
+        count = f"source files of {self.generator.name} make {len(made):,} of {count_text(len(pages), 'page')}"
+        return dates, (f"{count}, and Git dates {len(dates):,} of these",)
 
     def _head(self, file: str, size: int | None = MAX_HEAD) -> str:
         """The first bytes of a file as text, all of it for None, "" if it is not checked out."""
@@ -129,23 +133,28 @@ class Repository:
         return ["git", "-C", str(self._directory), *_SAFE, *words]
 
 
-def last_edits(edits: Iterable[Edit], files: Collection[str], sources: Iterable[str]) -> dict[str, float]:
-    """The time of the last edit of each file, from commits in order, the newest first. Files without one are left out.
+def last_edits(
+    edits: Iterable[Edit], files: Collection[str], sources: Iterable[str]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The time of the last edit of each file, from commits in order, the newest first; and of the files without one.
 
-    Stops at the commit after which nothing is left to find. A time before 1995 is no evidence, nor is a commit that
-    touches most of the ``sources``, which are the files of all pages.
+    Stops at the commit after which nothing is left to find. A time before 1995 is no evidence. A commit that touches
+    most of the ``sources``, which are the files of all pages, is no edit; the second times are those of the first
+    such commit of a file, which mostly added it.
     """
     names = {file: file for file in sources}  # by the name at the time of the commit
     missing = set(files)
     alive = len(names)
     found: dict[str, float] = {}
+    bulk: dict[str, float] = {}
     for edit in edits:
         touched = edit.changed & names.keys()
         is_bulk = len(touched) >= max(MIN_BULK_FILES, MIN_BULK_SHARE * alive)
         for name in touched:
-            if not is_bulk and edit.at >= EARLIEST_DATE and names[name] in missing:
-                missing.discard(names[name])
-                found[names[name]] = edit.at
+            if edit.at >= EARLIEST_DATE and names[name] in missing:
+                (bulk if is_bulk else found)[names[name]] = edit.at
+                if not is_bulk:
+                    missing.discard(names[name])
             if name in edit.added:
                 alive -= 1
                 del names[name]
@@ -153,7 +162,7 @@ def last_edits(edits: Iterable[Edit], files: Collection[str], sources: Iterable[
         names.update(moved)
         if not names or not missing:
             break
-    return found
+    return found, bulk
 
 
 def _read_edits(tokens: Iterator[bytes]) -> Iterator[Edit]:

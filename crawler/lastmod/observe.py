@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from crawler.config.config import ContentConfig
 from crawler.lastmod.experiment import choose_second_reads
@@ -23,11 +24,17 @@ from crawler.lastmod.store import ObservationStore, PageObservation
 from crawler.model import ResponseMetadata, Url
 from crawler.parse.snapshot.diff import Delta, discounted_text, evidence_text
 from crawler.state.database import transaction
-from crawler.state.runs import Run
+from crawler.state.runs import Run, RunStore
+from crawler.units import w3c
 from sitemap import BuildTime
 
 CommitDates = Callable[[list[tuple[int, Url]]], tuple[Mapping[int, SourcedDate], tuple[str, ...]]]
 """Dates pages, pairs of an id and a URL, by a repository: the dates by id, with notes."""
+
+_CLOCK_NOTE: Final = (
+    "the clock of this machine says {}, but the last run was at {}, so this run dates no page and leaves "
+    "its changes to the next run. Correct the clock"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +42,14 @@ class SiteObservation:
     """What a run observed of the whole site. ``distrust`` says why its Last-Modified is distrusted, or is "".
 
     ``memory`` is what it learnt of changes, None for nothing. ``policy`` is the one that gave the dates. ``notes`` are
-    for the summary.
+    for the summary. ``is_behind``: the clock is behind the last run, so its changes are left to the next run.
     """
 
     memory: SiteMemory | None
     distrust: str
     policy: LastmodPolicy
     notes: tuple[str, ...]
+    is_behind: bool
 
 
 def observe(
@@ -49,9 +57,13 @@ def observe(
 ) -> SiteObservation:
     """Mark the changed pages of a run and date all pages. Repeatable after a crash. Raises StorageError.
 
-    ``commits`` dates pages by the repository of the site.
+    ``commits`` dates pages by the repository of the site. The policy ``none`` observes too: it only publishes no date.
     """
     store = ObservationStore(db, run.number)
+    policy = "observed" if policy == "none" else policy
+    last = next(iter(RunStore(db).last(1, before=run.number)), run)
+    is_behind = run.started < last.started
+    clock_note = _CLOCK_NOTE.format(w3c(run.started), w3c(last.started)) if is_behind else ""
     with transaction(db):
         store.mark_all_unchanged()
         memory = None
@@ -65,8 +77,9 @@ def observe(
         dates, notes = commits(store.urls()) if commits else ({}, ())
         for pages in store.pages():
             known = (_for_policy(page, policy, is_other=is_other) for page in pages)
-            store.store_dates(_with_dates(known, run.started, policy, builds, dates, trusted=not distrust))
-    return SiteObservation(memory, distrust, policy, tuple(filter(None, [distrust, *notes])))
+            now = None if is_behind else run.started
+            store.store_dates(_with_dates(known, now, policy, builds, dates, trusted=not distrust))
+    return SiteObservation(memory, distrust, policy, tuple(filter(None, [distrust, clock_note, *notes])), is_behind)
 
 
 def commit_dates(content: ContentConfig, start: Url) -> CommitDates | None:
@@ -131,30 +144,34 @@ def _judged(model: SignificanceModel, deltas: Iterable[tuple[int, Delta]]) -> It
 def _for_policy(page: PageObservation, policy: LastmodPolicy, *, is_other: bool) -> PageObservation:
     """The page as the policy sees it. When another policy gave its date (``is_other``), it counts as new.
 
-    But ``observed`` keeps a date, which may be its own observation.
+    But policies that observe keep a date, which may be an observation.
     """
-    if is_other and (policy != "observed" or not (page.lastmod or page.changed)):
+    if is_other and (policy not in OBSERVING_POLICIES or not (page.lastmod or page.changed)):
         return page._replace(before=None)
     return page
 
 
 def _with_dates(
     pages: Iterable[PageObservation],
-    now: float,
+    now: float | None,
     policy: LastmodPolicy,
     builds: list[BuildTime],
     commits: Mapping[int, SourcedDate],
     *,
     trusted: bool,
 ) -> Iterator[tuple[str, str, int]]:
+    """The dates of the pages; without ``now`` (the clock is wrong) those that they had."""
     for page in pages:
         sighting = ResponseMetadata(
             page.seen_at, header_date=page.header_date, page_date=page.page_date, page_date_source=page.page_date_source
         )
-        if page.before is None:
-            dated = date_of_new_page(sighting, policy, trusted, builds, commits.get(page.id, NO_DATE))
+        before = SourcedDate(page.lastmod or "", page.lastmod_source or "")
+        commit = commits.get(page.id, NO_DATE)
+        if now is None:
+            dated = before
+        elif page.before is None:
+            dated = date_of_new_page(sighting, policy, trusted, builds, commit)
         else:
-            before = SourcedDate(page.lastmod or "", page.lastmod_source or "")
             since = page.last_visit if page.changed else None
-            dated = date_of_known_page(before, sighting, since, now, policy, trusted, commits.get(page.id, NO_DATE))
+            dated = date_of_known_page(before, sighting, since, now, policy, trusted, commit)
         yield dated.lastmod, dated.source, page.id

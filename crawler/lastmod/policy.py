@@ -50,10 +50,11 @@ _stated = re.compile(
 
 
 class SourcedDate(Struct, frozen=True):
-    """A lastmod and its source; both "" without a date."""
+    """A lastmod and its source; both "" without a date. ``is_weak``: a date that the page states is better."""
 
     lastmod: str = ""
     source: str = ""
+    is_weak: bool = False
 
 
 NO_DATE: Final = SourcedDate()
@@ -78,7 +79,7 @@ def date_of_new_page(
     is_stated = bool(metadata.page_date) and not _is_response_time(metadata)
     page = SourcedDate(metadata.page_date, metadata.page_date_source) if is_stated else SourcedDate()
     if policy == "git" and commit.lastmod:
-        return commit
+        return page if commit.is_weak and page.lastmod else commit
     if policy in OBSERVING_POLICIES:
         if not trusted:
             return page
@@ -112,8 +113,6 @@ def date_of_known_page(  # noqa: PLR0913 - the evidence, and how far to believe 
     stated date, but keep the published one rather than an earlier one or none while the page is unchanged. All times
     are Unix time in seconds.
     """
-    if policy == "none":
-        return SourcedDate()
     if policy not in OBSERVING_POLICIES:
         stated = date_of_new_page(metadata, policy)
         stays = changed_since is None and _first_moment(stated.lastmod) <= _first_moment(before.lastmod)

@@ -61,6 +61,13 @@ _DATE_RANGE: Final = "SELECT min(lastmod), max(lastmod), count(*) FROM listing W
 _TIMES: Final = """SELECT CAST(strftime('%s', lastmod) AS INTEGER), count(*) FROM listing WHERE lastmod LIKE '%T%'
   GROUP BY 1 ORDER BY 1"""
 
+# The memory has the dates of pages that were not published for a while, or without dates (policy none).
+_LOST_DATES: Final = """SELECT count(*) FROM (
+    SELECT l.lastmod, coalesce(nullif(p.lastmod, ''), iif(:policy = 'none', '', m.lastmod)) AS before
+    FROM listing l LEFT JOIN published p ON p.id = l.id LEFT JOIN memory m ON m.id = l.id
+    LEFT JOIN visit v ON v.id = l.id WHERE v.changed IS NOT 1)
+  WHERE lastmod != before AND coalesce(julianday(lastmod), 0) < julianday(before)"""
+
 _SAMPLED_PAGES: Final = """SELECT c.page FROM listing l JOIN content c ON c.id = l.content
   WHERE c.page IS NOT NULL AND (l.id * 2654435761 & 4294967295) * ? < ? * 4294967296"""
 _SAMPLE: Final = 2_000
@@ -125,6 +132,15 @@ class Listing:
                 "SELECT EXISTS (SELECT 1 FROM listing l JOIN published p ON p.id = l.id WHERE l.lastmod != p.lastmod)"
             )
         )
+
+    def drop_dates(self) -> None:
+        """Publish no lastmod; the visits keep theirs."""
+        with transaction(self._db):
+            self._db.execute("UPDATE listing SET lastmod = '', lastmod_source = ''")
+
+    def lost_dates(self, policy: str) -> int:
+        """The number of pages that did not change, and get an earlier lastmod than before, or none, by a policy."""
+        return self._count(_LOST_DATES, policy=policy)
 
     def build_dates(self) -> tuple[str, int, int]:
         """The lastmods that a build seems to have set, and how many pages have these, and how many have any.
@@ -209,9 +225,9 @@ class Listing:
             )
             self._db.execute("DROP TABLE named")
 
-    def _count(self, query: str) -> int:
+    def _count(self, query: str, **values: str) -> int:
         with storage_errors():
-            return int(self._db.execute(query).fetchone()[0])
+            return int(self._db.execute(query, values).fetchone()[0])
 
 
 def _read_page(row: tuple[Any, ...]) -> ListedPage:

@@ -80,7 +80,9 @@ FROM visit v WHERE v.id = memory.id AND v.seen_at IS NOT NULL AND memory.first_r
   AND NOT (v.changed = 0 AND v.content != memory.content AND EXISTS (SELECT 1 FROM listing WHERE kept = 2))
 """
 # When pages are held, what did not count on the others may be a part of the same trouble: it must not count when it
-# goes, so their content stays too.
+# goes, so their content stays too. A date that such a page got is published.
+_STORE_DATES: Final = """UPDATE memory SET lastmod = v.lastmod, lastmod_source = v.lastmod_source FROM visit v
+  WHERE v.id = memory.id AND v.changed = 0 AND v.seen_at IS NOT NULL AND v.lastmod != memory.lastmod"""
 
 _PURGE: Final = (
     "DELETE FROM memory WHERE last_run < :run - :after AND id NOT IN (SELECT id FROM published)",
@@ -98,6 +100,7 @@ def store_visits(db: sqlite3.Connection, run: int, source_key: str, *, degraded:
     with storage_errors():
         db.execute(_STORE_VISITS.format(keep_listed_sql(degraded=degraded)), {"run": run, "source": source_key})
         db.execute(_STORE_CONTENT, {"run": run, "source": source_key})
+        db.execute(_STORE_DATES)
 
 
 def store_published(db: sqlite3.Connection, run: int) -> None:

@@ -221,6 +221,14 @@ def moved_note(before: Run | None, published: Published) -> tuple[str, ...]:
     return (note,)
 
 
+def lost_dates_note(listing: Listing, policy: str) -> tuple[str, ...]:
+    """A note when pages that did not change get an earlier lastmod than before or none; ``policy`` made the dates."""
+    if not (count := listing.lost_dates(policy)):
+        return ()
+    changed = "page that did not change has" if count == 1 else "pages that did not change have"
+    return (f"{count:,} {changed} an earlier lastmod than before, or none (--lastmod {policy})",)
+
+
 def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
     """A note when most lastmods are the time of a build, by the lint rule; ``policy`` made them."""
     dates, count, total = listing.build_dates()

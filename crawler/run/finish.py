@@ -92,9 +92,12 @@ class RunFinisher:
         if judged:
             self._listing.hold(judged)
             run = replace(run, refusal=judged.sentence, exit_code=PublishRefused.exit_code)
+        if policy == "none":
+            self._listing.drop_dates()
         self._find_site_images()
         write.assign_shards(self._plan, self._listing, self._entries, self._tally)
-        notes = [*run.notes, *write.build_date_note(self._listing, policy)]
+        date_notes = (*write.lost_dates_note(self._listing, policy), *write.build_date_note(self._listing, policy))
+        notes = [*run.notes, *date_notes]
         run = replace(run, listed=len(self._listing), kept=self._listing.kept_count, notes=notes)
         if self._destination is None:
             return self._finish_dry_run(run, verdict)
@@ -171,12 +174,13 @@ class RunFinisher:
         db, changes = self._store.db, ChangeFeed(self._store.db)
         with transaction(db):
             counts = changes.record(run.number)
-            publish_store.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(verdict))
+            if not observation.is_behind:
+                publish_store.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(verdict))
             has_new_dates = self._listing.differs
             record_losses(db, run.started)
             publish_store.store_published(db, run.number)
             self._listing.store_site_images(self._entries.site_images)
-            if not run.refusal:  # a night in doubt teaches nothing about what usually changes
+            if not (run.refusal or observation.is_behind):  # such a night teaches nothing about what usually changes
                 site = observation.memory, observation.distrust, observation.policy
                 ObservationStore(db, run.number).store_site(*site)
             formats, format_notes = self._publish_formats(published)

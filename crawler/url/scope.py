@@ -14,14 +14,15 @@ Patterns of ``include`` and ``exclude`` narrow it:
 
 - ``/private/*``: a glob that begins with ``/`` is matched with path and query.
 - ``*/print/*``, ``https://example.com/*``: any other glob is matched with the whole URL.
-- ``re:[?&]page=\\d+$``: a regular expression, searched for in the whole URL.
+- ``re:[?&]page=\\d+$``: a regular expression of RE2 (https://github.com/google/re2/wiki/Syntax), searched for in the
+  whole URL. RE2 takes linear time, whatever the expression.
 
 A glob matches the whole text, with regard to case; ``*`` stands for any characters with ``/``, ``?`` for one, ``[ab]``
-for one of these. A slow regular expression slows the crawl; a crawled URL has at most 8,192 characters.
+for one of these.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fnmatch import translate
 from functools import cache
 from typing import Final, NamedTuple
@@ -52,17 +53,14 @@ class UrlPattern:
     """One pattern; ``text`` is as it was written."""
 
     __slots__ = ("_match", "_on_path", "text")
+    _match: Callable[[str], object]
 
     def __init__(self, text: str) -> None:
         """Raises ScopeError for a regular expression that does not compile and a glob that can match no URL."""
         self.text = text
         self._on_path = text.startswith("/")
         if text.startswith("re:"):
-            try:
-                self._match = re.compile(text[3:]).search
-            except re.error as error:
-                position = "" if error.pos is None else f" at position {error.pos + 3}"
-                raise ScopeError(f'"{text}" is not a regular expression: {error.msg}{position}') from None
+            self._match = _linear_search(text)
         elif text[:1] in ("/", "*", "?", "[") or text.startswith(("http://", "https://")):
             ascii_only = _beyond_ascii.sub(lambda match: quote(match[0]), text)
             self._match = re.compile(translate(ascii_only)).match
@@ -73,6 +71,45 @@ class UrlPattern:
     def matches(self, url: Url) -> bool:
         """Whether a canonical URL matches."""
         return self._match(path_and_query(url) if self._on_path else url) is not None
+
+
+ECHO: Final = r"/([^/?0-9]+)/([^?]+/)?\1/"
+"""The expression for a path that repeats one of its segments, which Siteatlas recommends. RE2 cannot match it."""
+_echo = re.compile(r"/([^/?0-9]++)/(?:[^/?]++/)*?\1/").search
+
+
+def _linear_search(text: str) -> Callable[[str], object]:
+    """The search for the regular expression after ``re:``. Raises ScopeError that says what RE2 does not take.
+
+    With look-aheads at its end, all of them must match after the beginning.
+    """
+    import re2  # noqa: PLC0415 - few scopes need it
+
+    expression = text[3:]
+    if expression == ECHO:
+        return _echo
+    options = re2.Options()
+    options.log_errors = False
+    start, *aheads = expression.split("(?=")
+    is_last = all(ahead.endswith(")") for ahead in aheads)
+    wholes = [start + ahead[:-1] for ahead in aheads] if is_last else []
+    why = ""
+    for texts in filter(None, ([expression], wholes)):
+        try:
+            found = tuple(re2.compile(each, options).search for each in texts)
+        except re2.error as error:
+            why = why or error.args[0].decode(errors="replace")
+        else:
+            return lambda url, found=found: all(search(url) for search in found) or None  # type: ignore[misc]
+    try:
+        re.compile(expression)
+    except re.error as error:
+        position = "" if error.pos is None else f" at position {error.pos + 3}"
+        raise ScopeError(f'"{text}" is not a regular expression: {error.msg}{position}') from None
+    raise ScopeError(
+        f'"{text}" is not a regular expression of RE2, which takes linear time: {why}. Write it without look-around, '
+        "back-references, possessive quantifiers and more than 1,000 repetitions"
+    )
 
 
 def compile_patterns(name: str, texts: tuple[str, ...]) -> tuple[UrlPattern, ...]:

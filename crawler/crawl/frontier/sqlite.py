@@ -8,7 +8,7 @@ import msgspec
 
 from crawler.crawl.frontier import Admit, ReadyIn
 from crawler.crawl.frontier.cache import StateCounts, UrlCache
-from crawler.crawl.frontier.storage import ContentStore, CrashCounter, WriteBatch
+from crawler.crawl.frontier.storage import CRASHES_TO_GIVE_UP, ContentStore, CrashCounter, WriteBatch
 from crawler.crawl.frontier.traps import TrapDetector
 from crawler.model import (
     DiscoveredBy,
@@ -29,6 +29,10 @@ from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
 
 READ_AHEAD = 256  # pending URLs of an origin read at once
+_GIVEN_UP = Verdict(
+    State.INTERNAL_ERROR,
+    f"Siteatlas died {CRASHES_TO_GIVE_UP} times in a row while it fetched the URL, and gives it up",
+)
 _NO_METADATA = ResponseMetadata(0.0)
 IDLE_SECONDS = 60.0  # to wait when only leases that are out can bring more
 # states that more evidence may revise
@@ -188,7 +192,13 @@ class SqliteFrontier:
                 lease = self._first_due(origin, now, far)
                 if lease:
                     self._out[lease.id] = lease
-                    return lease
+                    if self._crash_counter.careful:
+                        self._crash_counter.careful -= 1
+                        self.commit()
+                    if lease.id not in self._crash_counter.hopeless:
+                        return lease
+                    self.settle(Outcome(lease, _GIVEN_UP))
+                    return self.next(now, ready_in, far=far)
                 pause = self._until_due(origin, now)
             waits.append(pause)
         return Wait(min(waits)) if waits else Done()  # what is out is still pending
@@ -223,7 +233,8 @@ class SqliteFrontier:
 
     def crash_suspects(self) -> list[Url]:
         """The URLs that come last, because the process died several times in a row while they were in flight."""
-        listed = msgspec.json.encode(self._crash_counter.suspects).decode()
+        counter = self._crash_counter
+        listed = msgspec.json.encode(counter.suspects - counter.hopeless).decode()
         with storage_errors():
             rows = self._db.execute(_SELECT_ADDRESSES, (listed,))
             return [Url(url) for (url,) in rows]
@@ -231,6 +242,8 @@ class SqliteFrontier:
     def land(self) -> None:
         """The process ends in order: what is still in flight is no suspect of a crash."""
         self._out.clear()
+        with self._batch.change():
+            self._crash_counter.land()
         self.commit()
 
     def _until_due(self, origin: str, now: float) -> float:
@@ -271,7 +284,7 @@ class SqliteFrontier:
             after = self._requeue_as_page(lease) or verdict.state
             self._state_counts.move(origin, State.PENDING, after)
         del self._out[lease.id]
-        self._crash_counter.suspects.discard(lease.id)
+        self._crash_counter.suspects -= {lease.id} - self._crash_counter.hopeless
 
     def _requeue_as_page(self, lease: Lease) -> State | None:
         """Make a sitemap pending again that was discovered as a page while it was out."""

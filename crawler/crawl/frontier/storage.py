@@ -62,20 +62,38 @@ class WriteBatch:
 
 
 CRASHES_TO_COME_LAST: Final = 3
+CRASHES_TO_GIVE_UP: Final = 5
+CAREFUL_LEASES: Final = 500
+"""Leases after a crash that are durable before they are fetched: more than a crash undoes."""
 _IN_FLIGHT_KEY: Final = "in flight"
+_OPEN_KEY: Final = "frontier is open"
 
 
 class CrashCounter:
     """How often in a row the process died while a URL was in flight, by id; in the state, with the other changes.
 
-    ``suspects`` are the ids that come last, because the process died ``CRASHES_TO_COME_LAST`` times.
+    ``suspects`` are the ids that come last, because the process died ``CRASHES_TO_COME_LAST`` times. The ``hopeless``
+    are those of them that are given up after ``CRASHES_TO_GIVE_UP``; one more crash is enough in the next run.
+
+    What is in flight becomes durable with the next commit, a fraction of a second later, because a commit for each URL
+    would cost too much. So a URL that ends the process at once leaves no trace. After a process that did not end in
+    order, the first leases are ``careful``: each becomes durable at once.
     """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._before = msgspec.json.decode(read_about(db, _IN_FLIGHT_KEY) or "{}", type=dict[int, int])
-        self._stored = self._before
+        self._stored = dict(self._before)
         self.suspects = {number for number, crashes in self._before.items() if crashes >= CRASHES_TO_COME_LAST}
+        self.hopeless = {number for number in self.suspects if self._before[number] >= CRASHES_TO_GIVE_UP}
+        self._before |= dict.fromkeys(self.hopeless, CRASHES_TO_GIVE_UP - 1)
+
+        self.careful = CAREFUL_LEASES if read_about(db, _OPEN_KEY) else 0
+        write_about(db, _OPEN_KEY, "yes")
+
+    def land(self) -> None:
+        """The process ends in order. Part of the running transaction."""
+        self._db.execute("DELETE FROM about WHERE key = ?", (_OPEN_KEY,))
 
     def put(self, out: Collection[int]) -> None:
         """Store which URLs are in flight. Part of the running transaction, which this may begin."""

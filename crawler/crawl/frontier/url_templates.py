@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from crawler.model import Url
+from crawler.url.scope import ECHO
 
 TRAP_PREFIX: Final = "trap.template: "
 """The start of the reason of a URL that is left out because its template is endless."""
@@ -161,7 +162,7 @@ def exclude_remedy(templates: list[UrlTemplate], url: str) -> str:
 def _expression(templates: list[UrlTemplate], url: str) -> str:
     path, names = templates[0]
     if path.endswith(f"/{_ECHO_SEGMENT}"):
-        return r"/([^/?0-9]+)/([^?]+/)?\1/"
+        return ECHO
     figures = r"[\w/]+" if _date.search(url) else r"\w+"
     pattern = "^" + re.escape(path).replace(r"\#", "#").replace("#", figures).replace("<token>", "[^/]{16,}")
     if not names:

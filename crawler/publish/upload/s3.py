@@ -8,8 +8,9 @@ import base64
 import logging
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
-from functools import cache
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache, partial
 from typing import Any, BinaryIO, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -22,6 +23,7 @@ from botocore.exceptions import BotoCoreError
 from botocore.parsers import ResponseParserError
 from msgspec import Struct
 from msgspec.structs import asdict
+from urllib3.exceptions import ReadTimeoutError as Urllib3Timeout
 
 from crawler.config.secrets import mask_password, reveal_secret
 from crawler.config.sections import UploadConfig
@@ -81,6 +83,9 @@ _TRANSIENT_ERRORS: Final = {
     "ConditionalRequestConflict": "another process is changing the same file there",
 }
 
+MAX_ANSWER: Final = 16 * 2**20
+"""Bytes of an answer that is no object: a listing has 1,000 keys of at most 1,024 bytes."""
+
 _word = re.compile(r"[A-Za-z0-9.-]{0,60}").fullmatch
 
 _BUSY_CODES: Final = frozenset({
@@ -101,7 +106,7 @@ _S3_ERROR_TEXTS: Final[tuple[tuple[_S3ExceptionTypes, str, bool], ...]] = (
     ),
     (boto.SSLError, "its TLS certificate is not trusted: check {section}.s3_endpoint, or set AWS_CA_BUNDLE", False),
     (
-        (boto.ConnectTimeoutError, boto.ReadTimeoutError),
+        (boto.ConnectTimeoutError, boto.ReadTimeoutError, Urllib3Timeout),
         "it did not respond to {act} in time ({section}.{timeout})",
         True,
     ),
@@ -259,9 +264,38 @@ def _build_client(settings: S3Settings, keys: tuple[str, str], config: Config) -
                 f"there are no keys for S3. Set {section}.s3_access_key and {section}.s3_secret_key, or configure the "
                 "AWS tools"
             )
-        return session.client("s3", endpoint_url=settings.endpoint or None, config=config)
+        client = session.client("s3", endpoint_url=settings.endpoint or None, config=config)
     except (BotoCoreError, ValueError) as error:
         raise UsageError(f"{section}: {_first_line(error)}") from None
+    endpoint = client._endpoint  # noqa: SLF001 - there is no public way
+    endpoint.http_session = _BoundedSession(endpoint.http_session, settings.timeout)
+    return client
+
+
+class _BoundedSession:
+    """The HTTP session of the library, which reads the whole body of an answer: no more, and no longer, than this."""
+
+    def __init__(self, inner: Any, timeout: float) -> None:
+        self._inner, self._timeout = inner, timeout
+        self.close = inner.close
+
+    def send(self, request: Any) -> Any:
+        """The answer. The content of an object is streamed otherwise."""
+        is_object, request.stream_output = request.stream_output, True  # so that the library does not read it
+        answer = self._inner.send(request)
+        answer.raw.stream = partial(self._stream, answer.raw, answer.raw.stream, time.monotonic() + self._timeout)
+        if not is_object:
+            _ = answer.content  # read, and kept
+        return answer
+
+    def _stream(self, raw: Any, stream: Callable[..., Iterator[bytes]], end: float, *options: Any) -> Iterator[bytes]:
+        size = 0
+        for piece in stream(*options):
+            size += len(piece)
+            if size > MAX_ANSWER or time.monotonic() > end:
+                raw.close()
+                raise boto.ReadTimeoutError(endpoint_url="") if size <= MAX_ANSWER else ValueError("too many bytes")
+            yield piece
 
 
 @cache

@@ -255,3 +255,16 @@ def test_ours_the_mark_is_durable_and_private(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_text("{")
     assert local_mark(tmp_path) == ""
+
+
+@pytest.mark.parametrize("store", ["s3"], indirect=True)
+async def test_ours_a_snapshot_and_a_listing_without_an_end_are_refused(
+    store: StateStore, bucket: Bucket, tmp_path: Path
+) -> None:
+    bucket.always("GET", Fault("endless", 200, body=b"x" * (1 << 20)))
+    with pytest.raises(StorageError, match="fetching a snapshot is not valid S3"):
+        await store.get("shop/1", tmp_path / "copy")
+    bucket.always("LIST", Fault("endless", 200, body=b"x" * (1 << 20)))
+    with pytest.raises(StorageError, match="listing the snapshots is not valid S3"):
+        await store.keys("")
+    assert bucket.endless < 200_000_000

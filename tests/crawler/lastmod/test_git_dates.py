@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 from audited import in_process
+from msgspec.structs import replace
 
 from crawler.config.config import ContentConfig
 from crawler.errors import UsageError
 from crawler.lastmod.generators import find_generator, match_pages
 from crawler.lastmod.git import Edit, Repository, last_edits
-from crawler.model import Url
+from crawler.lastmod.policy import date_of_new_page
+from crawler.model import ResponseMetadata, Url
 
 SITE = "https://docs.example.com/"
 DAY = 86_400
@@ -100,12 +102,33 @@ def test_ours_a_file_that_came_back_has_the_date_of_its_return(site: Site) -> No
 
 def test_ours_a_commit_that_touches_most_pages_is_no_evidence(site: Site) -> None:
     names = [f"docs__p{n}_DOT_md" for n in range(30)]
-    site.commit(**dict.fromkeys(names, "imported"))
+    imported = site.commit(**dict.fromkeys(names, "imported"))
     edits = {f"p{n}/": on(site.commit(**{names[n]: f"edited {n}"})) for n in range(3)}
     site.commit(**{name: f"{site.top}{name} with a licence" for name in names})
-    assert site.dates(*(f"p{n}/" for n in range(30))) == edits
+    others = {f"p{n}/": on(imported) for n in range(3, 30)}  # they came with this commit
+    assert site.dates(*(f"p{n}/" for n in range(30))) == edits | others
     late = site.commit(**dict.fromkeys(names[:9], "nine pages are an edit"))
-    assert site.dates("p0/", "p8/", "p9/") == {"p0/": on(late), "p8/": on(late)}
+    assert site.dates("p0/", "p8/", "p9/") == {"p0/": on(late), "p8/": on(late), "p9/": on(imported)}
+
+
+def test_ours_a_page_that_only_an_import_dates_has_no_date_of_a_build(site: Site) -> None:
+    """The server states the time of the build; the page may know better."""
+    imported = site.commit(**{f"docs__p{n}_DOT_md": "x" for n in range(12)})
+    config = ContentConfig(lastmod="git", repository=str(site.top))
+    dates, notes = Repository(config).page_dates([(1, Url(f"{SITE}p1/"))], Url(SITE))
+    seen = ResponseMetadata(START + 90 * DAY, header_date="2024-02-01T00:00:00+00:00")
+    assert date_of_new_page(seen, "git", commit=dates[1]).lastmod == on(imported)
+    stated = replace(seen, page_date="2022-01-01", page_date_source="JSON-LD dateModified")
+    assert date_of_new_page(stated, "git", commit=dates[1]).lastmod == "2022-01-01"
+    assert notes == ("source files of mkdocs make 1 of 1 page, and Git dates 1 of these",)
+
+
+def test_ours_two_urls_of_one_file_are_counted_alike(site: Site) -> None:
+    site.commit(docs__a_DOT_md="a", docs__b_DOT_md="b")
+    urls = [(number, Url(SITE + path)) for number, path in enumerate(("a/", "a.html", "a/index.html", "b/", "c/"))]
+    dates, notes = Repository(ContentConfig(lastmod="git", repository=str(site.top))).page_dates(urls, Url(SITE))
+    assert len(dates) == 4
+    assert notes == ("source files of mkdocs make 4 of 5 pages, and Git dates 4 of these",)
 
 
 def test_ours_a_branch_dates_the_files_that_it_edits(site: Site) -> None:
@@ -187,7 +210,7 @@ def test_ours_ten_thousand_files_are_dated_in_one_pass(tmp_path: Path, monkeypat
     monkeypatch.setattr(subprocess, "Popen", counting)
     paths = [f"p{number}_{n}/" for number in range(1, 101) for n in range(99)]
     found = site.dates(*paths)
-    assert len(found) == 9_702  # the first two commits made half of the pages, so they are imports
+    assert len(found) == 9_900
     assert found["p7_3/"] == on(7)
     assert len(started) == 3  # about the repository, its files, their history
 
@@ -228,7 +251,7 @@ def test_ours_a_crawl_dates_its_sitemap_by_the_repository(
             (SITE, on(first)),
             (f"{SITE}a/", on(second)),
         ]
-        assert "2 pages of 3 come from a source file of mkdocs, and Git dates 2 of these" in ran.err + ran.out
+        assert "source files of mkdocs make 2 of 3 pages, and Git dates 2 of these" in ran.err + ran.out
         ran = command(*words, "-o", "elsewhere", "--repository", str(built))
         assert ran.code == 2
         assert "not a git repository" in ran.err
@@ -279,7 +302,7 @@ def test_ours_the_last_edits_stop_when_every_file_is_dated() -> None:
         yield Edit(START, frozenset({"a"}), frozenset(), {})
         raise AssertionError("nothing is left to find")
 
-    assert last_edits(history(), {"a"}, {"a", "b"}) == {"a": START}
+    assert last_edits(history(), {"a"}, {"a", "b"}) == ({"a": START}, {})
 
 
 # ---------------------------------------------------------------- generators
@@ -309,6 +332,8 @@ PAGES = {
         "blog/2024-01-02-post.md": "blog/post",
         "src/about.liquid": "about",
         "about/team.11ty.js": "about/team",
+        "team/team.md": "team",
+        "team/members/members.md": "team/members",
     },
     "mkdocs": {"docs/index.md": "", "docs/guide/README.md": "guide", "docs/user-guide/a.md": "user-guide/a"},
     "sphinx": {"index.rst": "", "library/json.rst": "library/json", "whatsnew/3.11.rst": "whatsnew/3.11"},
@@ -361,6 +386,57 @@ def test_ours_each_generator_makes_the_pages_that_it_documents(name: str, root: 
     heads = [(file, sources.get(file, ("",))[0]) for file in sorted(files) if generator.is_page(file)]
     pages = [key for _, key in sources.values()]
     assert match_pages(generator, heads, [*pages, "tags", "de"]) == {key: file for file, (_, key) in sources.items()}
+
+
+MOVED = {  # folders of files by those of their pages
+    "hugo": {"content/en": "", "content/de": "de", "content/docs/guide": "manual"},
+    "eleventy": {"src/posts": "blog", "wiki": ""},
+    "mkdocs": {"docs/reference": "api/v2"},
+    "jekyll": {"pages": ""},
+    "sphinx": {"source/en": "en"},
+}
+
+
+def moved_site(name: str, pick: random.Random) -> tuple[list[str], dict[str, str]]:
+    """Files of a site whose settings move folders, with drafts, and the file of each of its pages."""
+    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
+    truth: dict[str, str] = {}
+    files = set()
+    for folder, other in MOVED[name].items():
+        for _ in range(12):
+            path = "/".join([*pick.choices(words, k=pick.randint(0, 2)), f"{folder[-2:]}{pick.choice(words)}"])
+            files.add(f"{folder}/{path}.md")
+            if pick.random() > 0.2:
+                truth[f"{other}/{path}".strip("/")] = f"{folder}/{path}.md"
+    return [MARKERS[name], *sorted(files)], truth
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", sorted(MOVED))
+def test_ours_a_folder_that_the_settings_move_is_found_by_its_pages(name: str, seed: int) -> None:
+    """As mounts of Hugo do, permalinks of a collection, or another input directory; a few pages have no file."""
+    files, truth = moved_site(name, random.Random(seed))
+    generator = find_generator(files)
+    assert generator
+    heads = [(file, "") for file in files if generator.is_page(file)]
+    found = match_pages(generator, heads, [*truth, "", "tags", "tags/alpha", "blog/page/2"])
+    assert found == truth
+
+
+def test_ours_two_folders_that_may_have_moved_to_one_place_are_nobodys() -> None:
+    """Only one of the languages is on this site, and nothing says which."""
+    generator = find_generator(["hugo.toml"])
+    assert generator
+    heads = [(f"content/{language}/docs/p{n}.md", "") for language in ("de", "en") for n in range(9)]
+    assert match_pages(generator, heads, [f"docs/p{n}" for n in range(9)]) == {}
+
+
+def test_ours_a_few_files_with_the_name_of_a_page_elsewhere_are_no_move() -> None:
+    generator = find_generator(["hugo.toml"])
+    assert generator
+    heads = [(f"content/drafts/{name}.md", "") for name in ("about", "team", "one", "two", "three", "four", "five")]
+    assert match_pages(generator, heads, ["about", "team", "news"]) == {}
+    assert match_pages(generator, heads[:2], ["about", "team", "news"]) == {}
 
 
 def test_ours_two_files_with_one_page_are_nobodys() -> None:

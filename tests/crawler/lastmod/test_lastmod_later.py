@@ -115,13 +115,11 @@ def test_ours_the_other_policies_go_by_what_is_stated() -> None:
     header, page = w3c(NOW - 1_000), w3c(NOW - 2_000)
     assert changed(header, page, policy="header") == SourcedDate(header, "Last-Modified")
     assert changed(header, page, policy="page") == SourcedDate(page, PAGE)
-    assert changed(header, page, policy="none") == SourcedDate()
     assert changed(header, policy="page") == SourcedDate()
     assert date_of_known_page(BEFORE, said(header), None, NOW, "header") == SourcedDate(header, "Last-Modified")
     assert date_of_known_page(BEFORE, said(), None, NOW, "header") == BEFORE
     assert date_of_known_page(BEFORE, said("2015-01-01T00:00:00+00:00"), None, NOW, "header") == BEFORE
     assert date_of_known_page(BEFORE, said(page="2015-01-01"), None, NOW, "page") == BEFORE
-    assert date_of_known_page(BEFORE, said(page="2015-01-01"), None, NOW, "none") == SourcedDate()
 
 
 _moments = st.floats(NOW - 400 * DAY, NOW)

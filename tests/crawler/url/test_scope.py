@@ -1,3 +1,5 @@
+import random
+import re
 import subprocess
 import sys
 
@@ -7,7 +9,15 @@ from hypothesis import strategies as st
 
 from crawler.model import DiscoveredBy, DocumentKind, State, Url
 from crawler.url.normalize import normalize_url
-from crawler.url.scope import CrawlBounds, Scope, ScopeError, alias_origins, registrable_domain, why_path_is_trap
+from crawler.url.scope import (
+    CrawlBounds,
+    Scope,
+    ScopeError,
+    UrlPattern,
+    alias_origins,
+    registrable_domain,
+    why_path_is_trap,
+)
 
 LINK = DiscoveredBy.LINK
 
@@ -162,6 +172,9 @@ def test_ours_patterns() -> None:
     [
         ("re:a(b", 'exclude: "re:a(b" is not a regular expression: missing ), unterminated subpattern at position 4'),
         ("re:*", "at position 3"),
+        (r"re:(?<!x)/a", "RE2, which takes linear time: invalid perl operator: (?<!. Write it without look-around"),
+        (r"re:(a)/\1", r"invalid escape sequence: \1"),
+        ("re:a{1001}", "invalid repetition size: {1001}"),
         ("print", 'Write "*print*"'),
         ("", "cannot match any URL"),
     ],
@@ -170,6 +183,48 @@ def test_ours_a_pattern_that_cannot_work_is_an_error_that_says_where(pattern: st
     with pytest.raises(ScopeError) as caught:
         Scope(Url("https://h.test/s.xml"), exclude=(pattern,))
     assert said in str(caught.value)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("pattern", [r"re:/(\w+/?)+\.pdf", "re:^(a|aa)+$", r"re:(.*)*b", r"re:(\d+)+-", r"re:(x+x+)+y"])
+def test_ours_no_expression_of_an_operator_hangs_a_crawl(pattern: str) -> None:
+    """Each takes years in an engine that backtracks."""
+    site = Url("https://h.test/s.xml")
+    paths = ("/a" * 4_000, "a" * 8_000, "1" * 8_000, "x" * 8_000)
+    for scope in (Scope(site, exclude=(pattern,)), Scope(site, include=(pattern,))):
+        for path in paths:
+            admit(scope, f"https://h.test/{path.lstrip('/')}")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ours_expressions_find_what_those_of_python_find(seed: int) -> None:
+    """Random expressions of the common syntax, on URLs."""
+    pick = random.Random(seed)
+    atoms = ["a", "b", "/", r"\d", r"\w", "[ab]", "[^/]", ".", r"\.", "(a|b/)", "(?:ab)", r"\b", "^", "$", "(?:ba|1)"]
+    for _ in range(50):
+        source = "".join(pick.choice(atoms) + pick.choice(["", "", "", "*", "+", "?", "{1,2}"]) for _ in range(5))
+        try:
+            expected = re.compile(source)
+            pattern = UrlPattern(f"re:{source}")
+        except (re.error, ScopeError):
+            continue
+        for _ in range(10):
+            url = Url("https://h.test/" + "".join(pick.choices("ab/.1", k=8)))
+            assert pattern.matches(url) == bool(expected.search(url)), (source, url)
+
+
+@pytest.mark.parametrize("query", ["a=1&b=2", "b=2&a=1", "c&b&a", "a=1", "b", "ab=1", "a=1&amp;b", ""])
+def test_ours_look_aheads_at_the_end_must_all_match(query: str) -> None:
+    """As in the rules that Siteatlas recommends for parameters in any order."""
+    rule = r"^https://h\.test/x\?(?=(.*&)?(amp;)*a(=|&|$))(?=(.*&)?(amp;)*b(=|&|$))"
+    url = Url(f"https://h.test/x?{query}")
+    assert UrlPattern(f"re:{rule}").matches(url) == bool(re.search(rule, url))
+
+
+@pytest.mark.parametrize("rule", ["a(?=b)c(?=d)", "(?=a(?=b))", "(?=a)|(?=b)", "(?!a)(?=b)"])
+def test_ours_other_look_aheads_are_refused(rule: str) -> None:
+    with pytest.raises(ScopeError, match="invalid perl operator"):
+        UrlPattern(f"re:{rule}")
 
 
 def test_ours_a_seed_is_crawled_wherever_it_lies_and_listed_only_by_the_rules() -> None:

@@ -4,14 +4,14 @@ import io
 import zlib
 from collections.abc import Callable
 from functools import partial
-from io import BufferedIOBase
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, cast
 from zipfile import BadZipFile, LargeZipFile, ZipFile, ZipInfo
 
 from isal.igzip import IGzipFile
 from isal.isal_zlib import IsalError
 from msgspec import Struct
+from typing_extensions import override
 
 from crawler.audit.sources.urls import files_in
 from crawler.errors import UsageError
@@ -20,6 +20,9 @@ from sitemap import SourceError, check_path
 OpenUrl = Callable[[str], bytes]
 """Fetches the document at a URL; raises ``sitemap.SourceError``."""
 
+MAX_RATIO: Final = 100
+"""Bytes that a byte of a packed export may become, over all of its files and after the first MiB: tables become 10."""
+MAX_MEMBERS: Final = 10_000  # files of an archive
 MAX_PARTS: Final = 200  # files of an archive that are read
 BUFFER: Final = 256 * 1024  # bytes
 UNREADABLE: Final[tuple[type[Exception], ...]] = (  # isal has no types
@@ -35,6 +38,42 @@ _NO_TABLES: Final = (
     (b"\xd0\xcf\x11\xe0", "is an Excel workbook: save the sheet with the URLs as CSV"),
     (b"%PDF", "is a PDF: export a CSV"),
 )
+
+
+class _Budget:
+    """The bytes that may still be unpacked from an export, which is read twice: to choose its tables, and for these."""
+
+    def __init__(self, packed: int) -> None:
+        self.left = 2 * (MAX_RATIO * packed + 2**20)
+
+    def spend(self, size: int) -> int:
+        """Count bytes. Raises OSError when they are too many."""
+        self.left -= size
+        if self.left < 0:
+            raise OSError(
+                f"a byte of it becomes more than {MAX_RATIO} bytes: unpack it, and give the file with the URLs"
+            )
+        return size
+
+
+class _Unpacked(io.RawIOBase):
+    """The unpacked bytes of a part, within the budget."""
+
+    def __init__(self, content: BinaryIO, budget: _Budget) -> None:
+        self._content, self._budget = content, budget
+
+    @override
+    def readable(self) -> bool:
+        return True
+
+    @override
+    def readinto(self, buffer: Any) -> int:
+        return self._budget.spend(self._content.readinto(buffer))  # type: ignore[attr-defined]
+
+    @override
+    def close(self) -> None:
+        super().close()
+        self._content.close()
 
 
 class ExportPart(Struct, frozen=True):
@@ -85,7 +124,9 @@ def _folder_parts(name: str) -> OpenedExport:
         raise UsageError(f"the folder {name} contains no files. Give a file, or a folder with files")
     return OpenedExport(
         [
-            ExportPart(str(path.relative_to(name)), partial(_unpack, partial(_open_file, path)))
+            ExportPart(
+                str(path.relative_to(name)), partial(_unpack, partial(_open_file, path), _Budget(path.stat().st_size))
+            )
             for path in files[:MAX_PARTS]
         ],
         sum(path.stat().st_size for path in files),
@@ -105,7 +146,7 @@ def _file_parts(name: str, open_: Callable[[], BinaryIO], size: int) -> OpenedEx
         if head.startswith(magic):
             raise UsageError(f"{name} {reason}")
     if not head.startswith(_ZIP):
-        return OpenedExport([ExportPart("", partial(_unpack, open_))], size)
+        return OpenedExport([ExportPart("", partial(_unpack, open_, _Budget(size)))], size)
     try:
         with open_() as file, ZipFile(file) as archive:
             members = [member for member in archive.infolist() if _is_content(member)]
@@ -114,11 +155,16 @@ def _file_parts(name: str, open_: Callable[[], BinaryIO], size: int) -> OpenedEx
     names = {member.filename for member in members}
     if "xl/workbook.xml" in names or "content.xml" in names:
         raise UsageError(f"{name} is a spreadsheet workbook. Save the sheet with the URLs as CSV, and give that file")
+    if len(members) > MAX_MEMBERS:
+        raise UsageError(
+            f"{name} has {len(members):,} files; the limit is {MAX_MEMBERS:,}. Give the files with the URLs"
+        )
     if any(member.flag_bits & 1 for member in members):
         raise UsageError(f"{name} is protected by a password. Unpack the archive, and give the unpacked file")
+    budget = _Budget(size)
     return OpenedExport(
         [
-            ExportPart(member.filename, partial(_unpack, partial(_open_member, open_, member)))
+            ExportPart(member.filename, partial(_unpack, partial(_open_member, open_, member, budget), budget))
             for member in members[:MAX_PARTS]
         ],
         size,
@@ -131,10 +177,10 @@ def _is_content(member: ZipInfo) -> bool:
     return not member.is_dir() and not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
 
 
-def _open_member(open_: Callable[[], BinaryIO], member: ZipInfo) -> BinaryIO:
+def _open_member(open_: Callable[[], BinaryIO], member: ZipInfo, budget: _Budget) -> BinaryIO:
     file = open_()
     with ZipFile(file) as archive:
-        content = _ZipMember(cast("BufferedIOBase", archive.open(member)), BUFFER)
+        content = _ZipMember(_Unpacked(cast("BinaryIO", archive.open(member)), budget), BUFFER)
     content.archive = file
     return content
 
@@ -149,18 +195,19 @@ class _ZipMember(io.BufferedReader):
         self.archive.close()
 
 
-def _unpack(open_: Callable[[], BinaryIO]) -> BinaryIO:
+def _unpack(open_: Callable[[], BinaryIO], budget: _Budget) -> BinaryIO:
     """The content, decompressed if its first bytes are those of gzip."""
     with open_() as file:
         is_packed = file.read(2) == _GZIP
-    return _GzipFile(open_()) if is_packed else open_()
+    return _GzipFile(open_(), budget) if is_packed else open_()
 
 
 class _GzipFile(io.BufferedReader):
     """The content of a gzip file; closing it closes the file."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        super().__init__(IGzipFile(fileobj=file, mode="rb"), BUFFER)  # type: ignore[no-untyped-call]
+    def __init__(self, file: BinaryIO, budget: _Budget) -> None:
+        content = IGzipFile(fileobj=file, mode="rb")  # type: ignore[no-untyped-call]
+        super().__init__(_Unpacked(cast("BinaryIO", content), budget), BUFFER)
         self._file = file
 
     def close(self) -> None:

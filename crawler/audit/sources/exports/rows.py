@@ -157,9 +157,9 @@ class CsvRows:
                 self.skipped += 1
                 continue
             if not any(row):
-                at_head = True
-                if not is_list:
+                if not (is_list or at_head):  # one for many blank lines
                     yield []
+                at_head = True
             elif (at_head or is_list) and _is_comment(row):
                 at_head = True
                 self.comments.append(" ".join(row)[:500])

@@ -1,9 +1,11 @@
 """Reads another crawl from a state directory of siteatlas: the indexable pages of its last run."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
@@ -15,6 +17,11 @@ from crawler.state.schema import STATE_DB
 _PAGES = """
 SELECT url.url, visit.state, visit.status, visit.seen_at FROM visit JOIN url USING (id) WHERE visit.kind = 0
 """
+# A view may have rows without end; a table has no more than its file.
+_REAL_TABLES = (
+    "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND rootpage AND name IN ('run', 'url', 'visit')"
+)
+MAX_VALUE: Final = 2**24  # bytes of a value that a foreign file may make
 
 
 def find_state(name: str) -> Path | None:
@@ -55,6 +62,9 @@ def read_state(path: Path, report: SourceReport, addresses: SourceUrlParser) -> 
     report.format = "siteatlas state"
     report.bytes = path.stat().st_size
     with closing(STATE_DB.open_read_only(path)) as db, storage_errors():
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
+        if db.execute(_REAL_TABLES).fetchone() != (3,):
+            raise UsageError(f"{path} is no state that siteatlas wrote: its tables are views")
         _note_incomplete_run(
             report, db.execute("SELECT completeness, ended FROM run ORDER BY number DESC LIMIT 1").fetchone()
         )

@@ -283,6 +283,37 @@ def test_ours_urls_that_were_in_flight_at_three_crashes_come_last_and_alone(db: 
     assert SqliteFrontier(db, admission).crash_suspects() == []
 
 
+def test_ours_a_url_in_flight_at_five_crashes_is_given_up(db: sqlite3.Connection) -> None:
+    """In the next run one more crash is enough; once it is fetched, all is forgotten."""
+    SqliteFrontier(db, admission).admit(seeds(1, 2))
+    for crash in range(5):
+        frontier = SqliteFrontier(db, admission)
+        if crash == 3:
+            frontier.settle(Outcome(lease_of(frontier), INDEXABLE))
+        assert lease_of(frontier).url == url(1)
+        frontier.commit()
+    frontier = SqliteFrontier(db, admission)
+    assert frontier.crash_suspects() == []
+    assert frontier.next(0.0, always) == Done()
+    given_up = frontier.verdict_of(url(1))
+    assert given_up
+    assert (given_up.state, "died 5 times in a row" in given_up.reason) == (State.INTERNAL_ERROR, True)
+    frontier.commit()
+    for is_calm in (False, True):
+        db.execute("DELETE FROM visit")  # the next run
+        frontier = SqliteFrontier(db, admission)
+        frontier.admit(seeds(1))
+        assert frontier.crash_suspects() == [url(1)]
+        lease = lease_of(frontier)
+        if is_calm:
+            frontier.settle(Outcome(lease, INDEXABLE))
+        frontier.commit()
+        frontier = SqliteFrontier(db, admission)
+        assert frontier.next(0.0, always) == Done()
+        frontier.commit()
+    assert SqliteFrontier(db, admission).crash_suspects() == []
+
+
 def test_ours_a_process_that_ends_in_order_leaves_no_suspect(db: sqlite3.Connection) -> None:
     for _ in range(4):
         frontier = SqliteFrontier(db, admission)

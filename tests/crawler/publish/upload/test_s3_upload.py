@@ -462,3 +462,16 @@ def test_ours_a_file_that_is_replaced_while_it_is_sent_is_noticed(tmp_path: Path
     file.write_bytes(b"two")
     with pytest.raises(UploadError, match="replaced by another run during the upload"):
         found.open()
+
+
+@pytest.mark.parametrize("size", [1 << 20, 1 << 16, 3])
+def test_ours_an_answer_without_an_end_is_read_up_to_a_limit(site: Site, bucket: Bucket, size: int) -> None:
+    """In large and small pieces, and in drops: the last ends by the time limit."""
+    site.upload["timeout"] = 0.5
+    site.publish(*FIRST)
+    bucket.always("LIST", Fault("endless", 200, body=b"<" * size, seconds=0.0 if size > 3 else 0.02))
+    with pytest.raises(
+        StorageError, match="did not respond to listing" if size == 3 else "listing its files is not valid"
+    ):
+        site.send()
+    assert bucket.endless < 200_000_000
