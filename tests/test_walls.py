@@ -109,6 +109,11 @@ def survive(process: Forked, folder: Path, wall: Specimen) -> None:
         assert listed == before
 
 
+def test_ours_a_wall_before_five_pages_changes_nothing(process: Forked, tmp_path: Path) -> None:
+    survive(process, tmp_path, next(wall for wall in WALLS if wall.name == "imperva-pardon"))
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("wall", [wall for wall in WALLS if wall.name in SOME], ids=lambda wall: wall.name)
 def test_ours_some_walls_before_five_pages_change_nothing(process: Forked, tmp_path: Path, wall: Specimen) -> None:
     survive(process, tmp_path, wall)
@@ -142,6 +147,7 @@ OWN_ERRORS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [*OWN_ERRORS, "the site's template"])
 def test_ours_pages_that_a_site_itself_forbids_leave(process: Forked, tmp_path: Path, name: str) -> None:
     with scripted({}) as site:
@@ -153,6 +159,7 @@ def test_ours_pages_that_a_site_itself_forbids_leave(process: Forked, tmp_path: 
         assert ended.status == 0
 
 
+@pytest.mark.thorough
 def test_ours_honest_pages_that_resemble_walls_are_none_where_several_urls_return_them(
     process: Forked, tmp_path: Path
 ) -> None:
