@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from crawler.crawl.revalidation import EarlierAnswer, EarlierCrawl, PreviousVisits, conditional_headers, request_record
-from crawler.fetch.challenge import Challenge, detect_challenge
+from crawler.fetch.challenge import MAX_LINKS, Challenge, detect_challenge, doubtful_text
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
 from crawler.fetch.retry import WAIT_STATUSES, parse_retry_after
@@ -49,6 +49,8 @@ def never_rendered(_url: Url, _page: Page) -> bool:
 class PageFetcher:
     """Fetches the URL of a lease within the rules of its origin. ``earlier`` answers in place of the server.
 
+    ``doubtful`` has the ids of the pages that may be challenges, by what they say.
+
     A page that ``is_rendered`` is fetched in full: the response may be the same, and what scripts draw of it not. So is
     one that ``earlier`` did not render. A request that is tried again has no validators, which may be why it failed.
     """
@@ -72,6 +74,7 @@ class PageFetcher:
         self._earlier = earlier
         self._options = options
         self._is_rendered = is_rendered
+        self.doubtful: dict[str, list[int]] = {}
 
     def without_request(self, lease: Lease, now: float) -> Verdict | EarlierAnswer | None:
         """The answer that needs no request; None when one is needed or robots.txt is not in the cache."""
@@ -101,6 +104,9 @@ class PageFetcher:
             self._throttle.finish(lease.url, self._throttle.clock(), None if challenge else answer)
         if isinstance(answer, Reply) and not challenge:
             self._keep_pause(origin, answer)
+            was_whole = previous is not None and not previous.rendered and len(previous.links) > MAX_LINKS
+            if lease.kind is DocumentKind.PAGE and (text := doubtful_text(answer, was_whole=was_whole)):
+                self.doubtful.setdefault(text, []).append(lease.id)
         return FetchedPage(answer, previous, request_record(answer, bool(headers), time.time()), challenge)
 
     async def is_allowed(self, url: Url) -> bool:

@@ -30,6 +30,7 @@ from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
 from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, never_rendered
+from crawler.crawl.repeated_challenges import mark_repeated
 from crawler.crawl.revalidation import EarlierCrawl, PreviousVisits
 from crawler.crawl.second_reads import Rounds, SecondReads
 from crawler.crawl.soft_404 import Soft404s
@@ -375,12 +376,13 @@ async def visit(  # noqa: PLR0913 - three of them have a default
             finally:
                 with suppress(StorageError):  # of which the caller hears already
                     frontier.land()
-            if ending is FinishReason.COMPLETE and second_reads:
-                again = SecondReads(page_fetcher, throttle, pool, renderer)
-                await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)
-                engine.tally.fetched += again.fetched
-                engine.tally.bytes += again.bytes
             if ending is FinishReason.COMPLETE:
+                mark_repeated(store.db, page_fetcher.doubtful)
+                if second_reads:
+                    again = SecondReads(page_fetcher, throttle, pool, renderer)
+                    await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)
+                    engine.tally.fetched += again.fetched
+                    engine.tally.bytes += again.bytes
                 search = Soft404s(page_fetcher, throttle, pool, plan.seed, renderer)
                 await search.run(store.db, _not_found_checks(plan), lambda: engine.stopping)
                 frontier.count_again()

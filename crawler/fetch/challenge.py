@@ -2,15 +2,18 @@
 
 Pure. A challenge is a failure: it says nothing about the page, whatever its status, its robots meta or its text.
 
-Three kinds of marks count, whatever the status of the response:
+Whatever the status of the response, these count:
 
 1. A header that only a challenge has.
-2. Markup that only a challenge has, in a bare document: at most :data:`MAX_LINKS` links in :data:`MAX_BYTES`. An
+2. A mark that only a challenge has, in a bare document: at most :data:`MAX_LINKS` links in :data:`MAX_BYTES`. An
    article about challenges has more links, and its examples of code are escaped. A site behind a firewall has other
    markup of that firewall in every page (``/cdn-cgi/challenge-platform/scripts/jsd``,
    ``/_Incapsula_Resource?SWJIYLWA``, ``challenge.js``, ``x-iinfo``, ``cf-ray``), which therefore does not count.
-3. The widget of a captcha, when the document has nothing else: a title or heading that asks for a human, and hardly any
-   text (:data:`MAX_WORDS`). A form with a widget in an ordinary page does not count.
+3. :data:`MIN_SIGNS` signs in a bare document with few words: what challenges have in common, whoever sends them. One
+   of them is in its code or its status, and one in its words. A form that asks for a name or a password, a 403 that
+   speaks of permission, and an empty page that scripts fill are a site's own. A server that is busy (503, 429) is
+   asked again, so there the words must ask for a human or name a check.
+4. Fewer signs, when several URLs of a run return the same: :mod:`crawler.crawl.repeated_challenges`.
 
 No list is ever complete. The gate (:mod:`crawler.publish.gate`) has the rule without names: many pages that suddenly
 say the same are held back, whoever made them.
@@ -32,21 +35,32 @@ Sources:
 - HUMAN (PerimeterX): ``px-captcha``. Kasada: ``KPSDK``. Alibaba Cloud: ``acw_sc__v2``. DDoS-Guard, Wordfence and F5 by
   the words of their pages. These, like the marks above without an address, occur in many public detectors, such as
   https://github.com/microlinkhq/is-antibot
+- Fastly: ``/_fs-ch-``: https://www.fastly.com/products/bot-management . cPanel: the title of a suspended account.
+- Load balancers that sign a 403 of their own in the way of nginx: Cloudflare, AWS, Azure Application Gateway.
 - Captchas: https://developers.cloudflare.com/turnstile , https://docs.hcaptcha.com ,
   https://developers.google.com/recaptcha/docs/display
 """
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
+from html import unescape
 from typing import Final, NamedTuple
 
-from crawler.model import Reply
+from crawler.fetch.retry import is_transient
+from crawler.model import Reply, Url
 
 MAX_LINKS: Final = 3
 """Links of a bare document. Challenges have at most a link to the firewall's maker and one to a privacy policy."""
 MAX_BYTES: Final = 96 * 1024
 """Bytes of a bare document."""
 MAX_WORDS: Final = 120
-"""Words of a document that is a captcha and nothing else."""
+"""Words of a document that is a challenge without a known mark."""
+MAX_BARE_BYTES: Final = 32 * 1024
+"""Bytes of such a document: pages that scripts draw may be large, and reading them takes long."""
+MIN_SIGNS: Final = 3
+"""Signs of a challenge without a known mark. Honest bare pages have two: a 403 of a login, a game with its script."""
+_ANSWERS: Final = frozenset({200, 404, 410, 451})  # statuses with which sites speak for themselves
 
 
 class Challenge(NamedTuple):
@@ -77,35 +91,20 @@ _MARKUP: Final = tuple(
             "Cloudflare",
             "orchestrate",
             b"/orchestrate/",
-            rb"\A(?>.*?<script\b).*?/cdn-cgi/challenge-platform/h/\w+/orchestrate/",
+            rb"<script\b[^<]*/cdn-cgi/challenge-platform/h/\w+/orchestrate/",
         ),
+        ("Cloudflare", "its error code", b"error code: 1", rb"\Aerror code: 1\d\d\d\s*\Z"),
         ("Cloudflare", "cf-error-details", b"cf-error-details", rb"<[^<>]+\bid=[\"']?cf-error-details\b"),
         ("Cloudflare", "cf-browser-verification", b"cf-browser-v", rb"<[^<>]+=[\"']?cf-browser-verification\b"),
         ("AWS WAF", "gokuProps", b"gokuprops", _SCRIPT + rb"gokuprops\s*="),
         ("Vercel", "/.well-known/vercel/security", b"vercel/sec", rb"<script[^<>]+/\.well-known/vercel/security/"),
         ("Vercel", "its title", b"vercel security checkpoint", rb"<title>\s*vercel security checkpoint\s*<"),
-        ("DataDome", "captcha-delivery.com", b"captcha-delivery", rb"<(?:script|iframe)[^<>]+captcha-delivery\.com/"),
-        (
-            "DataDome",
-            "captcha-delivery.com",
-            b"captcha-delivery",
-            _SCRIPT + rb"dd\s*=[^<]{0,2000}captcha-delivery\.com",
-        ),
+        ("DataDome", "captcha-delivery.com", b"captcha-delivery", rb"<(?:script|iframe)\b[^<]+captcha-delivery\.com"),
         ("Imperva", "a frame of /_Incapsula_Resource", b"_incapsula_", rb"<iframe[^<>]+/_incapsula_resource\?"),
-        (
-            "Imperva",
-            "its incident ID",
-            b"incapsula incident",
-            rb"<(?:body|iframe)\b[^<>]*>\s*request unsuccessful\. incap",
-        ),
+        ("Imperva", "its incident ID", b"incapsula incident", rb"<(?:body|iframe)\b[^<>]*>\s*request unsuccessful\."),
         ("Akamai", "sec-if-cpt-container", b"sec-if-cpt", rb"<[^<>]+\bid=[\"']?sec-if-cpt-container\b"),
         ("Akamai", "bm-verify", b"bm-verify=", rb"<meta[^<>]+\bbm-verify="),
-        (
-            "Akamai",
-            "its reference",
-            b"reference&#32;",
-            rb"\A(?>.*?<title>\s*access denied\s*<).*?reference&#32;&#35;\d",
-        ),
+        ("Akamai", "its reference", b"reference&#32;&#35;", rb"<title>\s*access denied\s*<"),
         ("Sucuri", "sucuri_cloudproxy_js", b"sucuri_cloudproxy_js", _SCRIPT + rb"sucuri_cloudproxy_js\s*="),
         ("Sucuri", "its title", b"sucuri website firewall", rb"<title>\s*sucuri website firewall\b"),
         ("SiteGround", "/.well-known/sgcaptcha/", b"sgcaptcha", rb"<meta[^<>]+/\.well-known/sgcaptcha/"),
@@ -114,31 +113,61 @@ _MARKUP: Final = tuple(
         ("Kasada", "KPSDK", b"window.kpsdk", rb"<script[^<>]*>\s*window\.kpsdk\s*="),
         ("Alibaba Cloud", "acw_sc__v2", b"acw_sc__v2", _SCRIPT + rb"acw_sc__v2\b"),
         ("DDoS-Guard", "its title", b"ddos-guard", rb"<title>\s*ddos-guard\s*<"),
-        (
-            "Wordfence",
-            "its signature",
-            b"generated by wordfence",
-            rb"\A(?>.*?<title>(?>[^<]*?access)[^<]*+<).*?\bgenerated by wordfence at\b",
-        ),
-        ("F5", "its support ID", b"support id is", rb"\A(?>.*?<title>\s*request rejected\s*<).*?your support id is"),
+        ("Wordfence", "its signature", b"generated by wordfence at", rb"<title>[^<]*?access"),
+        ("F5", "its support ID", b"your support id is", rb"<title>\s*request rejected\s*<"),
+        ("Fastly", "/_fs-ch-", b"/_fs-ch-", rb"<script[^<>]+/_fs-ch-"),
+        ("cPanel", "its title", b"account suspended", rb"<title>\s*account suspended\s*<"),
+        ("the load balancer", "its own 403", b"h1>403 f", rb"</h1></center>\s*<hr><center>(?:cloudf|awselb|microso)"),
+        ("the firewall", "a 406 in the way of nginx", b"h1>406 n", rb"<center><h1>406 not acceptable</h1></center>"),
     )
 )
-_WIDGETS: Final = tuple(
-    (vendor, re.compile(pattern).search)
-    for vendor, pattern in (
-        ("Cloudflare Turnstile", rb"\bclass=[\"'][^\"'<>]*\bcf-turnstile\b|<script[^<>]+challenges\.cloudflare\.com/"),
-        ("hCaptcha", rb"\bclass=[\"'][^\"'<>]*\bh-captcha\b|<script[^<>]+\bhcaptcha\.com/"),
-        ("reCAPTCHA", rb"\bclass=[\"'][^\"'<>]*\bg-recaptcha\b|<script[^<>]+/recaptcha/(?:api|enterprise)"),
-    )
-)
-_asks_for_human = re.compile(
-    rb"<(?:title|h[1-3])\b[^<>]*+>[^<]{0,80}\b(?:just a moment|one more step|attention required|access denied"
-    rb"|security check|(?:human|browser|security) verification|checking your browser"
-    rb"|(?:verify|verifying|confirm|are|that) (?:that )?you(?:'re|&#39;re| are)? (?:not )?(?:an? )?(?:human|robot|bot)"
-    rb"|(?:robot|bot|captcha|human) (?:check|challenge))\b"
-).search
-_hidden_start = re.compile(rb"<(?:(script|style|noscript|svg|template)\b[^<>]*+>|!--)").finditer
+# What a bare document says, in the words that a reader sees. Scripts draw honest pages that say the first of these. The
+# last ones count only with a status that refuses the page.
+_WAITS, _ASKS, _CHECKS = "asks to wait or for JavaScript", "asks for a human", "checks the browser"
+_SHOWS: Final = frozenset({"speaks of your IP address", "shows a token"})
+_WORDS: Final = tuple((sign, re.compile(pattern).search) for sign, pattern in {
+    _WAITS: r"please wait|\bmoments?\b|javascript|\bjs\b|cookies?\b|patien|instant\b|warten|aguarde|espere|секунд|请稍",
+    _ASKS: r"\b(?:not|be|you) an? (?:ro)?bot\b|\byou(?:.re| are)? (?:a )?human|\b(?:ro)?bot (?:check|challenge)|captcha"
+    r"|\bhuman (?:check|verif)|automated re|(?:kein|pas un|no eres un|não é um) rob[oô]|ein mensch|humain|humano|umano"
+    r"|не робот|вы человек|机器人|人机|機器人|ロボット|로봇",
+    _CHECKS: r"(?:\bcheck|verif|vérif|validat|prüf|comprob|провер)[^.]{0,40}(?:browser|connection|request|human|\bbot\b"
+    r"|rob[oô]|navig|naveg|verbindung|connexion|conexi|браузер|робот|человек|соедин)|secure connection|being verified"
+    r"|(?:human|browser|bot|client|security) (?:check|verif|validat|challenge|measure)|\bsolves? a [^.]{0,15}puzzle"
+    r"|验证|驗證|認証|확인|بررسی",
+    "refuses you": r"\bblocked|\bbanned|rejected|suspicious|suspended|unable to (?:access|visit)|been denied|locked out"
+    r"|too many|unusual (?:traffic|activity)|gesperrt|blockiert|bloqu|заблок|拦截|攔截|阻断|차단|ブロック",
+    "shows an IP address": r"(?<!server at )(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])",
+    "names the request": r"(?:\b(?:r?id|code|ref|reference|transaction|event|request|incident)"
+    r"|référence|番号|编号|номер)(?: is)?[ :#=]{1,4}(?=[a-z=/+._-]{0,40}\d)[\w=/+.-]{8}",
+    "speaks of protection": r"\b(?:protect(?:ed|ion)|security|secured) (?:by|from|against)\b|firewall|\bwaf\b|ddos"
+    r"|mod_security|bot.?protection|hosting provider|защит[аы] от|防护",
+    "names a firewall": r"firewall|\bwaf\b|ddos|mod_security|\bbot.?protection|防火墙",
+    "lets you queue": r"\bin line\b|\bin the queue\b|waiting room|in der warteschlange|file d.attente|в очереди|排队",
+    "speaks of your IP address": r"\byour ip\b|\bip[ -]?(?:addres|адрес)|adresse ip|ip-adresse|dirección ip|\bip:",
+    "shows a token": r"(?<![:#=e] )\b(?=[a-f]*\d)[0-9a-f]{14,}\b",
+}.items())  # fmt: skip
+_CAPTCHAS: Final = (b"captcha", b"cf-turnstile")
+_CHECKERS: Final = (*_CAPTCHAS, b"challenge", b"shield", b"guard", b"auth", b"well-known")
+_HIDES: Final = "has a script that hides what it does"
+_SCRIPTS: Final = (b"_0x", b"eval(", b"atob(", b"crypto.subtle", b"fromcharcode")
+_WIDGET: Final = rb"\bclass=[\"'](?:cf-turnstile|h-captcha|g-recaptcha)|<script[^<>]*?captcha"
+# What else is in it: a plain search for the tokens first, as for marks.
+_CODE: Final = tuple((sign, tokens, re.compile(pattern).search) for sign, tokens, pattern in (
+    ("has noindex", (b"noindex",), rb"<meta[^<>]*?noindex"),
+    ("refreshes itself", (b"refresh",), rb"<meta[^<>]*?http-equiv=[\"']?refresh"),
+    (_HIDES, _SCRIPTS, rb"<script"),
+    ("has a captcha", _CAPTCHAS, _WIDGET),
+    ("has a script for a check", _CHECKERS, rb"<script[^<>]*?(?:challenge|shield|guard|auth|well-known)|" + _WIDGET),
+))  # fmt: skip
+_RELOADS: Final = "loads its URL again"
+_COOKIE: Final = "does nothing but set a cookie for that"
+_says_forbidden = re.compile(r"\b40\d\b|forbidden|unauthori[sz]ed|permission|not allowed|access denied|authenti").search
+_unscripted = re.compile(rb"<(?:noscript|title)\b[^<]*+(?:<(?!/noscript|/title)[^<]*+)*+").sub
+_plain_words = re.compile(r"(?<![^\W_])[^\W\d_]++(?![^\W_])").findall
+_hidden_start = re.compile(rb"<(?:(script|style|svg|template)\b[^<>]*+>|!--)").finditer
 _tags = re.compile(rb"<[^<>]*+>").sub
+_locations = re.compile(rb"\blocation\b[^;<>\"']{0,20}[\"']([^\"'?#<>]*)").finditer
+_has_fields = re.compile(rb"<textarea|<input[^<>]*?\b(?:type|name)=[\"']?(?:password|email|name|tel|search)\b").search
 
 
 def detect_challenge(reply: Reply) -> Challenge | None:
@@ -155,12 +184,64 @@ def detect_challenge(reply: Reply) -> Challenge | None:
     for vendor, mark, token, found in _MARKUP:
         if token in low and found(low):  # a plain search first: small pages are frequent
             return Challenge(vendor, mark)
-    if not _asks_for_human(low):
+    bare = _bare(reply) if len(body) <= MAX_BARE_BYTES else None
+    is_challenge = bare is not None and bare.speaks and len(bare.signs) >= MIN_SIGNS
+    return Challenge("the firewall", f"a bare page that {' and '.join(bare.signs)}") if bare and is_challenge else None
+
+
+def doubtful_text(reply: Reply, *, was_whole: bool) -> str:
+    """What a reply says that may be a challenge, but has too few signs of one; "" for any other reply.
+
+    That its URL had links before (``was_whole``) is one more sign. Words with figures, and those of the URL, do not
+    count: challenges repeat them. An error page that speaks of permission is the server's own.
+    """
+    is_bare = 0 < len(reply.body) <= MAX_BARE_BYTES and not _has_more_links(reply.body, MAX_LINKS)
+    bare, is_refusal = _bare(reply) if is_bare else None, reply.status not in _ANSWERS
+    if bare is None or not (bare.speaks or (was_whole and is_refusal)) or len(bare.signs) + was_whole < MIN_SIGNS - 1:
+        return ""
+    if is_refusal and _says_forbidden(bare.text):
+        return ""
+    own = reply.url.lower()
+    return " ".join(word for word in _plain_words(bare.text) if word not in own)
+
+
+class _Bare(NamedTuple):
+    """The signs of a bare document, whether these suffice, and its text in lower case."""
+
+    signs: Sequence[str]
+    speaks: bool
+    text: str
+
+
+@lru_cache(maxsize=1)  # each reply is asked about twice
+def _bare(reply: Reply) -> _Bare | None:
+    """What is in a bare document; None when it is the site's own, or when its code has no sign."""
+    low = reply.body.lower()
+    code = [sign for sign, tokens, found in _CODE if any(token in low for token in tokens) and found(low)]
+    code += ["refreshes itself by a header"] if reply.header("refresh") else []
+    if b"location.reload(" in low or b".submit()" in low or (b"location" in low and _goes_to(reply.url, low)):
+        code.append(_RELOADS)
+    if is_refusal := reply.status not in _ANSWERS and not reply.header("www-authenticate"):
+        code.append(f"has status {reply.status}")
+    if not code or low.lstrip().startswith(b"<?xml") or _has_fields(low):
         return None
-    for vendor, found in _WIDGETS:
-        if found(low) and _count_words(low) <= MAX_WORDS:
-            return Challenge(vendor, "a captcha and nothing else")
-    return None
+    if _RELOADS in code and b"document.cookie" in low and not _shown(_unscripted(b" ", low)).strip():
+        code.append(_COOKIE)
+    text = unescape(_shown(low).decode(errors="replace")).lower()
+    code += [] if text.strip() else ["says nothing"]
+    words = [sign for sign, found in _WORDS if found(text) and (is_refusal or sign not in _SHOWS)]
+    if len(text.split()) > MAX_WORDS or (is_transient(reply) and not {_ASKS, _CHECKS}.intersection(words)):
+        return None
+    is_script = _COOKIE in code or (_HIDES in code and len(code) >= MIN_SIGNS)
+    return _Bare([*words, *code], is_script or bool(words and is_refusal) or words not in ([], [_WAITS]), text)
+
+
+def _goes_to(url: Url, low: bytes) -> bool:
+    """Whether a script of a body in lower case loads a URL once more, with another query at most."""
+    place = url.partition("?")[0].partition(":")[2].lower()
+    names = {f"http:{place}", f"https:{place}", place, place[place.find("/", 2) :]}
+    names.discard("/")  # that may be what comes before the name of another page
+    return any(found[1].decode(errors="replace") in names for found in _locations(low))
 
 
 def _has_more_links(body: bytes, most: int) -> bool:
@@ -176,8 +257,8 @@ def _has_more_links(body: bytes, most: int) -> bool:
     return False
 
 
-def _count_words(low: bytes) -> int:
-    """The words of a body in lower case that a reader sees, in linear time."""
+def _shown(low: bytes) -> bytes:
+    """What a reader without scripts sees of a body in lower case, in linear time."""
     shown: list[bytes] = []
     at = 0
     endless: set[bytes] = set()  # elements that no end tag follows
@@ -191,7 +272,7 @@ def _count_words(low: bytes) -> int:
             continue
         shown.append(low[at : start.start()])
         at = end if start[1] else end + 3
-    return len(_tags(b" ", b" ".join([*shown, low[at:]])).split())
+    return _tags(b" ", b" ".join([*shown, low[at:]]))
 
 
 def remedy(vendors: str, user_agent: str) -> str:

@@ -2,8 +2,9 @@
 
 A landslide is doubtful, whatever its reason: an accident looks like a decision (a template with noindex, a redirect
 rule that catches every page). So pages of which too many would leave at once, or lose their own text at once, are held:
-their entries stay as published, and the rest is published. When the crawl itself cannot be believed, because the start
-URL is hit or links vanished, nothing is published.
+their entries stay as published, and the rest is published. Pages behind a firewall failed and stay anyway: several are
+told like a hold. When the crawl itself cannot be believed, because the start URL is hit or links vanished, nothing is
+published.
 """
 
 from collections import Counter
@@ -152,6 +153,8 @@ class Refusal(Struct, frozen=True):
 class Hold(Struct, frozen=True):
     """The held pages: those that were held before, lost ones by kind, and if ``alike`` those whose text is gone.
 
+    None at all when only a firewall is to be told of.
+
     ``sentence`` says why, with a remedy.
     """
 
@@ -179,7 +182,8 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
         return Refusal(f"{sentence}; if this is intended, {_accept()}", kinds=kinds)
     held = [lost for lost in landslide.rest if lost.are_held]
     if not landslide.lost and not held and not landslide.alike:
-        return None
+        is_walled = sum(pages.count for pages in facts.challenged) >= MIN_LOST
+        return Hold(challenge_note(facts.challenged, limits.user_agent)) if is_walled else None
     sentence = "; ".join((*_sentences(facts, landslide, limits), *_still_held(held, landslide)))
     until = "" if landslide.alike else _until([*landslide.lost, *held], limits.accept_after)
     # links of the held pages may be what led to others

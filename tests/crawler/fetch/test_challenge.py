@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from crawler.fetch.challenge import MAX_WORDS, detect_challenge, remedy
+from crawler.fetch.challenge import MAX_WORDS, detect_challenge, doubtful_text, remedy
 from crawler.model import Reply, Url
 
 HOME = Url("https://a.example/")
@@ -46,13 +46,14 @@ CHALLENGES = {
     "Kasada": ["<script>window.KPSDK={};KPSDK.now=1;</script><script src='/149e/ips.js'></script>"],
     "Alibaba Cloud": ["<script>var arg1='A1';for(var i=0;i<9;i++){}setCookie('acw_sc__v2', x)</script>"],
     "F5": ["<title>Request Rejected</title><body>The requested URL was rejected.<br>Your support ID is: 99"],
-    "hCaptcha": [
-        '<title>Security check</title><h1>Are you a robot?</h1><div class="h-captcha" data-sitekey="1"></div>'
+    "cPanel": ["<title>Account Suspended</title><h1>Account Suspended</h1><footer>cPanel, L.L.C.</footer>"],
+    "Fastly": ['<title>Client Challenge</title><script src="/_fs-ch-1T1wmsGaOgGaSxcX/script.js"></script>'],
+    "the load balancer": ["<center><h1>403 Forbidden</h1></center>\r\n<hr><center>awselb/2.0</center>"],
+    "the firewall": [
+        '<title>Security check</title><h1>Are you a robot?</h1><div class="h-captcha" data-sitekey="1"></div>',
+        "<h1>Verify you are human</h1><script src='https://challenges.cloudflare.com/turnstile/v0/api.js'></script>",
+        "<title>Robot check</title><form><div class='g-recaptcha' data-sitekey='x'></div></form>",
     ],
-    "Cloudflare Turnstile": [
-        "<h1>Verify you are human</h1><script src='https://challenges.cloudflare.com/turnstile/v0/api.js'></script>"
-    ],
-    "reCAPTCHA": ["<title>Robot check</title><form><div class='g-recaptcha' data-sitekey='x'></div></form>"],
 }
 HEADERS = [
     ("cf-mitigated", "challenge", "Cloudflare"),
@@ -74,6 +75,43 @@ ORDINARY_MARKUP = [
     "<p>Look for sucuri_cloudproxy_js, px-captcha, acw_sc__v2, gokuProps or captcha-delivery.com in the source.",
     "<h2>Just a moment: how I met my wife</h2>",
     "<p>The requested URL was rejected. Your support ID is what the help desk asks for.",
+]
+
+
+BARE_BUT_HONEST = [
+    (403, "<title>403 Forbidden</title><center><h1>403 Forbidden</h1></center><hr><center>nginx/1.26.2</center>"),
+    (
+        403,
+        "<p>You don't have permission.</p><hr><address>Apache/2.4.62 (Debian) Server at 203.0.113.80 Port 80</address>",
+    ),
+    (403, "<title>403</title><h2>403 - Forbidden: Access is denied.</h2><h3>You do not have permission to view this."),
+    (
+        403,
+        "<title>HTTP Status 403 - Forbidden</title><p>The server understood the request but refuses to authorize it.",
+    ),
+    (403, '<meta name="robots" content="noindex"><p>Sorry, you are not allowed to access this page.'),
+    (403, "<title>Access denied</title><p>You are not allowed to see this. Request ID: 4f3a99b1c2d3e4aa"),
+    (403, "<meta http-equiv='refresh' content='1;url=/login'><script>go('/login')</script>Authentication required"),
+    (403, "<?xml version='1.0'?><Error><Code>AccessDenied</Code><RequestId>4442587FB7D0A2F9</RequestId></Error>"),
+    (404, "<title>Not found</title><p>Your IP address 203.0.113.9 asked for request 4f3a99b1c2d3e4aa, blocked."),
+    (404, "<title>Gone fishing</title><meta http-equiv=refresh content='9;url=/'><p>No such page, we go home."),
+    (405, "<title>405 Method Not Allowed</title><h1>Method Not Allowed</h1>"),
+    (451, "<title>Unavailable for legal reasons</title><p>This is blocked in your country."),
+    (503, "<title>Back soon</title><meta http-equiv=refresh content=60><p>Please wait a moment, we are working."),
+    (200, "<title>App</title><script src=/main.js></script><noscript>You need to enable JavaScript to run this app."),
+    (
+        200,
+        "<meta name=robots content=noindex><script src=//a.ex/recaptcha.js></script>Use JS!<script>location.reload()",
+    ),
+    (200, "<h1>Are you of legal drinking age?</h1><button onclick=\"document.cookie='a=1';location.reload()\">Yes"),
+    (200, "<p>We use cookies.</p><button onclick=\"document.cookie='a=1';location.reload()\">Accept"),
+    (200, "<title>Protected</title><meta name=robots content=noindex><p>You are blocked. <input type=password>"),
+    (
+        200,
+        "<title>Robots</title><canvas></canvas><p>You are a robot. Please wait.<script>var _0x12ab;location.reload()",
+    ),
+    (200, "<title>Download</title><meta http-equiv=refresh content='5;url=/f'><p>Please wait. SHA 4f3a99b1c2d3e4aa5b"),
+    (200, "<title>Contact</title><textarea></textarea><div class=g-recaptcha></div><p>Protected by reCAPTCHA."),
 ]
 
 
@@ -115,6 +153,21 @@ def test_ours_an_article_that_shows_a_challenge_as_it_is_is_not_one() -> None:
     for bodies in CHALLENGES.values():
         for body in bodies:
             assert detect_challenge(reply(f"<nav>{'<a href=/>link</a>' * 9}</nav>{body}")) is None
+
+
+@pytest.mark.parametrize(("status", "page"), BARE_BUT_HONEST)
+def test_ours_a_bare_page_of_a_site_or_of_its_server_is_not_a_challenge(status: int, page: str) -> None:
+    assert detect_challenge(reply(page, status)) is None
+    assert doubtful_text(reply(page, status), was_whole=True) == ""
+
+
+def test_ours_what_may_be_a_challenge_reads_the_same_whatever_its_tokens_and_its_url_are() -> None:
+    texts = set()
+    for path, token in (("harbour", "4f3a99b1"), ("boats", "81c2d3e4")):
+        body = f"<title>Nope</title><p>Go away from {path}, {token}.</p>".encode()
+        texts.add(doubtful_text(Reply(Url(f"https://a.example/{path}"), 403, (), body, 0.0, 0.1), was_whole=True))
+        assert not doubtful_text(Reply(Url(f"https://a.example/{path}"), 403, (), body, 0.0, 0.1), was_whole=False)
+    assert texts == {"nope go away from"}
 
 
 def test_ours_a_page_about_humans_with_a_widget_is_a_page_when_it_says_something() -> None:

@@ -413,3 +413,12 @@ def test_ours_one_challenged_page_is_named_and_of_many_the_one_with_the_most() -
 
 def test_ours_limits_are_a_fifth_of_the_pages_and_seven_runs_unless_the_operator_says_otherwise() -> None:
     assert GateLimits() == GateLimits(0.2, 0.2, accept_shrink=False, accept_after=7, user_agent="Siteatlas")
+
+
+def test_ours_three_challenged_pages_are_told_like_a_hold_that_holds_nothing_else() -> None:
+    challenged = [ChallengedPages("the firewall responded with a challenge: x", 2, PAGE)]
+    assert judge(facts(challenged=challenged), GateLimits()) is None
+    challenged += [ChallengedPages("Anubis responded with a challenge: y", 1, HOME)]
+    told = judge(facts(challenged=challenged), GateLimits(user_agent="Us/1"))
+    assert told == Hold(challenge_note(challenged, "Us/1"))
+    assert judge(facts(challenged=challenged), GateLimits(accept_shrink=True)) is None
