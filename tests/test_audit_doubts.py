@@ -397,7 +397,7 @@ def test_ours_scripts_that_were_not_run_make_orphans_likely(audit: Audit, kind: 
         "plain": Answer(links("/") + COUNTER + CONSENT, headers=tagged),
     }
     with scripted(pages(**changed)) as site:
-        never = ("--render", "never", "--fail-on", "orphan")
+        never = ("--render", "never", "--fail-on", "orphan", "--second-reads", "0")
         for words in ((), ("--fresh-crawl",)):
             audited = audit(site.url, *never, *words)
             (doubt,) = audited.doubts
@@ -418,7 +418,7 @@ def test_ours_the_crawl_of_a_run_keeps_what_scripts_it_did_not_run(
         fast = ("--rate", "0", "--processes", "1", "-o", "out", "-q", "--render", "never")
         monkeypatch.setattr("sys.argv", ["siteatlas", "crawl", site.url, *fast])
         assert app.run_command_line() == 0
-        audited = audit(site.url, "--render", "never")
+        audited = audit(site.url, "--render", "never", "--second-reads", "0")
         assert site.paths.count("/hub/") == 1
         assert (len(audited.doubts), audited.report["certainty"]) == (1, "likely")
 
