@@ -73,6 +73,7 @@ def check_robots_response(reply: Reply, url: str) -> Iterator[DiscoveryCheck]:
         )
     else:
         yield check_passed("robots.type", "robots.txt is served as text/plain")
+    yield from _check_coding("robots.coding", "robots.txt", reply)
     yield _decoded_text(reply)
 
 
@@ -183,22 +184,40 @@ def check_sitemap_response(reply: Reply, sitemap_url: Url) -> Iterator[Discovery
         yield check_passed(
             "sitemap.robots_tag", f"X-Robots-Tag: {tag} keeps the file out of results, and is no obstacle"
         )
-    fault, kind = _sniff(reply.body, sitemap_url)
+    yield from _check_coding("sitemap.coding", "the sitemap", reply)
+    fault, kind, defects = _sniff(reply.body, sitemap_url)
     yield _check_label(reply, kind)
-    if fault:
+    if fault := fault or defects:
         yield check_failed("sitemap.is_one", fault, "configure the web server to serve the published file unchanged")
     else:
         yield check_passed("sitemap.is_one", f"the response is a sitemap ({kind})")
 
 
-def _sniff(body: bytes, url: str) -> tuple[str, Format | None]:
-    """Why a body is no sitemap, or "", and its format. Reads only the beginning."""
+def _sniff(body: bytes, url: str) -> tuple[str, Format | None, str]:
+    """Why a body is no sitemap, or ""; its format; and what is wrong with it all the same. Reads only the beginning.
+
+    Some readers forgive a blank line before the XML declaration, or gzip in gzip; the protocol does not.
+    """
     reader = SitemapReader(body, url, _ONE_ENTRY)
+    fault = ""
     try:
         list(reader)
     except SitemapError as error:
-        return str(error), reader.format
-    return "", reader.format
+        fault = str(error)
+    # a server may send a .gz file decompressed, with a Content-Encoding
+    defects = (found.sentence for found in reader.findings if found.rule != "sitemap.mislabelled")
+    return fault, reader.format, "; ".join(defects)
+
+
+def _check_coding(about: str, what: str, reply: Reply) -> Iterator[DiscoveryCheck]:
+    """A problem if Content-Encoding names a compression that the body does not have (RFC 9110, section 8.4)."""
+    if reply.is_miscoded:
+        coding = reply.header("content-encoding")
+        yield check_failed(
+            about,
+            f"{what} is served with Content-Encoding: {coding}, but is not compressed, so readers cannot decode it",
+            "configure the web server to compress it, or to send no Content-Encoding",
+        )
 
 
 def _check_label(reply: Reply, kind: Format | None) -> DiscoveryCheck:

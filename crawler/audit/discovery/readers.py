@@ -270,7 +270,8 @@ _CAUSES: Final = (
     ("sitemap.allowed", "robots.txt blocks the sitemap"),
     ("sitemap.answers", "the sitemap cannot be fetched"),
     ("sitemap.size", "the sitemap is too large"),
-    ("sitemap.is_one", "the response is no sitemap"),
+    ("sitemap.coding", "the sitemap is not compressed as its Content-Encoding says"),
+    ("sitemap.is_one", "the response is no sitemap, or a broken one"),
     ("sitemap.direct", "the sitemap redirects"),
     ("files.answer", "files that the index lists cannot be fetched"),
     ("reader.googlebot", "the server answers Googlebot differently"),
@@ -287,8 +288,8 @@ def likely_cause(checks: Iterable[DiscoveryCheck], *, has_robots: bool) -> Disco
     text, about = 'if Search Console says "Couldn\'t fetch"', "search_console.cause"
     for name, cause in _CAUSES[0 if has_robots else 1 :]:
         if states.get(name) is CheckStatus.PROBLEM:
-            return check_passed(about, f"{text}, the likely cause is that {cause}")
+            return DiscoveryCheck(about, CheckStatus.UNKNOWN, f"{text}, the likely cause is that {cause}")
     if "reader.googlebot" in states:
-        return check_passed(about, f"{text}, a firewall may refuse Googlebot")
+        return DiscoveryCheck(about, CheckStatus.UNKNOWN, f"{text}, a firewall may refuse Googlebot")
     remedy = "Google also says so before it has tried: wait some days, then look for Googlebot in the log of the server"
     return DiscoveryCheck(about, CheckStatus.OK, f"{text}, no cause was found", remedy)

@@ -24,6 +24,7 @@ location = /robots.txt {
 location /moved/ { types {} default_type text/plain; }
 location /old/ { return 301 /new$request_uri; }
 location /html/ { types {} default_type text/html; }
+location /coded/ { types {} default_type application/xml; add_header Content-Encoding gzip; }
 location /packed/ { gzip_static off; types {} default_type application/gzip; }
 location /zipped/ { gzip on; gzip_min_length 1; gzip_types text/xml application/xml; }
 """
@@ -196,6 +197,25 @@ def test_ours_packed_sitemaps_are_judged_by_what_is_in_them(site: Www) -> None:
     site.put("zipped/sitemap.xml", urlset(f"{site.url}zipped/"))
     assert site.faults("packed/sitemap.xml.gz", str(site.root / "packed")) == {}
     assert site.faults("zipped/sitemap.xml", str(site.root / "zipped")) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "about", "told"),
+    [
+        ("sitemap.xml", b"\n\n", "sitemap.is_one", "blank space comes before the XML declaration"),
+        ("packed/sitemap.xml.gz", b"", "sitemap.is_one", "the document is compressed twice"),
+        ("coded/sitemap.xml", b"", "sitemap.coding", "with Content-Encoding: gzip, but is not compressed"),
+    ],
+)
+def test_ours_what_our_reader_forgives_and_others_do_not_is_a_problem(
+    site: Www, name: str, content: bytes, about: str, told: str
+) -> None:
+    document = content + urlset(site.url + name.rpartition("/")[0])
+    site.put(name, gzip.compress(gzip.compress(document)) if name.endswith(".gz") else document)
+    site.robots(f"Sitemap: {site.url}{name}\n")
+    faults = site.faults(name)
+    assert list(faults) == [about]
+    assert told in faults[about]
 
 
 def test_ours_what_is_served_is_held_against_the_file_that_was_published(site: Www, tmp_path: Path) -> None:

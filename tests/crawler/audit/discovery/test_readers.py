@@ -145,7 +145,9 @@ def test_ours_a_challenge_and_a_redirect_for_one_name_are_told_apart(site: tuple
 @pytest.mark.needs_nginx
 def test_ours_the_likely_cause_is_the_first_thing_that_google_meets(site: tuple[str, Path]) -> None:
     url, root = site
-    assert "the sitemap cannot be fetched" in checks_of(url, "none")["search_console.cause"].message
+    cause = checks_of(url, "none")["search_console.cause"]
+    assert "the sitemap cannot be fetched" in cause.message
+    assert cause.status is not CheckStatus.OK  # no line says ok beside a cause
     before = (root / "robots.txt").read_text()
     (root / "robots.txt").write_text("User-agent: Googlebot\nDisallow: /sitemap.xml\n")
     assert "robots.txt blocks the sitemap" in checks_of(url, "sitemap")["search_console.cause"].message
