@@ -25,7 +25,7 @@ from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.errors import UsageError
-from crawler.model import DiscoveredBy, Url
+from crawler.model import DiscoveredBy, State, Url
 from crawler.url.secrets import mask_private
 from sitemap import SourceError, check_path
 
@@ -81,7 +81,7 @@ def source_url_parser(plan: CrawlPlan) -> SourceUrlParser:
 
     def is_ours(url: Url) -> bool:
         refused = scope.admit(url, 0, DiscoveredBy.LINK)
-        return refused is None
+        return refused is None or refused.state is State.ACTION  # the audit counts it, and does not request it
 
     return SourceUrlParser(plan.seed, plan.params, is_ours, scope.directory)
 

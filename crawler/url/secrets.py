@@ -36,11 +36,15 @@ _number = re.compile(r"(?<=[/=:])(?:\+|%2[Bb])\(?\d(?:[\d().-]|%20|%2[89]){6,}")
 def mask_secrets(text: str) -> str:
     """A URL, or a line of a log, with ``***`` and a digest for the values of parameters that look like secrets.
 
-    These are parameters whose names have a word such as token, key, password, session, code, email or phone, and long
-    values that look random. The URL stays recognizable.
+    These are parameters whose names have a word such as token, key, password, session or code, and long values that
+    look random; and all parameters if one of them has a word for personal data, such as email or phone. The URL stays
+    recognizable.
     """
     if "=" not in text or ("?" not in text and "&" not in text):
         return text
+    names = (name for name, _ in _pair.findall(text))
+    if any(not _PERSONAL_WORDS.isdisjoint(_name_words(name)) for name in names):  # a form that somebody filled in
+        return _pair.sub(lambda match: f"{match[1]}={_masked(match[2])}", text)
     return _pair.sub(_masked_pair, text)
 
 
@@ -75,8 +79,9 @@ def _masked(value: str) -> str:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    name = unquote(name)
-    words = {word.lower() for word in _words(name)}
-    if words & _SECRET_WORDS or name.lower().endswith(_SECRET_ENDS):
-        return True
-    return bool(words & _PERSONAL_WORDS) or is_random(value)
+    has_word = not _SECRET_WORDS.isdisjoint(_name_words(name))
+    return has_word or unquote(name).lower().endswith(_SECRET_ENDS) or is_random(value)
+
+
+def _name_words(name: str) -> set[str]:
+    return {word.lower() for word in _words(unquote(name))}
