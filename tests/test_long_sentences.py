@@ -4,6 +4,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from run import siteatlas
@@ -74,7 +75,7 @@ def sentences(value: object, key: str = "") -> Iterator[tuple[str, str]]:
 def stored(folder: Path) -> Iterator[tuple[str, str]]:
     """The sentences in the state and in the audits."""
     for path in folder.rglob("*.db"):
-        with sqlite3.connect(path) as db:
+        with closing(sqlite3.connect(path)) as db:
             for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
                 columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
                 for column in {"reason", "because", "refusal", "notes", "message", "sentence", "said"}.intersection(

@@ -59,13 +59,13 @@ _SELECT_HOP: Final = """SELECT l.id IS NOT NULL, v.reason, v.target
 
 
 _SELECT_CHANGES: Final = """SELECT c.url, c.kind, c.target, c.lastmod, c.before, c.reason, c.run, r.started
-  FROM change c JOIN run r ON r.number = c.run WHERE c.run > ?1 AND c.run <= ?2"""
+  FROM change c JOIN run r ON r.number = c.run WHERE c.run > :after AND c.run <= :until"""
 
 
-_SELECT_FIRST: Final = f"{_SELECT_CHANGES} AND c.kind = ?3 ORDER BY c.url LIMIT ?4"
+_SELECT_FIRST: Final = f"{_SELECT_CHANGES} AND c.kind = :kind ORDER BY c.url LIMIT :limit"
 
 
-_MOVED: Final = "SELECT url FROM change WHERE kind = 'moved' AND run > ?1 AND run <= ?2"
+_MOVED: Final = "SELECT url FROM change WHERE kind = 'moved' AND run > :after AND run <= :until"
 
 
 class _ChangeRow(NamedTuple):
@@ -155,7 +155,7 @@ class ChangeFeed:
         """The first ``limit`` changes of each kind in the feed of one run, without reading the others."""
         with storage_errors():
             for kind in ChangeKind:
-                yield from self._feeds(_SELECT_FIRST, run - 1, run, kind, limit)
+                yield from self._feeds(_SELECT_FIRST, run - 1, run, kind=kind, limit=limit)
 
     def publishing(self) -> list[int]:
         """The stored runs that have a feed, the first one first."""
@@ -178,7 +178,8 @@ class ChangeFeed:
             self._db.execute(_FORGET, {"old": run - keep, "last": last})
         RunStore(self._db).forget(run - keep, last)
 
-    def _feeds(self, query: str, *values: object) -> Iterator[Change]:
+    def _feeds(self, query: str, after: int, until: int, **more: object) -> Iterator[Change]:
+        values = {"after": after, "until": until, **more}
         for url, kind, target, lastmod, before, reason, run, started in self._db.execute(query, values):
             yield Change(
                 url=url,

@@ -94,9 +94,9 @@ class HistoryReader:
 
     def since_done(self, site: str) -> list[Attempt]:
         """The attempts of a site since its last successful run, the oldest first; its state follows from them."""
-        last_done = "SELECT max(number) FROM attempt WHERE site = ?1 AND fate = ?2 AND because <> ?3"
-        query = f"{_SELECT_ATTEMPT} WHERE site = ?1 AND number >= coalesce(({last_done}), 0) ORDER BY number"
-        return list(map(read_attempt, self._rows(query, site, RunStatus.DONE, Trigger.NOTIFY)))
+        last_done = "SELECT max(number) FROM attempt WHERE site = ? AND fate = ? AND because <> ?"
+        query = f"{_SELECT_ATTEMPT} WHERE site = ? AND number >= coalesce(({last_done}), 0) ORDER BY number"
+        return list(map(read_attempt, self._rows(query, site, site, RunStatus.DONE, Trigger.NOTIFY)))
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         if self._db is None:
@@ -121,8 +121,8 @@ _WRITE_ATTEMPT: Final = (
 )
 
 _FORGET_ATTEMPTS: Final = """
-DELETE FROM attempt WHERE site = ?1
-AND number <= (SELECT number FROM attempt WHERE site = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+DELETE FROM attempt WHERE site = ?
+AND number <= (SELECT number FROM attempt WHERE site = ? ORDER BY number DESC LIMIT 1 OFFSET ?)
 """
 
 
@@ -182,7 +182,7 @@ class History(HistoryReader):
             self._put(attempt)
             if plan.trigger is not Trigger.NOTIFY:
                 self._write(_SET_HANDLED, plan.site, plan.slot)
-            self._write(_FORGET_ATTEMPTS, plan.site, self.keep)
+            self._write(_FORGET_ATTEMPTS, plan.site, plan.site, self.keep)
         return attempt
 
     def end(self, attempt: Attempt) -> None:

@@ -33,8 +33,8 @@ FROM claim c JOIN input i ON i.id = c.input
 WHERE v.id IS NULL OR v.state = ? GROUP BY c.url"""
 _NOFOLLOW_URLS: Final = """SELECT v.id, u.url FROM site.visit v JOIN site.url u ON u.id = v.id
   WHERE v.state = ? AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.url = u.url)"""
-_BEHIND_ALIASES: Final = """SELECT ?1 || substr(u.url, length(?2) + 1) AS own FROM site.url u
-    JOIN site.visit v ON v.id = u.id AND v.state = ?4 AND v.status IS NULL WHERE u.url >= ?2 AND u.url < ?3
+_BEHIND_ALIASES: Final = """SELECT :own || substr(u.url, length(:alias) + 1) AS own FROM site.url u
+    JOIN site.visit v ON v.id = u.id AND v.state = :state AND v.status IS NULL WHERE u.url >= :alias AND u.url < :end
   AND NOT EXISTS (SELECT 1 FROM site.url o JOIN site.visit p ON p.id = o.id WHERE o.url = own)"""
 _SEED: Final = "SELECT value FROM site.about WHERE key = 'url'"
 _COUNT_REQUESTED: Final = "SELECT count(*) FROM site.visit WHERE found & ?"
@@ -43,7 +43,7 @@ _MATCH_SAME_URL: Final = """INSERT OR IGNORE INTO home SELECT DISTINCT c.url, v.
 # Requests that all failed are no visits to the page with a similar spelling.
 _MASKABLE_PAGES: Final = """SELECT v.id, u.url FROM site.visit v JOIN site.url u ON u.id = v.id
   WHERE v.state = ? AND (instr(u.url, '?') OR instr(u.url, '@') OR instr(u.url, '%40') OR instr(u.url, '/+'))"""
-_MATCH_MASKED_URL: Final = "INSERT OR IGNORE INTO home SELECT DISTINCT url, ?1 FROM claim WHERE url = ?2"
+_MATCH_MASKED_URL: Final = "INSERT OR IGNORE INTO home SELECT DISTINCT url, ? FROM claim WHERE url = ?"
 _UNMATCHED_URLS: Final = """SELECT DISTINCT c.url, v.id, v.state, v.target FROM claim c
   LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
   WHERE NOT EXISTS (SELECT 1 FROM home h WHERE h.url = c.url)
@@ -72,12 +72,12 @@ _EXTRA_PARAMS: Final = f"""SELECT v.id, u.url, c.digest, c.text, c.page, p.id, b
 # SQLite knows the length without reading a text.
 _SAME_CONTENT: Final = f"""SELECT c.{{0}}, v.id, u.url, v.{_ONLY_FOUND_BY_SOURCES}
   FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
-  WHERE v.state = ?1 AND length(c.{{0}}) IN (
+  WHERE v.state = :state AND length(c.{{0}}) IN (
     SELECT length(k.{{0}}) FROM site.visit s JOIN site.content k ON k.id = s.content
-    WHERE s.state = ?1 AND s.{_REQUESTED_FOR_SOURCES})
+    WHERE s.state = :state AND s.{_REQUESTED_FOR_SOURCES})
   AND c.{{0}} IN (
     SELECT k.{{0}} FROM site.visit s JOIN site.content k ON k.id = s.content
-    WHERE s.state = ?1 AND s.{_REQUESTED_FOR_SOURCES} AND k.{{0}} != x'')
+    WHERE s.state = :state AND s.{_REQUESTED_FOR_SOURCES} AND k.{{0}} != x'')
   ORDER BY 1, 2"""  # noqa: S608 - numbers
 
 _page = msgspec.msgpack.Decoder(Page).decode
@@ -178,7 +178,8 @@ class UrlMatcher:
                 Url(url)
                 for alias in (alias_origins(row[0]) if row else ())
                 for (url,) in self._db.execute(
-                    _BEHIND_ALIASES, (f"{origin}/", f"{alias}/", f"{alias}0", State.OUT_OF_SCOPE)
+                    _BEHIND_ALIASES,
+                    {"own": f"{origin}/", "alias": f"{alias}/", "end": f"{alias}0", "state": State.OUT_OF_SCOPE},
                 )
             }
 
@@ -254,7 +255,7 @@ class UrlMatcher:
 
         Pages with next to no text without their scripts are left out: the scripts may make them different.
         """
-        for content, number, url, is_uncrawled in self._db.execute(_SAME_CONTENT.format(column), (_INDEXABLE,)):
+        for content, number, url, is_uncrawled in self._db.execute(_SAME_CONTENT.format(column), {"state": _INDEXABLE}):
             if column == "digest" or not is_bare(load_markup(content)):
                 digest = blake2b(content, digest_size=16).digest()
                 yield self._duplicate(digest.hex(), number, url, digest, is_uncrawled=bool(is_uncrawled))
@@ -276,4 +277,4 @@ class UrlMatcher:
     def reassign(self, moves: Iterable[tuple[int, int]]) -> None:
         """Move the claims of the first id of each pair to the second."""
         with transaction(self._db):
-            self._db.executemany("UPDATE home SET id = ?2 WHERE id = ?1", moves)
+            self._db.executemany("UPDATE home SET id = ? WHERE id = ?", ((after, before) for before, after in moves))

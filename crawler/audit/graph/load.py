@@ -40,8 +40,8 @@ _MAX_COMPARED: Final = 1_000  # dead pages whose old text is compared: some mill
 _MIN_SHARE: Final = 0.05  # of the old text that counts
 _BEHIND_ALIASES: Final = f"""SELECT v.id, p.id FROM url u JOIN visit v ON v.id = u.id AND v.state =
 '{State.OUT_OF_SCOPE}'
-  AND v.status IS NULL JOIN url o ON o.url = ?1 || substr(u.url, length(?2) + 1) JOIN visit p ON p.id = o.id
-  WHERE u.url >= ?2 AND u.url < ?3"""  # noqa: S608
+  AND v.status IS NULL JOIN url o ON o.url = :own || substr(u.url, length(:alias) + 1) JOIN visit p ON p.id = o.id
+  WHERE u.url >= :alias AND u.url < :end"""  # noqa: S608
 
 _FIND_URL: Final = "SELECT v.id, u.url FROM visit v JOIN url u USING (id) WHERE u.url = ?"
 _START: Final = "SELECT v.id, u.url FROM visit v JOIN url u USING (id) WHERE v.found & ? ORDER BY v.id LIMIT 1"
@@ -127,7 +127,8 @@ def _nodes(db: sqlite3.Connection) -> Nodes:
 def _link_aliases(db: sqlite3.Connection, nodes: Nodes, start: Url) -> None:
     """Treat the other names of the site as redirects: the crawl does not request them."""
     for origin in alias_origins(start):
-        for number, target in db.execute(_BEHIND_ALIASES, (f"{origin_of(start)}/", f"{origin}/", f"{origin}0")):
+        names = {"own": f"{origin_of(start)}/", "alias": f"{origin}/", "end": f"{origin}0"}
+        for number, target in db.execute(_BEHIND_ALIASES, names):
             node = nodes.node(number)
             nodes.state[node], nodes.target[node] = State.REDIRECT, nodes.node(target)
 

@@ -83,7 +83,7 @@ async def test_rfc9309_2_3_1_4_the_copy_of_an_earlier_run_holds_while_robots_is_
 async def test_rfc9309_2_4_a_copy_is_not_used_for_longer_than_a_day(db: sqlite3.Connection) -> None:
     with site_with(RULES) as site:
         await run(site, db)
-        db.execute("UPDATE robots SET fetched_at = fetched_at - ?1, copy_at = copy_at - ?1", (DAY,))
+        db.execute("UPDATE robots SET fetched_at = fetched_at - ?, copy_at = copy_at - ?", (DAY, DAY))
         site.routes["/robots.txt"] = Answer("", 503)
         assert (await run(site, db)).access is RobotsAccess.NOTHING
         kept = RobotsStore(db).get(site.url.rstrip("/"))

@@ -1,7 +1,11 @@
 """Loading the link graph from a state that a frontier made, and unpacking the links of many pages at once."""
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,8 +41,13 @@ def url(path: str) -> Url:
     return Url(f"https://example.com{path}")
 
 
-def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
-    db = STATE_DB.open(tmp_path / STATE_DB.file)
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(STATE_DB.open(tmp_path / STATE_DB.file)) as opened:
+        yield opened
+
+
+def test_ours_the_graph_is_what_the_frontier_kept(db: sqlite3.Connection) -> None:
     frontier = SqliteFrontier(db, lambda _: None)
     frontier.admit(
         [
@@ -90,7 +99,6 @@ def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
     called = node_names(db)
     assert [called.urls[place] for place in node.values()] == [url(path) for path in node]
     assert called.titles == [url.upper() for url in called.urls]
-    db.close()
 
 
 def page_of(of: Url) -> Page:
@@ -100,10 +108,8 @@ def page_of(of: Url) -> Page:
     return Page(title=of.upper())
 
 
-def test_ours_a_state_without_a_visit_has_no_graph(tmp_path: Path) -> None:
-    db = STATE_DB.open(tmp_path / STATE_DB.file)
+def test_ours_a_state_without_a_visit_has_no_graph(db: sqlite3.Connection) -> None:
     assert load_graph(db) is None
-    db.close()
 
 
 LINKS = st.lists(st.tuples(st.integers(0, 40) | st.integers(1, 2**40), st.integers(1, 8191)), max_size=30)
@@ -117,8 +123,7 @@ def test_ours_links_are_unpacked_as_they_were_packed(links: list[tuple[int, int]
     assert unpack_links(packed) == [(number, flags) for flags in sorted(groups) for number in groups[flags]]
 
 
-def test_ours_a_link_to_a_url_that_was_never_visited_is_left_out(tmp_path: Path) -> None:
-    db = STATE_DB.open(tmp_path / STATE_DB.file)
+def test_ours_a_link_to_a_url_that_was_never_visited_is_left_out(db: sqlite3.Connection) -> None:
     for number in (2, 5):
         db.execute("INSERT INTO url VALUES (?, ?)", (number, url(f"/{number}")))
         row = (number, "", b"", "text/html", pack_links([(1, 1), (5, 1), (2**40, 1), (3, 2)]), b"", b"", b"")
@@ -130,4 +135,3 @@ def test_ours_a_link_to_a_url_that_was_never_visited_is_left_out(tmp_path: Path)
     assert graph is not None
     assert graph.edges.of_page == [((1, (1,)),), ((1, (1,)),)]
     assert len(graph.edges) == 2
-    db.close()
