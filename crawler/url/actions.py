@@ -97,6 +97,12 @@ def is_random(value: str) -> bool:
     return len(value) >= _MIN_RANDOM_LENGTH and len(_change(value)) * _MAX_RUN >= len(value)
 
 
+# Nearly all paths have none of these, which takes a tenth of the time to see.
+_HINTS: Final = ACTIONS | _set("log sign opt un cerrar terminar")
+_ascii_words = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall
+_is_plain = re.compile(r"[A-Za-z0-9_.~:/-]*+").fullmatch
+
+
 def action_in(url: Url) -> str:
     """The part of a URL that names an action, or ""."""
     return _action(url, is_linked=False)
@@ -111,6 +117,8 @@ def linked_action_in(url: Url) -> str:
 
 
 def _action(url: Url, *, is_linked: bool) -> str:
+    if _is_plain(url) and _HINTS.isdisjoint(map(str.lower, _ascii_words(url))):
+        return ""
     address, _, query = url.partition("?")
     names = []
     for pair in re.split("[&;]", query) if query else ():
