@@ -4,7 +4,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import cycle, islice, zip_longest
-from math import ceil
 from typing import Final
 
 import msgspec
@@ -20,7 +19,7 @@ from crawler.state.database import storage_errors, transaction
 SAMPLES: Final = 2  # pages of a shape that are read again, to see whether they have a box
 MOST: Final = 5
 """Times as many pages are read again if that shows what the boxes lead to."""
-MAX_UNSEEN: Final = 0.05
+MAX_UNSEEN: Final = 0.005
 """Pages that boxes are expected to show and that no read showed, up to which an orphan is certain."""
 _IN_A_ROUND: Final = 10
 _LESSON: Final = "boxes"  # name in the table lesson
@@ -109,11 +108,12 @@ def load_boxes(db: sqlite3.Connection) -> Boxes:
     return msgspec.msgpack.decode(row[0], type=Boxes) if row else Boxes()
 
 
-def unseen_in_boxes(db: sqlite3.Connection) -> int:
+def unseen_in_boxes(db: sqlite3.Connection) -> float:
     """How many pages boxes are expected to show that no read has shown. Raises StorageError."""
     with storage_errors():
         shapes = Counter(_shape(url) for _, url in db.execute(_LINKED))
-    return ceil(load_boxes(db).unseen(shapes) - MAX_UNSEEN)
+    unseen = load_boxes(db).unseen(shapes)
+    return unseen if unseen > MAX_UNSEEN else 0.0
 
 
 def _shape(url: str) -> str:

@@ -54,7 +54,7 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     alias_urls: EndedUrls | None = None
     no_robots: tuple[str, ...] = ()
     linked_pages: int = 0
-    unseen_in_boxes: int = 0
+    unseen_in_boxes: float = 0.0
     swapping: EndedUrls | None = None
     scripted: EndedUrls | None = None
     render_remedy: str = ""
@@ -77,7 +77,8 @@ def best_certainty(coverage: CrawlCoverage) -> Certainty:
         return Certainty.CERTAIN
     is_much = must_weigh_failures(coverage) and coverage.forgotten > MAX_UNSEEN * _count(coverage, failed=False)
     scripts = () if coverage.linked_pages else _scripted_links(coverage)
-    mild = [*_failures(coverage), *_swapped_links(coverage), *scripts]
+    boxes = _changing_boxes(coverage) if coverage.unseen_in_boxes < 1 / 2 else ()
+    mild = [*_failures(coverage), *boxes, *_swapped_links(coverage), *scripts]
     return Certainty.INCONCLUSIVE if is_much or limits != mild else Certainty.LIKELY
 
 
@@ -208,10 +209,11 @@ def _cut(coverage: CrawlCoverage) -> Iterator[str]:
 
 def _changing_boxes(coverage: CrawlCoverage) -> Iterator[str]:
     if coverage.unseen_in_boxes:
+        count = round(coverage.unseen_in_boxes)
+        pages = f"probably lead to about {count_text(count, 'page')}" if count else "may lead to a page"
         yield (
-            "some pages show other links at each request, and probably lead to about "
-            f"{count_text(coverage.unseen_in_boxes, 'page')} that no read showed. Audit again: audits add up what they "
-            "read"
+            f"some pages show other links at each request, and {pages} that no read showed. Audit again: audits add up "
+            "what they read"
         )
 
 
