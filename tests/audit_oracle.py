@@ -287,15 +287,7 @@ class Oracle:
             return True
         if any(self.state(path) in (BLOCKED, REFUSED) for path in led):  # which explains why few pages are linked
             return not self.site.settings.get("trust_blocked")
-        return self.is_alone()
-
-    def is_alone(self) -> bool:
-        """Whether links lead from the start to no other page, or to few from one without text: are they by scripts?"""
-        read, pages = (PAGE, NOINDEX, COPY), self.pages - self.copies.keys()
-        led = {path for path in self.depth() if self.state(path) in read and self.home(path) != self.home(self.start)}
-        if self.state(self.start) not in read or len(pages) <= 1:
-            return False
-        return not led or (self.res(self.start).bare and 2 * (len(led) + 1) < len(pages))
+        return False  # the pages have no scripts, which could make more links
 
     def told(self) -> Told:
         """All findings, with whether they are certain."""

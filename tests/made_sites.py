@@ -266,7 +266,7 @@ def audited(site: Made, folder: Path, /, *, begin: Resume = Resume.FRESH, **sect
         "site": {"url": f"{ORIGIN}/"},
         "state": {"directory": str(folder / "state")},
         "pace": {"rate": 0, "concurrency": 4},
-        "fetch": {"retries": 0},
+        "fetch": {"retries": 0, "second_reads": 0},
         "parse": {"processes": 1},
     }
     for name, values in sections.items():

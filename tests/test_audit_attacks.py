@@ -205,7 +205,7 @@ def test_ours_a_page_with_parameters_is_a_page_of_its_own_when_it_says_something
     }
     with scripted({**site(links("/team", "/b"), b=HOME), **pages}) as server:
         Path("urls.txt").write_text(f"{server.url}team?x=1\n{server.url}team?from=mail\n")
-        audited = audit(server.url, "--list", "urls.txt")
+        audited = audit(server.url, "--list", "urls.txt", "--ask-all")
     assert audited.rules()["orphan.list"] == {"/team?x=1": True}
 
 

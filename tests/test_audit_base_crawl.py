@@ -208,7 +208,7 @@ def small(folder: Path) -> Config:
             "state": {"directory": str(folder / "state")},
             "output": {"directory": str(folder / "out"), "swap_delay": 0},
             "pace": {"rate": 0},
-            "fetch": {"retries": 0},
+            "fetch": {"retries": 0, "second_reads": 0},
             "parse": {"processes": 1},
         }
     )
@@ -256,7 +256,7 @@ def planted(folder: Path, number: int) -> None:
     with serving(number) as site:
         port = site.origin.rpartition(":")[2]
         words = [word for name in (HOST, f"www.{HOST}") for word in ("--resolve", f"{name}:{port}:127.0.0.1")]
-        words += ["--rate", "0", "-c", "16", "--retries", "0", "--state", "state"]
+        words += ["--rate", "0", "-c", "16", "--retries", "0", "--state", "state", "--second-reads", "0"]
         ran = run.siteatlas(folder, "crawl", f"{site.origin}/", "-o", "public", *words, timeout=110)
         assert ran.code == 0, ran.err
         words += [*planted_sources.write(site, folder), "--max-clicks", str(MAX_CLICKS), "-o", "out", "-q"]

@@ -29,6 +29,7 @@ def audit(tmp_path: Path) -> Audit:
     def once(site: Made, folder: Path | None = None, /, **more: object) -> Audited:
         folder = folder or tmp_path / str(next(numbers))
         folder.mkdir(exist_ok=True)
+        more["scope"] = {"ask_all": True, **more.get("scope", {})}  # type: ignore[dict-item]
         return audited(site, folder, **more)  # type: ignore[arg-type]
 
     return once

@@ -59,7 +59,8 @@ class World:
     def configure(self, audit: str = "", every: str = "7d", more: str = "") -> None:
         text = (
             f'[output]\nswap_delay = 0\n[state]\ndirectory = "state"\n[pace]\nrate = 0\nconcurrency = 8\n'
-            f"[parse]\nprocesses = 1\n[fetch]\nretries = 0\n[notify]\ncheck_live = false\nattempts = 1\n"
+            f"[parse]\nprocesses = 1\n[fetch]\nretries = 0\nsecond_reads = 0\n"
+            f"[notify]\ncheck_live = false\nattempts = 1\n"
             f'[webhook]\nurls = ["{self.ear.url}/hook"]\n{more}\n'
             f'[audit]\nevery = "{every}"\nreport = "report"\nlists = ["asked.txt"]\n{audit}\n'
             f'[sites.shop]\nsite = {{url = "{self.site.url}"}}\noutput = {{directory = "out"}}\n'

@@ -188,7 +188,7 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
     )
     if result.ending is not FinishReason.COMPLETE:
         return result, CheckedMedia(0, [], []), []
-    boxes.learn(store.run.started)
+    boxes.learn(store.run.number, store.run.started)
     visits, aliases = VisitLookup(db), alias_origins(plan.seed)
     listed = PublishedEntries(db, visits, plan.params)
     origins, public = [origin_of(plan.seed), *aliases], known_public(plan)

@@ -73,9 +73,15 @@ class BoxReads:
             yield [*chosen]
             left -= len(chosen)
 
-    def learn(self, now: float) -> None:
-        """Store what the reads of this audit show of boxes. ``now`` is Unix time. Raises StorageError."""
+    def learn(self, run: int, now: float) -> None:
+        """Store what the reads of this audit show of boxes, once for its ``run``. Raises StorageError.
+
+        ``now`` is Unix time. An audit that is resumed does not count a swap of links again.
+        """
+        if load_boxes(self._db).run == run:
+            return
         boxes = self._learned(now)
+        boxes.run = run
         with transaction(self._db):
             self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_LESSON, msgspec.msgpack.encode(boxes)))
 

@@ -25,6 +25,7 @@ _TEXT: Final = "SELECT c.text FROM visit v JOIN content c ON c.id = v.content WH
 _READ_IN_PART: Final = f"SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id WHERE {IS_TRUNCATED} ORDER BY u.url"  # noqa: S608
 _OUT_OF_SCOPE: Final = """SELECT v.id, u.url, v.reason FROM url u JOIN visit v ON v.id = u.id
   WHERE v.state = ? AND v.status IS NULL AND u.url >= ? AND u.url < ?"""
+_PAGES: Final = "SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id WHERE v.state = 'indexable'"
 _UNRUN: Final = """SELECT v.id, u.url, c.page, c.text FROM visit v JOIN url u ON u.id = v.id
   JOIN content c ON c.id = v.content WHERE instr(c.page, CAST('unrun: ' AS BLOB)) ORDER BY u.url"""
 _page = msgspec.msgpack.Decoder(Page).decode
@@ -86,12 +87,10 @@ def forgotten_pages(graph: LinkGraph) -> list[int]:
 
 def _swapping(db: sqlite3.Connection) -> EndedUrls | None:
     """The pages whose links were swapped since an earlier audit."""
-    pages = load_boxes(db).swapping()
-    if not pages:
-        return None
     with storage_errors():
-        (url,) = db.execute("SELECT url FROM url WHERE id = ?", (pages[0],)).fetchone()
-    return EndedUrls(len(pages), url)
+        pages = dict(db.execute(_PAGES))
+    swapping = [number for number in load_boxes(db).swapping() if number in pages]
+    return EndedUrls(len(swapping), pages[swapping[0]]) if swapping else None
 
 
 def _page_origins(db: sqlite3.Connection) -> frozenset[str]:

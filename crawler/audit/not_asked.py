@@ -66,7 +66,7 @@ class AskableUrls:
         if mask_private(url) != url:  # with --keep-tokens
             return "it contains personal data or a token"
         names = _names_of(url.partition("?")[2])
-        unknown = next((name for name in names if name not in self._linked_names() | PRESENTATION), "")
+        unknown = next((name for name in names if name not in PRESENTATION and name not in self._linked_names()), "")
         return f"no link of the site uses the parameter {unquote(unknown)}" if unknown else ""
 
     def _linked_names(self) -> set[str]:

@@ -49,7 +49,7 @@ def never_rendered(_url: Url, _page: Page) -> bool:
 class PageFetcher:
     """Fetches the URL of a lease within the rules of its origin. ``earlier`` answers in place of the server.
 
-    ``doubtful`` has the ids of the pages that may be challenges, by what they say.
+    ``doubtful`` has what pages say that may be challenges, by id.
 
     A page that ``is_rendered`` is fetched in full: the response may be the same, and what scripts draw of it not. So is
     one that ``earlier`` did not render. A request that is tried again has no validators, which may be why it failed.
@@ -74,7 +74,7 @@ class PageFetcher:
         self._earlier = earlier
         self._options = options
         self._is_rendered = is_rendered
-        self.doubtful: dict[str, list[int]] = {}
+        self.doubtful: dict[int, str] = {}
 
     def without_request(self, lease: Lease, now: float) -> Verdict | EarlierAnswer | None:
         """The answer that needs no request; None when one is needed or robots.txt is not in the cache."""
@@ -106,7 +106,9 @@ class PageFetcher:
             self._keep_pause(origin, answer)
             was_whole = previous is not None and not previous.rendered and len(previous.links) > MAX_LINKS
             if lease.kind is DocumentKind.PAGE and (text := doubtful_text(answer, was_whole=was_whole)):
-                self.doubtful.setdefault(text, []).append(lease.id)
+                self.doubtful[lease.id] = text
+            else:
+                self.doubtful.pop(lease.id, None)  # an earlier try was in doubt
         return FetchedPage(answer, previous, request_record(answer, bool(headers), time.time()), challenge)
 
     async def is_allowed(self, url: Url) -> bool:

@@ -147,7 +147,7 @@ _WORDS: Final = tuple((sign, re.compile(pattern).search) for sign, pattern in {
     "shows a token": r"(?<![:#=e] )\b(?=[a-f]*\d)[0-9a-f]{14,}\b",
 }.items())  # fmt: skip
 _CAPTCHAS: Final = (b"captcha", b"cf-turnstile")
-_CHECKERS: Final = (*_CAPTCHAS, b"challenge", b"shield", b"guard", b"auth", b"well-known")
+_CHECKERS: Final = (*_CAPTCHAS, b"challenge", b"shield", b"guard", b"well-known")
 _HIDES: Final = "has a script that hides what it does"
 _SCRIPTS: Final = (b"_0x", b"eval(", b"atob(", b"crypto.subtle", b"fromcharcode")
 _WIDGET: Final = rb"\bclass=[\"'](?:cf-turnstile|h-captcha|g-recaptcha)|<script[^<>]*?captcha"
@@ -157,7 +157,7 @@ _CODE: Final = tuple((sign, tokens, re.compile(pattern).search) for sign, tokens
     ("refreshes itself", (b"refresh",), rb"<meta[^<>]*?http-equiv=[\"']?refresh"),
     (_HIDES, _SCRIPTS, rb"<script"),
     ("has a captcha", _CAPTCHAS, _WIDGET),
-    ("has a script for a check", _CHECKERS, rb"<script[^<>]*?(?:challenge|shield|guard|auth|well-known)|" + _WIDGET),
+    ("has a script for a check", _CHECKERS, rb"<script[^<>]*?(?:challenge|shield|guard|well-known)|" + _WIDGET),
 ))  # fmt: skip
 _RELOADS: Final = "loads its URL again"
 _COOKIE: Final = "does nothing but set a cookie for that"

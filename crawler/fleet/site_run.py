@@ -161,7 +161,7 @@ class SiteWorker:
             deliveries = run.deliveries = RunDeliveries(*values, lambda: self._save_before_notices(run, config))
             result = await runner.run(site, lease.attempt, run.stop, run)
         await self._insist(run, deliveries.finish)
-        if not lease.is_notify_only:
+        if not lease.is_notify_only and result.fate is not RunStatus.BUSY:  # else it has not begun
             run.asked = {} if result.fate is RunStatus.DONE else _later(run.asked)
         return result
 

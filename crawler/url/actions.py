@@ -67,6 +67,8 @@ ACTIONS: Final = _LOGOUTS | _set("""
     выход отписаться отписка удалить добавить подтвердить голосовать отменить активировать
     退会 削除 解除 追加 投票 確認 配信停止 退出 退订 删除 添加 确认 取消订阅
 """)
+_NOUNS: Final = _set("buy report mark flag submit publish unpublish clear empty watch")
+"""Names of sections as well: a link to one is none to an action."""
 _OBJECTS: Final = _set("""
     account accounts user users me my profile item items product products cart basket bag wishlist favorite favorites
     favourites bookmark order comment comments post message subscription subscriptions newsletter newsletters mail
@@ -98,7 +100,7 @@ def is_random(value: str) -> bool:
 
 
 # Nearly all paths have none of these, which takes a tenth of the time to see.
-_HINTS: Final = ACTIONS | _set("log sign opt un cerrar terminar")
+_HINTS: Final = ACTIONS | _set("log sign opt un cerrar terminar logga ta lagg")
 _ascii_words = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall
 _is_plain = re.compile(r"[A-Za-z0-9_.~:/-]*+").fullmatch
 
@@ -108,15 +110,16 @@ def action_in(url: Url) -> str:
     return _action(url, is_linked=False)
 
 
-def linked_action_in(url: Url) -> str:
+def linked_action_in(url: Url, directory: str = "") -> str:
     """The same of a URL that the site links: an action counts only with what it acts on, and a logout alone.
 
-    What it acts on is a parameter other than those for lists and languages, or a number or token beside it in the path.
+    What it acts on is a parameter other than those for lists and languages, or a number or token beside it at the end
+    of the path. The path is judged below the ``directory`` of the site.
     """
-    return _action(url, is_linked=True)
+    return _action(url, directory, is_linked=True)
 
 
-def _action(url: Url, *, is_linked: bool) -> str:
+def _action(url: Url, directory: str = "", *, is_linked: bool) -> str:
     if _is_plain(url) and _HINTS.isdisjoint(map(str.lower, _ascii_words(url))):
         return ""
     address, _, query = url.partition("?")
@@ -130,11 +133,13 @@ def _action(url: Url, *, is_linked: bool) -> str:
         if _acts(name) or (is_switch and _acts(last)) or (not is_free and not _LOGOUTS.isdisjoint(_acts(last))):
             return unquote(pair)
     has_object = any(name not in PRESENTATION for name in names)
-    segments = address.split("/")[3:]
+    below = directory if directory and address.startswith(directory) else address[: address.find("/", 8) + 1]
+    segments = address.removeprefix(below).rstrip("/").split("/")
     for at, segment in enumerate(segments):
-        if not (words := _acts(segment)):
+        if not (words := _acts(segment)) or (is_linked and not _NOUNS.isdisjoint(words)):
             continue
-        if has_object or _has_id_beside(segments, at):
+        is_last = at == len(segments) - 1
+        if (has_object and is_last) or (at >= len(segments) - 2 and _has_id_beside(segments, at)):
             return unquote(segment)
         is_text = any(_TEXTS.issuperset(words_of(above) or "?") for above in segments[:at])
         is_subject = is_text and ":" not in unquote(segment)  # of a wiki, Special:UserLogout is no text
@@ -156,8 +161,8 @@ def _acts(text: str) -> list[str]:
 
 
 def _has_id_beside(segments: list[str], at: int) -> bool:
-    """Whether a number or a token stands beside a segment. A date in front of a title is none."""
-    if any(map(_year, segments[max(0, at - 3) : at])):
+    """Whether a number or a token stands beside a segment. A date is none."""
+    if any(map(_year, segments[max(0, at - 3) : at + 2])):
         return False
     beside = segments[max(0, at - 1) : at] + segments[at + 1 : at + 2]
     return any(text.isdigit() or is_random(text) or "@" in text or "*" in text for text in beside)  # "*": masked

@@ -92,7 +92,7 @@ def _linear_search(text: str) -> Callable[[str], object]:
     options.log_errors = False
     start, *aheads = expression.split("(?=")
     is_last = all(ahead.endswith(")") for ahead in aheads)
-    wholes = [start + ahead[:-1] for ahead in aheads] if is_last else []
+    wholes = [f"{start}(?:{ahead[:-1]})" for ahead in aheads] if is_last else []
     why = ""
     for texts in filter(None, ([expression], wholes)):
         try:
@@ -288,8 +288,8 @@ class Scope:
     def _refused_by_bound(self, url: Url, depth: int, found: int) -> Verdict | None:
         if trap := why_path_is_trap(path_of(url), self.bounds):
             return Verdict(State.TRAP, trap)
-        is_listed = found & DiscoveredBy.SITEMAP
-        if not (self.bounds.ask_all or is_listed) and (action := linked_action_in(url)):
+        is_listed = found & (DiscoveredBy.SITEMAP | DiscoveredBy.PREVIOUS_RUN)
+        if not (self.bounds.ask_all or is_listed) and (action := linked_action_in(url, self.directory)):
             return Verdict(State.ACTION, f'"{action}" may change something on the site (--ask-all requests it)')
         if self.bounds.max_depth is not None and depth > self.bounds.max_depth:
             return Verdict(State.TOO_DEEP, f"{depth} clicks from the start; the limit is {self.bounds.max_depth}")

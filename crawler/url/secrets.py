@@ -57,7 +57,7 @@ def mask_private(text: str) -> str:
     text = _token.sub(_masked_token, mask_secrets(text))
     if "@" in text or "%40" in text:
         text = _address.sub(lambda match: _masked(match[0]), text)
-    return _number.sub(lambda match: _masked(match[0]), text) if "/+" in text or "%2" in text or "=+" in text else text
+    return _number.sub(lambda match: _masked(match[0]), text) if "+" in text or "%2" in text else text
 
 
 def _masked_token(match: re.Match[str]) -> str:

@@ -42,7 +42,7 @@ _MATCH_SAME_URL: Final = """INSERT OR IGNORE INTO home SELECT DISTINCT c.url, v.
   JOIN site.url u ON u.url = c.url JOIN site.visit v ON v.id = u.id WHERE v.state = ?"""
 # Requests that all failed are no visits to the page with a similar spelling.
 _MASKABLE_PAGES: Final = """SELECT v.id, u.url FROM site.visit v JOIN site.url u ON u.id = v.id
-  WHERE v.state = ? AND (instr(u.url, '?') OR instr(u.url, '@') OR instr(u.url, '%40') OR instr(u.url, '/+'))"""
+  WHERE v.state = ? AND (instr(u.url, '?') OR instr(u.url, '@') OR instr(u.url, '%40') OR instr(u.url, '+'))"""
 _MATCH_MASKED_URL: Final = "INSERT OR IGNORE INTO home SELECT DISTINCT url, ? FROM claim WHERE url = ?"
 _UNMATCHED_URLS: Final = """SELECT DISTINCT c.url, v.id, v.state, v.target FROM claim c
   LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id

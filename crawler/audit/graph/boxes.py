@@ -39,6 +39,7 @@ class Boxes(Struct):
 
     pages: dict[int, Box] = {}
     shapes: set[str] = set()
+    run: int = 0  # the last audit that they learnt from
 
     def learn(self, all_reads: Iterable[PageReads], now: float) -> None:
         """Learn from the reads of an audit. ``now`` is Unix time."""
@@ -84,7 +85,10 @@ class Boxes(Struct):
         total = 0.0
         for shape in self.shapes:
             boxes = [box for box in self.pages.values() if box.shape == shape]
-            draws = sum((Counter({t: times for t, (times, _) in box.shown.items()}) for box in boxes), Counter[int]())
+            draws = Counter[int]()
+            for box in boxes:
+                for target, (times, _) in box.shown.items():
+                    draws[target] += times
             once, twice = (sum(times == n for times in draws.values()) for n in (1, 2))
             pool = len(draws) + once * (once - 1) / (2 * (twice + 1))
             by_read = draws.total() / max(1, sum(box.reads for box in boxes))

@@ -147,13 +147,14 @@ def _made(site: Site, path: str) -> str:
 
 
 def judge_alike(site: Site, audits: Sequence[Sequence[Finding]], report: DynamicReport) -> None:
-    """What is not inconclusive must be the same in all three; pages of slow boxes may have changed meanwhile."""
+    """What is not inconclusive in one is reported by all three; pages of slow boxes may have changed meanwhile."""
     slow = {path for path, page in site.pages.items() if page.turn in SLOW}
     sets = [{(each.rule, each.path) for each in audit if each.grade != "inconclusive"} for audit in audits]
     kept = [{(rule, path) for rule, path in each if path not in slow} for each in sets]
-    differing = set[tuple[str, str]]().union(*kept) - kept[0].intersection(*kept[1:])
+    told = [{(each.rule, each.path) for each in audit} for audit in audits]
+    differing = set[tuple[str, str]]().union(*kept) - told[0].intersection(*told[1:])
     for rule, path in sorted(differing):
-        where = [number + 1 for number, each in enumerate(kept) if (rule, path) in each]
+        where = [number + 1 for number, each in enumerate(told) if (rule, path) in each]
         report.wrong.append(Wrong("alike", f"audits differ in {rule}", f"{path} only in {where}{_made(site, path)}"))
 
 
