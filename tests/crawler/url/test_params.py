@@ -155,6 +155,7 @@ def test_ours_references_below_a_directory_of_60_kb_are_little_work(monkeypatch:
         f"{SITE}?phone=0170123456",
         f"{SITE}?call=%2B491701234567",
         f"{SITE}/call/+49-170-1234567",
+        f"{SITE}/tel:+491701234567",
     ],
 )
 def test_ours_personal_data_is_masked_and_two_values_stay_apart(url: str) -> None:

@@ -397,3 +397,17 @@ def test_sitemaps_org_a_url_shorter_than_the_schema_takes_is_not_listed() -> Non
     assert verdict is not None
     assert verdict.state is State.OUT_OF_SCOPE
     assert scope.may_list(Url("http://h/abc")) is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "is_out"),
+    [
+        ("re:/archive(?=/|$)", "/archive/1", True),
+        ("re:/archive(?=/|$)", "/news", False),
+        ("re:/docs(?=/a|/b)", "/b/1", False),
+        ("re:/docs(?=/a|/b)", "/docs/b", True),
+    ],
+)
+def test_ours_a_look_ahead_keeps_its_alternatives(rule: str, path: str, is_out: bool) -> None:
+    scope = Scope(Url("https://example.com/sitemap.xml"), exclude=(rule,))
+    assert bool(scope.admit(Url(f"https://example.com{path}"), 1, DiscoveredBy.LINK)) is is_out

@@ -4,7 +4,7 @@ import pytest
 from acting_urls import acting_urls
 
 from crawler.model import Url
-from crawler.url.actions import action_in, linked_action_in
+from crawler.url.actions import ACTIONS, action_in, linked_action_in
 from crawler.url.params import UrlParams, clean_path, clean_query
 from crawler.url.secrets import mask_private
 
@@ -55,7 +55,27 @@ def test_ours_a_link_with_what_it_acts_on_is_an_action(path: str) -> None:
         "/docs/delete/", "/how-to-vote.html", "/tag/vote?page=2", "/2026/05/17/vote", "/search?q=delete", "/vote",
         "/unsubscribe-rate-benchmarks", "/docs/logout", "/cart-racing/5", "/delete?lang=de", "/confirm", "/logo.html",
         "/api/5/index.html", "/index.php?title=Delete", "/products?color=blue-shoes", "/manual/en/delete.html",
+        "/buy/houses?city=berlin", "/buy/12/berlin/flat", "/report/2024/chapter/intro", "/vote/results?city=1",
+        "/vote/2024/candidates", "/publish/guidelines?journal=12", "/bible/niv/mark/3", "/submit/paper?track=a",
+        "/report?download=1",
     ],
 )  # fmt: skip
 def test_ours_a_link_to_a_text_about_an_action_is_none(path: str) -> None:
     assert not linked_action_in(canonical(path))
+
+
+def test_ours_the_directory_of_the_site_names_no_action() -> None:
+    site = f"{SITE}/delete/5/"
+    assert linked_action_in(Url(f"{site}finance?quarter=2"), site) == ""
+    assert linked_action_in(Url(f"{site}remove/7"), site) == "remove"
+
+
+@pytest.mark.parametrize("word", sorted(word for word in ACTIONS if word.isascii()))
+def test_ours_every_word_of_an_action_is_seen_whole(word: str) -> None:
+    assert action_in(Url(f"{SITE}/{word}")) == word
+    assert action_in(Url(f"{SITE}/{word}?")) == word
+
+
+@pytest.mark.parametrize("path", ["/logga-ut", "/ta-bort/5", "/lagg-till/5", "/cerrar-sesion", "/log_out", "/opt-out"])
+def test_ours_words_of_an_action_may_be_apart(path: str) -> None:
+    assert action_in(Url(SITE + path))
