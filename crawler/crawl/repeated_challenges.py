@@ -4,13 +4,32 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from crawler.model import State
-from crawler.state.database import transaction
+from crawler.state.database import storage_errors, transaction
+from crawler.state.store import read_about, write_about
 
 MIN_REPEATED: Final = 3
 """URLs of a run that say the same: two may be copies of one page."""
 _MARK: Final = f"""UPDATE visit SET state = '{State.CHALLENGED}', reason = ?, target = NULL, content = NULL,
   seen_at = NULL WHERE id = ?"""  # noqa: S608 - our own
+
+
+_KEY: Final = "in doubt"  # of the table about
+
+
+def read_doubtful(db: sqlite3.Connection, run: int) -> dict[int, str]:
+    """The pages in doubt that an interrupted process of a run left; none of another run. Raises StorageError."""
+    with storage_errors():
+        of_run, pages = msgspec.json.decode(read_about(db, _KEY) or "[0, {}]", type=tuple[int, dict[int, str]])
+    return pages if of_run == run else {}
+
+
+def keep_doubtful(db: sqlite3.Connection, run: int, pages: Mapping[int, str]) -> None:
+    """Keep the pages in doubt for the process that resumes the run. Raises StorageError."""
+    with transaction(db):
+        write_about(db, _KEY, msgspec.json.encode((run, pages)).decode())
 
 
 def mark_repeated(db: sqlite3.Connection, doubtful: Mapping[int, str]) -> None:

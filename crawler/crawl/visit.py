@@ -30,7 +30,7 @@ from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
 from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, never_rendered
-from crawler.crawl.repeated_challenges import mark_repeated
+from crawler.crawl.repeated_challenges import keep_doubtful, mark_repeated, read_doubtful
 from crawler.crawl.revalidation import EarlierCrawl, PreviousVisits
 from crawler.crawl.second_reads import Rounds, SecondReads
 from crawler.crawl.soft_404 import Soft404s
@@ -359,6 +359,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         renderer = await stack.enter_async_context(_rendering(plan, store, fetcher, robots_cache, throttle, pool))
         rules = robots_cache, throttle, _previous_visits(plan, store), pauses, earlier, fetch_options(plan.config)
         page_fetcher = PageFetcher(fetcher, *rules, renderer.is_rendered if renderer else never_rendered)
+        page_fetcher.doubtful = read_doubtful(store.db, store.run.number)
         worker = _worker(plan, page_fetcher, PageParser(pool, _token(plan), renderer), frontier, throttle.clock)
 
         def further() -> bool:
@@ -376,13 +377,12 @@ async def visit(  # noqa: PLR0913 - three of them have a default
             finally:
                 with suppress(StorageError):  # of which the caller hears already
                     frontier.land()
+                    keep_doubtful(store.db, store.run.number, page_fetcher.doubtful)
             if ending is FinishReason.COMPLETE:
                 mark_repeated(store.db, page_fetcher.doubtful)
                 if second_reads:
                     again = SecondReads(page_fetcher, throttle, pool, renderer)
-                    await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)
-                    engine.tally.fetched += again.fetched
-                    engine.tally.bytes += again.bytes
+                    await _read_again(again, store, second_reads, engine)
                 search = Soft404s(page_fetcher, throttle, pool, plan.seed, renderer)
                 await search.run(store.db, _not_found_checks(plan), lambda: engine.stopping)
                 frontier.count_again()
@@ -393,6 +393,12 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     render_notes = renderer.notes() if renderer else []
     notes = [*moved, *robots_notes, files_note, plan.scope.note, *render_notes, *frontier.notes, *suspect_notes]
     return VisitResult(ending, engine.tally, tuple(filter(None, notes)))
+
+
+async def _read_again(again: SecondReads, store: Store, rounds: Rounds, engine: CrawlEngine) -> None:
+    await again.run(store.db, store.run.number, rounds, lambda: engine.stopping)
+    engine.tally.fetched += again.fetched
+    engine.tally.bytes += again.bytes
 
 
 def start_moved(plan: CrawlPlan, outcome: Outcome) -> StartMoved | None:

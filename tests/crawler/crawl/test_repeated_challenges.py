@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.crawl.repeated_challenges import mark_repeated
+from crawler.crawl.repeated_challenges import keep_doubtful, mark_repeated, read_doubtful
 from crawler.model import State
 from crawler.state.schema import STATE_DB
 
@@ -19,6 +19,14 @@ def test_ours_three_urls_that_say_the_same_are_challenged(tmp_path: Path, texts:
         mark_repeated(db, dict(enumerate(texts)))
         (count,) = db.execute("SELECT count(*) FROM visit WHERE state = ?", (State.CHALLENGED,)).fetchone()
         assert count == marked
+
+
+def test_ours_the_process_that_resumes_a_run_knows_the_pages_in_doubt(tmp_path: Path) -> None:
+    with closing(STATE_DB.open(tmp_path / STATE_DB.file)) as db:
+        assert read_doubtful(db, 1) == {}
+        keep_doubtful(db, 1, {3: "checking", 5: "checking"})
+        assert read_doubtful(db, 1) == {3: "checking", 5: "checking"}
+        assert read_doubtful(db, 2) == {}
 
 
 def _put(db: sqlite3.Connection, number: int) -> None:
