@@ -138,8 +138,8 @@ def attack(seed: int) -> str | None:
     if found or received:
         seen = sorted({request.path for listener in listeners for request in listener.requests})
         return f"connected to {', '.join([*found, *received])}, for {', '.join(seen) or 'nothing'}"
-    # a script may lead on from the start, which then is a redirect
-    if "/more" not in requested or not any(url.endswith("/more") for url in listed):
+    # a page whose script leads to a redirect of the site is a redirect itself, so the sitemap may lack it
+    if "/more" not in requested:
         return f"the site was not crawled to its end: {sorted(requested)}, {sorted(listed)}"
     return None
 
