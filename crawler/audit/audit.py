@@ -20,7 +20,6 @@ from crawler.audit import collect
 from crawler.audit.accepted import Acceptances, acceptance_notes, read_acceptances
 from crawler.audit.actions import rank_actions
 from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
-from crawler.audit.changing_links import BoxReads
 from crawler.audit.compare.compare import AuditComparison
 from crawler.audit.conclude import AuditFinisher
 from crawler.audit.evidence.entries import PublishedEntries
@@ -29,6 +28,7 @@ from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
+from crawler.audit.graph.changing_links import BoxReads
 from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_duplicate_origins, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.not_asked import AskableUrls

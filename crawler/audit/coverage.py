@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from crawler.audit.changing_links import load_boxes, unseen_in_boxes
+from crawler.audit.graph.changing_links import load_boxes, unseen_in_boxes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, add_ended
 from crawler.audit.orphans.duplicates import is_bare

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from crawler.audit.changing_links import load_boxes
 from crawler.audit.finding import LinkSuggestion
+from crawler.audit.graph.changing_links import load_boxes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.links import PAGE_STATES, Edges, LinkGroup, Nodes
 from crawler.audit.graph.suggestions import LinkSuggestions, RedirectTargets
