@@ -9,6 +9,7 @@ from run import Ran, siteatlas
 from scripted import Answer, links, scripted
 
 from crawler.cli.init.config import example_config
+from crawler.packages import WHEEL
 
 URL = "https://www.example.com/"
 
@@ -114,7 +115,7 @@ def test_ours_a_key_file_of_google_is_handed_to_the_units(tmp_path: Path, sectio
     assert made.code == 0, made.err
     written = {name: body.decode() for name, body in files(tmp_path).items()}
     assert any(f":{tmp_path}/google.json" in body for body in written.values() if "LoadCredential=" in body)
-    assert any("siteatlas[google]" in body for body in written.values())
+    assert any(f"{WHEEL}[google]" in body for body in written.values())
     assert f"{tmp_path}/google.json exists on this machine only" in made.err
 
 

@@ -1,6 +1,7 @@
 """The ways to install: a container and one file."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from scripted import Answer, links, scripted
 
+from crawler.packages import install_command
 from sitemap import read
 
 ROOT = Path(__file__).parent.parent
@@ -31,6 +33,23 @@ def test_ours_the_container_copies_what_exists_and_installs_extras_that_exist() 
 
 def test_ours_the_manual_lists_every_extra() -> None:
     assert set(re.findall(r"(?m)^\| `(\w+)` \|", MANUAL)) == EXTRAS.keys()
+
+
+def test_ours_nothing_says_that_a_package_index_has_siteatlas() -> None:
+    texts = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "crawler").rglob("*.*")]
+    texts = [path for path in texts if path.suffix in {".md", ".py", ".yml", ".yaml", ".html"}]
+    assert [
+        path for path in texts if re.search(r"install (?:-q )?'?siteatlas(?:\[|==|~=|\s|')", path.read_text())
+    ] == []
+
+
+@pytest.mark.parametrize("extra", ["fleet", "google", "http2", "render", "s3", "sftp", "sign"])
+def test_ours_a_missing_extra_is_installed_by_the_command_of_its_error(extra: str) -> None:
+    python, *words = shlex.split(install_command(extra))
+    assert (python, words[:3]) == (sys.executable, ["-m", "pip", "install"])
+    assert {re.split("[<>=]", word)[0] for word in words[3:]} == {re.split("[<>=]", word)[0] for word in EXTRAS[extra]}
+    ran = subprocess.run([python, *words, "--dry-run", "--no-index"], check=False, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr  # the extra test has installed them all
 
 
 @pytest.mark.slow

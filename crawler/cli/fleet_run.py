@@ -16,6 +16,7 @@ from crawler.cli.sites import shared_config
 from crawler.config.config import Config
 from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError, single_error
+from crawler.packages import missing_packages
 from crawler.run.options import RunOptions, loop_options
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import attempt_text, duration_text, long_local_time, time_ahead, zones
@@ -38,10 +39,8 @@ try:
     )
     from crawler.fleet.web import serve_fleet, site_condition
     from crawler.fleet.worker import FleetWorker, database_url, drain_workers, snapshot_store
-except ModuleNotFoundError as error:
-    raise UsageError(
-        f"a fleet needs the package {error.name}, which is not installed. Run pip install 'siteatlas[fleet]'"
-    ) from None
+except ModuleNotFoundError:
+    raise missing_packages("a fleet", "fleet") from None
 
 T = TypeVar("T")
 _ACTIONS: Final = {

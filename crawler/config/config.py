@@ -143,7 +143,7 @@ class FetchConfig(ConfigSection):
     """Cookie to send with the requests. Siteatlas sends it only to the origin of the start URL."""
     signing_key: str = ""
     """File of the Ed25519 private key that signs all requests (Web Bot Auth). env:NAME reads the key from an
-    environment variable. Needs siteatlas[sign]."""
+    environment variable. Needs the extra sign."""
     signature_agent: str = ""
     """Origin of the server that publishes the public key for --signing-key, such as https://bot.example.com."""
     proxy: str = ""
@@ -219,11 +219,11 @@ class ParseConfig(ConfigSection):
 
 
 class RenderConfig(ConfigSection):
-    """How Siteatlas reads pages that scripts draw. Needs siteatlas[render] and Chromium."""
+    """How Siteatlas reads pages that scripts draw. Needs the extra render and Chromium."""
 
     mode: Literal["auto", "never", "always"] = "auto"
     """Which pages to render, that is, to read as a browser shows them. auto: pages on which scripts change the links,
-    canonical, robots rules, title or text. always: all pages with scripts. never: no page. Without siteatlas[render],
+    canonical, robots rules, title or text. always: all pages with scripts. never: no page. Without the extra render,
     auto renders no page."""
     browser: str = ""
     """Program of the browser. Default: a headless shell, Chromium or Chrome that is installed on this machine, in this

@@ -20,6 +20,7 @@ from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Credentials, Identity
 from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.transports import HttpxTransports, ReqwestTransports, Transports
+from crawler.packages import missing_packages
 
 if TYPE_CHECKING:
     from crawler.fetch.signature import RequestSigner
@@ -94,9 +95,7 @@ def request_signer(config: Config, clock: Callable[[], float] = time.time) -> "R
 
         return RequestSigner(reveal_secret(key if is_reference else f"file:{key}"), agent.rstrip("/"), clock)
     except ModuleNotFoundError:
-        raise UsageError(
-            "--signing-key needs an optional package that is not installed. Run pip install 'siteatlas[sign]'"
-        ) from None
+        raise missing_packages("--signing-key", "sign") from None
     except ValueError as error:
         raise UsageError(f"--signing-key and --signature-agent: {error}") from None
 

@@ -17,6 +17,7 @@ from typing_extensions import override
 from crawler.config.secrets import plain_line, quote_message, reveal_secret
 from crawler.errors import UsageError
 from crawler.fetch.header_values import parse_http_date
+from crawler.packages import missing_packages
 
 if TYPE_CHECKING:  # an extra
     from google.auth.crypt import RSASigner
@@ -103,7 +104,7 @@ class TokenUnavailable(Exception):
 class AccessTokens:
     """Access tokens of an account for a scope. ``name`` is that of the setting that names the account.
 
-    Raises UsageError without the extra siteatlas[google], and for a bad key.
+    Raises UsageError without the extra google, and for a bad key.
     """
 
     def __init__(self, account: ServiceAccount, scope: str, name: str = "search_console.account") -> None:
@@ -112,9 +113,7 @@ class AccessTokens:
 
             signer = _signer(account.private_key, account.private_key_id)
         except ImportError:
-            raise UsageError(
-                f"{name} needs a package that is not installed. Run pip install 'siteatlas[google]'"
-            ) from None
+            raise missing_packages(name, "google") from None
         self.server = f"Google's token server {_origin(account.token_uri, name)}"
         if signer is None:
             raise UsageError(

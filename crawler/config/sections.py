@@ -277,8 +277,8 @@ class UploadConfig(ConfigSection):
     """Upload the published files. Siteatlas uploads the sitemap index last."""
 
     to: str = ""
-    """Upload the published files to s3://bucket/prefix (needs siteatlas[s3]) or to sftp://user@host:22/directory (needs
-    siteatlas[sftp])."""
+    """Upload the published files to s3://bucket/prefix (needs the extra s3) or to sftp://user@host:22/directory (needs
+    the extra sftp)."""
     cache_control: str = ""
     """Value of the header Cache-Control for the files on S3, such as max-age=300."""
     s3_endpoint: str = ""
@@ -344,7 +344,7 @@ class ScheduleConfig(ConfigSection):
 
 
 class FleetConfig(ConfigSection):
-    """A fleet is a group of workers on many machines that share one PostgreSQL. Needs siteatlas[fleet]."""
+    """A fleet is a group of workers on many machines that share one PostgreSQL. Needs the extra fleet."""
 
     database: str = ""
     """PostgreSQL database of the fleet: a connection string, env:NAME or file:PATH."""

@@ -11,8 +11,8 @@ from msgspec import Struct
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.indexability import is_readable
 from crawler.crawl.visit import build_renderer, build_site_fetcher, build_throttle, parser_options
-from crawler.errors import UsageError
 from crawler.model import Failure, FetchedDocument, Page, Url
+from crawler.packages import missing_packages
 from crawler.parse.pool import ParsePool
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.render.document import RenderError
@@ -42,7 +42,7 @@ async def read_both_ways(plan: CrawlPlan, url: Url, known: Mapping[str, Template
     ``known`` are the decisions of earlier runs. Obeys robots.txt as the plan says. Raises UsageError without a browser.
     """
     if find_spec("playwright") is None:
-        raise UsageError("--render needs packages that are not installed. Run pip install 'siteatlas[render]'")
+        raise missing_packages("--render", "render")
     plan = _with_rendering(plan)
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(build_site_fetcher(plan, time.time))

@@ -44,6 +44,7 @@ from crawler.fetch.permits import run_permits
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.throttle import Throttle, ThrottleOptions
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Outcome, State, Verdict
+from crawler.packages import install_command, missing_packages
 from crawler.parse.html.page import ReadOptions
 from crawler.parse.pool import ParsePool
 from crawler.parse.protocol import ParserOptions
@@ -252,7 +253,7 @@ def render_remedy(config: Config) -> str:
     if config.render.mode == "never":
         return "Audit without --render never"
     if not find_spec("playwright"):
-        return "Run pip install 'siteatlas[render]', install Chromium, and audit again"
+        return f"Run {install_command('render')}, install Chromium, and audit again"
     return "Run siteatlas why URL --render to see why Chromium did not run it, and audit again"
 
 
@@ -296,9 +297,7 @@ async def _rendering(
     is_always = plan.config.render.mode == "always"
     if not _may_render(plan.config):
         if is_always:
-            raise UsageError(
-                "--render always needs packages that are not installed. Run pip install 'siteatlas[render]'"
-            )
+            raise missing_packages("--render always", "render")
         yield None
         return
     renderer = build_renderer(plan, fetcher, robots, throttle, pool, known_templates(store.db))

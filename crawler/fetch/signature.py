@@ -1,4 +1,4 @@
-"""Signs requests, so that firewalls can tell who sends them (Web Bot Auth), with the extra ``siteatlas[sign]``.
+"""Signs requests, so that firewalls can tell who sends them (Web Bot Auth), with the extra sign.
 
 A request has an Ed25519 signature of its host (RFC 9421, HTTP Message Signatures) and names the origin that publishes
 the public key, its *signature agent*. The draft of the working group:

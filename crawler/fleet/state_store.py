@@ -32,6 +32,7 @@ from crawler.fleet.snapshot import (
     put_back_published,
     unpack,
 )
+from crawler.packages import missing_packages
 from crawler.publish.upload.target import parse_s3_address
 from sitemap import create_file, make_directory, replacement
 
@@ -289,10 +290,7 @@ def connect_store(section: FleetConfig, retries: int = 3) -> StateStore:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("boto3", "botocore"):
             raise
-        raise UsageError(
-            f"{_SETTING} = {address.display_name} needs an optional package that is not installed. Run pip install "
-            "'siteatlas[s3]'"
-        ) from None
+        raise missing_packages(f"{_SETTING} = {address.display_name}", "s3") from None
     return connect_bucket(address, section, retries)
 
 

@@ -33,7 +33,7 @@ CommitDates = Callable[[list[tuple[int, Url]]], tuple[Mapping[int, SourcedDate],
 
 _CLOCK_NOTE: Final = (
     "the clock of this machine says {}, but the last run was at {}, so this run dates no page and leaves "
-    "its changes to the next run. Correct the clock"
+    "its changes to the next run. One of the two is wrong: correct the clock of that machine"
 )
 
 

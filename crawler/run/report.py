@@ -16,6 +16,7 @@ from crawler.crawl.frontier import Frontier
 from crawler.crawl.visit import VisitResult
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, UsageError
 from crawler.model import State, Url
+from crawler.packages import install_command
 from crawler.publish.changes import Change, ChangeCounts, counts_text
 from crawler.publish.write import unused_settings_note
 from crawler.run.finish import FinishedRun
@@ -53,10 +54,9 @@ OMITTED_STATES = (
     State.PENDING,
 )
 
-ONE_PAGE_HINT = (
-    "only one page was found, and it contains no links to other pages. If a browser shows links on it, "
-    "JavaScript creates "
-    "them. To read such pages, run pip install 'siteatlas[render]', and install Chromium"
+_ONE_PAGE_HINT: Final = (
+    "only one page was found, and it contains no links to other pages. If a browser shows links on it, JavaScript "
+    "creates them. To read such pages, run {}, and install Chromium"
 )
 
 
@@ -191,7 +191,7 @@ def _hints(frontier: Frontier, pages: int, visited: VisitResult) -> list[str]:
     states = set(frontier.counts()) - {State.INDEXABLE, State.SITEMAP_FILE, State.OUT_OF_SCOPE}
     was_rendered = any("rendered" in note for note in visited.notes)  # a browser was tried
     if pages == 1 and not states and not was_rendered and visited.ending is FinishReason.COMPLETE:
-        return [ONE_PAGE_HINT]
+        return [_ONE_PAGE_HINT.format(install_command("render"))]
     return []
 
 

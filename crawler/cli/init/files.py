@@ -23,9 +23,9 @@ from crawler.config.load import SitePaths, check_distinct_paths, parsed, read_ta
 from crawler.config.plan import plan_crawl
 from crawler.config.start import parse_url_setting
 from crawler.errors import StorageError, UsageError
+from crawler.packages import IMAGE, WHEEL, installed_from
 from crawler.url.normalize import host_of
 from crawler.url.params import UrlParams
-from crawler.version import __version__
 from sitemap import create_file, is_planted, make_directory
 
 Step = tuple[str, str]
@@ -292,7 +292,6 @@ def _build_kit(options: InitOptions, text: str) -> InitKit:
         program=_program(),
         user=options.user or _current_user(),
         moment=timer_schedule((site_config.schedule for site_config in sites.values()), first.site.url),
-        version=__version__,
     )
 
 
@@ -345,7 +344,9 @@ def _github(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
         folder = kit.config.parent
         root = next((directory for directory in (folder, *folder.parents) if (directory / ".git").exists()), folder)
         result.files[relative_path(root / github.WORKFLOW_FILE)] = github.workflow(kit, root)
-        files = shlex.join([str(options.config), str(relative_path(root / github.WORKFLOW_FILE))])
+        files = shlex.join([str(options.config), str(relative_path(root / github.WORKFLOW_FILE)), WHEEL])
+        build = shlex.join(["pip", "wheel", "-q", "--no-deps", "-w", str(relative_path(root)), installed_from()])
+        result.steps.append((build, "builds the package that the workflow installs: no package index has it yet"))
         result.steps.append(
             (
                 f"git add {files} && git commit && git push",
@@ -359,6 +360,7 @@ def _kubernetes(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
         return
     file = options.config.with_name(f"{kit.name}.yaml")
     result.files[file] = kubernetes.cronjob(kit)
+    result.steps.append(_image_step(file))
     result.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", options.starts("the CronJob")))
     source = str(options.config)
     unmounted = kubernetes.unmounted_directories(split_sites(parsed(kit.text, source), source))
@@ -368,6 +370,11 @@ def _kubernetes(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
             f"{kubernetes.DATA_DIRECTORY}: change it in the "
             f"ConfigMap of {file}"
         )
+
+
+def _image_step(file: Path) -> Step:
+    command = shlex.join(["podman", "build", "-t", IMAGE, installed_from()])
+    return command, f"builds the image; push it to a registry of the cluster, and name it in {file}"
 
 
 def _worker(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
@@ -389,6 +396,7 @@ def _workers(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
         return
     file = options.config.with_name(f"{kit.name}-workers.yaml")
     result.files[file] = kubernetes.workers(kit, file.name)
+    result.steps.append(_image_step(file))
     result.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", options.starts("the fleet")))
     if len(kit.text.encode()) > kubernetes.MAX_CONFIG_MAP:
         result.notes.append(

@@ -120,6 +120,7 @@ def _stable_time(url: str) -> tuple[int, int]:
     return number % 60, 1 + number // 60 % 5
 
 
+_AFTER_STOP: Final = 30  # seconds for the process after its runs have stopped
 _ENV: Final = "env:"
 _FILE: Final = "file:"
 _EXTRA_BY_SCHEME: Final = {"s3://": "s3", "sftp://": "sftp"}
@@ -129,8 +130,8 @@ class InitKit(Struct, frozen=True, kw_only=True):
     """The values for the files. All paths are absolute.
 
     ``sites`` are the effective configurations by name; ``text`` is the text of the configuration file. ``program`` is
-    the command line up to the first argument of siteatlas, ``user`` the account that runs it, ``version`` that of
-    siteatlas. ``writes`` are the directories that a run writes to.
+    the command line up to the first argument of siteatlas, ``user`` the account that runs it. ``writes`` are the
+    directories that a run writes to.
     """
 
     config: Path
@@ -140,7 +141,6 @@ class InitKit(Struct, frozen=True, kw_only=True):
     program: tuple[str, ...]
     user: str
     moment: TimerSchedule
-    version: str
 
     @property
     def name(self) -> str:
@@ -168,11 +168,14 @@ class InitKit(Struct, frozen=True, kw_only=True):
         """The directories that are published."""
         return [Path(os.path.normpath(config.output.directory)) for config in self.sites.values()]
 
-    def package(self, *more: str) -> str:
-        """The requirement for pip: this release or a compatible one, with the extras that the sites need, and more."""
-        extras = {*more, *(extra for config in self.sites.values() for extra in _extras(config))}
-        brackets = f"[{','.join(sorted(extras))}]" if extras else ""
-        return f"siteatlas{brackets}~={self.version}"
+    @property
+    def stop_seconds(self) -> int:
+        """Seconds in which a process that is stopped saves the state of its runs."""
+        return round(self.first_config.daemon.shutdown_timeout) + _AFTER_STOP
+
+    def extras(self) -> set[str]:
+        """The extras that the sites need."""
+        return {extra for config in self.sites.values() for extra in _extras(config)}
 
     def secret_names(self) -> list[str]:
         """The environment variables that the configuration names for secrets."""
@@ -220,18 +223,20 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-_CRONTAB_TEXT: Final = """\
-# {name}: begin
-# {what}, for the crontab of the account that owns the files.
-# To add it to the crontab, or replace an older version of it:
-#   {install}
-# It prints problems only; cron mails them to MAILTO, if this machine can send mail.
-# Two runs at once are harmless: the second one ends with a message.
-{note}# MAILTO=webmaster@example.com
-PATH=/usr/local/bin:/usr/bin:/bin
-{cron}  {command}
-# {name}: end
-"""
+def fill(template: str, **values: object) -> str:
+    """The text of a template, a file in the directory ``templates``."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only this command needs it
+
+    environment = Environment(
+        loader=PackageLoader("crawler.cli.init"),
+        variable_start_string="[[",  # workflows of GitHub have expressions in braces
+        variable_end_string="]]",
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - no template is HTML
+    )
+    return environment.get_template(template).render(values)
 
 
 def crontab(kit: InitKit) -> str:
@@ -243,11 +248,12 @@ def crontab(kit: InitKit) -> str:
         notes.append(f"The configuration reads secrets from the environment: set {', '.join(kit.secret_names())} here.")
     # Exit code 4 is a run that was cut short; the next one continues it. cron mails output, not exit codes.
     command = shlex.join((*kit.program, "run", "--config", str(kit.config), "--quiet"))
-    return _CRONTAB_TEXT.format(
+    return fill(
+        "crontab",
         what=kit.description,
         name=kit.name,
         install=install_command(kit, Path(f"{kit.name}.crontab")),
-        note="".join(f"# {note}\n" for note in notes),
+        notes=notes,
         cron=kit.moment.cron,
         command=command.replace("%", r"\%"),
     )

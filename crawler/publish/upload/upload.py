@@ -19,9 +19,10 @@ from msgspec import Struct
 
 from crawler.config.plan import CrawlPlan
 from crawler.config.sections import UploadConfig
-from crawler.errors import StorageError, UsageError, single_error
+from crawler.errors import StorageError, single_error
 from crawler.fetch.paced_fetcher import Retries, Sleep
 from crawler.fetch.retry import RetryPolicy
+from crawler.packages import missing_packages
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.publish.upload.files import UploadManifest, digests_of, lead_file_name, local_files
 from crawler.publish.upload.target import (
@@ -123,10 +124,7 @@ def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None])
     except ModuleNotFoundError as error:
         if (extra := _LIBRARIES.get((error.name or "").partition(".")[0])) is None:
             raise
-        raise UsageError(
-            f"upload.to = {address.display_name} needs an optional package that is not installed. Run pip install "
-            f"'siteatlas[{extra}]'"
-        ) from None
+        raise missing_packages(f"upload.to = {address.display_name}", extra) from None
 
 
 def _ignore(_: str) -> None:

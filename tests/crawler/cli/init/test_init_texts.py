@@ -17,6 +17,7 @@ from crawler.cli.init.config import new_config, site_names
 from crawler.cli.init.files import InitOptions, plan_files
 from crawler.config.load import build_config, known_keys
 from crawler.config.secrets import reveal_secret
+from crawler.packages import IMAGE, WHEEL
 
 ALL = {
     "systemd": True,
@@ -184,7 +185,7 @@ def test_github_takes_the_workflow(made: dict[str, str], tmp_path: Path) -> None
     jsonschema.validate(workflow, fetched(schemas.github_workflow))
     assert workflow["on"]["schedule"] == [{"cron": "30 3 * * 1-5"}]
     steps = workflow["jobs"]["sitemap"]["steps"]
-    assert steps[2]["run"] == "pip install 'siteatlas[s3]~=" + steps[2]["run"].partition("~=")[2]
+    assert steps[2]["run"] == f"pip install './{WHEEL}[s3]'"
     assert {"CHAT_URL", "CHAT_SECRET"} == set(next(each["env"] for each in steps if "env" in each))
     assert all(each["uses"].rpartition("@v")[2].isdecimal() for each in steps if "uses" in each)
 
@@ -221,7 +222,7 @@ def test_kubernetes_takes_every_field(made: dict[str, str]) -> None:
     assert (job["spec"]["schedule"], job["spec"]["timeZone"]) == ("30 3 * * 1-5", "Europe/Berlin")
     pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     assert {each["name"] for each in pod["volumes"]} == {
-        mount["name"] for each in pod["containers"] + pod["initContainers"] for mount in each["volumeMounts"]
+        mount["name"] for each in pod["containers"] for mount in each["volumeMounts"]
     }
 
 
@@ -246,11 +247,11 @@ def test_kubernetes_takes_every_field_of_the_workers(made: dict[str, str]) -> No
     assert budget["spec"]["selector"]["matchLabels"] == labels
     assert spec["serviceName"] == service["metadata"]["name"]
     assert {each["name"] for each in pod["volumes"] + [each["metadata"] for each in spec["volumeClaimTemplates"]]} == {
-        mount["name"] for each in pod["containers"] + pod["initContainers"] for mount in each["volumeMounts"]
+        mount["name"] for each in pod["containers"] for mount in each["volumeMounts"]
     }
     assert pod["terminationGracePeriodSeconds"] > 120  # daemon.shutdown_timeout
     assert pod["containers"][0]["args"][:2] == ["fleet", "worker"]
-    assert "siteatlas[fleet,s3]~=" in pod["initContainers"][0]["args"][0]
+    assert pod["containers"][0]["image"] == IMAGE
 
 
 def test_ours_the_page_of_a_fleet_is_reached_by_its_service(made: dict[str, str]) -> None:
@@ -266,7 +267,7 @@ def test_ours_the_page_of_a_fleet_is_reached_by_its_service(made: dict[str, str]
     assert service["spec"]["selector"] != workers["spec"]["selector"]["matchLabels"]
     assert container["envFrom"] == workers["spec"]["template"]["spec"]["containers"][0]["envFrom"]
     assert {each["name"] for each in pod["volumes"]} == {
-        mount["name"] for each in pod["containers"] + pod["initContainers"] for mount in each["volumeMounts"]
+        mount["name"] for each in pod["containers"] for mount in each["volumeMounts"]
     }
 
 

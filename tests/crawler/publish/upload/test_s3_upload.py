@@ -425,7 +425,7 @@ def test_ours_a_missing_extra_is_named(tmp_path: Path, site: Site, monkeypatch: 
     for module in ("s3", "bucket"):
         monkeypatch.delitem(sys.modules, f"crawler.publish.upload.{module}", raising=False)
     monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(UsageError, match=r"pip install 'siteatlas\[s3\]'"):
+    with pytest.raises(UsageError, match=r"-m pip install 'boto3>="):
         check_upload(site.plan)
 
 

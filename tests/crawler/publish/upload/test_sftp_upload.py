@@ -331,5 +331,5 @@ def test_ours_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     for name in [name for name in sys.modules if name.startswith("crawler.publish.upload.sftp")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "asyncssh", None)
-    with pytest.raises(UsageError, match=r"pip install 'siteatlas\[sftp\]'"):
+    with pytest.raises(UsageError, match=r"-m pip install 'asyncssh>="):
         check_upload(Site(tmp_path, {"to": "sftp://host/maps"}).plan)
