@@ -168,7 +168,7 @@ class Reasons:
 
     def __init__(self, schedule: ScheduleConfig) -> None:
         self.schedule = schedule
-        self.again: tuple[Trigger, float] | None = (Trigger.FIRST, 0.0) if schedule.run_on_start else None
+        self.again: tuple[Trigger, float] | None = (Trigger.FIRST, 0.0) if schedule.starts_at_once else None
         self.tell: float | None = None
         self.is_broken = False
         self.spent = self.cut = self.tells = 0

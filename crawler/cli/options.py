@@ -72,9 +72,21 @@ ConfigOption = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="Configuration file (TOML).", envvar="SITEATLAS_CONFIG")
 ]
 
+_DEFAULT_CONFIG: Final = Path("siteatlas.toml")
+NO_CONFIG: Final = (
+    "no site is given, and there is no siteatlas.toml here. Use siteatlas {} --config FILE, or write the file with "
+    "siteatlas init URL -o DIR"
+)
 SitesConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="Configuration file of the sites (TOML).", envvar="SITEATLAS_CONFIG"),
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Configuration file of the sites (TOML). Default: siteatlas.toml, if it is here.",
+        envvar="SITEATLAS_CONFIG",
+        show_default=False,
+        callback=lambda file: file or (_DEFAULT_CONFIG if _DEFAULT_CONFIG.is_file() else None),
+    ),
 ]
 
 SiteOption = Annotated[

@@ -7,7 +7,15 @@ from typing import Any
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.help import EXIT_CODES
-from crawler.cli.options import CRAWL_KEYS, FILE_ONLY_KEYS, RUN_OPTIONS, SiteOption, SitesConfigOption, with_flags
+from crawler.cli.options import (
+    CRAWL_KEYS,
+    FILE_ONLY_KEYS,
+    NO_CONFIG,
+    RUN_OPTIONS,
+    SiteOption,
+    SitesConfigOption,
+    with_flags,
+)
 from crawler.errors import UsageError, worst_exit_code
 from crawler.run.options import RunOptions
 
@@ -28,7 +36,7 @@ def run(config: SitesConfigOption = None, site: SiteOption = None, **flags: Any)
     """
     with CommandErrors(flags["verbose"], INTERRUPTED) as errors:
         if config is None:
-            raise UsageError("no site is given. Use siteatlas run --config FILE")
+            raise UsageError(NO_CONFIG.format("run"))
         options = RunOptions(**{name: flags.pop(name) for name in RUN_OPTIONS})
         # the crawler is not needed to show help
         from crawler.cli.run_sites import check_site, run_sites, site_plans, summary_line, with_audits  # noqa: PLC0415

@@ -7,7 +7,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors, set_up_logging
 from crawler.cli.help import RAW
-from crawler.cli.options import QuietOption, SiteOption, SitesConfigOption, with_flags
+from crawler.cli.options import NO_CONFIG, QuietOption, SiteOption, SitesConfigOption, with_flags
 from crawler.errors import UsageError
 
 EPILOG: Final = f"""{RAW}Examples:
@@ -41,7 +41,7 @@ def schedule(
     """
     with CommandErrors(verbose) as errors:
         if config is None:
-            raise UsageError("no site is given. Use siteatlas schedule --config FILE")
+            raise UsageError(NO_CONFIG.format("schedule"))
         set_up_logging(logging.WARNING if quiet else logging.INFO)
         # the crawler is not needed to show help
         from crawler.cli.schedule_run import run_daemon  # noqa: PLC0415

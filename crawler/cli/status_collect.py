@@ -226,6 +226,7 @@ def _state_values(state: StateStatus) -> dict[str, Any]:
         "url": state.url,
         "sitemap_url": state.sitemap_url,
         "running": state.holder or None,
+        "progress": {"known": state.known, "pending": state.pending} if state.holder else None,
         "unfinished": unfinished.number if unfinished else None,
         "published": {
             "pages": state.pages,

@@ -131,7 +131,7 @@ def _schedule(schedule: ScheduleHistory | None, width: int) -> Iterator[str]:
     elif schedule.daemon:
         text = f"siteatlas schedule is running, in process {schedule.daemon}"
     else:
-        text = "siteatlas schedule is not running, so no run starts automatically"
+        text = "siteatlas schedule is not running. Only another scheduler, such as cron, can start runs"
     yield from wrap(text, width, rest="  ")
 
 
@@ -256,7 +256,7 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
     run = state.unfinished
     if state.holder:
         yield (
-            f"run {run.number} is active, in process {state.holder}"
+            f"run {run.number} is active, in process {state.holder}: {state.progress}"
             if run
             else f"process {state.holder} is using the state"
         )

@@ -325,8 +325,8 @@ class ScheduleConfig(ConfigSection):
     jitter: Duration = 0.0
     """Maximum delay of a run (seconds, or 10m), so that not all sites start at once. The delay of a site at one
     scheduled time is always the same."""
-    run_on_start: bool = True
-    """Run a new site immediately, before its first scheduled time."""
+    run_on_start: bool | None = None
+    """Run a new site immediately, before its first scheduled time. Default: yes with every, no with cron."""
     retries: int = Field(default=3, ge=0)
     """Maximum retries of a failed run before the next scheduled run."""
     retry_delay: PositiveDuration = 300.0
@@ -341,6 +341,11 @@ class ScheduleConfig(ConfigSection):
     def is_timed(self) -> bool:
         """Whether siteatlas schedule runs the site."""
         return self.enabled and bool(self.cron or self.every)
+
+    @property
+    def starts_at_once(self) -> bool:
+        """Whether a new site runs before its first scheduled time."""
+        return not self.cron if self.run_on_start is None else self.run_on_start
 
 
 class FleetConfig(ConfigSection):

@@ -16,7 +16,8 @@ _IS_BUSY: Final = 0.9  # share of one processor that the main process uses when 
 class CrawlStage(StrEnum):
     """What a crawl waits for, as the name in reports."""
 
-    PACE = "pace"  # rate, delay, Crawl-delay, Retry-After, back-off
+    PACE = "pace"  # rate, delay, Crawl-delay
+    ERRORS = "errors"  # retries, Retry-After and back-off after a request that failed
     NETWORK = "network"  # responses of the server, with as many requests in flight as may be
     PARSE = "parse"  # parser processes, or the browser
     FRONTIER = "frontier"  # the main process: frontier, verdicts, bodies on their way
@@ -27,13 +28,15 @@ class CrawlLook(Struct, frozen=True):
     """What the engine sees at a tick.
 
     ``cpu`` is the share of one processor that the main process used since the last look, ``parsing`` and ``fetching``
-    the numbers of leases in these steps, ``is_paced`` whether a request could start but for the pace.
+    the numbers of leases in these steps, ``is_paced`` whether a request could start but for the pace, and
+    ``has_failed`` whether the last request failed.
     """
 
     cpu: float
     fetching: int
     parsing: int
     is_paced: bool
+    has_failed: bool = False
 
 
 def bounding_stage(look: CrawlLook) -> CrawlStage:
@@ -42,6 +45,8 @@ def bounding_stage(look: CrawlLook) -> CrawlStage:
         return CrawlStage.FRONTIER
     if look.parsing > look.fetching:
         return CrawlStage.PARSE
+    if look.has_failed and look.is_paced:
+        return CrawlStage.ERRORS
     return CrawlStage.PACE if look.is_paced else CrawlStage.NETWORK
 
 

@@ -81,6 +81,10 @@ class PageFetcher:
         robots = self._robots_cache.cached(origin_of(lease.url), now)
         return self._known(lease, robots, now) if robots else None
 
+    def is_failing(self, url: Url) -> bool:
+        """Whether the origin of a URL returns server errors only."""
+        return self._throttle.is_failing(url)
+
     async def fetch(self, lease: Lease) -> FetchedPage | Verdict | EarlierAnswer:
         """Send one request, and report its end to the throttle. Raises StorageError."""
         answer: Reply | Failure | None = None

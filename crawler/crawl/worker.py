@@ -10,7 +10,7 @@ from crawler.crawl.indexability import is_readable
 from crawler.crawl.outcome import OutcomeBuilder
 from crawler.crawl.page_fetcher import FetchedPage, PageFetcher
 from crawler.crawl.revalidation import apply_304_robots, merge_304
-from crawler.fetch.retry import RetryPolicy, is_transient, retry_pause
+from crawler.fetch.retry import LATE_RETRY, RetryPolicy, is_transient, retry_pause
 from crawler.model import (
     DocumentKind,
     Failure,
@@ -100,6 +100,7 @@ class PageWorker:
         self.unchanged = 0
         self.bytes = 0
         self.parsing = 0
+        self._retried_late: set[int] = set()
 
     def without_request(self, lease: Lease, now: float) -> Outcome | None:
         """Outcome of a URL that robots.txt blocks or an earlier crawl answers; None when it must be fetched."""
@@ -121,7 +122,7 @@ class PageWorker:
         now = self._clock()
         if request.conditional and isinstance(answer, Reply) and answer.status in BLAMES_REQUEST:
             return Retry(lease, now, f"answered {answer.status} to our validators", request)
-        pause = retry_pause(answer, self._retry, lease.attempts, lease.url, now)
+        pause = retry_pause(answer, self._policy(lease), lease.attempts, lease.url, now)
         if pause is not None:
             reason = answer.message if isinstance(answer, Failure) else f"answered {answer.status}"
             return Retry(lease, now + pause, reason, request)
@@ -141,6 +142,14 @@ class PageWorker:
             return self._outcomes.failed(lease, fetched, answer, Verdict(State.BAD_ANSWER, f"body.part: {why}"))
         self.unchanged += parsed.is_known
         return self._outcomes.judged(lease, fetched, *parsed)
+
+    def _policy(self, lease: Lease) -> RetryPolicy:
+        """The retry rule; while the whole site fails, one late retry for each page instead of several quick ones."""
+        if self._retry.retries < 2 or not self._fetcher.is_failing(lease.url):
+            return self._retry
+        is_late = lease.id in self._retried_late
+        self._retried_late.add(lease.id)
+        return replace(self._retry, retries=0 if is_late else lease.attempts + 1, first=LATE_RETRY, longest=LATE_RETRY)
 
     def _why_cut(self, lease: Lease, fetched: FetchedPage, parsed: ParsedPage) -> str:
         """Why the answer is only a part of a page, or "". After ``patience`` failed runs in a row it is taken as is."""

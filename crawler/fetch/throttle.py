@@ -27,6 +27,7 @@ from crawler.url.normalize import origin_of
 FULL_WAIT_SECONDS: Final = 0.01
 """The wait when all requests of an origin are in flight: until one ends, which no clock can tell."""
 FAILURES_TO_OPEN: Final = 5
+ERRORS_TO_BE_FAILING: Final = 20
 OPENINGS_TO_BE_DOWN: Final = 5
 WAITS_UNTIL_STUCK: Final = 3
 WAITS_TO_BE_DOWN: Final = 8
@@ -60,8 +61,8 @@ class OriginThrottle:
     """The throttle of one origin. Times are Unix time in seconds.
 
     Public state: ``paused_until`` (no request starts before), ``asked_until`` (the same by Retry-After only), ``delay``
-    (the minimum between two starts), ``in_flight``, ``allowed`` (the present limit of requests in flight) and ``down``
-    (the origin has stopped responding).
+    (the minimum between two starts), ``in_flight``, ``allowed`` (the present limit of requests in flight), ``down``
+    (the origin has stopped responding) and ``errors_in_a_row`` (the last responses that are server errors).
     """
 
     def __init__(self, pace: ThrottleOptions) -> None:
@@ -70,6 +71,7 @@ class OriginThrottle:
         self.asked_until = 0.0
         self.in_flight = 0
         self.down = False
+        self.errors_in_a_row = 0
         self._limit = float(pace.concurrency)
         self._window = self._limit
         self.delay = max(1.0 / pace.rate if pace.rate > 0 else 0.0, pace.delay)
@@ -139,6 +141,7 @@ class OriginThrottle:
                 self._connected(started)
             return
         self._connected(started)
+        self.errors_in_a_row = self.errors_in_a_row + 1 if answer.status >= 500 else 0
         if answer.status in WAIT_STATUSES:
             self._on_wait_request(now, started, parse_retry_after(answer.header("retry-after"), now))
             return
@@ -317,6 +320,10 @@ class Throttle:
     def is_unreachable(self, url: Url) -> bool:
         """Whether the origin of a URL cannot be connected to."""
         return self._origin_throttle(origin_of(url)).is_unreachable
+
+    def is_failing(self, url: Url) -> bool:
+        """Whether the origin of a URL returns server errors only, whatever the URL."""
+        return self._origin_throttle(origin_of(url)).errors_in_a_row >= ERRORS_TO_BE_FAILING
 
     def is_silent(self, url: Url) -> bool:
         """Whether the last request to the origin of a URL had no response."""

@@ -44,7 +44,7 @@ def replayed_state(
     if not is_alive:
         state.mark_lost()
     state.handled = handled_until(handled, now)
-    if not state.turn and site_schedule.schedule.run_on_start:
+    if not state.turn and site_schedule.schedule.starts_at_once:
         state.retry = ScheduledRetry(Trigger.FIRST, state.handled)
     return state
 

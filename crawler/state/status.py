@@ -2,14 +2,19 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
 from crawler.errors import SiteatlasError
-from crawler.model import Url
+from crawler.model import State, Url
 from crawler.state.lock import lock_holder
 from crawler.state.runs import Run, RunStore, RunTotals
 from crawler.state.schema import STATE_DB
+from crawler.units import count_text
+
+_PROGRESS: Final = f"""SELECT (SELECT count(*) FROM visit WHERE state != '{State.OUT_OF_SCOPE}'),
+  (SELECT count(*) FROM visit WHERE state = '{State.PENDING}')"""  # noqa: S608 - our own
 
 
 class StateStatus(Struct, frozen=True, kw_only=True):
@@ -18,7 +23,8 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     ``sitemap_url`` is the URL of the published sitemap, or the planned one. ``pages`` counts the published pages,
     ``kept`` those of them that failed lately and stay listed, ``held`` those that the gate holds. ``published`` is the
     last run whose files are published, ``wrote`` the number of the run that wrote these. ``runs`` are the last ones,
-    the newest first. ``totals`` are those of all runs that have ended, by their result.
+    the newest first. ``totals`` are those of all runs that have ended, by their result. While a process works on it,
+    ``known`` counts the URLs that the run knows, and ``pending`` those of them that it has not visited yet.
     """
 
     url: str
@@ -32,11 +38,18 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     wrote: int | None
     runs: list[Run]
     totals: dict[str, RunTotals] = {}
+    known: int = 0
+    pending: int = 0
 
     @property
     def unfinished(self) -> Run | None:
         """The run that is running, or that the next one resumes."""
         return self.runs[0] if self.runs and self.runs[0].is_open else None
+
+    @property
+    def progress(self) -> str:
+        """How far the active run is, in words; "" without one."""
+        return f"{self.known - self.pending:,} of {count_text(self.known, 'known URL')} visited" if self.known else ""
 
 
 def state_status(directory: Path, runs: int) -> StateStatus:
@@ -48,6 +61,8 @@ def state_status(directory: Path, runs: int) -> StateStatus:
         db.execute("BEGIN")  # a consistent view
         about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url')"))
         pages, kept, held = _published_counts(db)
+        holder = lock_holder(directory)
+        known, pending = db.execute(_PROGRESS).fetchone() if holder else (0, 0)
         records = RunStore(db)
         published_run = records.published()
         wrote = records.wrote()
@@ -55,7 +70,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             url=about.get("url", ""),
             sitemap_url=(published_run and published_run.sitemap_url) or about.get("sitemap_url", ""),
             directory=directory,
-            holder=lock_holder(directory),
+            holder=holder,
             pages=pages,
             kept=kept,
             held=held,
@@ -63,6 +78,8 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             wrote=wrote.number if wrote else None,
             runs=records.last(runs),
             totals=records.totals(),
+            known=known,
+            pending=pending,
         )
 
 

@@ -60,7 +60,8 @@ _OPTIONAL_SECTIONS: Final = """
 # rate = 10
 
 [schedule]
-# When "siteatlas schedule" runs {whom}. Other schedulers, such as cron, ignore this section.
+# When {whom} {verb}. "siteatlas schedule" obeys this section at once. cron, systemd and others have a copy: after a
+# change, let siteatlas init write their files again.
 {off}cron = "{cron}"
 # The default is UTC:
 # timezone = "Europe/Berlin"
@@ -124,7 +125,14 @@ def new_config(sites: Mapping[str, tuple[str, str]], *, file: str, state: str, c
     host = (urlsplit(urls[0]).hostname or "").removeprefix("www.")
     comment = "" if is_scheduled else "# "
     parts.append(
-        _OPTIONAL_SECTIONS.format(whom=sites_text, off=comment, cron=cron, host=host, show_key=_show_key(sites))
+        _OPTIONAL_SECTIONS.format(
+            whom=sites_text,
+            verb="runs" if is_single else "run",
+            off=comment,
+            cron=cron,
+            host=host,
+            show_key=_show_key(sites),
+        )
     )
     if not is_single:
         parts.append(

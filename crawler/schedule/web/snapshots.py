@@ -288,7 +288,9 @@ def _quiet_badge(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
     """The condition of a site that is not in trouble."""
     standing, ended = snapshot.standing, snapshot.last_ended
     if site.running_since is not None or (standing and standing.holder):
-        reason = "" if site.running_since is not None else "started by another process"
+        reason = standing.progress if standing else ""
+        if site.running_since is None:
+            reason = f"started by another process; {reason}".removesuffix("; ")
         return Condition(Tone.RUNNING, "running", reason)
     if standing and standing.unfinished:
         return Condition(Tone.QUIET, "interrupted", standing.unfinished.because or "the next run resumes it")
