@@ -245,7 +245,8 @@ class EmailConfig(ConfigSection):
     to: tuple[str, ...] = ()
     """Recipient of the e-mail."""
     sender: str = ""
-    """Sender of the e-mail. Default: the first recipient."""
+    """Sender of the e-mail. Default: the user of the login if that is an address, or siteatlas at the domain of the
+    first recipient."""
     server: str = "localhost:25"
     """SMTP server, as host:port."""
     security: Literal["none", "starttls", "tls"] = "none"

@@ -215,7 +215,9 @@ class EmailChannel:
         timeout: float = 30.0,
     ) -> None:
         self._to = tuple(_address(address, "email.to") for address in to)
-        self._from = _address(sender, "email.sender") if sender else self._to[0]
+        user = server.login[0] if server.login else ""  # many servers send for the account of the login only
+        own = user if "@" in user else f"siteatlas@{self._to[0].domain}"
+        self._from = _address(sender or own, "email.sender")
         self.occasions = frozenset(on)
         self._server = server
         self._template = template or MessageTemplate.builtin("mail.txt")

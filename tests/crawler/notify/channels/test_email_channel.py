@@ -64,9 +64,9 @@ async def test_rfc5322_a_message_arrives_with_all_that_it_needs() -> None:
     assert [answer.reception for answer in answers] == [SendStatus.ACCEPTED] * 2
     assert answers[0].message == f"the mail server {box.address} accepted the message"
     first, second = box.messages
-    assert box.envelopes[0].mail_from == "ann@example.com"
+    assert box.envelopes[0].mail_from == "siteatlas@example.com"
     assert box.envelopes[0].rcpt_tos == ["ann@example.com", "bob@example.com"]
-    assert first["From"] == "Ann Other <ann@example.com>"
+    assert first["From"] == "siteatlas@example.com"
     assert first["To"] == "Ann Other <ann@example.com>, bob@example.com"
     assert first["Auto-Submitted"] == "auto-generated"
     assert first["Message-ID"] == second["Message-ID"] == f"<{delivery_id(CHANGED, 'email')}@example.com>"
@@ -356,3 +356,10 @@ def test_ours_a_server_that_cannot_be_is_told(address: str, login: str, words: s
     assert "s3cr" not in str(caught.value)
     with pytest.raises(UsageError, match="CA file"):
         parse_server("localhost", "tls", "", tmp_path / "none.pem")
+
+
+def test_ours_the_sender_is_the_login_if_that_is_an_address() -> None:
+    server = parse_server("mail.example.com:587", "starttls", "robot@example.org:secret")
+    assert EmailChannel(server, TO, ALL).build_message(CHANGED)["From"] == "robot@example.org"
+    plain_login = parse_server("mail.example.com:587", "starttls", "robot:secret")
+    assert EmailChannel(plain_login, TO, ALL).build_message(CHANGED)["From"] == "siteatlas@example.com"
