@@ -283,7 +283,7 @@ async def test_ours_a_bad_key_file_is_told_in_one_sentence_and_never_shown(tmp_p
 async def test_ours_the_extra_is_asked_for_by_name(google: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.oauth2.service_account", None)
     async with HttpSender("x") as http:
-        with pytest.raises(UsageError, match="pip install .google-auth"):
+        with pytest.raises(UsageError, match=r"pip install .google-auth"):
             channel(google, http)
 
 
