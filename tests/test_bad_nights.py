@@ -192,7 +192,7 @@ def test_ours_what_fails_keeps_its_place_for_some_nights_and_what_it_led_to_for_
     with trouble(nights, {"/hub": Answer("", 500), "/p1": Answer("", 404), "/p2": Answer("", 502)}):
         ended = nights.run("--keep-failed", "2")
         assert ended.status == 0, ended.said
-        assert "degraded: 2 URLs failed: 2 server error" in ended.said
+        assert "degraded: 2 URLs failed (server error: 2)" in ended.said
         assert nights.feed() == {"/p1": ("removed", "answered 404, not found")}
         nights.quiet("--keep-failed", "2")
         nights.good("--keep-failed", "2")

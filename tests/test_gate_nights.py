@@ -60,7 +60,7 @@ def test_ours_what_leaves_one_by_one_leaves_at_once_and_a_landslide_when_it_is_a
         site.routes = {**whole, **gone, "/p10": Answer("", 302, {"Location": "/p11"}), "/p19": Answer("", 500)}
         ran = night(tmp_path, site.url)
         assert ran.code == 3
-        assert "degraded: 1 URL failed: 1 server error" in ran.out
+        assert "degraded: 1 URL failed (server error: 1)" in ran.out
         assert "1 moved; 1 kept although they failed; 10 held by the gate" in ran.out
         assert (
             "left out, and why (pages that the gate holds, and pages that failed temporarily, stay in the sitemap)"

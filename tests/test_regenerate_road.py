@@ -167,7 +167,7 @@ def test_ours_a_change_is_uploaded_and_told_once_also_when_that_took_another_run
     assert world.occasions == ["changes"]
     assert f"  uploaded to s3://shop/x/ at {world.bucket.url}: 1 file (" in first.out
     assert f"  notified webhook {world.ears.url} " in first.out
-    assert " of 3 pages\n" in first.out
+    assert ": 3 pages\n" in first.out
 
     world.pages("a", "b", "c")
     world.bucket.always("PUT", DOWN)
@@ -200,7 +200,7 @@ def test_ours_a_change_is_uploaded_and_told_once_also_when_that_took_another_run
     assert world.occasions == []
     assert sorted(world.indexed) == sorted(world.urls("", "c", "d"))
     assert f"  nothing to upload: s3://shop/x/ at {world.bucket.url} is up to date\n" in same.out
-    assert "  notified indexnow of 3 changes\n" in same.out
+    assert "  notified indexnow: 3 changes\n" in same.out
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
 def test_ours_one_site_is_told_of_in_full_and_fits_the_terminal(tmp_path: Path) -> None:
     times = 'cron = "30 3 * * *"\ntimezone = "Europe/Berlin"\nrun_on_start = true'
     write(tmp_path, times, shop="http://shop.example/")
-    because = "611 URLs failed: 611 server error, " + "and a long tale of each of them " * 5
+    because = "611 URLs failed (server error: 611), " + "and a long tale of each of them " * 5
     state(tmp_path, "shop", [*(run(n, 230) for n in range(1, 6)), run(6, 290, because=because)])
     ran = siteatlas(tmp_path, "status", "--config", "sites.toml", COLUMNS="80", TZ="UTC")
     assert ran.code == 0

@@ -238,7 +238,7 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
             "run",
             [
                 "run 2 (TIME): truncated, published",
-                "1 URL further from the start than --max-depth; 3 URLs failed: 2 server error, 1 unreachable",
+                "1 URL further from the start than --max-depth; 3 URLs failed (server error: 2, unreachable: 1)",
             ],
         ),
     ],

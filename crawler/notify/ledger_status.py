@@ -163,12 +163,12 @@ class DeliveryReport(Struct, frozen=True, kw_only=True):
     def content(self) -> str:
         """The channel and what was sent over it. That of Search Console is the status from Google."""
         if self.occasion is not Occasion.CHANGES:
-            return f"{self.channel} {self.occasion.content}"
+            return f"{self.channel}: {self.occasion.content}"
         if self.channel == _SEARCH_CONSOLE:
             return f"{self.channel}: the sitemap ({self.said})"
         if self.channel.startswith(_WEBSUB_PREFIX):
             return f"{self.channel}: the feed"
-        return f"{self.channel} of {count_text(self.urls, 'change' if self.after else 'page')}"
+        return f"{self.channel}: {count_text(self.urls, 'change' if self.after else 'page')}"
 
 
 class NotifyResult(Struct, frozen=True, kw_only=True):

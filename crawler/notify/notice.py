@@ -25,14 +25,14 @@ class Occasion(StrEnum):
 
     @property
     def content(self) -> str:
-        """What its messages report, after a verb: "that runs fail"."""
+        """What its messages report: "runs fail"."""
         return _CONTENTS.get(self, self.value)
 
 
 _CONTENTS = {
-    Occasion.TROUBLE: "that runs fail",
-    Occasion.RECOVERY: "that runs are well again",
-    Occasion.FINDINGS: "what an audit found",
+    Occasion.TROUBLE: "runs fail",
+    Occasion.RECOVERY: "runs succeed again",
+    Occasion.FINDINGS: "the result of an audit",
 }
 
 

@@ -39,6 +39,9 @@ def completeness(coverage: Coverage) -> Completeness:
     return Completeness(CompletenessLevel.COMPLETE)
 
 
+_NAMES: Final = {State.SITEMAP_FILE: "sitemap that could not be read"}
+
+
 def _limits(coverage: Coverage) -> Iterator[str]:
     if coverage.stopped:
         remaining = f", with {count_text(coverage.pending, 'URL')} left to visit" if coverage.pending else ""
@@ -55,8 +58,8 @@ def _limits(coverage: Coverage) -> Iterator[str]:
 
 def _failures(coverage: Coverage) -> Iterator[str]:
     if failed := {state: count for state, count in coverage.failed.items() if count}:
-        states = ", ".join(f"{count:,} {state.value}" for state, count in failed.items())
-        yield f"{count_text(sum(failed.values()), 'URL')} failed: {states}"
+        states = ", ".join(f"{_NAMES.get(state, state.value)}: {count:,}" for state, count in failed.items())
+        yield f"{count_text(sum(failed.values()), 'URL')} failed ({states})"
     if hosts := coverage.no_robots:
         more = f" and {len(hosts) - _MAX_NAMED:,} more" if len(hosts) > _MAX_NAMED else ""
         yield f"robots.txt could not be fetched from {', '.join(hosts[:_MAX_NAMED])}{more}"

@@ -238,13 +238,13 @@ def _check_label(reply: Reply, kind: Format | None) -> DiscoveryCheck:
 
 
 def check_same(body: bytes, file: Path) -> DiscoveryCheck:
-    """Whether the served sitemap equals the local file, byte by byte."""
+    """Whether the served sitemap is identical to the local file."""
     try:
         local = file.read_bytes()
     except OSError as error:
         return check_unknown("sitemap.same", f"{file}: {error.strerror or error}")
     if local == body:
-        return check_passed("sitemap.same", f"the sitemap is {file}, byte by byte")
+        return check_passed("sitemap.same", f"the sitemap is identical to {file}")
     return check_failed(
         "sitemap.same",
         f"the served sitemap differs from {file}: it has {len(body):,} bytes, the file has {len(local):,}",

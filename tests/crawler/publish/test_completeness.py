@@ -39,11 +39,11 @@ FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}
             Coverage(failed=FAILED, no_robots=("https://a.example", "https://b.example", "https://c.example")),
             CompletenessLevel.DEGRADED,
             (
-                "3 URLs failed: 2 server error, 1 unreachable; robots.txt could not be fetched from https://a.example, "
-                "https://b.example, https://c.example"
+                "3 URLs failed (server error: 2, unreachable: 1); robots.txt could not be fetched from "
+                "https://a.example, https://b.example, https://c.example"
             ),
         ),
-        (Coverage(failed=FAILED), CompletenessLevel.DEGRADED, "3 URLs failed: 2 server error, 1 unreachable"),
+        (Coverage(failed=FAILED), CompletenessLevel.DEGRADED, "3 URLs failed (server error: 2, unreachable: 1)"),
         (
             Coverage(no_robots=tuple(f"https://h{n}.example" for n in range(5))),
             CompletenessLevel.DEGRADED,
@@ -55,7 +55,7 @@ FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}
         (
             Coverage(stopped="the site stopped responding", failed=FAILED),
             CompletenessLevel.TRUNCATED,
-            "the site stopped responding; 3 URLs failed: 2 server error, 1 unreachable",
+            "the site stopped responding; 3 URLs failed (server error: 2, unreachable: 1)",
         ),
     ],
 )
