@@ -18,7 +18,6 @@ from crawler import errors
 from crawler.audit.rules import RULES
 from crawler.cli.app import app
 from crawler.config.config import Config
-from crawler.config.deprecated import FLAGS, KEYS
 from crawler.config.load import split_sites
 from crawler.crawl.indexability import indexability_table
 from crawler.model import State
@@ -121,8 +120,7 @@ def test_ours_the_options_in_the_pages_are_there() -> None:
     for page in ALL:
         text = re.sub(r"^(\.venv/|python3? |podman |shiv ).*$", "", text_of(page), flags=re.MULTILINE)
         named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", text))
-        assert named - known - FLAGS.keys() <= {"--help", "--help-all"}, page
-        assert page.name == "configuration.md" or not named & FLAGS.keys(), page
+        assert named - known <= {"--help", "--help-all"}, page
 
 
 def test_ours_the_exit_codes_of_the_manual_are_those_of_the_code() -> None:
@@ -145,13 +143,6 @@ def test_ours_the_sections_of_the_manual_are_those_of_the_configuration() -> Non
     rows = rows_of(MANUAL / "configuration.md", "Sections")
     sections = [name for cell, *_ in rows for name in quoted(cell)]
     assert sorted(sections) == sorted(f"[{name}]" for name in (*Config.model_fields, "sites"))
-
-
-def test_ours_the_old_names_of_the_manual_are_those_that_still_work() -> None:
-    rows = rows_of(MANUAL / "configuration.md", "Old names")
-    flags = {quoted(old)[0]: quoted(new)[0] for old, new, _, _ in rows if old}
-    assert flags == {old: new for old, new in FLAGS.items() if not old.startswith(("--no-", "--not-"))}
-    assert {quoted(old)[0]: quoted(new)[0] for _, _, old, new in rows if old} == KEYS
 
 
 def test_ours_the_program_in_the_manual_runs(

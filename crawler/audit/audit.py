@@ -36,7 +36,6 @@ from crawler.audit.patterns import Segments, count_findings
 from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
 from crawler.audit.summary import audit_point, summarize
 from crawler.config import fetcher as fetching
-from crawler.config.deprecated import KEYS
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
@@ -89,7 +88,7 @@ def audit(
     collect.check_sources(plan)
     segments = Segments(plan.config.audit.segments)
     acceptances = read_acceptances(plan.config.audit.accepted)
-    with Store(plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
+    with Store(plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock()) as store:
         db = create_audit_file(store.directory / AUDIT_FILE, store.directory / STATE_DB.file)
         comparison = AuditComparison(db, store.directory, plan, is_fresh=begin is Resume.FRESH)
         try:

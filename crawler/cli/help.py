@@ -2,15 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from inspect import cleandoc
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from typer import BadParameter, Exit, echo
+from typer import BadParameter, echo
 from typer.core import TyperCommand, TyperOption
 
-from crawler.config.deprecated import FLAGS, deprecated, given_twice
 from crawler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,34 +66,24 @@ class HelpfulCommand(TyperCommand):
         """Parse the options; rewords the messages of pydantic."""
         if _ALL in args[: args.index("--") if "--" in args else None] and not ctx.resilient_parsing:
             self.show_help(ctx, "")
-        typed: dict[TyperOption, set[str]] = {}
-        current = list(self._renamed(ctx, args, typed))
         if not ctx.resilient_parsing:
-            _check_names(typed)
+            self._warn_of_hidden(ctx, args)
         try:
-            return super().parse_args(ctx, current)
+            return super().parse_args(ctx, args)
         except BadParameter as error:
             plain = _PLAIN_MESSAGES.get(error.message, error.message).removeprefix("Value error, ")
             error.message = plain.replace("Input should be greater than or equal to", "it must be at least")
             raise
 
-    def _renamed(self, ctx: "Context", args: list[str], typed: dict[TyperOption, set[str]]) -> Iterator[str]:
-        """The arguments with every flag under its present name; ``typed`` gets the flags of each option as typed."""
-        options = [option for option in self.get_params(ctx) if isinstance(option, TyperOption)]
-        by_flag = {flag: option for option in options for flag in (*option.opts, *option.secondary_opts)}
-        words = iter(args)
-        for word in words:
-            flag, equals, value = word.partition("=")
-            option = by_flag.get(FLAGS.get(flag, flag))
-            if option is None:
-                yield word
-                if word == "--":
-                    yield from words
-                continue
-            typed.setdefault(option, set()).add(flag)
-            yield f"{FLAGS.get(flag, flag)}{equals}{value}"
-            if not option.is_flag and not equals:
-                yield from islice(words, 1)
+    def _warn_of_hidden(self, ctx: "Context", args: list[str]) -> None:
+        """Warn of options that belong into the configuration file."""
+        typed = {word.partition("=")[0]: None for word in args}
+        for option in self.get_params(ctx):
+            if isinstance(option, TyperOption) and option.hidden:
+                section, _, key = (option.name or "").partition("__")
+                place = f"set {key} in [{section}] of the configuration file"
+                for flag in typed.keys() & {*option.opts, *option.secondary_opts}:
+                    echo(f"siteatlas: {flag} is deprecated in this command: {place}", err=True)
 
     def show_help(self, ctx: "Context", group: str) -> None:
         """Print the help with all options, or with those of one group, and end the command."""
@@ -140,20 +127,6 @@ class HelpfulCommand(TyperCommand):
             name = ctx.command_path.partition(" ")[2]
             _write(formatter, f"These are the most used options. {ctx.command_path} {_ALL} shows all options.")
             _write(formatter, f"siteatlas help {name} GROUP shows those of one group: {listed}.")
-
-
-def _check_names(typed: Mapping["TyperOption", set[str]]) -> None:
-    """Warn of deprecated flags. Ends the command when one is given together with its present name."""
-    for option, flags in typed.items():
-        if option.hidden:
-            section, _, key = (option.name or "").partition("__")
-            place = f"set {key} in [{section}] of the configuration file"
-            echo(f"siteatlas: {min(flags)} is deprecated in this command: {place}", err=True)
-        for old in sorted(flags & FLAGS.keys()):
-            if flags - FLAGS.keys():
-                echo(f"siteatlas: {given_twice(old, FLAGS[old])}", err=True)
-                raise Exit(UsageError.exit_code)
-            echo(f"siteatlas: {deprecated(old, FLAGS[old])}", err=True)
 
 
 def _usage(argument: "Parameter") -> str:

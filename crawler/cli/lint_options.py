@@ -5,7 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from crawler.config.deprecated import variable_of
+
+def variable_of(flag: str) -> str:
+    """The environment variable of a flag."""
+    return f"SITEATLAS_{flag.removeprefix('--').replace('-', '_').upper()}"
 
 
 class Form(StrEnum):

@@ -13,9 +13,8 @@ from typing import Annotated, Any, Final, get_args
 import typer
 
 from crawler.cli import lint_options
+from crawler.cli.lint_options import variable_of
 from crawler.config.config import Config
-from crawler.config.deprecated import FLAGS as DEPRECATED
-from crawler.config.deprecated import deprecated, given_twice, variable_of
 from crawler.config.load import (
     EXCLUSIVE_KEYS,
     build_config,
@@ -28,8 +27,6 @@ from crawler.config.load import (
 from crawler.config.sections import ConfigSection
 from crawler.errors import UsageError
 from crawler.units import format_size
-
-_OLD: Final = {new: old for old, new in DEPRECATED.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +53,6 @@ class Flag:
     def variable(self) -> str:
         """The environment variable of the flag. With ``many``, each line is a value."""
         return self.own_variable or variable_of(self.long)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variable, and the deprecated one if there is one."""
-        return (self.variable, variable_of(_OLD[self.long])) if self.long in _OLD else (self.variable,)
 
     @property
     def long(self) -> str:
@@ -531,18 +523,10 @@ def with_flag_values(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[s
 
 def _flag_value(flag: Flag, flags: Mapping[str, Any]) -> Any:
     """The value of a flag from the command line or the environment; None if neither sets it."""
-    value, variable = flags.get(flag.field), _variable(flag)
+    value, variable = flags.get(flag.field), flag.variable
     if flag.many and not value:
         value = [line for line in os.environ.get(variable, "").splitlines() if line.strip()]
     return None if value == [] else value
-
-
-def _variable(flag: Flag) -> str:
-    """The environment variable of a flag: the deprecated one if that is set. Raises UsageError when both are."""
-    new, *old = [name for name in flag.variables if os.environ.get(name)] or [flag.variable]
-    if old:
-        raise UsageError(given_twice(old[0], new))
-    return new
 
 
 def _precedence(flags: Mapping[str, Any]) -> Iterator[set[str]]:
@@ -553,7 +537,7 @@ def _precedence(flags: Mapping[str, Any]) -> Iterator[set[str]]:
     exclusive = [flag for flag in FLAGS if flag.key in {f"schedule.{key}" for key in EXCLUSIVE_KEYS}]
     set_flags = {flag.key.partition(".")[2]: flag for flag in exclusive if flags.get(flag.field) is not None}
     yield set(set_flags)
-    yield {key for key, flag in set_flags.items() if flags[flag.field] != os.environ.get(_variable(flag))}
+    yield {key for key, flag in set_flags.items() if flags[flag.field] != os.environ.get(flag.variable)}
 
 
 def flag_of(key: str) -> str:
@@ -565,9 +549,9 @@ def _setter_name(flags: Mapping[str, Any], key: str) -> str:
     """The source of a key's value, for messages: the environment variable that set it, else the flag."""
     for flag in FLAGS:
         value = flags.get(flag.field)
-        is_typed = bool(value) if flag.many else value != os.environ.get(_variable(flag))
+        is_typed = bool(value) if flag.many else value != os.environ.get(flag.variable)
         if flag.key == key and not is_typed and _flag_value(flag, flags) is not None:
-            return _variable(flag)
+            return flag.variable
     return flag_of(key)
 
 
@@ -597,7 +581,7 @@ def _annotation(flag: Flag, *, hidden: bool) -> Any:
             f"{field.description}{' May be repeated.' if flag.many else ''}{_default_text(field.default, flag.metavar)}"
         ),
         metavar=flag.metavar or None,
-        envvar=None if flag.many else list(flag.variables),
+        envvar=None if flag.many else flag.variable,
         show_default=False,
         show_envvar=False,
         hidden=hidden,
@@ -630,12 +614,6 @@ _PREFIX: Final = variable_of("")
 _MIN_SIMILARITY: Final = 0.88  # a letter or two that are missing, doubled, swapped or wrong
 
 
-def renamed(names: Iterable[str]) -> list[str]:
-    """A sentence for each environment variable with a deprecated name."""
-    pairs = [(old, flag.variable) for flag in FLAGS for old in flag.variables[1:]]
-    return [deprecated(old, new) for old, new in pairs if old in names]
-
-
 def misspelt_variables(names: Iterable[str]) -> list[str]:
     """A sentence for each variable that nearly has a known name. Others belong to the user, such as secrets."""
     known = {name.removeprefix(_PREFIX) for name in _known_variables()}
@@ -653,4 +631,4 @@ def misspelt_variables(names: Iterable[str]) -> list[str]:
 def _known_variables() -> set[str]:
     options = [option for value in vars(lint_options).values() for option in get_args(value)]
     of_lint = {name for option in options if isinstance(name := getattr(option, "envvar", None), str)}
-    return {name for flag in FLAGS for name in flag.variables} | of_lint | {f"{_PREFIX}CONFIG"}
+    return {flag.variable for flag in FLAGS} | of_lint | {f"{_PREFIX}CONFIG"}

@@ -15,7 +15,6 @@ from msgspec import Struct
 from pydantic import ValidationError
 
 from crawler.config.config import Config
-from crawler.config.deprecated import renamed
 from crawler.config.secrets import mask_password
 from crawler.config.sections import MAX_INTEGER, ConfigSection
 from crawler.errors import UsageError
@@ -61,7 +60,7 @@ _EXAMPLE_LISTS = {"hook.command": '["sh", "-c", "true"]'}
 
 def read_tables(path: Path) -> dict[str, Any]:
     """The tables of a TOML file. Raises UsageError that names the file and the line."""
-    return _with_present_names(read_toml(path, f"the configuration {path}"), str(path))
+    return read_toml(path, f"the configuration {path}")
 
 
 def read_toml(path: Path, name: str) -> dict[str, Any]:
@@ -76,21 +75,6 @@ def read_toml(path: Path, name: str) -> dict[str, Any]:
         raise UsageError(f"{name} has lists or tables inside each other too deeply. Write them side by side") from None
     except ValueError:  # of int(); a number of TOML has at most 64 bits (https://toml.io/en/v1.0.0#integer)
         raise UsageError(f"{name} has a number with too many digits. Write a smaller number") from None
-
-
-def parsed(text: str, source: str) -> dict[str, Any]:
-    """The tables of a TOML text, keys under their present names. Raises UsageError, TOMLDecodeError."""
-    return _with_present_names(tomllib.loads(text), source)
-
-
-def _with_present_names(tables: dict[str, Any], source: str) -> dict[str, Any]:
-    tables = renamed(tables, source)
-    if isinstance(sites := tables.get(SITES), dict):
-        tables[SITES] = {
-            name: renamed(table, source, f"{SITES}.{name}.") if isinstance(table, dict) else table
-            for name, table in sites.items()
-        }
-    return tables
 
 
 def build_config(
@@ -120,7 +104,7 @@ def configured(**sections: dict[str, Any]) -> Config:
 
     Raises UsageError for an unknown key or a bad value.
     """
-    return build_config(renamed(sections, ""))
+    return build_config(sections)
 
 
 def _faulty_key(fault: Any) -> str:

@@ -21,7 +21,6 @@ from crawler.audit.report.write import prepare_directory, write_reports
 from crawler.audit.summary import AuditSummary
 from crawler.audit.verdict import rules_failing
 from crawler.config.config import Config
-from crawler.config.deprecated import KEYS
 from crawler.config.plan import AUDIT, CrawlPlan, plan_audit
 from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, SiteatlasError, StateInUse
@@ -176,6 +175,6 @@ def _record_failure(crawl_plan: CrawlPlan, error: SiteatlasError) -> None:
             return
     with (
         suppress(SiteatlasError),
-        Store(plan.state, begin_settings(plan), begin=Resume.IF_SAME_SETTINGS, about=plan.about, renamed=KEYS) as store,
+        Store(plan.state, begin_settings(plan), begin=Resume.IF_SAME_SETTINGS, about=plan.about) as store,
     ):
         store.record_failure(error, time.time())

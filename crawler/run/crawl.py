@@ -12,7 +12,6 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.config import plan as planning
-from crawler.config.deprecated import KEYS
 from crawler.config.plan import CrawlPlan
 from crawler.config.start import StartMoved
 from crawler.crawl.engine import FinishReason, Watch
@@ -66,7 +65,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
             build_writer(plan, destination).abort()  # report impossible settings now, not after hours
             check_names(plan)
         settings = planning.result_settings(plan.config)
-        with Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock(), renamed=KEYS) as store:
+        with Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock()) as store:
             _adopt_published(plan, store)
             if not (choices.dry_run or choices.replace_foreign):
                 check_output_is_ours(plan, store)

@@ -197,8 +197,7 @@ class Store:
     that writes, ``run`` the record of the run to work on, as it was when the state was opened.
 
     ``settings`` decide the result of a crawl; an unfinished one is resumed only with the same. ``about`` is stored for
-    commands that show the state. ``now`` is Unix time. ``renamed`` maps old names of settings to their present names.
-    Raises StateInUse, StorageError, UsageError on entering.
+    commands that show the state. ``now`` is Unix time. Raises StateInUse, StorageError, UsageError on entering.
     """
 
     def __init__(
@@ -209,13 +208,11 @@ class Store:
         begin: Resume = Resume.ALWAYS,
         about: Mapping[str, str] | None = None,
         now: float | None = None,
-        renamed: Mapping[str, str] | None = None,
     ) -> None:
         self.directory = directory
         self.resumed = False
         self._damage = _Damage(directory)
         self._settings = settings
-        self._renamed = renamed or {}
         self._begin = begin
         self._about = about or {}
         self._now = time.time() if now is None else now
@@ -346,8 +343,7 @@ class Store:
     def _has_same_settings(self) -> bool:
         """Whether the unfinished run has the same settings. Raises UsageError if not, with Resume.ALWAYS."""
         with storage_errors():
-            stored: dict[str, object] = msgspec.json.decode(read_about(self.db, "settings") or "{}")
-        previous = {self._renamed.get(key, key): value for key, value in stored.items()}
+            previous: dict[str, object] = msgspec.json.decode(read_about(self.db, "settings") or "{}")
         current = msgspec.json.decode(msgspec.json.encode(self._settings))
         # settings that an older version did not have had the present defaults
         changed = sorted(key for key, value in previous.items() if value != current.get(key))

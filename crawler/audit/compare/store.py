@@ -11,14 +11,12 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from crawler.audit.compare.finding_status import CurrentState, FindingStatus, PreviousFinding, RuleCoverage, is_hidden
 from crawler.audit.compare.history import AUDIT_HISTORY_DB
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import RuleTrend
 from crawler.audit.summary import AuditSummary
-from crawler.config.deprecated import current_flags, current_keys
 from crawler.model import State
 from crawler.state.database import transaction
 
@@ -148,7 +146,7 @@ class AuditHistory:
             if row is None:
                 return None
             news = msgspec.msgpack.decode(row[0], type=AuditSummary)
-            return LastAudit(news.started, current_keys(msgspec.json.decode(row[1])))
+            return LastAudit(news.started, msgspec.json.decode(row[1]))
 
     def audits_before(self, number: int) -> list[AuditSummary]:
         """The finished audits with a smaller number, the oldest first."""
@@ -161,11 +159,7 @@ class AuditHistory:
         with AUDIT_HISTORY_DB.used(self._path):
             rows = self._db.execute("SELECT rule, started, how FROM past.looked")
             decode = msgspec.msgpack.Decoder(RuleCoverage).decode
-            return {
-                rule: (started, replace(coverage, limit=current_flags(coverage.limit)))
-                for rule, started, how in rows
-                for coverage in [decode(how)]
-            }
+            return {rule: (started, decode(how)) for rule, started, how in rows}
 
     def compare(self, day: str, comparable: Iterable[str]) -> None:
         """Set ``since`` and ``new`` of each finding. ``day`` is today, ``comparable`` are ids of rules."""

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +20,7 @@ from crawler.cli.init.kit import InitKit, crontab, install_command, timer_schedu
 from crawler.cli.options import config_from_flags, flag_of
 from crawler.config.config import Config, FetchConfig
 from crawler.config.fetcher import request_signer
-from crawler.config.load import SitePaths, check_distinct_paths, parsed, read_tables, resolve_paths, split_sites
+from crawler.config.load import SitePaths, check_distinct_paths, read_tables, resolve_paths, split_sites
 from crawler.config.plan import plan_crawl
 from crawler.config.start import parse_url_setting
 from crawler.errors import StorageError, UsageError
@@ -271,7 +272,7 @@ def _build_kit(options: InitOptions, text: str) -> InitKit:
     file = options.config.absolute()
     source = str(options.config)
     sites, places, writes = {}, [], []
-    for name, tables in split_sites(parsed(text, source), source, flag_of).items():
+    for name, tables in split_sites(tomllib.loads(text), source, flag_of).items():
         config = config_from_flags(resolve_paths(tables, file.parent), {}, source)
         _keep_private(options.config, Path(config.output.directory))
         plan = plan_crawl(config)
@@ -363,7 +364,7 @@ def _kubernetes(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
     result.steps.append(_image_step(file))
     result.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", options.starts("the CronJob")))
     source = str(options.config)
-    unmounted = kubernetes.unmounted_directories(split_sites(parsed(kit.text, source), source))
+    unmounted = kubernetes.unmounted_directories(split_sites(tomllib.loads(kit.text), source))
     if unmounted:
         result.notes.append(
             f"{', '.join(unmounted)} is not on the volume of the CronJob, which is "

@@ -23,7 +23,6 @@ from crawler.cli.why.queries import UrlStories
 from crawler.cli.why.suggestions import nearest_urls, other_spellings
 from crawler.cli.why.topics import CrawlRules, readings_topic
 from crawler.config.config import Config
-from crawler.config.deprecated import current_keys
 from crawler.config.load import build_config, known_keys
 from crawler.config.plan import AUDIT, plan_audit, plan_scope
 from crawler.config.source import read_source
@@ -197,7 +196,7 @@ def _stored_config(db: sqlite3.Connection, directory: Path, flags: Mapping[str, 
         )
     sections = known_keys()
     tables: dict[str, Any] = {}
-    for name, value in current_keys(msgspec.json.decode(about["settings"])).items():
+    for name, value in msgspec.json.decode(about["settings"]).items():
         section, _, key = name.partition(".")
         if key in sections.get(section, ()):
             tables.setdefault(section, {})[key] = value

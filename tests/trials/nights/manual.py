@@ -10,9 +10,9 @@ _MAX_KINDS = 3
 _INTRODUCTION = """\
 # Bad nights
 
-This page shows what [the gate](regenerate.md#the-gate) of Siteatlas published on {nights:,} nights on which a site was
-broken or changed. A program made the sites, drew the nights at random, and compared what Siteatlas published with what
-the site served. This command wrote the page:
+This page shows what [the gate](../../../docs/regenerate.md#the-gate) of Siteatlas published on {nights:,} nights on
+which a site was broken or changed. A program made the sites, drew the nights at random, and compared what Siteatlas
+published with what the site served. This command wrote the page:
 
 ```sh
 {command}
