@@ -5,7 +5,7 @@ It answers whether a text or a slot changed as those of the site do, in this run
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -20,6 +20,8 @@ from crawler.lastmod.memory import (
     update_history,
 )
 from crawler.parse.snapshot.diff import DATED, FACT, FRAME, LINK, MOVED, Delta, Difference
+
+T = TypeVar("T")
 
 MIN_AGREEING_PAGES: Final = 5
 """Pages that must agree before a change counts as one of the site."""
@@ -70,7 +72,21 @@ FIGURES: Final = 0x3C3C_3C3C_3C3C_3C3C  # keeps the key of the figures in a slot
 _POOLED: Final = 0x2727_2727_2727_2727  # keeps the key of the texts of a pool in a slot apart from that of all texts
 _TEXT: Final = 0x5353_5353_5353_5353  # keeps the key of a text apart from those of slots
 _MAX_KEYS: Final = 500_000  # keys of one kind in memory
+_KINDS: Final = (0, FIGURES, ORDER, _TEXT, _POOLED)
 _TEXTS: Final = 200  # of one place in memory
+
+
+class _BoundedCounter(Counter[T]):
+    """Counts keys; forgets those that occurred once when there are too many. Takes linear time in all."""
+
+    most = _MAX_KEYS
+
+    def bound(self) -> None:
+        """Forget keys, if there are too many. To be called after each page."""
+        if len(self) > self.most:
+            for k in [k for k, n in self.items() if n <= 1]:
+                del self[k]
+            self.most = max(_MAX_KEYS, 2 * len(self))
 
 
 class _PlaceCounts:
@@ -100,19 +116,23 @@ class SiteChanges:
         self._compared = 0
         self._weight = 0.0
         self._held: Counter[int] = Counter()
-        self._gone: Counter[int] = Counter()  # exact and shape keys, by pages that lost them
-        self._came: Counter[int] = Counter()
+        self._gone = _BoundedCounter[int]()  # exact and shape keys, by pages that lost them
+        self._came = _BoundedCounter[int]()
         self._restamped: Counter[int] = Counter()  # shapes whose figures changed
         self._small_steps: Counter[int] = Counter()  # of those, the ones whose figures moved by little
         self._figures: Counter[int] = Counter()  # words before or after numbers that moved
-        self._beside: Counter[tuple[bool, int, int]] = Counter()  # place or neighbour, and exact or shape key
-        self._left: Counter[int] = Counter()  # exact keys that pages lost, and that no change of the site explains
+        self._beside = _BoundedCounter[tuple[bool, int, int]]()  # place or neighbour, and exact or shape key
+        self._left = _BoundedCounter[int]()  # exact keys that pages lost, and that no change of the site explains
         self._places: dict[int, _PlaceCounts] = {}
         self._moved: dict[int, set[int]] = {}  # by slot: pages where texts were exchanged
         self._born: Counter[int] = Counter()  # places that came as a whole
         self._positions: dict[int, set[int]] = {}  # by place: pages where a text was exchanged at some position
         self._again: dict[int, set[int]] = {}  # of these, the ones where one was exchanged there in the last run, too
         self._explained: set[int] = set()  # slots that moved, which needs no history
+        # The keys that questions are about: those of the differences, and of what moved in earlier runs. When they are
+        # too many (``is_wide``), all keys of the sample are counted.
+        self._asked = {k ^ kind for k in memory.history for kind in _KINDS}
+        self._is_wide = False
 
     def add(self, delta: Delta) -> None:
         """First pass: count the differences of a page."""
@@ -126,15 +146,19 @@ class SiteChanges:
         self._small_steps.update(k for k, figures in moved.items() if figures and all(f.is_small for f in figures))
         self._figures.update({word for figures in moved.values() for figure in figures for word in figure.words})
         self._beside.update({near for d in differences for near in _neighbourhood(d)})
+        for d in differences:
+            self._asked.update((d.exact, d.shape, d.after, d.ahead, d.place, d.spot, d.nth, d.nth_last, d.box))
         for counted in (self._gone, self._came, self._beside):
-            _forget_singletons(counted)
+            counted.bound()
+        self._is_wide = self._is_wide or len(self._asked) > _MAX_KEYS
+        if self._is_wide:
+            self._asked.clear()
 
     def add_sample(self, keys: Iterable[int], weight: float) -> None:
         """Between the passes: count the keys of a sampled page, which stands for ``weight`` pages."""
         self._weight += weight
-        for k in keys:
+        for k in keys if self._is_wide else self._asked.intersection(keys):
             self._held[k] += weight  # type: ignore[assignment]  # fractions of pages
-        _forget_singletons(self._held)
 
     def add_slots(self, page: int, left: list[Difference], stamped: set[int]) -> None:
         """Second pass: count the slots of the differences of a page that nothing explains."""
@@ -143,7 +167,7 @@ class SiteChanges:
             if not d.flags & MOVED:
                 here.setdefault(d.place, []).append(d)
         self._left.update({d.exact for d in left if d.gone})
-        _forget_singletons(self._left)
+        self._left.bound()
         moved = Counter(d.gone for differences in here.values() if is_whole(differences) for d in differences)
         for place, differences in list(here.items()):
             if is_whole(differences) and not differences[0].gone:
@@ -467,8 +491,7 @@ class SiteChanges:
             if n >= MIN_AGREEING_PAGES and (share := self._share(n, k)) >= MIN_SHARE:
                 shares[k ^ _TEXT] = share
         born = [k for k, n in self._born.items() if n >= MIN_PAGES_SMALL_SITE]
-        kinds = (FIGURES, ORDER, _TEXT, _POOLED)
-        held = {**self._held, **{k: 1.0 for k in self._history if any(k ^ kind in self._held for kind in kinds)}}
+        held = {**self._held, **{k: 1.0 for k in self._history if any(k ^ kind in self._held for kind in _KINDS)}}
         for k in self._explained:
             held.pop(k, None)
         return update_history(self._history, shares, held, self._memory.compared, born)
@@ -522,10 +545,3 @@ def _neighbourhood(d: Difference, *, is_shape: bool = True) -> list[tuple[bool, 
     """What a difference may share with those of other pages: direction, place or neighbour, text or its shape."""
     keys = (d.exact, d.shape) if is_shape else (d.exact,)
     return [(d.gone, near, k) for near in (d.place, d.after, d.ahead) if near for k in keys]
-
-
-def _forget_singletons(counted: Counter[int] | Counter[tuple[bool, int, int]]) -> None:
-    """Drop keys that occurred once when there are too many."""
-    if len(counted) > _MAX_KEYS:
-        for k in [k for k, n in counted.items() if n <= 1]:
-            del counted[k]
