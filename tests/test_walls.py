@@ -37,16 +37,16 @@ def is_known(specimen: Specimen, dice: random.Random) -> bool:
     return challenge_of(specimen, dice) is not None or (specimen.kind == "wall" and is_transient(specimen.status))
 
 
-@pytest.mark.parametrize("half", ["shown", "held"])
+@pytest.mark.parametrize(("half", "most_missed"), [("shown", 0.1), ("held", 0.1), ("later", 0.25)])
 def test_ours_most_walls_are_known_by_one_answer_and_no_honest_page_is_taken_for_one(
-    half: Literal["shown", "held"],
+    half: Literal["shown", "held", "later"], most_missed: float
 ) -> None:
     dice = random.Random(half)
     found = {each.name: is_known(each, dice) for each in specimens(half)}
     kinds = {each.name: each.kind for each in specimens(half)}
     assert [name for name, known in found.items() if known and kinds[name] == "honest"] == []
     missed = [name for name, known in found.items() if not known and kinds[name] == "wall"]
-    assert len(missed) <= 0.1 * sum(kind == "wall" for kind in kinds.values()), missed
+    assert len(missed) <= most_missed * sum(kind == "wall" for kind in kinds.values()), missed
 
 
 def sent(specimen: Specimen, path: str, site: Site, dice: random.Random) -> Callable[[int], Answer]:

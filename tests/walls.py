@@ -1,7 +1,7 @@
 """Walls and their honest look-alikes: what answers in place of a page, and pages that only resemble it.
 
 ``fixtures/walls/shown.json`` is for whoever writes a rule. ``held.json`` judges it, so nobody fits a rule to it. Both
-are halves of one collection, drawn at random.
+are halves of one collection, drawn at random. ``later.json`` was collected by somebody who had not read the rule.
 """
 
 import json
@@ -49,7 +49,7 @@ class Specimen:
 
 
 @cache
-def specimens(half: Literal["shown", "held"]) -> tuple[Specimen, ...]:
+def specimens(half: Literal["shown", "held", "later"]) -> tuple[Specimen, ...]:
     """The specimens of one half, walls and honest ones mixed."""
     rows = json.loads((FOLDER / f"{half}.json").read_text(encoding="utf-8"))
     return tuple(Specimen(**row) for row in rows)

@@ -4,7 +4,7 @@ Pure. A challenge is a failure: it says nothing about the page, whatever its sta
 
 Whatever the status of the response, these count:
 
-1. A header that only a challenge has.
+1. A header that only a challenge has, or a status that no standard has, such as 999.
 2. A mark that only a challenge has, in a bare document: at most :data:`MAX_LINKS` links in :data:`MAX_BYTES`. An
    article about challenges has more links, and its examples of code are escaped. A site behind a firewall has other
    markup of that firewall in every page (``/cdn-cgi/challenge-platform/scripts/jsd``,
@@ -45,6 +45,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from html import unescape
+from http import HTTPStatus
 from typing import Final, NamedTuple
 
 from crawler.fetch.retry import is_transient
@@ -60,6 +61,7 @@ MAX_BARE_BYTES: Final = 32 * 1024
 """Bytes of such a document: pages that scripts draw may be large, and reading them takes long."""
 MIN_SIGNS: Final = 3
 """Signs of a challenge without a known mark. Honest bare pages have two: a 403 of a login, a game with its script."""
+_REGISTERED: Final = frozenset(HTTPStatus)  # https://www.iana.org/assignments/http-status-codes
 _ANSWERS: Final = frozenset({200, 404, 410, 451})  # statuses with which sites speak for themselves
 
 
@@ -128,7 +130,8 @@ _SHOWS: Final = frozenset({"speaks of your IP address", "shows a token"})
 _WORDS: Final = tuple((sign, re.compile(pattern).search) for sign, pattern in {
     _WAITS: r"please wait|\bmoments?\b|javascript|\bjs\b|cookies?\b|patien|instant\b|warten|aguarde|espere|секунд|请稍",
     _ASKS: r"\b(?:not|be|you) an? (?:ro)?bot\b|\byou(?:.re| are)? (?:a )?human|\b(?:ro)?bot (?:check|challenge)|captcha"
-    r"|\bhuman (?:check|verif)|automated re|(?:kein|pas un|no eres un|não é um) rob[oô]|ein mensch|humain|humano|umano"
+    r"|\bhuman (?:check|verif)|automated (?:access|quer|re|tool|traf)"
+    r"|(?:kein|pas un|no eres un|não é um) rob[oô]|ein mensch|humain|humano|umano"
     r"|не робот|вы человек|机器人|人机|機器人|ロボット|로봇",
     _CHECKS: r"(?:\bcheck|verif|vérif|validat|prüf|comprob|провер)[^.]{0,40}(?:browser|connection|request|human|\bbot\b"
     r"|rob[oô]|navig|naveg|verbindung|connexion|conexi|браузер|робот|человек|соедин)|secure connection|being verified"
@@ -140,8 +143,8 @@ _WORDS: Final = tuple((sign, re.compile(pattern).search) for sign, pattern in {
     "names the request": r"(?:\b(?:r?id|code|ref|reference|transaction|event|request|incident)"
     r"|référence|番号|编号|номер)(?: is)?[ :#=]{1,4}(?=[a-z=/+._-]{0,40}\d)[\w=/+.-]{8}",
     "speaks of protection": r"\b(?:protect(?:ed|ion)|security|secured) (?:by|from|against)\b|firewall|\bwaf\b|ddos"
-    r"|mod_security|bot.?protection|hosting provider|защит[аы] от|防护",
-    "names a firewall": r"firewall|\bwaf\b|ddos|mod_security|\bbot.?protection|防火墙",
+    r"|mod.?security|bot.?protection|hosting provider|защит[аы] от|防护",
+    "names a firewall": r"firewall|\bwaf\b|ddos|mod.?security|\bbot.?protection|防火墙",
     "lets you queue": r"\bin line\b|\bin the queue\b|waiting room|in der warteschlange|file d.attente|в очереди|排队",
     "speaks of your IP address": r"\byour ip\b|\bip[ -]?(?:addres|адрес)|adresse ip|ip-adresse|dirección ip|\bip:",
     "shows a token": r"(?<![:#=e] )\b(?=[a-f]*\d)[0-9a-f]{14,}\b",
@@ -156,7 +159,7 @@ _CODE: Final = tuple((sign, tokens, re.compile(pattern).search) for sign, tokens
     ("has noindex", (b"noindex",), rb"<meta[^<>]*?noindex"),
     ("refreshes itself", (b"refresh",), rb"<meta[^<>]*?http-equiv=[\"']?refresh"),
     (_HIDES, _SCRIPTS, rb"<script"),
-    ("has a captcha", _CAPTCHAS, _WIDGET),
+    ("has a captcha", _CAPTCHAS, _WIDGET + rb"|<(?:form|input|img)[^<>]*?captcha"),
     ("has a script for a check", _CHECKERS, rb"<script[^<>]*?(?:challenge|shield|guard|well-known)|" + _WIDGET),
 ))  # fmt: skip
 _RELOADS: Final = "loads its URL again"
@@ -177,6 +180,8 @@ def detect_challenge(reply: Reply) -> Challenge | None:
             vendor, actions = _HEADERS[name]
             if value.strip().lower() in actions:
                 return Challenge(vendor, f"the header {name}: {value.strip()}")
+    if reply.status >= 400 and reply.status not in _REGISTERED and not is_transient(reply):
+        return Challenge("the firewall", f"the status {reply.status}, which HTTP does not have")
     body = reply.body
     if not body or len(body) > MAX_BYTES or _has_more_links(body, MAX_LINKS):
         return None
