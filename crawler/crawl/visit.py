@@ -141,7 +141,7 @@ def parser_options(plan: CrawlPlan) -> ParserOptions:
         alternates=content.alternates,
         dates=content.lastmod in ("observed", "page", "git"),
         max_links=parse.max_links,
-        token=_token(plan),
+        token=product_token(plan.config.fetch.user_agent),
         scripts=_may_render(plan.config),
     )
     return ParserOptions(options, plan.params, parse.timeout, parse.memory, parse.max_link_bytes)
@@ -236,10 +236,6 @@ def _worker(
         config.output.keep_failed,
         clock,
     )
-
-
-def _token(plan: CrawlPlan) -> str:
-    return product_token(plan.config.fetch.user_agent)
 
 
 def _may_render(config: Config) -> bool:
@@ -360,7 +356,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         rules = robots_cache, throttle, _previous_visits(plan, store), pauses, earlier, fetch_options(plan.config)
         page_fetcher = PageFetcher(fetcher, *rules, renderer.is_rendered if renderer else never_rendered)
         page_fetcher.doubtful = read_doubtful(store.db, store.run.number)
-        worker = _worker(plan, page_fetcher, PageParser(pool, _token(plan), renderer), frontier, throttle.clock)
+        worker = _worker(plan, page_fetcher, PageParser(pool, parser_options(plan), renderer), frontier, throttle.clock)
 
         def further() -> bool:
             return frontier.review_postponed() or more(frontier) or frontier.review_postponed()

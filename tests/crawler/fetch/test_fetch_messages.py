@@ -4,6 +4,7 @@ import gzip
 import time
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import httpx
 import pytest
@@ -64,10 +65,21 @@ async def test_rfc9112_obsolete_line_folding_is_read_as_a_space(fetcher: Fetcher
     assert value.split() == ["</a>;", "rel=next"]
 
 
-async def test_rfc9110_header_bytes_over_127_are_kept_as_latin_1(fetcher: Fetcher, server: HostileServer) -> None:
-    server.route("/", send(OK + b"Location: /caf\xc3\xa9/\xe9\r\nServer: \xff\r\nContent-Length: 1\r\n\r\nx"))
+@pytest.mark.parametrize("seed", range(3))
+async def test_ours_header_bytes_over_127_are_utf8_if_they_can_be_else_latin_1(
+    fetcher: Fetcher, server: HostileServer, seed: int
+) -> None:
+    draw = Random(seed)
+    lines, wanted = b"", []
+    for name in ("location", "link", "refresh", "x-robots-tag", "content-disposition"):
+        text = "".join(draw.choices("aé/ÿßÀ;", k=9)) + "é"
+        encoding = draw.choice(["utf-8", "latin-1"])
+        lines += name.encode() + b": </" + text.encode(encoding) + b">\r\n"
+        wanted.append((name, f"</{text}>"))
+    server.route("/", send(OK + lines + b"ETag: \xc3\xa9\r\nServer: \xff\r\nContent-Length: 1\r\n\r\nx"))
     got = await reply(fetcher, server.url())
-    assert got.header("location") == b"/caf\xc3\xa9/\xe9".decode("latin-1")
+    assert [(name, got.header(name)) for name, _ in wanted] == wanted
+    assert got.header("etag") == "\xc3\xa9"  # it is sent back
 
 
 async def test_ours_unreadable_bytes_in_an_unused_header_cost_nothing(fetcher: Fetcher, server: HostileServer) -> None:
