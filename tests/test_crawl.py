@@ -55,6 +55,21 @@ def test_ours_every_way_of_naming_a_page_is_a_discovery(tmp_path: Path) -> None:
         assert paths(tmp_path, site) == sorted(["/", "/based/", *(f"/{page}" for page in pages)])
 
 
+def test_whatwg_mimesniff_feeds_and_sitemaps_that_are_labelled_as_html_are_read_and_not_listed(tmp_path: Path) -> None:
+    namespace = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+    with scripted({}) as site:
+        site.routes = {
+            "/": links("/feed", "/map", "/data"),
+            "/feed": f"<rss version='2.0'><channel><item><link>{site.url}a</link></item></channel></rss>",
+            "/map": f"<?xml version='1.0'?><urlset {namespace}><url><loc>{site.url}b</loc></url></urlset>",
+            "/data": '{"a": [1]}',
+            "/a": "<p>a",
+            "/b": "<p>b",
+        }
+        assert crawl(tmp_path, site.url).code == 0
+        assert paths(tmp_path, site) == ["/", "/a", "/b"]
+
+
 def test_ours_no_sitemap_seeds_turns_the_sites_own_sitemaps_off(tmp_path: Path) -> None:
     with scripted({"/": links(), "/sitemap.xml": Answer("{url}texted\n"), "/texted": "x"}) as site:
         crawl(tmp_path, site.url, "--no-sitemap-seeds")
