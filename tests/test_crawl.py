@@ -70,6 +70,20 @@ def test_whatwg_mimesniff_feeds_and_sitemaps_that_are_labelled_as_html_are_read_
         assert paths(tmp_path, site) == ["/", "/a", "/b"]
 
 
+@pytest.mark.parametrize("transport", ["fast", "httpx"])
+def test_whatwg_url_a_percent_sign_that_begins_no_escape_is_requested_as_it_is_and_not_listed(
+    tmp_path: Path, transport: str
+) -> None:
+    odd = ["/s.asp?q=%u0416%7e", "/sale-100%", "/x?p=50%&r=1"]
+    with scripted(
+        {"/": links(*odd), "/s.asp?q=%u0416~": links("/a"), odd[1]: "<p>b", odd[2]: "<p>c", "/a": "<p>"}
+    ) as site:
+        ran = crawl(tmp_path, site.url, "-v", "--json", "--transport", transport)
+        assert {*site.paths} >= {"/s.asp?q=%u0416~", *odd[1:]}
+        assert paths(tmp_path, site) == ["/", "/a"]
+        assert set(states(ran)["out of scope"]) == {"/s.asp?q=%u0416~", *odd[1:]}
+
+
 def test_ours_no_sitemap_seeds_turns_the_sites_own_sitemaps_off(tmp_path: Path) -> None:
     with scripted({"/": links(), "/sitemap.xml": Answer("{url}texted\n"), "/texted": "x"}) as site:
         crawl(tmp_path, site.url, "--no-sitemap-seeds")

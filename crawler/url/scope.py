@@ -42,6 +42,7 @@ from crawler.url.normalize import (
     path_of,
 )
 
+_stray_percent = re.compile(r"%(?![0-9A-Fa-f]{2})").search
 _beyond_ascii = re.compile(r"[^\x21-\x7e]+")
 
 
@@ -211,6 +212,9 @@ class Scope:
             return Verdict(State.TOO_LONG, reason)
         if len(url) < MIN_LISTED_LENGTH:
             return Verdict(State.OUT_OF_SCOPE, f"the sitemap schema requires at least {MIN_LISTED_LENGTH} characters")
+        if "%" in url and _stray_percent(url):
+            reason = "a sitemap cannot list a URL with a % that begins no escape (RFC 3986). Link to it with %25"
+            return Verdict(State.OUT_OF_SCOPE, reason)
         relation = self._relation(url)
         if relation == "subdomain":
             reason = f"{origin_of(url)} is crawled for its links; a sitemap in {self.directory} cannot list it"
