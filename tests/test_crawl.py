@@ -84,6 +84,22 @@ def test_whatwg_url_a_percent_sign_that_begins_no_escape_is_requested_as_it_is_a
         assert set(states(ran)["out of scope"]) == {"/s.asp?q=%u0416~", *odd[1:]}
 
 
+@pytest.mark.parametrize("transport", ["fast", "httpx"])
+def test_ours_a_page_that_redirects_to_itself_until_a_cookie_is_set_says_so(tmp_path: Path, transport: str) -> None:
+    def wall(path: str, **headers: str) -> Answer:
+        return Answer("", 302, {"Location": path, **headers})
+
+    wants = wall("/wants", **{"Set-Cookie": "seen=1; Path=/"})
+    with scripted(
+        {"/": links("/wants", "/loops", "/page"), "/wants": wants, "/loops": wall("/loops"), "/page": "<p>"}
+    ) as site:
+        ran = crawl(tmp_path, site.url, "-v", "--json", "--transport", transport)
+        loop = "redirect.loop: answered 302; it redirects to itself"
+        cookie = f"{loop} and sets a cookie, but Siteatlas keeps none. Set it with --cookie"
+        assert states(ran)["bad answer"] == {"/wants": cookie, "/loops": loop}
+        assert not any("cookie" in headers for _, _, headers in site.log)
+
+
 def test_ours_no_sitemap_seeds_turns_the_sites_own_sitemaps_off(tmp_path: Path) -> None:
     with scripted({"/": links(), "/sitemap.xml": Answer("{url}texted\n"), "/texted": "x"}) as site:
         crawl(tmp_path, site.url, "--no-sitemap-seeds")

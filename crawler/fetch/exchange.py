@@ -19,7 +19,7 @@ from crawler.model import Url
 _KEPT_HEADERS = frozenset(
     {"content-type", "content-length", "content-encoding", "content-language", "content-disposition", "location"}
     | {"link", "x-robots-tag", "refresh", "last-modified", "etag", "date", "age", "retry-after", "server"}
-    | {"transfer-encoding", "cf-mitigated", "x-amzn-waf-action", "x-vercel-mitigated"}
+    | {"transfer-encoding", "set-cookie", "cf-mitigated", "x-amzn-waf-action", "x-vercel-mitigated"}
 )
 """The header fields that later stages read; the others are dropped."""
 _LENGTH = re.compile(r"[0-9]{1,18}", re.ASCII)

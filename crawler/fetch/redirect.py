@@ -29,5 +29,8 @@ def redirect_target(reply: Reply, params: UrlParams = DEFAULT_PARAMS) -> Url | I
         code = "redirect.scheme" if error.code == "url.scheme" else "redirect.bad_location"
         return InvalidUrl(code, error.message)
     if target == reply.url:
-        return InvalidUrl("redirect.loop", "it redirects to itself")
+        wants = (
+            " and sets a cookie, but Siteatlas keeps none. Set it with --cookie" if reply.header("set-cookie") else ""
+        )
+        return InvalidUrl("redirect.loop", f"it redirects to itself{wants}")
     return target

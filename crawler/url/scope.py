@@ -42,6 +42,7 @@ from crawler.url.normalize import (
     path_of,
 )
 
+_CLOUDFLARE: Final = "/cdn-cgi/"  # https://developers.cloudflare.com/fundamentals/reference/cdn-cgi-endpoint/
 _stray_percent = re.compile(r"%(?![0-9A-Fa-f]{2})").search
 _beyond_ascii = re.compile(r"[^\x21-\x7e]+")
 
@@ -280,6 +281,8 @@ class Scope:
         return ""
 
     def _refused_by_pattern(self, url: Url) -> Verdict | None:
+        if url.startswith(_CLOUDFLARE, url.index("/", 8)):
+            return Verdict(State.EXCLUDED, f"{_CLOUDFLARE} belongs to Cloudflare, which adds such links to pages")
         for pattern in self._exclude:
             if pattern.matches(url):
                 return Verdict(State.EXCLUDED, f'matches exclude "{pattern.text}"')
