@@ -199,17 +199,15 @@ def is_html(content_type: str, body: bytes) -> bool:
     if name in _XML_ROOTS:
         return False
     if is_labelled:
-        return not (is_declared and name not in _HTML_ROOTS) and not _is_json(body)
+        return not (is_declared and name not in _HTML_ROOTS) and not (start.lstrip()[:1] in b"{[" and _is_json(body))
     if is_declared or kind.endswith("/xml"):
         return name == b"html" and (is_declared or _XHTML in start)
     return _markup(start) is not None
 
 
 def _is_json(body: bytes) -> bool:
-    if not body.lstrip().startswith((b"{", b"[")):
-        return False
     try:
-        msgspec.json.decode(body, type=msgspec.Raw)
+        msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"), type=msgspec.Raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True
