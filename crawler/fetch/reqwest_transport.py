@@ -101,11 +101,12 @@ class ReqwestTransport:
                 self._flood.waiting -= 1
         except rust.PyreqwestError as error:
             failure = _httpx_error(error)
-            if method != "GET" or not any(words in str(failure) for words in _UNREAD_HEAD):
-                raise failure from error
-            answer = await self._over_httpx().send(method, target, fields, content)
-            self._needs_httpx = True
-            return answer
+            if method == "GET" and any(words in str(failure) for words in _UNREAD_HEAD):
+                with contextlib.suppress(Exception):  # if there is no head at all, the first failure tells
+                    answer = await self._over_httpx().send(method, target, fields, content)
+                    self._needs_httpx = True
+                    return answer
+            raise failure from error
         except asyncio.CancelledError:
             await _raise_cancellation()
             raise
