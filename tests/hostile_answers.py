@@ -164,7 +164,7 @@ BODIES = [  # the slow ones first: the others are asked for while they are waite
     trap("/head-line", answer(b"", HTML, "X-Big: " + "x" * 2_000_000), ends="bad answer"),
     trap("/head-flood", answer(b"", HTML, *(f"X-{n}: {n}" for n in range(20_000))), ends="bad answer"),
     trap("/head-endless", send(b"HTTP/1.1 200 OK\r\n"), repeat(b"X-Y: z\r\n" * 1000, 2000), fin(), ends="bad answer"),
-    trap("/head-control", *raw("HTTP/1.1 200 \x1b[31mOK\nX-Y: \x1b[2J\nX Z: \x00"), ends="bad answer|indexable"),
+    trap("/head-control", *raw("HTTP/1.1 200 \x1b[31mOK\nX-Y: \x1b[2J\nX Z: \x00"), ends="bad answer|wrong type"),
     trap("/type-control", answer(_plain, "Content-Type: text/html\x1b[31m; charset=\x1b]0;x\x07"),
          ends="bad answer|indexable|wrong type"),
     trap("/charset-junk", answer(_plain, "Content-Type: text/html; charset=" + "x" * 5000), ends="indexable"),

@@ -55,6 +55,51 @@ def test_ours_every_way_of_naming_a_page_is_a_discovery(tmp_path: Path) -> None:
         assert paths(tmp_path, site) == sorted(["/", "/based/", *(f"/{page}" for page in pages)])
 
 
+def test_whatwg_mimesniff_feeds_and_sitemaps_that_are_labelled_as_html_are_read_and_not_listed(tmp_path: Path) -> None:
+    namespace = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+    with scripted({}) as site:
+        site.routes = {
+            "/": links("/feed", "/map", "/data"),
+            "/feed": f"<rss version='2.0'><channel><item><link>{site.url}a</link></item></channel></rss>",
+            "/map": f"<?xml version='1.0'?><urlset {namespace}><url><loc>{site.url}b</loc></url></urlset>",
+            "/data": '{"a": [1]}',
+            "/a": "<p>a",
+            "/b": "<p>b",
+        }
+        assert crawl(tmp_path, site.url).code == 0
+        assert paths(tmp_path, site) == ["/", "/a", "/b"]
+
+
+@pytest.mark.parametrize("transport", ["fast", "httpx"])
+def test_whatwg_url_a_percent_sign_that_begins_no_escape_is_requested_as_it_is_and_not_listed(
+    tmp_path: Path, transport: str
+) -> None:
+    odd = ["/s.asp?q=%u0416%7e", "/sale-100%", "/x?p=50%&r=1"]
+    with scripted(
+        {"/": links(*odd), "/s.asp?q=%u0416~": links("/a"), odd[1]: "<p>b", odd[2]: "<p>c", "/a": "<p>"}
+    ) as site:
+        ran = crawl(tmp_path, site.url, "-v", "--json", "--transport", transport)
+        assert {*site.paths} >= {"/s.asp?q=%u0416~", *odd[1:]}
+        assert paths(tmp_path, site) == ["/", "/a"]
+        assert set(states(ran)["out of scope"]) == {"/s.asp?q=%u0416~", *odd[1:]}
+
+
+@pytest.mark.parametrize("transport", ["fast", "httpx"])
+def test_ours_a_page_that_redirects_to_itself_until_a_cookie_is_set_says_so(tmp_path: Path, transport: str) -> None:
+    def wall(path: str, **headers: str) -> Answer:
+        return Answer("", 302, {"Location": path, **headers})
+
+    wants = wall("/wants", **{"Set-Cookie": "seen=1; Path=/"})
+    with scripted(
+        {"/": links("/wants", "/loops", "/page"), "/wants": wants, "/loops": wall("/loops"), "/page": "<p>"}
+    ) as site:
+        ran = crawl(tmp_path, site.url, "-v", "--json", "--transport", transport)
+        loop = "redirect.loop: answered 302; it redirects to itself"
+        cookie = f"{loop} and sets a cookie, but Siteatlas keeps none. Set it with --cookie"
+        assert states(ran)["bad answer"] == {"/wants": cookie, "/loops": loop}
+        assert not any("cookie" in headers for _, _, headers in site.log)
+
+
 def test_ours_no_sitemap_seeds_turns_the_sites_own_sitemaps_off(tmp_path: Path) -> None:
     with scripted({"/": links(), "/sitemap.xml": Answer("{url}texted\n"), "/texted": "x"}) as site:
         crawl(tmp_path, site.url, "--no-sitemap-seeds")

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hostile import HostileServer, Step, answer, drip, send, sleep
+from hostile import HostileServer, Step, answer, drip, repeat, send, sleep
 from hostile_answers import BODIES, PAGES, REDIRECTS, STATUSES, Trap, moved
 from hostile_crawl import CANARIES, TEXT, XML, Crawled, anchors, check, crawl_hostile, furnish, html, page
 from run import FAST, command, crawl, environment
@@ -299,6 +299,8 @@ ROBOTS_FILES: list[tuple[str, tuple[Step, ...], str]] = [
     ("html", (page("<p>User-agent: *<br>Disallow: /"),), "indexable"),
     ("behind-500-kib", robots(HIDDEN * 2600 + b"User-agent: *\nDisallow: /\n"), "indexable"),
     ("10-mib-line", robots(RULES.encode() + b"x" * (10 << 20) + b"\nDisallow: /\n"), "blocked by robots.txt"),
+    ("announced-500-mb", (send(f"HTTP/1.1 200 OK\r\n{TEXT}\r\nContent-Length: 500000000\r\n\r\n{RULES}".encode()),
+     repeat(b"#" * 79 + b"\n", 10_000)), "blocked by robots.txt"),
     ("bomb", (answer(gzip.compress(RULES.encode() + b"\n" * (30 << 20)), TEXT, "Content-Encoding: gzip"),), ""),
     ("stars", robots(RULES.encode() + b"Disallow: /" + b"*a" * 5000 + b"$\n"), "blocked by robots.txt"),
     ("groups", robots((RULES + "User-agent: other\nDisallow: /\n").encode()), "blocked by robots.txt"),

@@ -54,6 +54,22 @@ def test_ours_crawl_delay_means_one_at_a_time_and_so_far_apart(tmp_path: Path) -
         assert len(gaps(site)) == 4
 
 
+def test_ours_a_crawl_delay_holds_from_robots_txt_on_at_every_origin(tmp_path: Path) -> None:
+    slow = {
+        "/robots.txt": Answer("User-agent: *\nCrawl-delay: 0.3\nDisallow: /no", headers={"Content-Type": "text/plain"})
+    }
+    with scripted(flat(2) | slow) as other:
+        host = other.url.replace("127.0.0.1", "localhost").split("/")[2]
+        away = [f"http://{host}/{path}" for path in ("p0", "no", "p1", "p2")]
+        with scripted({"/": links(*away)} | slow) as site:
+            words = ("--host", "localhost", "--host", host, "--resolve", f"{host}:127.0.0.1", "-c", "8")
+            assert crawl(tmp_path, site.url, *words).code == 0
+    for log, least in ((site.log, 2), (other.log, 3)):
+        times = [when for when, path, _ in log if path != urlsplit(impossible_url(site.url)).path]
+        assert len(times) > least
+        assert min(after - before for before, after in pairwise(times)) >= 0.28
+
+
 def test_ours_delay_is_kept_between_two_requests(tmp_path: Path) -> None:
     with scripted(flat(5)) as site:
         assert crawl(tmp_path, site.url, "--delay", "0.3").code == 0

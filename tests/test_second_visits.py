@@ -7,6 +7,7 @@ from pathlib import Path
 from time import time
 
 import anyio
+import pytest
 from run import published
 from scripted import Answer, Route, Site, links, scripted
 
@@ -97,10 +98,12 @@ def test_ours_what_went_and_came_back_is_what_it_was(tmp_path: Path) -> None:
         assert {name: nights.dates.get(name) for name in names} == dict.fromkeys(names, DATE)
 
 
-def test_rfc9111_header_fields_of_a_304_are_news(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "hidden", [{"X-Robots-Tag": "noindex"}, {"Link": "</other1>; rel=canonical"}, {"Refresh": "0; url=/other1"}]
+)
+def test_rfc9111_header_fields_of_a_304_are_news(tmp_path: Path, hidden: dict[str, str]) -> None:
     with scripted({}) as site:
         nights = Nights(site, tmp_path)
-        hidden = {"X-Robots-Tag": "noindex"}
         nights.crawl({"/hides": page("/hides"), "/shows": page("/shows", **hidden)})
         assert "/hides" in nights.dates
         assert "/shows" not in nights.dates

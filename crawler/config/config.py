@@ -173,10 +173,10 @@ class FetchConfig(ConfigSection):
     second_reads: int = Field(default=60, ge=0)
     """Maximum requests with which one run fetches changed pages again, each up to three times. It finds texts that
     change by themselves, such as counters. Such texts do not change lastmod. 0: none."""
-    not_found_checks: int = Field(default=5, ge=0)
-    """Maximum requests in one run for URLs that cannot exist, one in each of the largest directories. The responses
-    show how the site presents a missing page. If a page has the same content, it is a soft 404 (a missing page with
-    status 200), and leaves the sitemap. 0: none."""
+    not_found_checks: int = Field(default=20, ge=0)
+    """Maximum requests in one run for URLs that cannot exist: in the largest directories, and where pages share a
+    title. The responses show how the site presents a missing page. If a page has the same content, it is a soft 404
+    (a missing page with status 200), and leaves the sitemap. 0: none."""
     max_redirects: PositiveInt = 10
     """Maximum redirects in a row to follow. Browsers follow up to 20, search engines about 10."""
     retries: int = Field(default=3, ge=0)

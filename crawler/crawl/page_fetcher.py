@@ -5,6 +5,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import NamedTuple
 
+import anyio
 from msgspec import Struct
 
 from crawler.crawl.revalidation import EarlierAnswer, EarlierCrawl, PreviousVisits, conditional_headers, request_record
@@ -92,10 +93,12 @@ class PageFetcher:
         origin, options = origin_of(lease.url), self._options
         try:
             robots = await self._robots_cache.get(origin)
+            delay = robots.crawl_delay(options.max_crawl_delay)
+            wait = self._throttle.set_crawl_delay(origin, delay) if delay else 0.0
             if known := self._known(lease, robots, time.time()):
                 return known
-            if delay := robots.crawl_delay(options.max_crawl_delay):
-                self._throttle.set_crawl_delay(origin, delay)
+            if wait:
+                await anyio.sleep(wait)
             body = options.sitemap_body if lease.kind is DocumentKind.SITEMAP else options.page_body
             previous = self._previous_visits.get(lease.id, lease.kind)
             is_rendered = previous and previous.page and self._is_rendered(lease.url, previous.page)

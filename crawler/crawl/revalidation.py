@@ -29,7 +29,7 @@ from crawler.model import (
     Url,
     Verdict,
 )
-from crawler.parse.robots_meta import HEADER, read_directives, read_engine_noindex
+from crawler.parse.robots_meta import HEADER
 from crawler.parse.snapshot.diff import compare
 from crawler.state.database import storage_errors
 from crawler.units import w3c
@@ -67,17 +67,19 @@ def merge_304(answer: Reply, before: PreviousVisit) -> Reply:
     return replace(answer, status=200, headers=(*answer.headers, *stale))
 
 
-def apply_304_robots(answer: Reply, page: Page, token: str) -> Page:
-    """The stored page with the X-Robots-Tag of a 304 applied. ``token`` is our product token."""
-    headers = answer.header_all("x-robots-tag")
-    if not headers:
-        return page
-    directives = read_directives({}, headers, token, answer.fetched_at)
+def apply_304_headers(said: Page, page: Page) -> Page:
+    """The stored page with what the headers of a 304 ``said`` (RFC 9111 3.2), which were read as a page without text.
+
+    Only more restrictive statements come: see :func:`conditional_headers`.
+    """
     return replace(
         page,
-        noindex=page.noindex or directives.noindex_at(answer.fetched_at),
-        nofollow=page.nofollow or directives.nofollow,
-        engine_noindex=page.engine_noindex or read_engine_noindex({}, headers, answer.fetched_at),
+        noindex=page.noindex or said.noindex,
+        nofollow=page.nofollow or said.nofollow,
+        engine_noindex=page.engine_noindex or said.engine_noindex,
+        canonicals=list(dict.fromkeys([*page.canonicals, *said.canonicals])),
+        refresh=page.refresh or said.refresh,
+        links=[*(dict(said.links) | dict(page.links)).items()],
     )
 
 

@@ -1,4 +1,4 @@
-"""Finds soft 404s: by what pages say, and by what the site returns for names that cannot exist, which it requests.
+"""Finds soft 404s: pages that are like what the site returns for names that cannot exist, which it requests.
 
 It runs when a crawl is complete. :mod:`crawler.parse.snapshot.not_found` has the rule.
 """
@@ -18,30 +18,21 @@ from crawler.crawl.second_reads import wait_for_turn
 from crawler.fetch.throttle import Throttle
 from crawler.model import FetchedDocument, Page, Reply, State, Url
 from crawler.parse.pool import ParsePool
-from crawler.parse.snapshot.not_found import (
-    NUMBER,
-    PageWords,
-    has_title,
-    is_called_not_found,
-    is_soft_404,
-    numbered,
-    page_words,
-    says_little,
-)
+from crawler.parse.snapshot.not_found import PageWords, has_title, is_soft_404, page_words
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.render.renderer import Renderer
 from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import origin_of
 
-_MIN_PAGES: Final = 3  # of a directory in which a name is requested, beside that of the start URL
+_MIN_PAGES: Final = 3  # of a part of the site in which a name is requested, beside the directory of the start URL
+_LARGEST: Final = 5  # parts in which a name is requested although no two pages share a title
+_MAX_TITLES: Final = 200_000  # in memory, about 80 bytes each
 _MAX_SHARE: Final = 0.5  # of the pages; if more say the same, scripts write the pages
 _LETTERS: Final = str.maketrans("0123456789", "ghijklmnop")
-_URLS: Final = "SELECT u.url FROM visit v JOIN url u ON u.id = v.id WHERE v.state = ?"
 _PAGES: Final = """SELECT v.id, u.url, v.content, c.page FROM visit v JOIN url u ON u.id = v.id
   JOIN content c ON c.id = v.content WHERE v.state = ? AND u.url >= ? AND u.url < ? AND u.url != ?"""
 _TEXT: Final = "SELECT text FROM content WHERE id = ?"
 _MARK: Final = f"UPDATE visit SET state = '{State.SOFT_404}', reason = ? WHERE id = ?"  # noqa: S608 - our own
-_SAYS_SO: Final = "it returns 200, but its title says that the page does not exist"
 _LIKE_NOTHING: Final = "it returns 200 and the same page as {}, which does not exist"
 _page = msgspec.msgpack.Decoder(Page).decode
 
@@ -58,41 +49,52 @@ class Soft404s:
     pool: ParsePool
     seed: Url
     renderer: Renderer | None = None
+    _left: int = 0  # requests
 
     async def run(self, db: sqlite3.Connection, requests: int, is_stopping: Callable[[], bool]) -> None:
         """Give the pages that are soft 404s their state. Raises StorageError.
 
-        Sends at most ``requests``, one for the directory of the start URL and one for each of its largest
-        directories, at the pace of the crawl and as robots.txt allows.
+        Sends at most ``requests``, one for each part of the site (see :func:`_parts`), at the pace of the crawl and as
+        robots.txt allows. Where the response says that nothing exists, a second one shows whether its text varies.
         """
-        _mark(db, [(_SAYS_SO, number) for number in _called_not_found(db, self.seed)])
-        for directory in _directories(db, self.seed)[:requests]:
-            if not await wait_for_turn(self.throttle, origin_of(self.seed), is_stopping):
-                return
-            url = impossible_url(directory)
-            if not await self.fetcher.is_allowed(url):
-                continue
-            answer = await self._request(url)
-            if answer is None:
-                return
-            if answer.status == 200 and is_readable(answer):
-                page = await self.pool.read(FetchedDocument.of_reply(answer))
-                if self.renderer:  # a script may write the same for all names that do not exist
-                    page = await self.renderer.read(answer, page, None)
-                nothing = page_words(url, page.title, load_markup(page.text))
-                _mark(db, [(_LIKE_NOTHING.format(url), number) for number in _alike(db, directory, self.seed, nothing)])
+        self._left = requests
+        for part in _parts(db, self.seed):
+            url = impossible_url(part)
+            nothing = await self._words(url, is_stopping)
+            if nothing:
+                again = await self._words(impossible_url(f"{part}siteatlas"), is_stopping) if nothing.phrases else None
+                varies = again is not None and not is_soft_404(again, nothing)
+                alike = _alike(db, part, self.seed, nothing, varies=varies)
+                _mark(db, [(_LIKE_NOTHING.format(url), number) for number in alike])
 
-    async def _request(self, url: Url) -> Reply | None:
-        """The response to a name that cannot exist; None if the site does not respond, or a firewall does."""
+    async def _words(self, url: Url, is_stopping: Callable[[], bool]) -> PageWords | None:
+        """What the site says for a name that cannot exist; None without a good response, and when no request is left.
+
+        None is left after one to which the site does not respond, or a firewall does.
+        """
+        if not self._left or not await wait_for_turn(self.throttle, origin_of(self.seed), is_stopping):
+            return None
+        if not await self.fetcher.is_allowed(url):
+            return None
+        self._left -= 1
         self.throttle.start(url, self.throttle.clock())
         fetched = await self.fetcher.fetch_again(url)
-        return None if fetched.challenge or not isinstance(fetched.answer, Reply) else fetched.answer
+        answer = fetched.answer
+        if fetched.challenge or not isinstance(answer, Reply):
+            self._left = 0
+            return None
+        if answer.status != 200 or not is_readable(answer):
+            return None
+        page = await self.pool.read(FetchedDocument.of_reply(answer))
+        if self.renderer:  # a script may write the same for all names that do not exist
+            page = await self.renderer.read(answer, page, None)
+        return page_words(url, page.title, load_markup(page.text))
 
 
-def impossible_url(directory: str) -> Url:
-    """A URL in a directory that cannot exist; the same in every run. Its name is one word."""
-    digest = blake2b(directory.encode(), digest_size=8).hexdigest()
-    return Url(f"{directory}siteatlas{digest.translate(_LETTERS)}")
+def impossible_url(part: str) -> Url:
+    """A URL that begins with ``part`` and cannot exist; the same in every run. Its name is one word."""
+    digest = blake2b(part.encode(), digest_size=8).hexdigest()
+    return Url(f"{part}siteatlas{digest.translate(_LETTERS)}")
 
 
 def _mark(db: sqlite3.Connection, found: list[tuple[str, int]]) -> None:
@@ -101,54 +103,45 @@ def _mark(db: sqlite3.Connection, found: list[tuple[str, int]]) -> None:
             db.executemany(_MARK, found)
 
 
-def _directories(db: sqlite3.Connection, seed: Url) -> list[str]:
-    """The directory of the start URL, then those below it by their pages, by the first part of the path."""
+def _parts(db: sqlite3.Connection, seed: Url) -> list[str]:
+    """What the URLs of each part of the site begin with: the directory of the start URL, then the likeliest ones.
+
+    These are the parts with pages that share their title with another page, as soft 404s do, then the largest.
+    """
     root = f"{seed.partition('?')[0].rpartition('/')[0]}/"
-    sections = Counter[str]()
+    sizes, alike = Counter[str](), Counter[str]()
+    titles: dict[int, str] = {}
     with storage_errors():
-        for (url,) in db.execute(_URLS, (State.INDEXABLE,)):
-            first, slash, _ = url.removeprefix(root).partition("?")[0].partition("/")
-            if slash and url.startswith(root):
-                sections[f"{root}{first}/"] += 1
-    return [root, *(section for section, count in sections.most_common() if count >= _MIN_PAGES)]
+        for _, url, _, packed in db.execute(_PAGES, (State.INDEXABLE, root, f"{root[:-1]}0", seed)):
+            part = _part(url, root)
+            title = hash(_page(packed).title)
+            sizes[part] += 1
+            if other := titles.get(title):
+                alike.update((part, other))
+            elif len(titles) < _MAX_TITLES:
+                titles[title] = part
+    likely = [part for part, _ in alike.most_common() if sizes[part] >= _MIN_PAGES]
+    largest = [part for part, count in sizes.most_common() if count >= _MIN_PAGES]
+    rest = [part for part in largest if part not in alike]
+    return [*dict.fromkeys([root, *likely, *rest[: max(0, _LARGEST - len({root, *likely}))]])]
 
 
-def _called_not_found(db: sqlite3.Connection, seed: Url) -> Iterator[int]:
-    """The ids of the short pages whose titles say that they do not exist, unless these are numbers of a series."""
-    found: list[tuple[int, str]] = []
-    with storage_errors():
-        for number, url, content, packed in db.execute(_PAGES, (State.INDEXABLE, "http", "httq", seed)):
-            title = _page(packed).title
-            if is_called_not_found(title) and says_little(page_words(url, title, _markup(db, content))):
-                found.append((number, title))
-    series = _series(db, seed, {rest for _, title in found for first, rest in [numbered(title)] if first})
-    yield from (number for number, title in found if numbered(title)[1] not in series)
+def _part(url: Url, root: str) -> str:
+    """The part of the site that a URL belongs to: the directory of the start URL, or one directly below it."""
+    section, _, name = url.removeprefix(root).partition("?")[0].partition("/")
+    return f"{root}{section}/" if name else root
 
 
-def _series(db: sqlite3.Connection, seed: Url, rests: set[str]) -> set[str]:
-    """Those of the rests of titles that stand behind another number, too."""
-    found: set[str] = set()
-    if rests:
-        with storage_errors():
-            for _, _, _, packed in db.execute(_PAGES, (State.INDEXABLE, "http", "httq", seed)):
-                first, rest = numbered(_page(packed).title)
-                if rest in rests and first not in ("", NUMBER):
-                    found.add(rest)
-    return found
-
-
-def _alike(db: sqlite3.Connection, directory: str, seed: Url, not_found: PageWords) -> Iterator[int]:
-    """The ids of the pages in a directory that say the same, unless most of its pages do."""
+def _alike(db: sqlite3.Connection, part: str, seed: Url, not_found: PageWords, *, varies: bool) -> Iterator[int]:
+    """The ids of the pages in a part of the site that say the same, unless most of its pages do."""
     found, pages = [], 0
     with storage_errors():
-        for number, url, content, packed in db.execute(
-            _PAGES, (State.INDEXABLE, directory, f"{directory[:-1]}0", seed)
-        ):
+        for number, url, content, packed in db.execute(_PAGES, (State.INDEXABLE, part, f"{part[:-1]}0", seed)):
             pages += 1
             title = _page(packed).title
             if not has_title(page_words(url, title, ""), not_found):
                 continue  # reading a text takes longer
-            if is_soft_404(page_words(url, title, _markup(db, content)), not_found):
+            if is_soft_404(page_words(url, title, _markup(db, content)), not_found, varies=varies):
                 found.append(number)
     if len(found) <= _MAX_SHARE * pages:
         yield from found

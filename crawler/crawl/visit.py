@@ -142,7 +142,7 @@ def parser_options(plan: CrawlPlan) -> ParserOptions:
         alternates=content.alternates,
         dates=content.lastmod in ("observed", "page", "git"),
         max_links=parse.max_links,
-        token=_token(plan),
+        token=product_token(plan.config.fetch.user_agent),
         scripts=_may_render(plan.config),
     )
     return ParserOptions(options, plan.params, parse.timeout, parse.memory, parse.max_link_bytes)
@@ -237,10 +237,6 @@ def _worker(
         config.output.keep_failed,
         clock,
     )
-
-
-def _token(plan: CrawlPlan) -> str:
-    return product_token(plan.config.fetch.user_agent)
 
 
 def _may_render(config: Config) -> bool:
@@ -354,12 +350,12 @@ async def visit(  # noqa: PLR0913 - three of them have a default
             return VisitResult(parked, Tally(), ())
         pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
         robots_cache = build_robots_cache(plan, store, fetcher, pool, clock)
-        robots = await _seed_robots(plan, store, fetcher, robots_cache, may_move=reject is not None)
+        robots = await _seed_robots(plan, store, fetcher, robots_cache, throttle, may_move=reject is not None)
         renderer = await stack.enter_async_context(_rendering(plan, store, fetcher, robots_cache, throttle, pool))
         rules = robots_cache, throttle, _previous_visits(plan, store), pauses, earlier, fetch_options(plan.config)
         page_fetcher = PageFetcher(fetcher, *rules, renderer.is_rendered if renderer else never_rendered)
         page_fetcher.doubtful = read_doubtful(store.db, store.run.number)
-        worker = _worker(plan, page_fetcher, PageParser(pool, _token(plan), renderer), frontier, throttle.clock)
+        worker = _worker(plan, page_fetcher, PageParser(pool, parser_options(plan), renderer), frontier, throttle.clock)
 
         def further() -> bool:
             return frontier.review_postponed() or more(frontier) or frontier.review_postponed()
@@ -414,7 +410,8 @@ async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.tim
     if await _wait_out_pause(plan, PauseStore(store.db)):
         return  # the visit ends for the same reason
     async with build_site_fetcher(plan, clock) as fetcher, ParsePool(1, parser_options(plan)) as pool:
-        await _seed_robots(plan, store, fetcher, build_robots_cache(plan, store, fetcher, pool, clock), may_move=False)
+        robots_cache = build_robots_cache(plan, store, fetcher, pool, clock)
+        await _seed_robots(plan, store, fetcher, robots_cache, build_throttle(plan), may_move=False)
 
 
 async def _wait_out_pause(plan: CrawlPlan, pauses: PauseStore) -> FinishReason | None:
@@ -442,11 +439,12 @@ def known_public(plan: CrawlPlan) -> frozenset[str]:
 
 
 async def _seed_robots(
-    plan: CrawlPlan, store: Store, fetcher: Fetcher, robots_cache: RobotsCache, *, may_move: bool
+    plan: CrawlPlan, store: Store, fetcher: Fetcher, robots_cache: RobotsCache, throttle: Throttle, *, may_move: bool
 ) -> Robots:
     """The robots.txt of the start URL. Records whether its address is public. Raises NothingCrawlable."""
     origin = origin_of(plan.seed)
     robots = await robots_cache.get(origin)
+    throttle.set_crawl_delay(origin, robots.crawl_delay(plan.config.obey.max_crawl_delay) or 0.0)
     source = plan.source.secret_origin if plan.source else origin
     place = OriginTarget.of(source).host_port
     if addresses := fetcher.became_private(source):

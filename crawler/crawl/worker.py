@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from crawler.crawl.indexability import is_readable
 from crawler.crawl.outcome import OutcomeBuilder
 from crawler.crawl.page_fetcher import FetchedPage, PageFetcher
-from crawler.crawl.revalidation import apply_304_robots, merge_304
+from crawler.crawl.revalidation import apply_304_headers, merge_304
 from crawler.fetch.retry import LATE_RETRY, RetryPolicy, is_transient, retry_pause
 from crawler.model import (
     DocumentKind,
@@ -24,7 +24,10 @@ from crawler.model import (
     State,
     Verdict,
 )
+from crawler.parse.html.page import read_page
 from crawler.parse.pool import ParsePool
+from crawler.parse.protocol import ParserOptions
+from crawler.url.resolve import UrlResolver
 
 if TYPE_CHECKING:
     from crawler.render.renderer import Renderer
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 BLAMES_REQUEST: Final = frozenset((400, 412, 413, 431))
 """The statuses of a server that does not accept the header fields of a request (RFC 9110, section 15.5; RFC 6585,
 section 5). For an ETag that is too long for it, nginx answers 400."""
+
+_STATING_HEADERS: Final = ("x-robots-tag", "link", "refresh")  # that say what a page may say of itself
 
 
 class ParsedPage(NamedTuple):
@@ -46,11 +51,11 @@ class ParsedPage(NamedTuple):
 class PageParser:
     """The parse step: the page of a reply, from the parser processes or, after a 304, from the previous visit.
 
-    ``token`` is our product token in robots directives. With a ``renderer``, some pages are read as scripts leave them.
+    With a ``renderer``, some pages are read as scripts leave them.
     """
 
     pool: ParsePool
-    token: str
+    options: ParserOptions
     renderer: "Renderer | None" = None
 
     async def parse(self, lease: Lease, reply: Reply, fetched: FetchedPage) -> ParsedPage:
@@ -58,7 +63,11 @@ class PageParser:
         previous = fetched.previous
         if previous and reply.status == 304 and fetched.request.conditional:
             reply = merge_304(reply, previous)
-            page = previous.page and apply_304_robots(reply, previous.page, self.token)
+            page = previous.page
+            if page and any(map(reply.header, _STATING_HEADERS)):
+                document, options = FetchedDocument.of_reply(replace(reply, body=b"<p>")), self.options
+                said = read_page(document, options.options, UrlResolver(options.params), reply.fetched_at)
+                page = apply_304_headers(said, page)
             return ParsedPage(reply, page, is_known=True)
         if not (is_readable(reply) or (lease.kind is DocumentKind.SITEMAP and reply.status == 200)):
             return ParsedPage(reply, None, is_known=False)

@@ -19,7 +19,7 @@ from crawler.model import Url
 _KEPT_HEADERS = frozenset(
     {"content-type", "content-length", "content-encoding", "content-language", "content-disposition", "location"}
     | {"link", "x-robots-tag", "refresh", "last-modified", "etag", "date", "age", "retry-after", "server"}
-    | {"transfer-encoding", "cf-mitigated", "x-amzn-waf-action", "x-vercel-mitigated"}
+    | {"transfer-encoding", "set-cookie", "cf-mitigated", "x-amzn-waf-action", "x-vercel-mitigated"}
 )
 """The header fields that later stages read; the others are dropped."""
 _LENGTH = re.compile(r"[0-9]{1,18}", re.ASCII)
@@ -181,7 +181,17 @@ class HttpExchange:
                     raise FetchError(
                         FailureCode.BAD_RESPONSE, "the response has a transfer coding that the request did not allow"
                     )
-                headers.append(field)
+                headers.append(field if value.isascii() or name == "etag" else (name, _text(value)))
         if size > self._limits.headers:
             raise FetchError(FailureCode.HEADER_TOO_LARGE, f"{size:,} bytes")
         return tuple(headers)
+
+
+def _text(value: str) -> str:
+    """A header value whose bytes a transport read as Latin-1: UTF-8 when it can be, as browsers read URLs in headers.
+
+    An ETag stays as it is, because it is sent back.
+    """
+    with contextlib.suppress(UnicodeError):
+        return value.encode("latin-1").decode()
+    return value

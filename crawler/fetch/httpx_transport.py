@@ -15,6 +15,7 @@ from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.errors import FailureCode, FetchError
 from crawler.fetch.identity import Header
 from crawler.fetch.limits import FetchLimits, TransportOptions
+from crawler.fetch.response_heads import ForgivingBackend
 
 _NO_BODY = httpx.ByteStream(b"")  # saves httpx the search for the fields of a body
 
@@ -70,6 +71,8 @@ class PinnedTransport(httpx.AsyncBaseTransport):
             trust_env=False,
             proxy=options.proxy or None,
         )
+        pool = self._inner._pool  # noqa: SLF001 - there is no public way
+        pool._network_backend = ForgivingBackend(pool._network_backend)  # noqa: SLF001
         self._pinned = httpx.URL(f"{target.pinned}/")
         # A forward proxy gets the absolute URL (RFC 9112, section 3.2.2).
         self._prefix = target.origin.encode() if options.proxy and target.scheme == "http" else b""

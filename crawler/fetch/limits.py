@@ -38,7 +38,7 @@ class BodyLimits(Struct, frozen=True):
 
 PAGE_BODY = BodyLimits(pages_only=True)
 SITEMAP_BODY = BodyLimits(wire=64 * MIB, decoded=64 * MIB)
-ROBOTS_BODY = BodyLimits(wire=MIB, decoded=500 * KIB)
+ROBOTS_BODY = BodyLimits(wire=MIB, decoded=500 * KIB, refuse=2**62)  # RFC 9309 2.5: its start counts, however long
 
 
 class FetchLimits(Struct, frozen=True):

@@ -1,7 +1,6 @@
 """The target of a redirect. Pure. RFC 9110 15.4: https://www.rfc-editor.org/rfc/rfc9110#section-15.4."""
 
 import re
-from contextlib import suppress
 from typing import Final
 
 from crawler.model import Reply, Url
@@ -15,9 +14,8 @@ _control = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]").search
 def redirect_target(reply: Reply, params: UrlParams = DEFAULT_PARAMS) -> Url | InvalidUrl:
     """The target of a redirect: its Location, resolved against the requested URL.
 
-    Bytes beyond ASCII are UTF-8 when they can be, else Latin-1. Codes of the refusal: ``redirect.bad_location``
-    (missing, empty, a fragment only, control characters, no URL), ``redirect.scheme`` (not http or https),
-    ``redirect.loop`` (the URL itself).
+    Codes of the refusal: ``redirect.bad_location`` (missing, empty, a fragment only, control characters, no URL),
+    ``redirect.scheme`` (not http or https), ``redirect.loop`` (the URL itself).
     """
     location = (reply.header("location") or "").strip(" \t\r\n")
     if not location or location.startswith("#"):
@@ -25,13 +23,14 @@ def redirect_target(reply: Reply, params: UrlParams = DEFAULT_PARAMS) -> Url | I
         return InvalidUrl("redirect.bad_location", reason)
     if _control(location):
         return InvalidUrl("redirect.bad_location", f"a Location with control characters: {location[:100]!a}")
-    with suppress(UnicodeError):  # else it is Latin-1, or is decoded already
-        location = location.encode("latin-1").decode()
     try:
         target = join_url(reply.url, location, params)
     except InvalidUrl as error:
         code = "redirect.scheme" if error.code == "url.scheme" else "redirect.bad_location"
         return InvalidUrl(code, error.message)
     if target == reply.url:
-        return InvalidUrl("redirect.loop", "it redirects to itself")
+        wants = (
+            " and sets a cookie, but Siteatlas keeps none. Set it with --cookie" if reply.header("set-cookie") else ""
+        )
+        return InvalidUrl("redirect.loop", f"it redirects to itself{wants}")
     return target

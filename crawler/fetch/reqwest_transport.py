@@ -36,6 +36,9 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]*+-----END CERTIFICA
 # httpx's transport; such values of other headers are dropped.
 _NEEDED = frozenset(("location", "link", "refresh", "x-robots-tag", "content-type"))
 
+# Parts of the messages of hyper about heads that it cannot read, or with more than a hundred fields.
+_UNREAD_HEAD = ("invalid HTTP ", "message head is too large")
+
 # A cancelled request continues inside pyreqwest until its own time-outs, which therefore follow ours closely (seconds).
 _TIMEOUT_MARGIN = 0.1
 
@@ -70,6 +73,7 @@ class ReqwestTransport:
         self._setup = (target, options, limits)
         self._client = _client(target, options, limits)
         self._fallback: HttpxTransport | None = None
+        self._needs_httpx = False
         self._flood = FloodWatch(target, limits.body.wire)
 
     async def send(
@@ -77,8 +81,11 @@ class ReqwestTransport:
     ) -> "tuple[int, list[Header], _ReqwestBody | _NoBody | httpx.AsyncByteStream]":
         """Send one request, see :class:`crawler.fetch.transports.Transport`. Raises httpx.TransportError.
 
-        When a header that counts cannot be read, the request is sent again over httpx.
+        When the head of the response or a header that counts cannot be read, the request is sent again over httpx.
+        After such a head, httpx sends all requests of the origin: its server may always send such heads.
         """
+        if self._needs_httpx:
+            return await self._over_httpx().send(method, target, fields, content)
         sent = [field for field in fields if field != self._host]
         try:
             builder = self._client.request(method, self._origin + target)
@@ -93,7 +100,13 @@ class ReqwestTransport:
             finally:
                 self._flood.waiting -= 1
         except rust.PyreqwestError as error:
-            raise _httpx_error(error) from error
+            failure = _httpx_error(error)
+            if method == "GET" and any(words in str(failure) for words in _UNREAD_HEAD):
+                with contextlib.suppress(Exception):  # if there is no head at all, the first failure tells
+                    answer = await self._over_httpx().send(method, target, fields, content)
+                    self._needs_httpx = True
+                    return answer
+            raise failure from error
         except asyncio.CancelledError:
             await _raise_cancellation()
             raise
@@ -265,6 +278,8 @@ def _builder(target: OriginTarget, options: TransportOptions, limits: FetchLimit
         .no_proxy()
         .http2(options.http2)
         .http1_allow_obsolete_multiline_headers_in_responses(True)
+        .http1_allow_spaces_after_header_name_in_responses(True)
+        .http1_ignore_invalid_headers_in_responses(True)
         .min_tls_version("TLSv1.2")
         .connect_timeout(timedelta(seconds=limits.connect))
         .read_timeout(timedelta(seconds=max(limits.first_byte, limits.idle) + _TIMEOUT_MARGIN))

@@ -76,6 +76,8 @@ class OriginThrottle:
         self._window = self._limit
         self.delay = max(1.0 / pace.rate if pace.rate > 0 else 0.0, pace.delay)
         self._next = 0.0
+        self._has_crawl_delay = False
+        self._early = 0  # requests in flight that started before the Crawl-delay was known
         self._adapts = pace.adaptive and pace.rate > 0
         self._latency = _LatencyControl(pace.max_pause)
         self._asked_in_a_row = 0
@@ -106,11 +108,21 @@ class OriginThrottle:
         """Whether the last request had no response."""
         return self._failed_in_a_row > 0 or self._openings > 0
 
-    def set_crawl_delay(self, seconds: float) -> None:
-        """Obey a Crawl-delay of robots.txt: one request at a time, and so far apart."""
-        self.delay = max(self.delay, seconds)
-        if seconds > 0:
+    def set_crawl_delay(self, seconds: float, now: float) -> float:
+        """Obey a Crawl-delay of robots.txt: one request at a time, and so far apart, the first after robots.txt.
+
+        Returns the seconds that the caller has to wait if its request started before the delay was known.
+        """
+        if seconds > 0 and not self._has_crawl_delay:
+            self._has_crawl_delay = True
+            self.delay = max(self.delay, seconds)
             self._limit = self._window = 1.0
+            self._next, self._early = now + self.delay, self.in_flight
+        if not self._early:
+            return 0.0
+        self._early -= 1
+        self._next += self.delay
+        return self._next - self.delay - now
 
     def seconds_until_start(self, now: float) -> float:
         """Seconds until a request may start; 0 for now."""
@@ -281,10 +293,11 @@ class Throttle:
             self._permits.pause(origin, throttle.asked_until - now)
         self._permits.end(origin, throttle.seconds_until_start(now))
 
-    def set_crawl_delay(self, origin: str, seconds: float) -> None:
-        """Obey a Crawl-delay of robots.txt at an origin."""
-        if origin != self._folder:
-            self._origin_throttle(origin).set_crawl_delay(seconds)
+    def set_crawl_delay(self, origin: str, seconds: float) -> float:
+        """Obey a Crawl-delay of robots.txt at an origin: see :meth:`OriginThrottle.set_crawl_delay`."""
+        if origin == self._folder:
+            return 0.0
+        return self._origin_throttle(origin).set_crawl_delay(seconds, self.clock())
 
     def pause(self, origin: str, now: float, seconds: float) -> None:
         """Obey a Retry-After of an origin that an earlier run received: start no request for so many seconds."""

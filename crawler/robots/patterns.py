@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final, Self
 from urllib.parse import quote
@@ -18,7 +18,6 @@ _MAX_KEYS: Final = 4
 _LEAF: Final = 4
 """So many patterns are tried without another piece between them."""
 _NO_MATCH: Final = 1 << 31
-_DOLLAR: Final = "%24"
 
 _plain_path = re.compile(r"[A-Za-z0-9_.~/=-]*").fullmatch
 _plain_pattern = re.compile(r"(?:[A-Za-z0-9_.~/=*-]|%24)*+\$?").fullmatch
@@ -90,8 +89,8 @@ class _Tree(Struct, array_like=True):
         return bool(self.patterns or self.trees)
 
 
-class _Index(Struct, array_like=True):
-    """The index of some patterns, each with its place in the order of precedence.
+class PatternIndex(Struct, array_like=True):
+    """Finds the first of many patterns, in their order of precedence, that matches a path.
 
     A pattern without wildcards is found by bisection. One with wildcards is tried only on a path that contains its
     pieces, so that tens of thousands of patterns cost microseconds. ``lengths`` are those of the pieces in the tree;
@@ -106,12 +105,12 @@ class _Index(Struct, array_like=True):
     lengths: list[int] = []
 
     @classmethod
-    def of(cls, patterns: Iterable[tuple[int, str]]) -> Self:
-        """The index of numbered patterns, the first number first."""
+    def of(cls, patterns: Iterable[str]) -> Self:
+        """The index of patterns in their order of precedence."""
         prefixes: dict[str, int] = {}
         wildcards: dict[str, int] = {}
         exact: dict[str, int] = {}
-        for rank, pattern in patterns:
+        for rank, pattern in enumerate(patterns):
             once = _stars.sub("*", pattern) if "**" in pattern else pattern
             if "*" in once[:-1]:
                 # a star at the end means nothing, unless it keeps a $ from being the end
@@ -123,13 +122,13 @@ class _Index(Struct, array_like=True):
         ordered = sorted(prefixes)
         return cls(exact, ordered, *_nested(ordered, prefixes), *_tree_of(wildcards))
 
-    def first(self, path: str) -> int:
-        """The place of the first pattern that matches a path."""
+    def first(self, path: str) -> int | None:
+        """The number of the first pattern that matches a path in normal form, None if none does."""
         best = min(self.exact.get(path, _NO_MATCH), self._prefix_rank(path))
         for pattern, rank in self._candidates(path):
             if rank < best and _matches(pattern, path):
                 best = rank
-        return best
+        return None if best == _NO_MATCH else best
 
     def _prefix_rank(self, path: str) -> int:
         place = bisect_right(self.prefixes, path) - 1
@@ -148,31 +147,6 @@ class _Index(Struct, array_like=True):
             for piece in tree.patterns.keys() & pieces:
                 yield from tree.patterns[piece]
             open_trees += [tree.trees[piece] for piece in tree.trees.keys() & pieces]
-
-
-class PatternIndex(Struct, array_like=True):
-    """Finds the first of many patterns, in their order of precedence, that matches a path.
-
-    Every rule that ends with ``$`` has a second pattern, in which this is an escaped character. Few paths have it, so
-    these patterns have an index of their own.
-    """
-
-    patterns: _Index = msgspec.field(default_factory=_Index)
-    with_dollar: _Index | None = None
-
-    @classmethod
-    def of(cls, patterns: Sequence[str]) -> Self:
-        """The index of patterns in their order of precedence."""
-        dollars = [numbered for numbered in enumerate(patterns) if _DOLLAR in numbered[1]]
-        others = _Index.of(numbered for numbered in enumerate(patterns) if _DOLLAR not in numbered[1])
-        return cls(others, _Index.of(dollars) if dollars else None)
-
-    def first(self, path: str) -> int | None:
-        """The number of the first pattern that matches a path in normal form, None if none does."""
-        best = self.patterns.first(path)
-        if self.with_dollar and _DOLLAR in path:
-            best = min(best, self.with_dollar.first(path))
-        return None if best == _NO_MATCH else best
 
 
 def _nested(ordered: list[str], ranks: dict[str, int]) -> tuple[list[int], list[int]]:

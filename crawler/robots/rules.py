@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from itertools import product
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
@@ -293,25 +294,28 @@ def _own_group(records: Iterable[tuple[int, str, str]], token: str) -> tuple[lis
     rules: dict[str, dict[tuple[str, bool], int]] = {}
     delays: dict[str, tuple[float, int]] = {}
     bad_delays: dict[str, int] = {}
-    current: set[str] = set()
-    is_open = False  # the record before was a user-agent line
+    group: set[str] = set()  # the agents that rules are for: all those named since the last group with rules
+    named: set[str] = set()  # the agents that a Crawl-delay is for: those of the last user-agent lines in a row
+    has_rules = is_naming = False
     for number, name, value in records:
         if name == _AGENT:
-            current = current if is_open else set()
+            group = set() if has_rules else group
+            named = named if is_naming else set()
+            has_rules, is_naming = False, True
             if value != _UNMATCHABLE_AGENT:
                 rules.setdefault(value, {})
-                current.add(value)
-            is_open = True
+                group.add(value)
+                named.add(value)
             continue
-        is_open = False
-        for agent in current:
-            if name in (_ALLOW, _DISALLOW):
-                for pattern in _patterns(value, allows=name == _ALLOW):
-                    rules[agent].setdefault((pattern, name == _ALLOW), number)
-            elif (delay := _seconds(value)) is not None:
-                delays[agent] = delay, number
-            else:
-                bad_delays[agent] = number
+        is_naming = False
+        if name in (_ALLOW, _DISALLOW):
+            has_rules = True
+            for agent, pattern in product(group, _patterns(value, allows=name == _ALLOW)):
+                rules[agent].setdefault((pattern, name == _ALLOW), number)
+        elif (delay := _seconds(value)) is not None:
+            delays |= dict.fromkeys(named, (delay, number))
+        else:
+            bad_delays |= dict.fromkeys(named, number)
     ours = token if token in rules else "*"
     ordered = sorted(rules.get(ours, {}).items(), key=lambda rule: (-len(rule[0][0]), not rule[0][1]))
     delay, delay_line = delays.get(ours, (None, bad_delays.get(ours, 0)))
@@ -319,11 +323,9 @@ def _own_group(records: Iterable[tuple[int, str, str]], token: str) -> tuple[lis
 
 
 def _patterns(value: str, *, allows: bool) -> Iterator[str]:
-    """The patterns of one rule. A ``$`` may also be meant literally, and an allowed index.html allows its directory."""
+    """The patterns of one rule: an allowed index.html also allows its directory."""
     if not value:
         return
-    if "$" in value:
-        yield normal_pattern(value.replace("$", "%24"))
     pattern = normal_pattern(value)
     yield pattern
     if allows and pattern.endswith("/index.html"):

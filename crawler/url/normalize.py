@@ -10,8 +10,8 @@ and then serialized in this form:
 5. Percent-escapes are in upper case, and those of unreserved characters are decoded: ``%7e`` is ``~``
    (RFC 3986 6.2.2.1 and 6.2.2.2). All others stay: ``%2F`` is not ``/``.
 6. Whatever RFC 3986 does not allow in a path or a query is percent-encoded: controls, space,
-   ``" < > \\ ^ ` { | } [ ]``, characters beyond ASCII as UTF-8 (in a query: as the page's encoding), and a
-   ``%`` that begins no escape (``%25``).
+   ``" < > \\ ^ ` { | } [ ]``, and characters beyond ASCII as UTF-8 (in a query: as the page's encoding). A ``%``
+   that begins no escape stays, as in a browser: to servers, ``%u0416`` is not ``%25u0416``.
 7. An empty query is removed (``/a?`` is ``/a``); the order of parameters is kept, and so are repeated ones.
 8. Tracking parameters and session ids are dropped from the query, and from path parameters
    (``;jsessionid=…``), by name: see :class:`crawler.url.params.UrlParams`.
@@ -89,7 +89,8 @@ _parts = re.compile(
 ).match
 
 _scheme = re.compile(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.\-\t\r\n]*):").match
-_to_fix = re.compile(r"%(?:[0-9A-Fa-f]{2})?|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
+# An escape behind a % that begins none stays as it is: if it were decoded, a new escape could come about.
+_to_fix = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~!$&'()*+,;=:@/?%-]")
 _userinfo = re.compile(r"[/\\]{2}[^/\\?#]*@")  # up to the last @ of the host, as in a browser
 _outside_host = re.compile(r"[\"`{}]").search  # WHATWG lets these stand in a host, RFC 3986 does not
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")

@@ -42,6 +42,8 @@ from crawler.url.normalize import (
     path_of,
 )
 
+_CLOUDFLARE: Final = "/cdn-cgi/"  # https://developers.cloudflare.com/fundamentals/reference/cdn-cgi-endpoint/
+_stray_percent = re.compile(r"%(?![0-9A-Fa-f]{2})").search
 _beyond_ascii = re.compile(r"[^\x21-\x7e]+")
 
 
@@ -211,6 +213,9 @@ class Scope:
             return Verdict(State.TOO_LONG, reason)
         if len(url) < MIN_LISTED_LENGTH:
             return Verdict(State.OUT_OF_SCOPE, f"the sitemap schema requires at least {MIN_LISTED_LENGTH} characters")
+        if "%" in url and _stray_percent(url):
+            reason = "a sitemap cannot list a URL with a % that begins no escape (RFC 3986). Link to it with %25"
+            return Verdict(State.OUT_OF_SCOPE, reason)
         relation = self._relation(url)
         if relation == "subdomain":
             reason = f"{origin_of(url)} is crawled for its links; a sitemap in {self.directory} cannot list it"
@@ -276,6 +281,8 @@ class Scope:
         return ""
 
     def _refused_by_pattern(self, url: Url) -> Verdict | None:
+        if url.startswith(_CLOUDFLARE, url.index("/", 8)):
+            return Verdict(State.EXCLUDED, f"{_CLOUDFLARE} belongs to Cloudflare, which adds such links to pages")
         for pattern in self._exclude:
             if pattern.matches(url):
                 return Verdict(State.EXCLUDED, f'matches exclude "{pattern.text}"')

@@ -1,11 +1,20 @@
-"""Decides when a page says it was last modified. A publication date does not count."""
+"""Decides when a page says it was last modified. A publication date does not count, nor one of what it only mentions.
+
+A date belongs to the item that states it (https://html.spec.whatwg.org/multipage/microdata.html#associating-names-with-items):
+a comment, a review and the teaser of another page have their own.
+"""
 
 import re
+from collections import defaultdict
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
+from crawler.model import Url
 from crawler.parse.html import jsonld
+from crawler.parse.html.links import PageUrls
 from crawler.parse.html.outline import Outline
+from crawler.url.normalize import host_of, path_and_query
 
 _datetime = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
@@ -67,15 +76,15 @@ def _offset(zone: str) -> str:
     return f"{zone[0]}{digits[:2]}:{digits[2:]}"
 
 
-def modified_date(outline: Outline, nodes: list[jsonld.JsonLdNode]) -> tuple[str, str]:
+def modified_date(outline: Outline, nodes: list[jsonld.JsonLdNode], urls: PageUrls) -> tuple[str, str]:
     """The best date as a W3C datetime and the name of its source, or two empty strings.
 
     JSON-LD of the main entity comes first, an article before its page; then Open Graph, then microdata.
     """
     for texts, source in (
-        (_structured(nodes), "JSON-LD dateModified"),
+        (_structured(nodes, urls), "JSON-LD dateModified"),
         *((outline.metas.get(name, []), name) for name in _METAS),
-        (_microdata(outline), "microdata dateModified"),
+        (_structured(outline.items, urls), "microdata dateModified"),
     ):
         for text in texts:
             date = w3c_date(text)
@@ -84,22 +93,48 @@ def modified_date(outline: Outline, nodes: list[jsonld.JsonLdNode]) -> tuple[str
     return "", ""
 
 
-def _structured(nodes: list[jsonld.JsonLdNode]) -> list[str]:
-    pages: list[str] = []
-    others: list[str] = []
+def _structured(nodes: list[jsonld.JsonLdNode], urls: PageUrls) -> list[str]:
+    """The dates of the items that the page is about: articles before pages, and first those that name this page.
+
+    Articles that name no page and have different dates are the teasers of a list.
+    """
+    found: dict[tuple[bool, bool], list[str]] = defaultdict(list)
     for node in nodes:
-        date = node.values.get("dateModified")
-        if not isinstance(date, str) or not _is_main(node):
+        if not node.is_main or not any(name.endswith("dateModified") for name in node.values):
             continue
-        (pages if all(name.endswith("Page") for name in node.types) else others).append(date)
-    return others + pages
+        values = {jsonld.local_name(name): value for name, value in node.values.items()}
+        date = next(filter(None, map(w3c_date, _texts(values.get("dateModified")))), "")
+        is_about = _is_about(values, urls)
+        if date and is_about is not False and any(map(_describes_a_page, node.types)):
+            found[all(name.endswith("Page") for name in node.types), not is_about].append(date)
+    if len(set(found[False, True])) > 1:
+        del found[False, True]
+    return [date for key in sorted(found) for date in found[key]]
 
 
-def _is_main(node: jsonld.JsonLdNode) -> bool:
-    if node.depth > 1:
-        return False
-    return any(name in _CREATIVE_TYPES or name.endswith(_TYPE_SUFFIXES) for name in node.types)
+def _describes_a_page(name: str) -> bool:
+    return name in _CREATIVE_TYPES or name.endswith(_TYPE_SUFFIXES)
 
 
-def _microdata(outline: Outline) -> list[str]:
-    return [element.get("content") or element.get("datetime") or element.text for element in outline.dated()]
+def _texts(value: Any) -> Iterator[str]:
+    """The texts of a value, which may be a list or a value object (https://www.w3.org/TR/json-ld11/#value-objects)."""
+    for one in value if isinstance(value, list) else [value]:
+        text = one.get("@value", one.get("@id")) if isinstance(one, dict) else one
+        if isinstance(text, str):
+            yield text
+
+
+def _is_about(values: dict[str, Any], urls: PageUrls) -> bool | None:
+    """Whether an item is about this page; None if it names no page of this site, or only the start page."""
+    here = _place(urls.page)
+    stated = [[*_texts(values.get(name))] for name in ("url", "mainEntityOfPage", "@id")]
+    *named, by_id = (
+        [_place(url) for text in texts if "/" in text and (url := urls.in_markup(text))] for texts in stated
+    )
+    if any(here in places for places in (*named, by_id)):
+        return True
+    return False if any(host == here[0] and path for places in named for host, path in places) else None
+
+
+def _place(url: Url) -> tuple[str, str]:
+    return host_of(url).removeprefix("www."), path_and_query(url).rstrip("/")

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from typing import Final
 
+import msgspec
 import webencodings
 from msgspec import Struct
 
@@ -55,7 +56,19 @@ _markup = re.compile(
     rb"|!--)[\t\n\f\r >/]|<!--)",
     re.IGNORECASE,
 ).match
-_xhtml = re.compile(rb"<html[\t\n\f\r >]|http://www\.w3\.org/1999/xhtml", re.IGNORECASE).search
+# What stands before the first element, and its name, or that of an HTML doctype before it.
+_root = re.compile(
+    rb"((?:[\t\n\f\r ]++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->|<!doctype[\t\n\f\r ]++(?!html\b)[^>\[]*+>)*+)"
+    rb"<(?:!doctype[\t\n\f\r ]++)?([a-z_][a-z0-9_.:-]*+)",
+    re.IGNORECASE,
+).match
+_XML_ROOTS: Final = frozenset({b"rss", b"feed", b"rdf:rdf", b"urlset", b"sitemapindex"})
+"""Feeds (https://mimesniff.spec.whatwg.org/#rules-for-distinguishing-if-a-resource-is-a-feed-or-html) and sitemaps."""
+_HTML_ROOTS: Final = frozenset(
+    b"a article aside b base body br center div dl fieldset font footer form frameset h1 h2 h3 h4 h5 h6 head header hr"
+    b" html iframe img link main meta nav noscript ol p pre script section span strong style table title ul".split()
+)
+_XHTML: Final = b"http://www.w3.org/1999/xhtml"
 
 
 class Utf8Body(Struct, frozen=True):
@@ -166,20 +179,38 @@ def _valid_utf8(body: bytes) -> bytes:
 
 
 def is_html(content_type: str, body: bytes) -> bool:
-    """Whether a body with this Content-Type value ("" for none) is read as HTML."""
+    """Whether a body with this Content-Type value ("" for none) is read as HTML.
+
+    What is labelled as HTML is none if it begins as a feed, a sitemap or other XML, or if all of it is JSON: scripts
+    that leave out the label send these. What is labelled as XML is HTML if browsers show it as such: by its root
+    element and namespace. What is labelled as text is none, because browsers and search engines show its markup.
+    """
     kind = parse_media_type(content_type)
     is_labelled = is_html_type(kind)
     start = body[:_SNIFF_BYTES]
-    if is_labelled is False or _binary(start):
+    if is_labelled is False or _binary(start) or (is_labelled and _is_noise(start, content_type)):
         return False
-    if is_labelled:
-        return not _is_noise(start, content_type)
     if start[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         start = start.replace(b"\x00", b"")[2:]
     start = start.removeprefix(b"\xef\xbb\xbf")
-    if start.lstrip().startswith(b"<?xml"):
-        return _xhtml(start) is not None
-    return not kind.endswith("/xml") and _markup(start) is not None
+    root = _root(start)
+    name = root[2].lower() if root else b""
+    is_declared = root is not None and b"<?xml" in root[1]
+    if name in _XML_ROOTS:
+        return False
+    if is_labelled:
+        return not (is_declared and name not in _HTML_ROOTS) and not (start.lstrip()[:1] in b"{[" and _is_json(body))
+    if is_declared or kind.endswith("/xml"):
+        return name == b"html" and (is_declared or _XHTML in start)
+    return _markup(start) is not None
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"), type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 def _is_noise(start: bytes, content_type: str) -> bool:

@@ -17,6 +17,8 @@ MAX_BLOCK: Final = 2_000_000
 """Characters of one script that are read."""
 MAX_NODES: Final = 5_000
 MAX_DEPTH: Final = 64
+MAIN: Final = "mainEntity"
+"""The property that leads from a page to its main entity; ``mainEntityOfPage`` leads back."""
 _MAX_NESTING: Final = 256  # open brackets beyond which a text is not parsed: JSON parsers recurse
 _opening = re.compile(r"(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)+").match
 _ENDINGS: Final = ("-->", "//]]>", "// ]]>", "/*]]>*/", "/* ]]> */", "]]>")
@@ -34,12 +36,13 @@ _decode = msgspec.json.Decoder().decode
 class JsonLdNode(Struct, frozen=True):
     """A typed object. ``types`` have no prefix: ``https://schema.org/Article`` is ``Article``.
 
-    ``depth`` is 0 at the top level, in an array there, and in ``@graph``.
+    ``is_main``: it is at the top level, in an array there, in ``@graph``, or the main entity of such an object. All
+    other objects are only mentioned.
     """
 
     types: tuple[str, ...]
     values: dict[str, Any]
-    depth: int
+    is_main: bool
 
 
 def read_nodes(blocks: list[str]) -> list[JsonLdNode]:
@@ -118,17 +121,17 @@ def _is_deep(text: str) -> bool:
 
 def _collect(value: Any, nodes: list[JsonLdNode]) -> None:
     """Append the typed objects of a value in document order, without recursion."""
-    waiting = [(value, 0)]
+    waiting = [(value, 0, True)]
     while waiting and len(nodes) < MAX_NODES:
-        current, depth = waiting.pop()
+        current, depth, is_main = waiting.pop()
         if isinstance(current, list):
-            waiting.extend((item, depth) for item in reversed(current))
+            waiting.extend((item, depth, is_main) for item in reversed(current))
         elif isinstance(current, dict) and depth <= MAX_DEPTH:
             types = _types(current)
             if types:
-                nodes.append(JsonLdNode(types, current, depth))
+                nodes.append(JsonLdNode(types, current, is_main))
             waiting.extend(
-                (inner, depth if key == "@graph" else depth + 1)
+                (inner, depth + (key != "@graph"), is_main and (key == "@graph" or local_name(key).startswith(MAIN)))
                 for key, inner in reversed(current.items())
                 if isinstance(inner, (dict, list))
             )
@@ -137,4 +140,9 @@ def _collect(value: Any, nodes: list[JsonLdNode]) -> None:
 def _types(value: dict[str, Any]) -> tuple[str, ...]:
     stated = value.get("@type")
     names = stated if isinstance(stated, list) else [stated]
-    return tuple(re.split(r"[/#:]", name)[-1] for name in names if isinstance(name, str) and name)
+    return tuple(local_name(name) for name in names if isinstance(name, str) and name)
+
+
+def local_name(name: str) -> str:
+    """The name of a type or a property without its prefix or the rest of its IRI."""
+    return re.split(r"[/#:]", name)[-1]

@@ -6,10 +6,11 @@ everything: Lexbor is fastest with a list that begins with two attributes known 
 """
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from selectolax.lexbor import LexborCSSSelector, LexborDocumentOptions, LexborHTMLParser, LexborNode
 
+from crawler.parse.html.jsonld import MAIN, JsonLdNode, local_name
 from crawler.parse.html.outline import ELEMENTS, LINK, MEDIA_OWNERS, NOFOLLOW, Element, Outline, anchor_flags, is_jsonld
 
 _OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
@@ -24,6 +25,7 @@ _CRUMBS: Final = (
     (b"BreadcrumbList", "[itemtype*=BreadcrumbList],[typeof*=BreadcrumbList]"),
     (_CRUMB_MARK, "[class*=readcrumb],[aria-label*=readcrumb]"),
 )
+_MAX_DATED: Final = 50  # elements with a date of an item
 _DEPTH: Final = 32  # ancestors searched for the head or body around an element
 _STREAMED: Final = 200  # elements of a head that are streamed together
 _STREAMED_TAGS: Final = frozenset({"title", "meta", "link"})
@@ -97,8 +99,9 @@ def _add(outline: Outline, node: LexborNode, tag: str, attributes: dict[str, str
         if "href" in attributes:
             outline.add_link(attributes["href"] or "", anchor_flags(attributes.get("rel")))
         return
-    is_dated = "dateModified" in (attributes.get("itemprop") or "")
-    if tag not in ELEMENTS and not is_dated:
+    if "dateModified" in (attributes.get("itemprop") or "").split() and len(outline.items) < _MAX_DATED:
+        outline.items.append(_item(node, attributes))
+    if tag not in ELEMENTS:
         return
     if tag == "script" and not is_jsonld(attributes.get("type") or ""):
         return
@@ -109,9 +112,32 @@ def _add(outline: Outline, node: LexborNode, tag: str, attributes: dict[str, str
         _set_owner(outline, element, node)
     elif tag == "video":
         element.owner, element.owner_tag = node.mem_id, tag
-    if tag == "script" or is_dated:
+    if tag == "script":
         element.text = node.text()
     outline.add(element)
+
+
+def _item(node: LexborNode, attributes: dict[str, str | None]) -> JsonLdNode:
+    """The item of microdata that a dated element belongs to; the page itself without one."""
+    values: dict[str, Any] = {"dateModified": attributes.get("content") or attributes.get("datetime") or node.text()}
+    scope = _scope(node)
+    if scope is None:
+        return JsonLdNode(("WebPage",), values, is_main=True)
+    for named in _selector.find("[itemprop~=url],[itemprop~=mainEntityOfPage]", scope):
+        if _scope(named) == scope:
+            given = named.attributes
+            values.setdefault("url", []).append(given.get("href") or given.get("content") or given.get("itemid") or "")
+    own = scope.attributes
+    types = tuple(map(local_name, (own.get("itemtype") or "WebPage").split()))
+    return JsonLdNode(types, values, is_main="itemprop" not in own or (own["itemprop"] or "").startswith(MAIN))
+
+
+def _scope(node: LexborNode) -> LexborNode | None:
+    """The element of the item that an element is a property of."""
+    parent = node.parent
+    while parent is not None and "itemscope" not in parent.attributes:
+        parent = parent.parent
+    return parent
 
 
 def _element(tag: str, attributes: dict[str, str | None]) -> Element:

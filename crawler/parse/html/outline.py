@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from crawler.model import DiscoveredBy
+from crawler.parse.html.jsonld import JsonLdNode
 
 LINK: Final = int(DiscoveredBy.LINK)
 NOFOLLOW: Final = int(DiscoveredBy.NOFOLLOW)
@@ -18,7 +19,7 @@ AMP: Final = int(DiscoveredBy.AMP)
 
 MEDIA_OWNERS: Final = frozenset({"picture", "video", "audio"})
 ELEMENTS: Final = frozenset({"base", "link", "meta", "script", "img", "source", "video", "iframe", "frame"})
-"""The elements that rules need, besides those with an ``itemprop``."""
+"""The elements that rules need."""
 
 PAGE_TYPES: Final = frozenset(
     {"", "text/html", "application/xhtml+xml"} | {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
@@ -31,7 +32,7 @@ class Element:
 
     ``in_head`` holds too for what is streamed after ``head`` but belongs to it (``is_streamed``).
     ``owner`` identifies the ``picture``, ``video`` or ``audio`` that the element is or is in, 0 for none;
-    ``owner_tag`` is the name of that. ``text`` is only kept for JSON-LD scripts and ``itemprop`` elements.
+    ``owner_tag`` is the name of that. ``text`` is only kept for JSON-LD scripts.
     """
 
     __slots__ = ("attributes", "in_head", "in_noscript", "is_streamed", "owner", "owner_tag", "tag", "text")
@@ -56,19 +57,19 @@ class Outline:
 
     ``anchors`` are the distinct hrefs of plain links; ``links`` maps every other href or src as written to its
     flags (``DiscoveredBy`` as int). ``metas`` are the contents of meta elements by property or name in lower case.
-    ``crumbs`` are the hrefs of the links in a marked breadcrumb; only a tree has them. ``last_owner`` is the owner of
-    the last element that has one.
+    ``crumbs`` are the hrefs of the links in a marked breadcrumb, and ``items`` the items of microdata that have a date,
+    as JSON-LD would state them; only a tree has both. ``last_owner`` is the owner of the last element that has one.
     """
 
-    __slots__ = ("_has_itemprop", "_named", "anchors", "crumbs", "language", "last_owner", "links", "metas", "title")
+    __slots__ = ("_named", "anchors", "crumbs", "items", "language", "last_owner", "links", "metas", "title")
 
     def __init__(self) -> None:
         self.anchors: dict[str, None] = {}
         self.links: dict[str, int] = {}
         self.metas: dict[str, list[str]] = {}
         self._named: dict[str, list[Element]] = {}
-        self._has_itemprop = False
         self.crumbs: list[str] = []
+        self.items: list[JsonLdNode] = []
         self.last_owner = 0
         self.title = ""
         self.language = ""
@@ -82,7 +83,6 @@ class Outline:
         self._named.setdefault(element.tag, []).append(element)
         self.last_owner = element.owner or self.last_owner
         attributes = element.attributes
-        self._has_itemprop = self._has_itemprop or "itemprop" in attributes
         if element.tag == "link":
             rels = attributes.get("rel", "").lower().split()
             flags = link_flags(rels, attributes.get("type", ""))
@@ -104,17 +104,6 @@ class Outline:
     def has_any(self, tags: Iterable[str]) -> bool:
         """Whether there is an element of one of these names."""
         return any(tag in self._named for tag in tags)
-
-    def dated(self) -> list[Element]:
-        """The elements that state ``itemprop=dateModified``."""
-        if not self._has_itemprop:
-            return []
-        return [
-            element
-            for elements in self._named.values()
-            for element in elements
-            if "dateModified" in element.attributes.get("itemprop", "").split()
-        ]
 
 
 def anchor_flags(rel: str | None) -> int:

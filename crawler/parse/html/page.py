@@ -150,7 +150,7 @@ def _page(
     nodes = jsonld.read_nodes([element.text for element in outline.named("script")])
     with_images = options.images and not robots.noimageindex
     videos, video_faults = VideoCollector(outline, nodes, media_urls).read() if options.videos else ([], [])
-    modified, source = dates.modified_date(outline, nodes) if options.dates else ("", "")
+    modified, source = dates.modified_date(outline, nodes, urls) if options.dates else ("", "")
     if targets.left_out:
         faults.insert(0, f"links cut at {options.max_links:,} (--max-links)")
     elif resolver.is_over:

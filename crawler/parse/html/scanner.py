@@ -182,7 +182,7 @@ class _Scanner:
             href = attributes.get("href", attributes.get("xlink:href"))
             if href is not None:
                 self.outline.add_link(href, anchor_flags(attributes.get("rel")))
-        elif (name in ELEMENTS and name != "script") or "itemprop" in attributes:
+        elif name in ELEMENTS and name != "script":
             self._element(name, attributes)
 
     def _cross_border(self, name: str, is_closed: bool) -> None:
@@ -210,9 +210,6 @@ class _Scanner:
             element.owner, element.owner_tag = self.at, name
         elif self.owners and name in {"img", "source"}:
             element.owner, element.owner_tag = self.owners[-1]
-        if "itemprop" in attributes and "content" not in attributes and "datetime" not in attributes:
-            end = self.text.find("<", self.at)
-            element.text = decode_text_references(self.text[self.at : end if end >= 0 else None][:1_000])
         self.outline.add(element)
 
     def _raw(self, name: str, attributes: dict[str, str]) -> bool:

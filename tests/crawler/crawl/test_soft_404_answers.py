@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from audited import FAST
+from run import listed
 from scripted import Answer, scripted
 
 from crawler.cli import app
@@ -40,6 +41,12 @@ def html(title: str, text: str, site: str = "Example") -> str:
 
 def fixed(title: str, text: str) -> Callable[[str], str]:
     return lambda _: html(title, text)
+
+
+def word(path: str, number: int) -> str:
+    """A word of letters that differs from path to path."""
+    digest = blake2b(f"{path}{number}".encode(), digest_size=4).hexdigest()
+    return digest.translate(str.maketrans("0123456789", "ghijklmnop"))
 
 
 THIN = {
@@ -150,6 +157,34 @@ PROGRAMS = {
         ),
         {**THIN, "private": ("Staff - Example", "<p>Oops! This topic is private.")},
     ),
+    # Recommended products, which differ from name to name
+    "recommends": Program(
+        lambda path: html(
+            "Page not found | Shop",
+            "<h1>404</h1><h2>Page not found</h2>"
+            + "".join(f"<p>{word(path, n)} {word(path, n + 9)}" for n in range(4)),
+        ),
+        {
+            **THIN,
+            "film": ("Page Not Found | Shop", "<h1>Page Not Found</h1><p>A film by Ann Other.<p>93 minutes<p>7.90"),
+            "oar": ("Oar | Shop", "<h1>1</h1><h2>Oar</h2>" + "<p>ash and oak" * 4),
+        },
+    ),
+    # A car, a film and a novel are named as errors are, on a site that says the same of what it does not have
+    "archive": Program(
+        fixed("Page not found | Film archive", "<h1>Page not found</h1><p>We have no film at this URL. Try a search."),
+        {
+            **THIN,
+            "film": ("Page Not Found | Film archive", "<h1>Page not found</h1><p>A film of 2004 by Ann Other."),
+            "peugeot": ("404", "<h1>404</h1><p>A car that Peugeot built from 1960 to 1975."),
+            "roman": ("Seite nicht gefunden - ein Roman", "<h1>Seite nicht gefunden</h1><p>Ein Roman von Anna Anders."),
+        },
+    ),
+    # A gallery: its pages have a picture each, and no words of their own
+    "gallery": Program(
+        fixed("The gallery of Ann Other", ""),
+        {**THIN, **{f"p{n}": ("The gallery of Ann Other", f"<img src='/gallery/{n}.jpg'>") for n in range(4)}},
+    ),
     # No word of the trade: the site's own phrase, in another language
     "own": Program(
         lambda path: html(
@@ -205,9 +240,10 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
     routes["/"] = Answer(html("Start", "".join(links)))
     with scripted(routes) as site, pytest.MonkeyPatch.context() as patch:
         for name, program in PROGRAMS.items():
-            lost = f"/{impossible_url(f'{site.url}{name}/').split('/', 3)[3]}"
-            if name != "honest":
-                site.routes[lost] = Answer(program.nothing(lost))
+            for start in (f"{site.url}{name}/", f"{site.url}{name}/siteatlas"):
+                lost = f"/{impossible_url(start).split('/', 3)[3]}"
+                if name != "honest":
+                    site.routes[lost] = Answer(program.nothing(lost))
         folder = tmp_path_factory.mktemp("soft")
         ran = _crawl(folder, patch, site.url)
         assert ran == 0
@@ -264,19 +300,41 @@ def test_ours_the_summary_counts_and_names_the_soft_404s(
         assert _crawl(tmp_path, monkeypatch, site.url, "--json") == 0
         report = json.loads(capsys.readouterr().out)
         (soft,) = [each for each in report["left_out"] if each["state"] == State.SOFT_404]
-        assert soft["count"] == 2
-        assert {example["url"] for example in soft["examples"]} == {f"{site.url}gone", f"{site.url}lost"}
-        assert report["listed"] == 2
+        assert soft["count"] == 1
+        assert [example["url"] for example in soft["examples"]] == [f"{site.url}gone"]
+        assert report["listed"] == 3
 
 
-def test_ours_a_404_in_a_series_of_numbers_is_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    titles = {f"/photo/{number}": f"{number} | Photos" for number in range(402, 407)}
-    titles |= {"/lost": "404 | Example", "/2026": "2026 posts", "/404": "404"}
-    routes = {path: Answer(html(title, f"<p>What is at {path}.")) for path, title in titles.items()}
-    routes["/"] = Answer(html("Start", "".join(f"<a href='{path}'>{path}</a>" for path in titles)))
+def test_ours_a_title_alone_is_no_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    titles = [
+        "404",
+        "Error 404",
+        "404 | Photos",
+        "Page not found",
+        "Seite nicht gefunden | Firma",
+        "Not Found - 404 - A",
+    ]
+    routes = {f"/{n}": Answer(html(title, "<p>Nothing.")) for n, title in enumerate(titles)}
+    routes["/"] = Answer(html("Start", "".join(f"<a href='{path}'>{path}</a>" for path in routes)))
     with scripted(routes) as site:
         assert _crawl(tmp_path, monkeypatch, site.url) == 0
-        (state,) = tmp_path.rglob("state.db")
-        with closing(sqlite3.connect(state)) as db:
-            query = "SELECT u.url FROM visit v JOIN url u ON u.id = v.id WHERE v.state = ? ORDER BY u.url"
-            assert db.execute(query, (State.SOFT_404,)).fetchall() == [(f"{site.url}404",), (f"{site.url}lost",)]
+        assert len(listed(tmp_path)) == len(routes)
+
+
+@pytest.mark.parametrize(
+    ("sections", "checks", "requests", "with_odd"), [(9, 20, 5, 10), (9, 3, 3, 3), (1, 20, 2, 3), (9, 0, 0, 0)]
+)
+def test_ours_names_that_cannot_exist_are_requested_where_titles_repeat_and_in_the_largest_sections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sections: int, checks: int, requests: int, with_odd: int
+) -> None:
+    routes = {f"/s{s}/{n}": Answer(html(f"{s} {n}", f"<p>{n}")) for s in range(sections) for n in range(4)}
+    odd = {f"/odd{s}/{n}": Answer(html(f"odd {s} {n // 2}", f"<p>{n}")) for s in range(sections) for n in range(4)}
+    for more, expected in (({}, requests), (odd, with_odd)):
+        pages = routes | more
+        start = {"/": Answer(html("Start", "".join(f"<a href='{path}'>{path}</a>" for path in pages)))}
+        with scripted(start | pages) as site:
+            assert _crawl(tmp_path, monkeypatch, site.url, "--not-found-checks", str(checks), "--replace") == 0
+            asked = [path for _, path, _ in site.log if "siteatlas" in path]
+        assert len(asked) == len(set(asked)) == expected
+        if more and checks:
+            assert sum(path.startswith("/odd") for path in asked) == min(sections, expected - 1)

@@ -4,11 +4,12 @@ import gzip
 import time
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import httpx
 import pytest
-from fetching import IDENTITY, OK, PAGE, code, failed, policy, reply
-from hostile import HostileServer, answer, fin, send, sleep
+from fetching import IDENTITY, LIMITS, OK, PAGE, code, failed, policy, reply
+from hostile import HostileServer, answer, drip, fin, send, sleep
 
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Credentials, Identity
@@ -64,10 +65,78 @@ async def test_rfc9112_obsolete_line_folding_is_read_as_a_space(fetcher: Fetcher
     assert value.split() == ["</a>;", "rel=next"]
 
 
-async def test_rfc9110_header_bytes_over_127_are_kept_as_latin_1(fetcher: Fetcher, server: HostileServer) -> None:
-    server.route("/", send(OK + b"Location: /caf\xc3\xa9/\xe9\r\nServer: \xff\r\nContent-Length: 1\r\n\r\nx"))
+@pytest.mark.parametrize("seed", range(3))
+async def test_ours_header_bytes_over_127_are_utf8_if_they_can_be_else_latin_1(
+    fetcher: Fetcher, server: HostileServer, seed: int
+) -> None:
+    draw = Random(seed)
+    lines, wanted = b"", []
+    for name in ("location", "link", "refresh", "x-robots-tag", "content-disposition"):
+        text = "".join(draw.choices("aé/ÿßÀ;", k=9)) + "é"
+        encoding = draw.choice(["utf-8", "latin-1"])
+        lines += name.encode() + b": </" + text.encode(encoding) + b">\r\n"
+        wanted.append((name, f"</{text}>"))
+    server.route("/", send(OK + lines + b"ETag: \xc3\xa9\r\nServer: \xff\r\nContent-Length: 1\r\n\r\nx"))
     got = await reply(fetcher, server.url())
-    assert got.header("location") == b"/caf\xc3\xa9/\xe9".decode("latin-1")
+    assert [(name, got.header(name)) for name, _ in wanted] == wanted
+    assert got.header("etag") == "\xc3\xa9"  # it is sent back
+
+
+FAULTS = [
+    *(
+        b"no field",
+        b"<b>Warning</b>: Undefined variable $x in <b>/p.php</b> on line 12",
+        b"<br />",
+        b"X-Blank : x",
+        b"x\0",
+    ),
+    *(
+        b" X-Folded-First: y",
+        b": empty",
+        b"X-[Name]: y",
+        b"X-Nul: a\0b",
+        b"X-Control: a\x01\x7f",
+        b"X-Esc: \x1b[0m",
+        b"\xff: y",
+    ),
+    *(
+        b"X-Fold: a\r\n  b\r\n\tc",
+        b"Transfer-Encoding: identity",
+        b"transfer-encoding : Identity",
+        b"X-Utf-8: \xd0\x96",
+        b"X:",
+    ),
+    b"\r\n".join([b"X-Many: y"] * 150),
+]
+
+
+@pytest.mark.parametrize("seed", range(24))
+async def test_whatwg_fetch_heads_with_faults_that_browsers_forgive_are_read(
+    case: tuple[type, str], server: HostileServer, seed: int
+) -> None:
+    draw = Random(seed)
+    fields = [*draw.sample(FAULTS, draw.choice([1, 1, 3])), b"Content-Type: text/html", b"Link : </a>;\r\n rel=next"]
+    if is_chunked := draw.random() < 0.5:
+        fields = [each for each in fields if b"dentity" not in each]
+    draw.shuffle(fields)
+    body = b"5\r\nhello\r\n0\r\n\r\n" if is_chunked else b"hello"
+    framing = (
+        draw.choice([b"Transfer-Encoding: chunked", b"Transfer-Encoding : chunked"])
+        if is_chunked
+        else b"Content-Length: 5"
+    )
+    status = draw.choice([b"HTTP/1.1 200 OK", b"HTTP/1.1 200", b"HTTP/1 200 OK", b"HTTP/1.1 200 \xd0\x96"])
+    before = draw.choice([b"", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\nno field\r\n\r\n"])
+    head = b"\r\n".join([status, *fields, framing, b"Connection: close", b"", b""])
+    if draw.random() < 0.3:
+        head, before = head.replace(b"\r\n", b"\n"), before.replace(b"\r\n", b"\n")
+    server.route("/", draw.choice([send, lambda data: drip(data, 0.0)])(before + head + body), fin())
+    async with Fetcher(case[0](limits=LIMITS), IDENTITY, policy(server), LIMITS) as fetcher:
+        for _ in range(2):
+            got = await reply(fetcher, server.url())
+            assert (got.status, got.body, got.header("content-type")) == (200, b"hello", "text/html")
+            assert (got.header("link") or "").split() == ["</a>;", "rel=next"]
+    assert len(server.requests) <= 3  # a client that cannot read the heads of a server is asked once
 
 
 async def test_ours_unreadable_bytes_in_an_unused_header_cost_nothing(fetcher: Fetcher, server: HostileServer) -> None:
@@ -98,9 +167,11 @@ async def test_rfc9110_repeated_headers_keep_their_order(fetcher: Fetcher, serve
         OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n",
         OK + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n",
         OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"f" * 21 + b"\r\nhello\r\n0\r\n\r\n",
-        OK + b"Location : /x\r\nContent-Length: 5\r\n\r\nhello",
-        OK + b"Location: /x\0y\r\nContent-Length: 5\r\n\r\nhello",
-        OK + b"Location\r\nContent-Length: 5\r\n\r\nhello",
+        OK + b"Content-Length : 5\r\nX\r\nContent-Length: 6\r\n\r\nhello!",
+        OK + b"Content-Length: 5\r\n 6\r\nno field\r\n\r\nhello!",
+        OK + b"Content-Length: 5, 6\r\nno field\r\n\r\nhello!",
+        OK + b"Transfer-Encoding: chunked, identity\r\nContent-Length: 5\r\n\r\nhello",
+        OK + b"Transfer-Encoding: gzip\r\nX-[: y\r\n\r\nhello",
     ],
 )
 async def test_rfc9112_broken_framing_is_refused(fetcher: Fetcher, server: HostileServer, head: bytes) -> None:

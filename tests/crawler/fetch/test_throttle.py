@@ -102,12 +102,12 @@ def test_ours_full_speed_has_no_ceiling_and_does_not_look_at_latency() -> None:
 
 def test_rfc9309_crawl_delay_is_one_at_a_time_and_so_far_apart() -> None:
     lane = OriginThrottle(ThrottleOptions(8, 0))
-    lane.set_crawl_delay(5.0)
+    lane.set_crawl_delay(5.0, 0.0)
     run = Simulation(lane, lambda now, out: reply(200, 7.0 if len(run.starts) == 3 else 0.1, at=now))
     run.run(6)
     assert run.most == 1
     assert run.gaps == pytest.approx([5.0, 5.0, 7.0, 5.0, 5.0], abs=0.02)
-    lane.set_crawl_delay(0.0)
+    lane.set_crawl_delay(0.0, 0.0)
     assert lane.allowed == 1
 
 

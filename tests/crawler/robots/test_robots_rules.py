@@ -470,13 +470,22 @@ def test_rfc9309_2_2_1_a_group_is_ours_by_the_whole_product_token(value: str, is
     assert allows(f"User-agent: {value}\nDisallow: /a", "/a") is not is_ours
 
 
-def test_rfc9309_2_2_1_groups_of_one_name_are_one_and_lines_between_agents_end_a_group() -> None:
+def test_rfc9309_2_2_1_groups_of_one_name_are_one_and_end_with_the_first_user_agent_after_a_rule() -> None:
     ours = "User-agent: siteatlas\nDisallow: /a\n\nUser-agent: x\nUser-agent: siteatlas\nDisallow: /b\n"
     text = f"{ours}User-agent: *\nDisallow: /"
     assert [allows(text, path) for path in ("/a", "/b", "/c")] == [False, False, True]
-    between = "User-agent: siteatlas\nCrawl-delay: 1\nUser-agent: x\nDisallow: /a\n"
-    assert allows(between, "/a")
-    assert not allows("User-agent: siteatlas\nSitemap: https://h.test/s\nUser-agent: x\nDisallow: /a\n", "/a")
+    for other in (
+        "Crawl-delay: 1",
+        "crawl delay:x",
+        "Sitemap: https://h.test/s",
+        "Host: h.test",
+        "",
+        "# words",
+        "Noindex: /",
+    ):
+        between = f"User-agent: siteatlas\n{other}\nUser-agent: x\nDisallow: /a\n"
+        assert not allows(between, "/a"), other
+        assert allows(f"{between}{other}\nUser-agent: y\n{other}\nDisallow: /b", "/b"), other
 
 
 def test_google_an_allowed_index_html_allows_its_directory_and_nothing_else_there() -> None:

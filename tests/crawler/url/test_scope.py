@@ -55,6 +55,16 @@ def test_sitemaps_org_location_rule(sitemap: str, url: str, inside: bool) -> Non
         assert admit(scope, url)[0] == State.OUT_OF_SCOPE
 
 
+@pytest.mark.parametrize("path", ["/cdn-cgi/l/email-protection", "/cdn-cgi/rum?x", "/cdn-cgi/"])
+def test_cloudflare_links_that_it_adds_to_pages_are_no_pages_of_the_site(path: str) -> None:
+    scope = Scope(Url("https://h.test/sitemap.xml"), include=("/*",))
+    assert admit(scope, f"https://h.test{path}")[0] == State.EXCLUDED
+    verdict = scope.may_list(Url(f"https://h.test{path}"))
+    assert verdict
+    assert verdict.reason == "/cdn-cgi/ belongs to Cloudflare, which adds such links to pages"
+    assert scope.admit(Url(f"https://h.test/a{path}"), 1, LINK) is None
+
+
 def test_ours_each_refusal_says_why() -> None:
     scope = Scope(Url("https://h.test/docs/s.xml"))
     assert admit(scope, "https://h.test/x")[1] == "outside https://h.test/docs/, where the sitemap is"

@@ -1,5 +1,6 @@
 """Encodings and kinds of bodies: byte order mark, header, meta, guess; and what is no HTML."""
 
+import json
 import random
 
 import pytest
@@ -249,7 +250,39 @@ def test_whatwg_mimesniff_utf16_with_its_mark_is_html_by_its_markup(codec: str) 
     assert not is_html("", mark + "hello <html>".encode(codec))
 
 
+PROLOGS = ["", "\n ", "<?xml version='1.0'?>\n", "<?xml version='1.0'?><?xml-stylesheet href='/x.xsl'?><!-- <html> -->"]
+XHTML = " xmlns='http://www.w3.org/1999/xhtml'"
+XML_LABELS = ["text/xml", "application/xml; charset=utf-8", ""]
+
+
+def test_whatwg_mimesniff_a_feed_or_a_sitemap_is_no_html_whatever_its_label_and_its_prolog() -> None:
+    for seed in range(300):
+        draw = random.Random(seed)
+        root = draw.choice(["rss version='2.0'", "feed", "rdf:RDF", "urlset", "sitemapindex"])
+        doctype = draw.choice(["", "<!DOCTYPE rss PUBLIC '-//N//DTD RSS 0.91//EN' 'http://n.example/r.dtd'>"])
+        text = draw.choice(PROLOGS) + doctype + f"<{root}><description>{'<p>x' * 3}</description>"
+        body = draw.choice([text.encode(), "\ufeff".encode() + text.encode(), text.encode("utf-16")])
+        assert not is_html(draw.choice(["text/html", "text/html; charset=utf-8", *XML_LABELS]), body), seed
+
+
+def test_whatwg_mimesniff_other_xml_and_json_are_no_html_and_html_is_whatever_its_prolog() -> None:
+    for seed in range(300):
+        draw = random.Random(seed)
+        prolog = draw.choice(PROLOGS)
+        for root in ("OpenSearchDescription", "kml", "soap:Envelope"):
+            assert is_html("text/html", f"{prolog}<{root} xmlns='urn:x'><p>".encode()) is ("<?xml" not in prolog), seed
+        root = draw.choice(
+            ["html", "HTML", "!DOCTYPE html", "!doctype HTML PUBLIC '-//W3C//DTD HTML 4.0//EN'", "h2", "p"]
+        )
+        assert is_html("text/html", f"{prolog}<{root}>words".encode()), seed
+        assert is_html(draw.choice(XML_LABELS), f"{prolog}<html lang=en{XHTML}>".encode()), seed
+        data = json.dumps(draw.choice([{}, {"a": [1, "<p>"]}, [], [{"b": None}]]), indent=draw.choice([None, 1]))
+        assert not is_html("text/html", draw.choice(["", "\ufeff", "\n"]).encode() + data.encode()), seed
+        assert is_html("text/html", draw.choice([f"{data}<p>x", "[gallery] words", "{{ title }}", data[:-1]]).encode())
+
+
 def test_whatwg_mimesniff_xml_is_html_only_if_it_says_so() -> None:
+    assert not is_html("text/xml", f"<feed><div{XHTML}>".encode())
     assert is_html("text/xml", b"\n <?xml version='1.0'?><html>")
     assert not is_html("text/xml", b"<html>")
     assert not is_html("application/xml", b"<html>")

@@ -2,6 +2,7 @@
 """Images, videos, dates and the JSON-LD they are read from."""
 
 import json
+from random import Random
 
 import pytest
 from htmlpages import URL, read
@@ -382,3 +383,65 @@ def test_w3c_datetime_forms(text: str, date: str) -> None:
 )  # fmt: skip
 def test_schema_org_durations(text: str, length: int | None) -> None:
     assert duration_seconds(text) == length
+
+
+DATE, OTHER = "2023-01-02", "2024-05-06"
+MENTIONS = ["comment", "review", "hasPart", "citation", "isPartOf", "author"]
+VALUES = [DATE, [DATE], {"@value": DATE}, [{"@type": "Date", "@value": DATE}], ["soon", DATE], [{"@value": 5}, DATE]]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_json_ld_a_date_is_that_of_the_item_that_the_page_is_about(seed: int) -> None:
+    """https://www.w3.org/TR/json-ld11/ : values may be objects and lists, and names IRIs."""
+    draw = Random(seed)
+    prefix = draw.choice(["", "https://schema.org/", "http://schema.org/", "schema:"])
+    mentioned = {"@type": draw.choice(["Comment", "Review", "Article", "WebPage"]), "dateModified": OTHER}
+    related = {"@type": "BlogPosting", draw.choice(["url", "mainEntityOfPage"]): "/another", "dateModified": OTHER}
+    own = draw.choice(
+        [{}, {f"{prefix}url": draw.choice([URL, "", "https://example.com/", "True", "https://google.test/x"])}]
+    )
+    article: dict[str, object] = {"@type": f"{prefix}Article", f"{prefix}dateModified": draw.choice(VALUES), **own}
+    article[draw.choice(MENTIONS)] = draw.choice([mentioned, [mentioned]])
+    whole = draw.choice(
+        [
+            article,
+            [article, related],
+            {"@graph": [related, article]},
+            {"@type": "WebPage", f"{prefix}mainEntity": article},
+        ]
+    )
+    assert read(script(whole)).modified == DATE
+    teasers = [{"@type": "BlogPosting", "dateModified": date} for date in (DATE, OTHER)]
+    assert read(script(draw.choice([teasers, {"@graph": teasers}]))).modified == ""
+    assert read(script([*teasers, {**article, "url": URL}])).modified == DATE
+    assert read(script({"@type": "Product", draw.choice(MENTIONS): mentioned})).modified == ""
+    assert read(script(related)).modified == ""
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whatwg_microdata_a_date_belongs_to_the_nearest_item(seed: int) -> None:
+    draw = Random(seed)
+    wrap = draw.choice(["{}", "<div><p>{}</p></div>", "<div itemprop=articleBody>{}</div>"])
+
+    def dated(date: str) -> str:
+        element = draw.choice(
+            ["<time itemprop=dateModified datetime={}>x</time>", "<meta itemprop=dateModified content={}>"]
+        )
+        return wrap.format(element.format(date))
+
+    def item(kind: str, content: str, prop: str = "") -> str:
+        return f"<div itemscope itemtype='https://schema.org/{kind}' {prop and f'itemprop={prop}'}>{content}</div>"
+
+    author = item("Person", "<a itemprop=url href=/people/x>x</a>", "author")
+    comment = item(draw.choice(["Comment", "Review", "Article"]), dated(OTHER), draw.choice(["comment", "review"]))
+    related = item("BlogPosting", "<a itemprop=url href=/another>x</a>" + dated(OTHER))
+    own = draw.choice(["", "<link itemprop=url href=/>", "<meta itemprop=mainEntityOfPage content=True>", author])
+    parts = [own, dated(DATE), draw.choice(["", comment])]
+    draw.shuffle(parts)
+    beside = [item("BlogPosting", "".join(parts)), draw.choice(["", related])]
+    draw.shuffle(beside)
+    body = "".join(beside)
+    assert read(draw.choice([body, item("WebPage", body)])).modified == DATE
+    assert read(item("BlogPosting", own + comment)).modified == ""
+    assert read(item("BlogPosting", dated(DATE)) + item("BlogPosting", dated(OTHER))).modified == ""
+    assert read(related).modified == ""

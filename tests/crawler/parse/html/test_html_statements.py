@@ -35,6 +35,20 @@ def test_google_a_canonical_in_the_body_does_not_count() -> None:
     assert page.canonical_faults == ["a canonical outside <head> does not count"]
 
 
+@pytest.mark.parametrize("reader", [read, scan])
+@pytest.mark.parametrize("attribute", ["hreflang=de", "lang=de", "MEDIA=print", 'type="text/html"', "hreflang"])
+def test_google_a_canonical_with_an_attribute_of_a_version_does_not_count(
+    attribute: str, reader: Callable[..., Page]
+) -> None:
+    """https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls ."""
+    for page in (
+        reader(f"<head><link rel=canonical {attribute} href=/a><link rel=canonical href=/b></head>"),
+        reader("<p>", links=[f"</a>; {attribute}; rel=canonical, </b>; rel=canonical"]),
+    ):
+        assert page.canonicals == [f"{AT}/b"]
+        assert page.canonical_faults[0].startswith("a canonical with the attribute ")
+
+
 STREAMED = '<title>T</title><link rel="canonical" href="/a"/><meta name="description" content="d"/>'
 SEGMENT = '<div hidden id="S:1f"><p>late</p></div>'
 PLACED = '<script>$RB=[];$RC("B:1f","S:1f")</script>'
