@@ -79,6 +79,34 @@ def test_ours_a_page_is_a_page_whatever_its_path_ends_in(audit: Command) -> None
 # ---------------------------------------------------------------- logs
 
 
+@pytest.mark.parametrize(
+    ("flag", "name", "text", "why"),
+    [
+        ("--log", "x.log", "shop.example.net " + line("/a"), "is for another site ('shop.example.net')"),
+        ("--log", "x.log", "#Fields: cs-uri-stem sc-status\na b c\n", "1 of 1 lines of x.log are not in the format"),
+        ("--search", "x.csv", "Page,Clicks\nhttps://shop.example.net/,1\n", "belong to shop.example.net"),
+    ],
+)
+def test_ours_a_source_of_which_nothing_can_be_used_is_an_error(
+    audit: Command, flag: str, name: str, text: str, why: str
+) -> None:
+    """An empty log is none, nor one with requests that do not count, nor a glob of which another file is used."""
+    Path(name).write_text(text)
+    used = {"--log": line("/plain"), "--search": ""}[flag]
+    Path("good.log").write_text(line("/plain"))
+    Path("empty.log").touch()
+    Path("post.log").write_text(line("/plain").replace("GET", "POST"))
+    with scripted(pages()) as site:
+        for others in ((), ("--log", "good.log"), ("--log", "empty.log", "--log", "post.log")):
+            ran = audit(site.url, flag, name, *others)
+            assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err
+            assert f"nothing in {flag} {name} can be used: " in ran.err
+            assert why in ran.err
+        assert audit(site.url, "--log", "empty.log", "--log", "post.log").code == 0
+        if used:
+            assert audit(site.url, "--log", "*.log").code == 0
+
+
 def test_ours_a_log_of_two_sites_without_host_names_proves_nothing_alone(audit: Command) -> None:
     ours = log("/plain", "/hub/", "/hub/one", "/asked", *["/"] * 9)
     theirs = log(*(f"/theirs/{n}" for n in range(7)))

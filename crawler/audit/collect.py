@@ -97,6 +97,7 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
     with closing(_read_logs(plan, watch, successes, ledger)) as logs:  # ends the processes that parse logs
         for report, records in logs:
             _store_claims(claims, report, records)
+    _refuse_useless(claims, "--log", config.audit.logs)
     claims.put_successes(successes.get)
     claims.put_ledger(ledger)
     options = _export_options(config)
@@ -113,6 +114,8 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
                 store(*read_export(name, source, known, options, remote.open))
         else:
             store(*read_export(name, source, known, options, _refuse_url))
+    for source, key in _EXPORTS:
+        _refuse_useless(claims, f"--{source}", getattr(config.audit, key))
     for google in google_reports(config):
         watch(SourceProgress(google.title))
         store(*read_report(google, config, plan.state, known, now))
@@ -169,6 +172,20 @@ def _store_claims(claims: ClaimStore, report: SourceReport, records: Iterator[So
     number = claims.begin(report)
     claims.put(number, records)
     claims.end(number, report)
+
+
+def _refuse_useless(claims: ClaimStore, flag: str, names: Iterable[str]) -> None:
+    """Refuse a source that was read, if nothing in it can be used: a glob or a folder is one source.
+
+    Raises UsageError. A URL that could not be fetched may answer tomorrow.
+    """
+    reports = {report.name: report for report in claims.reports()}
+    for name in names:
+        files = ["standard input"] if name == STDIN else [] if "://" in name else find_logs([name])
+        parts = [report for file in [*files, name] if (report := reports.get(file))]
+        faults = [fault for report in parts if report.rows for fault in report.faults]
+        if faults and not any(report.used for report in parts):
+            raise UsageError(f"nothing in {flag} {name} can be used: {faults[0]}")
 
 
 def _exports(config: Config) -> Iterator[tuple[SourceKind, str]]:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, Protocol
 
-from crawler.audit.sources.logs.fields import LogRow
+from crawler.audit.sources.logs.fields import LogRow, client_address
 
 OUR_BOT: Final = "Siteatlas"
 """Our own crawler; its requests are no evidence."""
@@ -332,7 +332,7 @@ def _claimed_bot(agent: bytes) -> str:
 
 def is_verified(name: str, address: bytes, resolver: DnsResolver) -> bool:
     """Whether the address resolves to a host name in the bot's domains, and that name back to the address."""
-    text = address.decode("ascii", "replace")
+    text = client_address(address)
     try:
         host = resolver.name(text).rstrip(".").lower()
         if not any(host.endswith(f".{domain}") for domain in DOMAINS[name]):

@@ -53,6 +53,7 @@ RequestKey = tuple[str, str, str, int]
 
 _MAX_CLEANED: Final = 4_096  # targets in a cache
 _MAX_CLEANED_LENGTH: Final = 1_000  # bytes of a target
+_port = re.compile(rb":\d*+$")
 # A query that canonical form leaves as it is, but for the parameters that are dropped.
 _plain_query = re.compile(rb"[A-Za-z0-9._~!$&()*+,;=:@/?-]*+").fullmatch
 
@@ -124,18 +125,20 @@ class OwnTargets(Struct, array_like=True, frozen=True):
 
     def has(self, target: bytes) -> bool:
         """Whether a target is one: a path, ``host path``, or an absolute URL after either."""
-        host, space, path = target.rpartition(b" ")
-        if not path.startswith(b"/"):
-            path = path.partition(b"://")[2]
-            host, space, path = path.partition(b"/")
-            path = space + path
-        if (host or space) and _plain_host(host) not in self.hosts:
-            return False
-        return path.startswith(self.prefix)
+        host, path = _host_and_path(target)
+        return (not host or host in self.hosts) and path.startswith(self.prefix)
 
 
-def _plain_host(host: bytes) -> bytes:
-    return host.lower().removesuffix(b":80").removesuffix(b":443").removesuffix(b".")
+def _host_and_path(target: bytes) -> tuple[bytes, bytes]:
+    """The host of a target, b"" without one, and its path: of a path, ``host path``, or an absolute URL after either.
+
+    The host comes without its port: nginx logs $host without one, and a server behind a proxy logs its own.
+    """
+    host, _, path = target.rpartition(b" ")
+    if not path.startswith(b"/") and b"://" in path:
+        host, _, path = path.partition(b"://")[2].partition(b"/")
+        path = b"/" + path
+    return _port.sub(b"", host.lower()).removesuffix(b"."), path
 
 
 class PackedCounts(Struct, array_like=True, frozen=True):
@@ -560,13 +563,11 @@ class LogClaimBuilder:
         return agents
 
     def _url(self, target: bytes, requests: int) -> Url | RejectReason:
-        host, space, path = target.partition(b" ")
-        if not space:
-            return self._addresses.parse(target_text(target))
-        if not path.startswith(b"/"):
+        host, path = _host_and_path(target)
+        if not host:
             return self._addresses.parse(target_text(path))
-        name = target_text(host).lower().removesuffix(":80").removesuffix(":443")
-        url = self._addresses.parse(f"http://{name}{target_text(path)}")
+        name = target_text(host)
+        url = self._addresses.parse(f"http://{name}{self._addresses.port}{target_text(path)}")
         if url is RejectReason.FOREIGN and (name in self.hosts or len(self.hosts) < 1_000):
             self.hosts[name] = self.hosts.get(name, 0) + requests
         return url

@@ -148,11 +148,11 @@ class AccessLog:
                 f"{report.unread:,} of {report.rows:,} lines of {file.name} are not in the format"
                 f" {report.format}{example}; give the right format (--log-format)"
             )
-        if report.foreign and not report.used:
+        if self._tally.hosts and not report.used:
             hosts = sorted(self._tally.hosts, key=self._tally.hosts.__getitem__, reverse=True)[:3]
             yield (
-                f"every request in {file.name} is for another site"
-                f"{': ' + ', '.join(quote_line(host.encode()) for host in hosts) if hosts else ''}"
+                f"every request in {file.name} is for another site "
+                f"({', '.join(quote_line(host.encode()) for host in hosts)}). Give a log of the audited site"
             )
 
     def _notes(self) -> Iterator[str]:
