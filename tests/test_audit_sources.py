@@ -246,3 +246,28 @@ def test_google_a_page_that_says_what_the_site_says_of_nothing_is_a_soft_404(aud
     assert found("gone.") == {*gone, "/shop/typo"}
     assert found("orphan.") == set()
     assert found("listed.missing") == set()
+
+
+# ---------------------------------------------------------------- copies
+
+
+@pytest.mark.parametrize("copy", ["print=0", "sid=x1"])
+def test_ours_a_copy_is_neither_to_be_listed_nor_wrong_about_its_language(audit: Command, copy: str) -> None:
+    """Copies without a canonical, one that is linked and one that only the log names."""
+
+    def version(number: int) -> Answer:
+        links = "".join(
+            f'<link rel="alternate" hreflang="{code}" href="{site.url}{path}">'
+            for code, path in (("en", "en"), ("de", "de"), ("x-default", "en"))
+        )
+        text = f"<p>Version {number} of the page about boats.</p>" + '<a href="/">home</a>'
+        return Answer(f'<html lang="{("en", "de")[number]}"><head><title>{number}</title>{links}</head>{text}'.encode())
+
+    with scripted(pages()) as site:
+        routes = {f"/{name}{query}": version(n) for n, name in enumerate(("en", "de")) for query in ("", f"?{copy}")}
+        site.routes.update(routes)
+        site.routes["/"] = page("/hub/", "/plain", "/en", "/de", f"/en?{copy}")
+        site.routes["/sitemap.xml"] = sitemap("", "hub/", "hub/one", "hub/two", "plain", "lost", "en", "de")
+        Path("x.log").write_text(log(f"/de?{copy}"))
+        assert audit(site.url, "--log", "x.log", "-o", "out").code == 0
+        assert (found("cluster."), found("listed.missing"), found("orphan.")) == (set(), set(), {"/lost"})

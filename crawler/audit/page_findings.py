@@ -12,7 +12,7 @@ https://developers.google.com/search/docs/crawling-indexing/javascript/javascrip
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import cached_property
 from random import Random
 from typing import Final
@@ -83,6 +83,7 @@ class PageFindings:
         copies: dict[int, int],
         best: Certainty,
         unread: Sequence[int],
+        copies_of_listed: Container[int],
         has_sitemap: bool,
         is_listing_whole: bool,
     ) -> None:
@@ -95,6 +96,7 @@ class PageFindings:
         draw = Random(len(unread)).choice  # noqa: S311 - the same draws in each audit
         self._unread = UnreadPages(graph, unread, node_names(db).urls, draw) if unread else None
         self._found = Counter[str]()  # findings by the kind of mistake; only with unread pages
+        self._copies_of_listed = copies_of_listed
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
         self._suggester = LinkSuggester(db, graph)
@@ -128,14 +130,10 @@ class PageFindings:
             is_meant = state in CLASSIFIED_STATES and (state is State.SOFT_404 or page not in self.copies)
             if is_meant and not self._is_forgotten(node, stats):
                 facts = self._url_facts(node, state)
-                rules = orphan_classes(facts, stats, self._limits)
-                yield (
-                    node,
-                    page,
-                    facts,
-                    stats,
-                    [rule for rule in rules if self._has_sitemap or _rule_family(rule) != "listed"],
-                )
+                rules = list(orphan_classes(facts, stats, self._limits))
+                if not self._has_sitemap or page in self._copies_of_listed:
+                    rules = [rule for rule in rules if _rule_family(rule) != "listed"]
+                yield node, page, facts, stats, rules
 
     def with_links(self, finding: AuditFinding) -> AuditFinding:
         """The finding with the links to its URL, if the crawl knows the URL. Raises StorageError."""

@@ -1,7 +1,7 @@
 """Looks up the hreflang statements of pages and sitemap entries, and checks their clusters."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 from itertools import groupby, islice
 from operator import itemgetter
@@ -55,12 +55,16 @@ _LISTED: Final = "SELECT file, line, media FROM entry WHERE url = ? AND media !=
 
 class SiteVersions:
     """A :class:`crawler.audit.health.hreflang.HreflangLookup`. ``params`` are those of all canonical URLs.
+    ``copies`` are ids of copies of other pages: what these state counts, but they are not judged.
 
     Every method raises StorageError when the disk fails.
     """
 
-    def __init__(self, db: sqlite3.Connection, visits: VisitLookup, params: UrlParams) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, visits: VisitLookup, params: UrlParams, copies: Container[int] = ()
+    ) -> None:
         self._db = db
+        self._copies = copies
         self._visits = visits
         self._params = params
         self.are_stated = False  # whether any page or entry states versions
@@ -142,8 +146,10 @@ class SiteVersions:
         """The pages that state versions, each after the name of its cluster."""
         last = -1
         while rows := self._db.execute(_PAGES, (last, State.INDEXABLE.value, _AT_ONCE)).fetchall():
-            for _, url, packed in rows:
+            for number, url, packed in rows:
                 page = _decode(packed)
+                if number in self._copies:
+                    continue
                 if page.alternates or any(fault.startswith(_FAULT) for fault in page.faults):
                     yield min((version.href for version in page.alternates), default=url), url
             last = rows[-1][0]
