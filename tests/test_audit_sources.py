@@ -184,6 +184,19 @@ def test_ours_clients_that_ask_for_what_nothing_links_are_no_people(audit: Comma
     assert found("gone.visited") == set()
 
 
+@pytest.mark.parametrize("readers", [0, 1, 12])
+def test_ours_a_page_that_scanners_found_has_no_visits_by_people(audit: Command, readers: int) -> None:
+    """Most of their requests fail; those that succeed are no visits either. People may read the page as well."""
+    hits = "".join(line("/asked", 200, 5, 100 + who, CHROME) for who in range(4) for _ in range(3))
+    people = "".join(line("/asked", 200, 6, 10 + who) for who in range(readers) for _ in range(3))
+    Path("access.log").write_text(log("/plain") + scan([f"/guess-{n}/" for n in range(20)]) + hits + people)
+    with scripted(pages()) as site:
+        assert audit(site.url, "-o", "out", "--log", "access.log").code == 0
+    counts = [(each["people"], each["bots"]) for each in report()["findings"] if each["rule"] == "orphan.log"]
+    # of many visitors, nobody tells the scanners: more than a few people read the page
+    assert counts == {0: [], 1: [(3, 12)], 12: [(48, 0)]}[readers]
+
+
 def test_ours_people_who_follow_old_links_stay_people(audit: Command) -> None:
     """A section has gone: its readers meet nothing else, each a page or two, and some read on."""
     gone = [f"/news/{n}" for n in range(8)]

@@ -73,8 +73,13 @@ _SCANNED: Final = """SELECT w.url, w.input, count(*), sum(w.errors * (s.visitor 
     c.people, c.ok
   FROM visitor w JOIN claim c ON c.url = w.url AND c.input = w.input LEFT JOIN scanner s ON s.visitor = w.visitor
   GROUP BY w.url, w.input HAVING sum(s.visitor IS NOT NULL) > 0"""
+_READ_BY_SCANNERS: Final = """SELECT r.url, r.input, count(*), sum(s.visitor IS NOT NULL),
+    c.people - (SELECT coalesce(sum(w.errors), 0) FROM visitor w WHERE w.url = c.url AND w.input = c.input)
+  FROM reader r JOIN claim c ON c.url = r.url AND c.input = r.input LEFT JOIN scanner s ON s.visitor = r.visitor
+  GROUP BY r.url, r.input HAVING sum(s.visitor IS NOT NULL) > 0 AND min(r.visitor) >= 0"""
 _TO_BOTS: Final = """UPDATE claim SET people = people - ?, bots = bots + ?, scanners = scanners + ?,
-  agents = json_set(agents, '$.scanners', ?) WHERE url = ? AND input = ?"""
+  agents = json_set(agents, '$.scanners', ? + coalesce(json_extract(agents, '$.scanners'), 0))
+  WHERE url = ? AND input = ?"""
 
 
 class ClaimReview:
@@ -124,11 +129,15 @@ class ClaimReview:
             self._db.execute(_MARK_SCANNERS, (FAILED_URLS, FAILED_URLS))
             if not self._db.execute("SELECT 1 FROM scanner LIMIT 1").fetchone():
                 return
+            for url, number, readers, judged, successes in self._db.execute(_READ_BY_SCANNERS).fetchall():
+                count = round(max(0, successes) * judged / readers)
+                self._db.execute(_TO_BOTS, (count, count, count, count, url, number))
             for url, number, visitors, judged, errors, people, ok in self._db.execute(_SCANNED).fetchall():
                 # of many visitors, those that were counted are a sample
                 count = round(people * judged / errors) if visitors >= MAX_VISITORS and not ok else min(judged, people)
                 self._db.execute(_TO_BOTS, (count, count, count, count, url, number))
-            self._db.execute("DELETE FROM visitor WHERE visitor IN (SELECT visitor FROM scanner)")
+            for table in ("visitor", "reader"):
+                self._db.execute(f"DELETE FROM {table} WHERE visitor IN (SELECT visitor FROM scanner)")  # noqa: S608
 
     def doubt_logs(self) -> None:
         """Doubt the logs without host names whose newest responses do not fit the site.

@@ -39,6 +39,8 @@ MAX_VISITORS: Final = 64
 Of more, those with the least numbers, mixed with that of the target, are the sample: the same in whatever order the
 lines are counted.
 """
+MAX_READERS: Final = 8
+"""Visitors of one target who got a response, and are known one by one. With more, they are no scanners alone."""
 _ADDRESS_MASK: Final = 2**31 - 1  # SQLite's integers have a sign
 _VISITORS_SIZE: Final = 400  # bytes of those of a target, roughly
 _SLOTS: Final = 2**20  # of the requests by address
@@ -66,7 +68,8 @@ class RequestCount(Struct, gc=False):
     ``visitors`` counts the errors of people, by visitor: the number of the address in the upper 31 bits, that of the
     agent in the lower 32 bits. ``is_own``: the site has a URL like the target; see :class:`OwnTargets`. ``turn`` is the
     place in the log of the block with the newest answer: blocks of one log are counted in any order. ``mixer`` mixes
-    the numbers of visitors; ``bound`` is the greatest mixed number of a whole sample, -1: not known.
+    the numbers of visitors; ``bound`` is the greatest mixed number of a whole sample, -1: not known. ``readers`` are
+    the visitors who got no error, None: more than :data:`MAX_READERS`.
     """
 
     last: str = ""
@@ -79,11 +82,18 @@ class RequestCount(Struct, gc=False):
     turn: int = 0
     mixer: int = 0
     bound: int = -1
+    readers: tuple[int, ...] | None = ()
 
     @property
     def requests(self) -> int:
         """The number of all requests."""
         return (self.packed & COUNT_MASK) + (self.packed >> BOTS * COUNT_BITS & COUNT_MASK)
+
+    def read_by(self, readers: tuple[int, ...] | None) -> None:
+        """Add visitors who got no error."""
+        if self.readers is not None:
+            both = None if readers is None else tuple(dict.fromkeys((*self.readers, *readers)))
+            self.readers = None if both is None or len(both) > MAX_READERS else both
 
     def add(self, key: RequestKey, packed: int, visitors: dict[int, int] | None, turn: int) -> None:
         """Add requests that were counted apart: by another process, or for another target of the same URL.
@@ -156,6 +166,7 @@ class PackedCounts(Struct, array_like=True, frozen=True):
     which: list[int]
     seen: list[RequestKey]
     visitors: dict[int, dict[int, int]]
+    readers: list[tuple[int, ...] | None]
     successes: tuple[bytes, bytes]
     bots: list[tuple[str, str, int, int]]
     days: list[str]
@@ -220,8 +231,12 @@ class RequestCounts:
             count = counts.get(target) or self._count_of(target)
             many, status, mark = answers.get(state) or self._answer(answers, state)
             count.packed += many
-            if status >= 400 and answers is self._people and address:
-                self._add_visitor(count, (crc32(address) & _ADDRESS_MASK) << 32 | crc32(agent))
+            if (status >= 400 or count.readers is not None) and answers is self._people and address:
+                visitor = (crc32(address) & _ADDRESS_MASK) << 32 | crc32(agent)
+                if status >= 400:
+                    self._add_visitor(count, visitor)
+                elif visitor not in count.readers:  # type: ignore[operator]
+                    count.read_by((visitor,))
             if when != last_when:
                 last_when = when
                 if when[:14] != hour or when[20:] != zone:
@@ -303,12 +318,16 @@ class RequestCounts:
                 is_own = self._own.has(target)
                 first, last, answered, status = counted.seen[which]
                 mixer = _mixer(target)
-                counts[target] = RequestCount(last, first, answered, status, many, visitors, is_own, turn, mixer)
+                count = counts[target] = RequestCount(
+                    last, first, answered, status, many, visitors, is_own, turn, mixer
+                )
+                count.readers = counted.readers[index]
                 self.size += len(target) + (_VISITORS_SIZE if visitors else 0)
                 continue
             if visitors:
                 self.size += 0 if count.visitors else _VISITORS_SIZE
             count.add(counted.seen[which], many, visitors, turn)
+            count.read_by(counted.readers[index])
 
     def begin(self, names: Sequence[str]) -> None:
         """Give the bots the places that these names have. There are no counts yet."""
@@ -335,6 +354,7 @@ class RequestCounts:
             ],
             seen=list(table),
             visitors={index: count.visitors for index, count in enumerate(counts) if count.visitors},
+            readers=[count.readers for count in counts],
             successes=self._take_addresses(),
             bots=[(*key, requests) for key, requests in self.bots.requests.items()],
             days=sorted(self.bots.days),
@@ -505,6 +525,7 @@ class LogClaimBuilder:
             if url == last:
                 key = count.first, count.last, count.answered, count.status
                 total.add(key, count.packed, count.visitors, count.turn)
+                total.read_by(count.readers)
                 continue
             if last:
                 yield self._claim(last, total)
@@ -548,6 +569,7 @@ class LogClaimBuilder:
             turn=count.turn,
             agents=agents,
             visitors=count.visitors or _NO_VISITORS,
+            readers=(-1,) if count.readers is None else count.readers,
         )
 
     def _by_name(self, packed: int) -> dict[str, int]:
