@@ -110,7 +110,6 @@ class AuditFinisher:
         min_inlinks = self._plan.config.audit.min_inlinks
         usual = why_inlinks_not_reported(*few_inlink_pages(graph, copies, min_inlinks), min_inlinks)
         limit = NO_LIMIT if usual else min_inlinks
-        self._copies_of_listed = matcher.listed_copies()
         pages = self._page_findings(graph, matcher, copies, facts, few=limit)
         visits = VisitLookup(self._db)
         self._found.put(pages.findings())
@@ -173,7 +172,7 @@ class AuditFinisher:
             copies=copies,
             best=best_certainty(facts),
             unread=forgotten_pages(graph) if must_weigh_failures(facts) else (),
-            copies_of_listed=self._copies_of_listed,
+            copies_of_listed=matcher.listed_copies(),
             has_sitemap=any(report.used for report in sitemaps),
             is_listing_whole=all(report.complete for report in sitemaps)
             and not matcher.has_unresolved(SourceKind.SITEMAP),
@@ -228,7 +227,7 @@ class AuditFinisher:
         params = self._plan.params
         entries = PublishedEntries(self._db, visits, params)
         entries.assign_pages()
-        clusters = SiteVersions(self._db, visits, params, pages.copies.keys() | self._copies_of_listed)
+        clusters = SiteVersions(self._db, visits, params, pages.copies.keys() | pages.copies_of_listed)
         noted = NotedPages(self._db)
         for findings in (lint, entries.spellings(), clusters.judge(), noted.judge(), media):
             self._found.put((0.0, pages.with_links(found)) for found in findings)

@@ -12,7 +12,7 @@ https://developers.google.com/search/docs/crawling-indexing/javascript/javascrip
 
 import sqlite3
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from random import Random
 from typing import Final
@@ -83,7 +83,7 @@ class PageFindings:
         copies: dict[int, int],
         best: Certainty,
         unread: Sequence[int],
-        copies_of_listed: Container[int],
+        copies_of_listed: set[int],
         has_sitemap: bool,
         is_listing_whole: bool,
     ) -> None:
@@ -96,7 +96,7 @@ class PageFindings:
         draw = Random(len(unread)).choice  # noqa: S311 - the same draws in each audit
         self._unread = UnreadPages(graph, unread, node_names(db).urls, draw) if unread else None
         self._found = Counter[str]()  # findings by the kind of mistake; only with unread pages
-        self._copies_of_listed = copies_of_listed
+        self.copies_of_listed = copies_of_listed
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
         self._suggester = LinkSuggester(db, graph)
@@ -131,7 +131,7 @@ class PageFindings:
             if is_meant and not self._is_forgotten(node, stats):
                 facts = self._url_facts(node, state)
                 rules = list(orphan_classes(facts, stats, self._limits))
-                if not self._has_sitemap or page in self._copies_of_listed:
+                if not self._has_sitemap or page in self.copies_of_listed:
                     rules = [rule for rule in rules if _rule_family(rule) != "listed"]
                 yield node, page, facts, stats, rules
 
@@ -183,8 +183,11 @@ class PageFindings:
     def _findings_of(
         self, node: int, number: int, facts: UrlFacts, stats: SourceStats, rule_ids: list[str]
     ) -> Iterator[tuple[float, AuditFinding]]:
-        wants_hub = any(_rule_family(rule) in ORPHAN_FAMILIES for rule in rule_ids)
+        entrance = self._graph.entrance.get(node, -1)
+        wants_hub = entrance in (node, -1) and any(_rule_family(rule) in ORPHAN_FAMILIES for rule in rule_ids)
         base = self._finding(node, number, facts, stats, wants_hub=wants_hub)
+        if entrance >= 0:
+            base = msgspec.structs.replace(base, entrance=self._url(entrance))
         for rule_id in rule_ids:
             rule = "listed.series" if rule_id == "listed.missing" and is_paginated(Url(base.url)) else rule_id
             if _rule_family(rule) in ORPHAN_FAMILIES:

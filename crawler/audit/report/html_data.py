@@ -136,7 +136,8 @@ def visit_texts(finding: AuditFinding) -> list[str]:
 def find_orphan_islands(findings: Iterable[AuditFinding]) -> list[OrphanIsland]:
     """The islands in the order of the findings. Memory grows with the islands, not the pages.
 
-    The page to link is the one with most visitors, else one in a sitemap, else the one with the shortest URL.
+    The page to link is an entrance. Of several it is the one with most visitors, else one in a sitemap, else the one
+    with the shortest URL.
     """
     islands: dict[str, OrphanIsland] = {}
     for finding in findings:
@@ -147,6 +148,6 @@ def find_orphan_islands(findings: Iterable[AuditFinding]) -> list[OrphanIsland]:
     return list(islands.values())
 
 
-def _entry_key(finding: AuditFinding) -> tuple[int, bool, int]:
+def _entry_key(finding: AuditFinding) -> tuple[bool, int, bool, int]:
     visitors = finding.people + finding.clicks + finding.sessions + finding.backlinks
-    return visitors, _KNOWN_TO_ALL in finding.known, -len(finding.url)
+    return finding.entrance == finding.url, visitors, _KNOWN_TO_ALL in finding.known, -len(finding.url)

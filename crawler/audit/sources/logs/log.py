@@ -176,8 +176,8 @@ class AccessLog:
             yield f"ignored: {methods:,} with a method other than GET and HEAD, or without a URL"
         if ours := report.ignored[IgnoreReason.OWN]:
             yield f"{ours:,} by Siteatlas itself, which do not count"
-        if self._verifier and self._verifier.unasked:
+        if self._verifier and not self._verifier.is_whole:
             yield (
-                f"more than {MAX_ADDRESSES:,} addresses of bots: the others were not looked up in DNS "
-                "and stay unverified"
+                f"some addresses of bots are not checked, because DNS gave no answer, or they are more than "
+                f"{MAX_ADDRESSES:,}: their requests count as those of the bots that they name"
             )
