@@ -197,6 +197,16 @@ def test_ours_a_page_that_scanners_found_has_no_visits_by_people(audit: Command,
     assert counts == {0: [], 1: [(3, 12)], 12: [(48, 0)]}[readers]
 
 
+@pytest.mark.parametrize("agent", ["GPTBot/1.2", "UptimeRobot/2.0", "curl/8.5.0"])
+def test_ours_pages_that_only_machines_request_are_counted(audit: Command, agent: str) -> None:
+    Path("access.log").write_text(log("/plain") + line("/asked", 200, 5, 9, agent) * 9)
+    with scripted(pages()) as site:
+        ran = audit(site.url, "-o", "out", "--log", "access.log")
+        told = f"1 page without links was requested only by bots that are no search engines, such as {site.url}asked"
+    assert told in " ".join(ran.out.split())
+    assert found("orphan.") == {"/lost"}
+
+
 def test_ours_people_who_follow_old_links_stay_people(audit: Command) -> None:
     """A section has gone: its readers meet nothing else, each a page or two, and some read on."""
     gone = [f"/news/{n}" for n in range(8)]

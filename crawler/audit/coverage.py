@@ -10,7 +10,7 @@ import msgspec
 
 from crawler.audit.graph.changing_links import load_boxes, unseen_in_boxes
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, add_ended
+from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, add_ended, is_closed, must_weigh_failures
 from crawler.audit.orphans.duplicates import is_bare
 from crawler.model import DocumentKind, Page, State, Url
 from crawler.parse.html.scripts import UNRUN, WRITER, empty_places, without_noscript
@@ -83,6 +83,14 @@ def forgotten_pages(graph: LinkGraph) -> list[int]:
     remembered = {*graph.nodes.remembered}
     unread = (node for node, is_unread in enumerate(graph.nodes.unread) if is_unread)
     return [node for node in unread if graph.touched[node] and node not in remembered]
+
+
+def unread_pages(graph: LinkGraph, facts: CrawlCoverage) -> list[int]:
+    """The nodes of the pages that may link to anything: failed ones, and those that robots.txt or a login closes."""
+    nodes = graph.nodes
+    keys = enumerate(zip(nodes.state, nodes.status, strict=True))
+    closed = [node for node, key in keys if is_closed(*key) and graph.touched[node]] if facts.closed else []
+    return closed + (forgotten_pages(graph) if must_weigh_failures(facts) else [])
 
 
 def _swapping(db: sqlite3.Connection) -> EndedUrls | None:

@@ -32,6 +32,7 @@ from crawler.audit.orphans.classes import (
     Thresholds,
     UrlFacts,
     is_gone,
+    is_machine_only,
     is_scanner_probe,
     orphan_classes,
 )
@@ -103,6 +104,7 @@ class PageFindings:
         self.orphans_by_section: Counter[str] = Counter()  # includes weakly linked pages
         self.unlisted_by_section: Counter[str] = Counter()
         self.listed = 0  # indexable pages in a sitemap
+        self.for_machines: list[int] = []  # ids of unlinked pages that bots alone requested, none of a search engine
 
     def findings(self) -> Iterator[tuple[float, AuditFinding]]:
         """All of them, each with its rank. Raises StorageError."""
@@ -110,6 +112,8 @@ class PageFindings:
             self._found.update(_mistake(rule) for *_, rules in self._classified() for rule in rules)
         for node, number, facts, stats, rules in self._classified():
             self.listed += facts.state is State.INDEXABLE and SourceKind.SITEMAP in stats.sources
+            if facts.state is State.INDEXABLE and not (facts.ways or facts.is_start) and is_machine_only(stats):
+                self.for_machines.append(number)
             if rules:
                 yield from self._findings_of(node, number, facts, stats, rules)
 
