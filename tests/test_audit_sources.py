@@ -202,7 +202,7 @@ def test_ours_pages_that_only_machines_request_are_counted(audit: Command, agent
     Path("access.log").write_text(log("/plain") + line("/asked", 200, 5, 9, agent) * 9)
     with scripted(pages()) as site:
         ran = audit(site.url, "-o", "out", "--log", "access.log")
-        told = f"1 page without links was requested only by bots that are no search engines, such as {site.url}asked"
+        told = f"only bots that are no search engines requested 1 page without links, such as {site.url}asked"
     assert told in " ".join(ran.out.split())
     assert found("orphan.") == {"/lost"}
 

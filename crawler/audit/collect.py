@@ -97,7 +97,6 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
     with closing(_read_logs(plan, watch, successes, ledger)) as logs:  # ends the processes that parse logs
         for report, records in logs:
             _store_claims(claims, report, records)
-    _refuse_useless(claims, "--log", config.audit.logs)
     claims.put_successes(successes.get)
     claims.put_ledger(ledger)
     options = _export_options(config)
@@ -114,7 +113,7 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
                 store(*read_export(name, source, known, options, remote.open))
         else:
             store(*read_export(name, source, known, options, _refuse_url))
-    for source, key in _EXPORTS:
+    for source, key in ((SourceKind.LOG, "logs"), *_EXPORTS):
         _refuse_useless(claims, f"--{source}", getattr(config.audit, key))
     for google in google_reports(config):
         watch(SourceProgress(google.title))

@@ -227,9 +227,10 @@ class AuditFinisher:
         params = self._plan.params
         entries = PublishedEntries(self._db, visits, params)
         entries.assign_pages()
-        clusters = SiteVersions(self._db, visits, params, pages.copies.keys() | pages.copies_of_listed)
+        clusters = SiteVersions(self._db, visits, params)
         noted = NotedPages(self._db)
-        for findings in (lint, entries.spellings(), clusters.judge(), noted.judge(), media):
+        judged = clusters.judge(pages.copies.keys() | pages.copies_of_listed)
+        for findings in (lint, entries.spellings(), judged, noted.judge(), media):
             self._found.put((0.0, pages.with_links(found)) for found in findings)
         self._found.put(self._with_visits(pages, entries.judge()))
         return clusters, noted
@@ -250,18 +251,14 @@ class AuditFinisher:
             looks, was = ("looks", "was") if traps == 1 else ("look", "were")
             notes.append(f"{count_text(traps, 'URL')} {looks} like part of a crawler trap and {was} not fetched")
         if alone := pages.for_machines:
-            were = "was" if len(alone) == 1 else "were"
-            notes.append(
-                f"{count_text(len(alone), 'page')} without links {were} requested only by bots that are no search "
-                f"engines, such as {self._url(alone[0])}: the report leaves them out"
+            text = (
+                f"{count_text(len(alone), 'page')} without links, such as {self._url(alone[0])}: they are no findings"
             )
+            notes.append(f"only bots that are no search engines requested {text}")
         if copies:
             copy, page = (self._url(number) for number in min(copies.items()))
-            if len(copies) == 1:
-                notes.append(f"{copy} is a copy of {page}, so its visits count for that page")
-            else:
-                text = f"{len(copies):,} pages are copies of other pages, so their visits count for the other pages"
-                notes.append(f"{text} (such as {copy}, a copy of {page})")
+            more = f". {len(copies) - 1:,} more pages are copies of others" if len(copies) > 1 else ""
+            notes.append(f"{copy} is a copy of {page}, so its visits count for that page{more}")
         if scope.directory != f"{scope.origin}/":
             text = f"pages outside {scope.directory} were not fetched"
             notes.append(f"{text}, so URLs that only those pages link to appear to have no links")

@@ -156,7 +156,6 @@ _PUT_FILE_CLAIM: Final = f"""INSERT INTO file_claim ({", ".join(CLAIM_COLUMNS)},
 
 _PUT_VISITOR: Final = """INSERT INTO visitor VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET errors = errors + excluded.errors"""
-_PUT_READER: Final = "INSERT OR IGNORE INTO reader VALUES (?, ?, ?)"
 
 
 class ClaimStore:
@@ -183,25 +182,23 @@ class ClaimStore:
         """
         rows = iter(claims)
         while batch := list(islice(rows, BATCH_ROWS)):
-            pages, files, visitors, readers = [], [], [], []
+            pages, files, visitors = [], [], []
             for claim in batch:
                 row = _claim_row(number, claim)
                 if claim.is_page or not (pattern := file_pattern(claim.url)):
                     pages.append(row)
                     visitors += [(claim.url, number, visitor, errors) for visitor, errors in claim.visitors.items()]
-                    readers += [(claim.url, number, visitor) for visitor in claim.readers]
                 else:
                     files.append((*row, pattern, max(1, claim.people + claim.bots)))
             with transaction(self._db):
                 self._db.executemany(_PUT_CLAIM, pages)
                 self._db.executemany(_PUT_FILE_CLAIM, files)
                 self._db.executemany(_PUT_VISITOR, visitors)
-                self._db.executemany(_PUT_READER, readers)
 
     def put_successes(self, successes: Callable[[int], int]) -> None:
         """Store the successful requests from the address of each visitor, at the end of all logs."""
         with transaction(self._db):
-            visitors = self._db.execute("SELECT DISTINCT visitor FROM visitor").fetchall()
+            visitors = self._db.execute("SELECT DISTINCT visitor FROM visitor WHERE errors > 0").fetchall()
             rows = ((visitor, successes(visitor)) for (visitor,) in visitors)
             self._db.executemany("INSERT INTO success VALUES (?, ?)", rows)
 
@@ -283,14 +280,8 @@ CREATE TABLE file_claim ({_CLAIM_TABLE},
 CREATE TEMP TABLE visitor (                   -- in a temporary file: no trace of a person stays
   url TEXT NOT NULL,
   input INTEGER NOT NULL,
-  visitor INTEGER NOT NULL,                   -- logs.claims.RequestCount.visitors
+  visitor INTEGER NOT NULL,                   -- source_record.SourceRecord.visitors
   errors INTEGER NOT NULL,
-  PRIMARY KEY (url, input, visitor)
-) WITHOUT ROWID;
-CREATE TEMP TABLE reader (                    -- who got no error
-  url TEXT NOT NULL,
-  input INTEGER NOT NULL,
-  visitor INTEGER NOT NULL,
   PRIMARY KEY (url, input, visitor)
 ) WITHOUT ROWID;
 CREATE TEMP TABLE success (visitor INTEGER PRIMARY KEY, requests INTEGER NOT NULL);

@@ -61,11 +61,6 @@ class SourceUrlParser:
         """The host of the site without ``www.``, for messages."""
         return self.origin.partition("://")[2].removeprefix("www.")
 
-    @property
-    def port(self) -> str:
-        """The port of the site with its colon, "" for a usual one."""
-        return self.origin.removeprefix(self.origin[: self.origin.index(":") + 3] + host_of(Url(f"{self.origin}/")))
-
     def own_paths(self) -> tuple[list[bytes], bytes, UrlParams]:
         """The hosts of the site, without ports; the path that all of its URLs begin with; their params."""
         hosts = {host_of(Url(f"{origin}/")) for origin in (self.origin, *self.alias_origins)}

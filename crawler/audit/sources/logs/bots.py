@@ -268,10 +268,11 @@ _TIMEOUT: Final = 10.0  # seconds for the look-ups of one block of lines
 _MAX_AGENTS: Final = 10_000  # agents whose name is cached
 
 
-NO_NAME: Final = frozenset({(socket.herror, 1), (socket.herror, 4)}) | {
-    (socket.gaierror, code) for code in (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
-}
-"""The errors by which DNS says that it has no such name (netdb.h: HOST_NOT_FOUND, NO_DATA); others are no answers."""
+NO_NAME: Final = frozenset({1, 4, socket.EAI_NONAME, -5})
+"""The numbers of the errors by which DNS says that it has no such name; others are no answers.
+
+netdb.h: HOST_NOT_FOUND and NO_DATA of gethostbyaddr, EAI_NONAME and EAI_NODATA of getaddrinfo.
+"""
 
 
 class DnsResolver(Protocol):
@@ -348,7 +349,7 @@ def is_verified(name: str, address: bytes, resolver: DnsResolver) -> bool | None
             return False if text else None
         return text in resolver.addresses(host)
     except OSError as error:
-        return False if (type(error), error.errno) in NO_NAME else None
+        return False if error.errno in NO_NAME else None
     except ValueError:
         return False
 

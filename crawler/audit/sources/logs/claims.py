@@ -47,8 +47,6 @@ _SLOTS: Final = 2**20  # of the requests by address
 
 _UNANSWERED: Final = frozenset({0, 444, 499})  # no answer, or the client had gone: no evidence about the URL
 
-_NO_VISITORS: Final[dict[int, int]] = {}
-
 
 RequestKey = tuple[str, str, str, int]
 """The first and the last day of a target, the day of its newest answer, and the status of that."""
@@ -196,7 +194,7 @@ class RequestCounts:
         self.turn = 0
         self.size = self.beside = self.ours = 0
         self.bots = BotLedger() if bots is None else bots
-        self._own = own
+        self.own = own
         self._clean = lru_cache(_MAX_CLEANED)(own.clean)
         self._visits: defaultdict[str, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
         self._marks: list[tuple[str, int]] = [("", 0)]  # bot and status, by their places
@@ -267,7 +265,7 @@ class RequestCounts:
             target = self._clean(target)
             if count := self.targets.get(target):
                 return count
-        count = self.targets[target] = RequestCount(is_own=self._own.has(target), mixer=_mixer(target))
+        count = self.targets[target] = RequestCount(is_own=self.own.has(target), mixer=_mixer(target))
         self.size += len(target)
         return count
 
@@ -315,7 +313,7 @@ class RequestCounts:
             count = counts.get(target)
             visitors = counted.visitors.get(index)
             if count is None:
-                is_own = self._own.has(target)
+                is_own = self.own.has(target)
                 first, last, answered, status = counted.seen[which]
                 mixer = _mixer(target)
                 count = counts[target] = RequestCount(
@@ -568,8 +566,7 @@ class LogClaimBuilder:
             status=count.status,
             turn=count.turn,
             agents=agents,
-            visitors=count.visitors or _NO_VISITORS,
-            readers=(-1,) if count.readers is None else count.readers,
+            visitors=dict.fromkeys((-1,) if count.readers is None else count.readers, 0) | (count.visitors or {}),
         )
 
     def _by_name(self, packed: int) -> dict[str, int]:
@@ -586,10 +583,10 @@ class LogClaimBuilder:
 
     def _url(self, target: bytes, requests: int) -> Url | RejectReason:
         host, path = _host_and_path(target)
-        if not host:
+        if not host or host in self.counts.own.hosts:
             return self._addresses.parse(target_text(path))
         name = target_text(host)
-        url = self._addresses.parse(f"http://{name}{self._addresses.port}{target_text(path)}")
+        url = self._addresses.parse(f"http://{name}{target_text(path)}")
         if url is RejectReason.FOREIGN and (name in self.hosts or len(self.hosts) < 1_000):
             self.hosts[name] = self.hosts.get(name, 0) + requests
         return url

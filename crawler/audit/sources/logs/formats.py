@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from itertools import starmap
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from crawler.audit.sources.logs import json_format
 from crawler.audit.sources.logs.fields import LogRow, client_address
@@ -144,25 +144,18 @@ def detect_reader(lines: list[bytes]) -> LogReader | None:
 
 def _wrapped_reader(lines: list[bytes]) -> LogReader | None:
     """The reader of log lines in one field of JSON objects, as Docker and log shippers write them; None without one."""
-    for path in json_format.text_fields(lines):
-        wrapped = json_format.unwrap(lines, path)[0]
-        if wrapped and (reader := detect_reader(wrapped)):
-            return WrappedLogReader(path, reader)
-    return None
+    path = json_format.longest_text(lines)
+    wrapped = json_format.unwrap(lines, path)[0]
+    reader = detect_reader(wrapped) if wrapped else None
+    return WrappedLogReader(path, reader) if reader else None
 
 
-class _Layout(NamedTuple):
-    """What a line of the common format family has before its time: a prefix of so many ``words``, and the ``host``.
+def _layout(head: bytes) -> tuple[int, str]:
+    """The layout of a line by the text before its time: prefix, host, addresses of client and proxies, ident, user.
 
-    Syslog, Kubernetes and Docker Compose write prefixes. The host is "first", "second" (after the address) or "".
+    These are the words of the prefix, as syslog, Kubernetes and Docker Compose write it, and the place of the host:
+    "first", "second" (after the address) or "".
     """
-
-    words: int
-    host: str
-
-
-def _layout(head: bytes) -> _Layout:
-    """The layout of a line, by the text before its time: prefix, host, addresses of client and proxies, ident, user."""
     words = head.split()
     # without an address (a host name, or "-") there is no prefix
     place = next((place for place, word in enumerate(words) if word.endswith(b",") or client_address(word)), 0)
@@ -170,11 +163,11 @@ def _layout(head: bytes) -> _Layout:
     while after[0].endswith(b",") and len(after) > 1:
         del after[0]
     if len(after) == 4 and client_address(after[1]):  # "127.0.0.1:8080 203.0.113.1 - -"
-        return _Layout(len(before), "first")
+        return (len(before), "first")
     if len(after) == 3 and (_name(after[1]) or client_address(after[1])):
-        return _Layout(len(before), "second")
+        return (len(before), "second")
     is_first = bool(before) and bool(_name(before[-1]) or (len(before) == 1 and _host(before[0])))
-    return _Layout(len(before) - is_first, "first" if is_first else "")
+    return (len(before) - is_first, "first" if is_first else "")
 
 
 def _server_format(lines: list[bytes]) -> LogFormatReader | None:
@@ -185,13 +178,14 @@ def _server_format(lines: list[bytes]) -> LogFormatReader | None:
     half = len(heads) / 2
     with_agent = sum(bool(found[2]) for _, found in heads) > half
     name, text = ("combined", COMBINED) if with_agent else ("common", COMMON)
-    layout = Counter(_layout(found[1]) for _, found in heads if found[1].strip()).most_common(1)[0][0]
-    if layout.host == "first":
+    layouts = Counter(_layout(found[1]) for _, found in heads if found[1].strip())
+    ((prefix, order), _), *_ = layouts.most_common(1) or [((0, ""), 0)]
+    if order == "first":
         name, text = f"vhost {name}", f"$host {text}"
-    elif layout.host:
+    elif order:
         name, text = f"{name} with the host", text.replace("$ident", "$host")
-    if layout.words:
-        name, text = f"{name} with a prefix", "$word" * layout.words + text
+    if prefix:
+        name, text = f"{name} with a prefix", "$word" * prefix + text
     extras = [_extra.findall(line, found.end()) for line, found in heads if bool(found[2]) == with_agent]
     place = None if "host" in name else _host_at(extras)
     if place is None:

@@ -21,7 +21,6 @@ from crawler.audit.sources.logs.text_formats import LogFormatError
 
 MAX_DEPTH: Final = 4
 """Levels of nested objects that are read."""
-_MAX_WRAPPERS: Final = 3  # fields that may hold the log lines
 
 # Names without case and punctuation, the likeliest first.
 _NAMES: Final = {
@@ -45,7 +44,6 @@ _FIELDS: Final = {name: names.split() for name, names in _NAMES.items()}
 _decode: Final = msgspec.json.Decoder().decode
 _punctuation = re.compile(r"[^a-z0-9]")
 _bare = re.compile(r"(?<=[:,\[])\s*(\$\w+)\s*(?=[,}\]])")
-_DAY: Final = len("2026-11-21")
 FieldPath = tuple[str, ...]
 
 
@@ -76,7 +74,7 @@ class JsonLogReader:
         when, request, method, target, query, status, agent, host, address = [
             _text(record, path) for path in self._paths
         ]
-        when = when or line[:_DAY].replace(b"/", b"-")  # a prefix may have it
+        when = when or line[:10].replace(b"/", b"-")  # a prefix may begin with the day
         if method.upper() not in (b"GET", b"HEAD", b""):
             return (address, when, None, status, agent, host, None)
         if b"%20" in agent:  # Akamai and CloudFront write no spaces
@@ -135,13 +133,12 @@ def parse_object(line: bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-def text_fields(lines: list[bytes]) -> list[FieldPath]:
-    """The paths of the fields with the longest texts in these objects, the longest first."""
+def longest_text(lines: list[bytes]) -> FieldPath:
+    """The path of the field with the longest texts in these objects."""
     sizes = Counter[FieldPath]()
     for line in lines:
-        for path, value in _values(parse_object(line) or {}, ()):
-            sizes[path] += len(value) if isinstance(value, str) else 0
-    return [path for path, _ in sizes.most_common(_MAX_WRAPPERS)]
+        sizes.update({path: len(str(value)) for path, value in _values(parse_object(line) or {}, ())})
+    return max(sizes, key=sizes.__getitem__, default=())
 
 
 def unwrap(lines: list[bytes], path: FieldPath) -> tuple[list[bytes], list[bytes]]:

@@ -277,6 +277,12 @@ _NEEDED: Final = (b"cs-uri-stem", b"sc-status")
 _HOSTS: Final = (b"x-host-header", b"cs-host", b"cs(host)")
 # A field may be a quoted string, with its quotation marks doubled: https://www.w3.org/TR/WD-logfile.html
 _cells = re.compile(rb'(?:\A|(?<=[ \t]))(?:"((?:[^"]|"")*+)"(?=[ \t]|\Z)|([^ \t]*+))').findall
+
+
+def _unquoted(line: bytes) -> list[bytes]:
+    return [string.replace(b'""', b'"') or plain for string, plain in _cells(line)]
+
+
 _double_escape = re.compile(rb"%25([0-9A-Fa-f]{2})")
 
 
@@ -306,10 +312,7 @@ class W3cLogReader:
                     self._begin(line)
                 continue
             line = line.rstrip(b"\r\n")  # noqa: PLW2901
-            if b'"' in line:
-                cells = [string.replace(b'""', b'"') or plain for string, plain in _cells(line)]
-            else:
-                cells = line.split(b"\t" if b"\t" in line else b" ")
+            cells = line.split(b"\t" if b"\t" in line else b" ") if b'"' not in line else _unquoted(line)
             if len(cells) != self._count or not all(name in self._places for name in _NEEDED):
                 others.append(line)
             else:
