@@ -348,7 +348,7 @@ def test_ours_what_says_the_same_as_a_page_is_no_orphan(audit: Audit) -> None:
         copies = pages_ - audited.report["pages"]
         assert copies > 1
         (note,) = audited.report["notes"]  # and so the numbers agree
-        assert note.startswith(f"{copies} pages are copies of other pages, so their visits count for the other pages")
+        assert note.endswith(f", so its visits count for that page; the same applies to {copies - 1} more pages")
         assert audited.is_orphan(site.url)
 
 

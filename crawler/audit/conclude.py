@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from crawler.audit.bot_activity import RULE as UNCRAWLED
 from crawler.audit.bot_activity import CrawledPages, uncrawled_findings
-from crawler.audit.coverage import crawl_coverage, unread_pages
+from crawler.audit.coverage import crawl_coverage
 from crawler.audit.evidence.by_url import UrlEvidence, inspection_candidates
 from crawler.audit.evidence.entries import PublishedEntries
 from crawler.audit.evidence.hreflang import SiteVersions
@@ -171,7 +171,7 @@ class AuditFinisher:
             Thresholds(audit.max_clicks, few, audit.min_visits),
             copies=copies,
             best=best_certainty(facts),
-            unread=unread_pages(graph, facts),
+            unread=facts.unread,
             copies_of_listed=matcher.listed_copies(),
             has_sitemap=any(report.used for report in sitemaps),
             is_listing_whole=all(report.complete for report in sitemaps)
@@ -257,7 +257,7 @@ class AuditFinisher:
             notes.append(f"only bots that are no search engines requested {text}")
         if copies:
             copy, page = (self._url(number) for number in min(copies.items()))
-            more = f". {len(copies) - 1:,} more pages are copies of others" if len(copies) > 1 else ""
+            more = f"; the same applies to {count_text(len(copies) - 1, 'more page')}" if len(copies) > 1 else ""
             notes.append(f"{copy} is a copy of {page}, so its visits count for that page{more}")
         if scope.directory != f"{scope.origin}/":
             text = f"pages outside {scope.directory} were not fetched"

@@ -10,7 +10,7 @@ inconclusive if few pages are linked without it. Only URLs that the start leads 
 another page to the site.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -40,8 +40,8 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
 
     ``stopped`` says why the crawl stopped early, as the end of a sentence, or is "". ``cut`` counts pages that were
     read in part, ``out_of_scope`` URLs outside the start's directory, ``alias_urls`` URLs under another name of the
-    site. ``forgotten`` counts the failed pages that no earlier visit read either; findings are likely if at most
-    ``trust_failed`` pages failed. ``no_robots`` lists origins whose robots.txt could not be fetched. ``scripted``
+    site. ``unread`` are the nodes of pages that may link to anything, and for which the user does not vouch.
+    ``no_robots`` lists origins whose robots.txt could not be fetched. ``scripted``
     are the pages that a script which was not run may add links to, ``render_remedy`` says how it can be run.
     ``linked_pages`` is the number of linked pages if they are so few that scripts may make most links, else 0.
     ``unseen_in_boxes`` estimates how many pages are shown by boxes that change at each request, but by no read.
@@ -60,14 +60,7 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     scripted: EndedUrls | None = None
     render_remedy: str = ""
     trust_blocked: bool = False
-    forgotten: int = 0
-    trust_failed: int = 0
-
-    @property
-    def closed(self) -> int:
-        """How many URLs robots.txt or a login closes, if the user does not vouch for them."""
-        ended = (ended.count for key, ended in self.end_states.items() if is_closed(*key))
-        return 0 if self.trust_blocked else sum(ended)
+    unread: Sequence[int] = ()
 
     @property
     def unrendered(self) -> str:
@@ -82,13 +75,12 @@ def best_certainty(coverage: CrawlCoverage) -> Certainty:
     limits = limits_of_crawl(coverage)
     if not limits:
         return Certainty.CERTAIN
-    unread = coverage.closed + coverage.forgotten * must_weigh_failures(coverage)
-    is_much = unread > MAX_UNSEEN * (_count(coverage, failed=False) - coverage.closed)
+    read = sum(ended.count for key, ended in coverage.end_states.items() if not (has_failed(*key) or is_closed(*key)))
+    is_much = len(coverage.unread) > MAX_UNSEEN * read
     scripts = () if coverage.linked_pages else _scripted_links(coverage)
     boxes = _changing_boxes(coverage) if coverage.unseen_in_boxes < 1 / 2 else ()
-    closed = () if coverage.trust_blocked else _closed(coverage)
-    mild = [*_failures(coverage), *closed, *boxes, *_swapped_links(coverage), *scripts]
-    return Certainty.INCONCLUSIVE if is_much or limits != mild else Certainty.LIKELY
+    mild = {*_failures(coverage), *_closed(coverage), *boxes, *_swapped_links(coverage), *scripts}
+    return Certainty.INCONCLUSIVE if is_much or not mild.issuperset(limits) else Certainty.LIKELY
 
 
 def assumptions(coverage: CrawlCoverage) -> list[str]:
@@ -101,16 +93,6 @@ def assumptions(coverage: CrawlCoverage) -> list[str]:
 def is_closed(state: State, status: int | None) -> bool:
     """Whether robots.txt or a login keeps the crawl from reading a URL."""
     return state is State.ROBOTS or (state is State.CLIENT_ERROR and status in REFUSED_STATUSES)
-
-
-def must_weigh_failures(coverage: CrawlCoverage) -> bool:
-    """Whether failed pages may disprove a finding: neither an earlier visit nor the user vouches for them."""
-    return bool(coverage.forgotten) and _count(coverage, failed=True) > coverage.trust_failed
-
-
-def _count(coverage: CrawlCoverage, *, failed: bool) -> int:
-    """How many URLs failed, or else did not."""
-    return sum(ended.count for key, ended in coverage.end_states.items() if has_failed(*key) is failed)
 
 
 def is_mostly_right(mistaken: float, findings: int) -> bool:

@@ -316,10 +316,8 @@ class RequestCounts:
                 is_own = self.own.has(target)
                 first, last, answered, status = counted.seen[which]
                 mixer = _mixer(target)
-                count = counts[target] = RequestCount(
-                    last, first, answered, status, many, visitors, is_own, turn, mixer
-                )
-                count.readers = counted.readers[index]
+                seen = last, first, answered, status, many, visitors, is_own, turn, mixer, -1, counted.readers[index]
+                counts[target] = RequestCount(*seen)
                 self.size += len(target) + (_VISITORS_SIZE if visitors else 0)
                 continue
             if visitors:
