@@ -245,6 +245,31 @@ def test_ours_trust_blocked_takes_it_that_blocked_pages_lead_to_nothing(
         assert audited.is_orphan(site.url) if "hub/" in changed else True
 
 
+@pytest.mark.parametrize("facets", [1, 3])
+@pytest.mark.parametrize("refused", [Answer("", 401), None], ids=["login", "robots.txt"])
+def test_ours_a_closed_page_is_weighed_like_one_that_failed(audit: Audit, facets: int, refused: Answer | None) -> None:
+    """One link to a facet that robots.txt blocks says little about all other pages; more than 3 % are too many."""
+    shop = {f"shop/{n}": links("/", "/shop/") for n in range(60)}
+    closed = [f"shop/?color={n}" for n in range(facets)]
+    changed: dict[str, Route] = {
+        **shop,
+        "": links("/hub/", "/plain", "/shop/"),
+        "shop/": links("/", *(f"/{name}" for name in (*shop, *closed))),
+        "shop/secret": links("/", "/hub/two", "/plain"),
+        **(dict.fromkeys(closed, refused) if refused else {"robots.txt": robots("Disallow: /*?color=")}),
+    }
+    log_of("/shop/secret", "/plain")
+    with scripted(pages(**changed)) as site:
+        audited = audit(site.url, "--log", "access.log")
+        grades = {each["url"]: each["certainty"] for each in audited.report["findings"] if each["rule"] != "reach.few"}
+        assert grades[f"{site.url}lost"] == ("likely" if facets == 1 else "inconclusive")
+        assert grades[f"{site.url}shop/secret"] == "inconclusive"  # a page below the facet's: it may list it
+        audited = audit(site.url, "--trust-blocked")
+        assert audited.is_orphan(site.url)
+        (note,) = [note for note in audited.report["notes"] if "--trust-blocked assumes that they contain no" in note]
+        assert note.startswith(f"{facets} URL")
+
+
 def test_ours_a_site_made_by_scripts_is_not_full_of_orphans(audit: Audit) -> None:
     shell = '<!doctype html><title>App</title><div id="root"></div><script src="/app.js"></script>'
     with scripted(pages(**{"": shell})) as site:
@@ -323,7 +348,7 @@ def test_ours_what_says_the_same_as_a_page_is_no_orphan(audit: Audit) -> None:
         copies = pages_ - audited.report["pages"]
         assert copies > 1
         (note,) = audited.report["notes"]  # and so the numbers agree
-        assert note.startswith(f"{copies} pages are copies of other pages, so their visits count for the other pages")
+        assert note.endswith(f", so its visits count for that page; the same applies to {copies - 1} more pages")
         assert audited.is_orphan(site.url)
 
 

@@ -79,6 +79,34 @@ def test_ours_a_page_is_a_page_whatever_its_path_ends_in(audit: Command) -> None
 # ---------------------------------------------------------------- logs
 
 
+@pytest.mark.parametrize(
+    ("flag", "name", "text", "why"),
+    [
+        ("--log", "x.log", "shop.example.net " + line("/a"), "is for another site ('shop.example.net')"),
+        ("--log", "x.log", "#Fields: cs-uri-stem sc-status\na b c\n", "1 of 1 lines of x.log are not in the format"),
+        ("--search", "x.csv", "Page,Clicks\nhttps://shop.example.net/,1\n", "belong to shop.example.net"),
+    ],
+)
+def test_ours_a_source_of_which_nothing_can_be_used_is_an_error(
+    audit: Command, flag: str, name: str, text: str, why: str
+) -> None:
+    """An empty log is none, nor one with requests that do not count, nor a glob of which another file is used."""
+    Path(name).write_text(text)
+    used = {"--log": line("/plain"), "--search": ""}[flag]
+    Path("good.log").write_text(line("/plain"))
+    Path("empty.log").touch()
+    Path("post.log").write_text(line("/plain").replace("GET", "POST"))
+    with scripted(pages()) as site:
+        for others in ((), ("--log", "good.log"), ("--log", "empty.log", "--log", "post.log")):
+            ran = audit(site.url, flag, name, *others)
+            assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err
+            assert f"nothing in {flag} {name} can be used: " in ran.err
+            assert why in ran.err
+        assert audit(site.url, "--log", "empty.log", "--log", "post.log").code == 0
+        if used:
+            assert audit(site.url, "--log", "*.log").code == 0
+
+
 def test_ours_a_log_of_two_sites_without_host_names_proves_nothing_alone(audit: Command) -> None:
     ours = log("/plain", "/hub/", "/hub/one", "/asked", *["/"] * 9)
     theirs = log(*(f"/theirs/{n}" for n in range(7)))
@@ -156,6 +184,29 @@ def test_ours_clients_that_ask_for_what_nothing_links_are_no_people(audit: Comma
     assert found("gone.visited") == set()
 
 
+@pytest.mark.parametrize("readers", [0, 1, 12])
+def test_ours_a_page_that_scanners_found_has_no_visits_by_people(audit: Command, readers: int) -> None:
+    """Most of their requests fail; those that succeed are no visits either. People may read the page as well."""
+    hits = "".join(line("/asked", 200, 5, 100 + who, CHROME) for who in range(4) for _ in range(3))
+    people = "".join(line("/asked", 200, 6, 10 + who) for who in range(readers) for _ in range(3))
+    Path("access.log").write_text(log("/plain") + scan([f"/guess-{n}/" for n in range(20)]) + hits + people)
+    with scripted(pages()) as site:
+        assert audit(site.url, "-o", "out", "--log", "access.log").code == 0
+    counts = [(each["people"], each["bots"]) for each in report()["findings"] if each["rule"] == "orphan.log"]
+    # of many visitors, nobody tells the scanners: more than a few people read the page
+    assert counts == {0: [], 1: [(3, 12)], 12: [(48, 0)]}[readers]
+
+
+@pytest.mark.parametrize("agent", ["GPTBot/1.2", "UptimeRobot/2.0", "curl/8.5.0"])
+def test_ours_pages_that_only_machines_request_are_counted(audit: Command, agent: str) -> None:
+    Path("access.log").write_text(log("/plain") + line("/asked", 200, 5, 9, agent) * 9)
+    with scripted(pages()) as site:
+        ran = audit(site.url, "-o", "out", "--log", "access.log")
+        told = f"only bots that are no search engines requested 1 page without links, such as {site.url}asked"
+    assert told in " ".join(ran.out.split())
+    assert found("orphan.") == {"/lost"}
+
+
 def test_ours_people_who_follow_old_links_stay_people(audit: Command) -> None:
     """A section has gone: its readers meet nothing else, each a page or two, and some read on."""
     gone = [f"/news/{n}" for n in range(8)]
@@ -218,3 +269,28 @@ def test_google_a_page_that_says_what_the_site_says_of_nothing_is_a_soft_404(aud
     assert found("gone.") == {*gone, "/shop/typo"}
     assert found("orphan.") == set()
     assert found("listed.missing") == set()
+
+
+# ---------------------------------------------------------------- copies
+
+
+@pytest.mark.parametrize("copy", ["print=0", "sid=x1"])
+def test_ours_a_copy_is_neither_to_be_listed_nor_wrong_about_its_language(audit: Command, copy: str) -> None:
+    """Copies without a canonical, one that is linked and one that only the log names."""
+
+    def version(number: int) -> Answer:
+        links = "".join(
+            f'<link rel="alternate" hreflang="{code}" href="{site.url}{path}">'
+            for code, path in (("en", "en"), ("de", "de"), ("x-default", "en"))
+        )
+        text = f"<p>Version {number} of the page about boats.</p>" + '<a href="/">home</a>'
+        return Answer(f'<html lang="{("en", "de")[number]}"><head><title>{number}</title>{links}</head>{text}'.encode())
+
+    with scripted(pages()) as site:
+        routes = {f"/{name}{query}": version(n) for n, name in enumerate(("en", "de")) for query in ("", f"?{copy}")}
+        site.routes.update(routes)
+        site.routes["/"] = page("/hub/", "/plain", "/en", "/de", f"/en?{copy}")
+        site.routes["/sitemap.xml"] = sitemap("", "hub/", "hub/one", "hub/two", "plain", "lost", "en", "de")
+        Path("x.log").write_text(log(f"/de?{copy}"))
+        assert audit(site.url, "--log", "x.log", "-o", "out").code == 0
+        assert (found("cluster."), found("listed.missing"), found("orphan.")) == (set(), set(), {"/lost"})

@@ -234,7 +234,11 @@ class _RuleWork:
             if (url := hash(finding.url)) in self._seen:
                 return
             self._seen.add(url)
-        self.number += finding.times
+            entrance = hash((finding.entrance,))  # the work is to link that page
+            self.number += finding.times * (not finding.entrance or entrance not in self._seen)
+            self._seen.add(entrance)
+        else:
+            self.number += finding.times
         self.people += max(finding.people, finding.sessions)
         self.clicks += finding.clicks
         self.links += finding.backlinks
@@ -259,7 +263,7 @@ def _action(task: _Task, parts: list[_RuleWork]) -> Action:
     best = nlargest(MAX_EXAMPLES, (example for part in parts for example in part.best))
     prepared = sum(part.prepared for part in parts)
     noun = count_text(number, task.noun, task.nouns)
-    if patterns and patterns[0].count >= _NEARLY_ALL * number:
+    if patterns and number >= patterns[0].count >= _NEARLY_ALL * number:
         like = f"like {patterns[0].pattern}"
         noun = f"{noun} {like}" if patterns[0].count == number else f"{noun} ({patterns[0].count:,} {like})"
     how = task.how

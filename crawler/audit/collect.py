@@ -113,6 +113,8 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
                 store(*read_export(name, source, known, options, remote.open))
         else:
             store(*read_export(name, source, known, options, _refuse_url))
+    for source, key in ((SourceKind.LOG, "logs"), *_EXPORTS):
+        _refuse_useless(claims, f"--{source}", getattr(config.audit, key))
     for google in google_reports(config):
         watch(SourceProgress(google.title))
         store(*read_report(google, config, plan.state, known, now))
@@ -169,6 +171,20 @@ def _store_claims(claims: ClaimStore, report: SourceReport, records: Iterator[So
     number = claims.begin(report)
     claims.put(number, records)
     claims.end(number, report)
+
+
+def _refuse_useless(claims: ClaimStore, flag: str, names: Iterable[str]) -> None:
+    """Refuse a source that was read, if nothing in it can be used: a glob or a folder is one source.
+
+    Raises UsageError. A URL that could not be fetched may answer tomorrow.
+    """
+    reports = {report.name: report for report in claims.reports()}
+    for name in names:
+        files = ["standard input"] if name == STDIN else [] if "://" in name else find_logs([name])
+        parts = [report for file in [*files, name] if (report := reports.get(file))]
+        faults = [fault for report in parts if report.rows for fault in report.faults]
+        if faults and not any(report.used for report in parts):
+            raise UsageError(f"nothing in {flag} {name} can be used: {faults[0]}")
 
 
 def _exports(config: Config) -> Iterator[tuple[SourceKind, str]]:

@@ -6,14 +6,14 @@
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from crawler.audit.bot_activity import RULE as UNCRAWLED
 from crawler.audit.bot_activity import CrawledPages, uncrawled_findings
-from crawler.audit.coverage import crawl_coverage, forgotten_pages
+from crawler.audit.coverage import crawl_coverage
 from crawler.audit.evidence.by_url import UrlEvidence, inspection_candidates
 from crawler.audit.evidence.entries import PublishedEntries
 from crawler.audit.evidence.hreflang import SiteVersions
@@ -26,7 +26,7 @@ from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.links import LinkKind
 from crawler.audit.graph.load import load_graph
 from crawler.audit.media import CheckedMedia
-from crawler.audit.orphans.certainty import CrawlCoverage, best_certainty, limits_of_crawl, must_weigh_failures
+from crawler.audit.orphans.certainty import CrawlCoverage, assumptions, best_certainty, limits_of_crawl
 from crawler.audit.orphans.classes import Thresholds
 from crawler.audit.orphans.duplicates import LinkSupport, find_copies
 from crawler.audit.page_findings import NotedPages, PageFindings, with_visits
@@ -122,7 +122,7 @@ class AuditFinisher:
         bots = self._bot_activity(graph, figures, pages.copies)
         if not doubts:  # URLs that nothing leads to may fail: the crawl of the site is complete all the same
             run = replace(run, completeness=CompletenessLevel.COMPLETE.value, because="")
-        notes = [*visited.notes, *observed.notes, *notes, *index_notes, *self._notes(figures, copies)]
+        notes = [*visited.notes, *observed.notes, *notes, *index_notes, *self._notes(figures, pages, facts)]
         run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
         report = replace(self._report(run, figures, pages), bots=bots)
@@ -171,7 +171,8 @@ class AuditFinisher:
             Thresholds(audit.max_clicks, few, audit.min_visits),
             copies=copies,
             best=best_certainty(facts),
-            unread=forgotten_pages(graph) if must_weigh_failures(facts) else (),
+            unread=facts.unread,
+            copies_of_listed=matcher.listed_copies(),
             has_sitemap=any(report.used for report in sitemaps),
             is_listing_whole=all(report.complete for report in sitemaps)
             and not matcher.has_unresolved(SourceKind.SITEMAP),
@@ -228,7 +229,8 @@ class AuditFinisher:
         entries.assign_pages()
         clusters = SiteVersions(self._db, visits, params)
         noted = NotedPages(self._db)
-        for findings in (lint, entries.spellings(), clusters.judge(), noted.judge(), media):
+        judged = clusters.judge(pages.copies.keys() | pages.copies_of_listed)
+        for findings in (lint, entries.spellings(), judged, noted.judge(), media):
             self._found.put((0.0, pages.with_links(found)) for found in findings)
         self._found.put(self._with_visits(pages, entries.judge()))
         return clusters, noted
@@ -242,19 +244,21 @@ class AuditFinisher:
             stats = by_url.of_url(finding.url)
             yield stats.visits, with_visits(pages.with_links(finding), stats)
 
-    def _notes(self, figures: Statistics, copies: Mapping[int, int]) -> list[str]:
-        """Notes for the reader of the findings. ``same`` maps ids of copies to ids of their originals."""
-        notes, scope = [], self._plan.scope
+    def _notes(self, figures: Statistics, pages: PageFindings, facts: CrawlCoverage) -> list[str]:
+        """Notes for the reader of the findings."""
+        notes, scope, copies = assumptions(facts), self._plan.scope, pages.copies
         if traps := sum(bar.count for bar in figures.states if bar.label == State.TRAP):
             looks, was = ("looks", "was") if traps == 1 else ("look", "were")
             notes.append(f"{count_text(traps, 'URL')} {looks} like part of a crawler trap and {was} not fetched")
+        if alone := pages.for_machines:
+            text = (
+                f"{count_text(len(alone), 'page')} without links, such as {self._url(alone[0])}: they are no findings"
+            )
+            notes.append(f"only bots that are no search engines requested {text}")
         if copies:
             copy, page = (self._url(number) for number in min(copies.items()))
-            if len(copies) == 1:
-                notes.append(f"{copy} is a copy of {page}, so its visits count for that page")
-            else:
-                text = f"{len(copies):,} pages are copies of other pages, so their visits count for the other pages"
-                notes.append(f"{text} (such as {copy}, a copy of {page})")
+            more = f"; the same applies to {count_text(len(copies) - 1, 'more page')}" if len(copies) > 1 else ""
+            notes.append(f"{copy} is a copy of {page}, so its visits count for that page{more}")
         if scope.directory != f"{scope.origin}/":
             text = f"pages outside {scope.directory} were not fetched"
             notes.append(f"{text}, so URLs that only those pages link to appear to have no links")

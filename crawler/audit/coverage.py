@@ -10,7 +10,7 @@ import msgspec
 
 from crawler.audit.graph.changing_links import load_boxes, unseen_in_boxes
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, add_ended
+from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, add_ended, is_closed
 from crawler.audit.orphans.duplicates import is_bare
 from crawler.model import DocumentKind, Page, State, Url
 from crawler.parse.html.scripts import UNRUN, WRITER, empty_places, without_noscript
@@ -71,18 +71,22 @@ def crawl_coverage(  # noqa: PLR0913 - all that limits what a crawl sees
         unseen_in_boxes=unseen_in_boxes(db),
         swapping=_swapping(db),
         trust_blocked=trust_blocked,
-        forgotten=len(forgotten_pages(graph)),
-        trust_failed=trust_failed,
+        unread=_unread(graph, trust_blocked=trust_blocked, trust_failed=trust_failed),
         scripted=_scripted(db, graph),
         render_remedy=render_remedy,
     )
 
 
-def forgotten_pages(graph: LinkGraph) -> list[int]:
-    """The nodes of the pages that the start leads to, that failed, and that no earlier visit read."""
-    remembered = {*graph.nodes.remembered}
-    unread = (node for node, is_unread in enumerate(graph.nodes.unread) if is_unread)
-    return [node for node in unread if graph.touched[node] and node not in remembered]
+def _unread(graph: LinkGraph, *, trust_blocked: bool, trust_failed: int) -> list[int]:
+    """The nodes of pages that the start leads to and that may link to anything, unless the user vouches for them.
+
+    These failed, and no earlier visit read them; or robots.txt or a login closes them.
+    """
+    nodes, remembered = graph.nodes, {*graph.nodes.remembered}
+    failed = [node for node, is_unread in enumerate(nodes.unread) if is_unread and graph.touched[node]]
+    keys = enumerate(zip(nodes.state, nodes.status, strict=True))
+    closed = [node for node, key in keys if is_closed(*key) and graph.touched[node] and not trust_blocked]
+    return closed + [node for node in failed if node not in remembered and len(failed) > trust_failed]
 
 
 def _swapping(db: sqlite3.Connection) -> EndedUrls | None:

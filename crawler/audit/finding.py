@@ -77,6 +77,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     targets: list[LinkSuggestion] = field(default_factory=list)  # of a redirect of a dead URL, the best first
     evidence: list[str] = field(default_factory=list)  # sentences, each naming its source
     group: str = ""  # the island, the cluster
+    entrance: str = ""  # the page of its island whose links lead to it, so that no other needs a link
     segment: str = ""  # see crawler.audit.patterns
     since: str = ""  # the day (UTC) of the first of the consecutive audits that had it
     is_new: bool = False  # the previous audit checked the rule, and did not have it

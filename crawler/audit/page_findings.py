@@ -32,6 +32,7 @@ from crawler.audit.orphans.classes import (
     Thresholds,
     UrlFacts,
     is_gone,
+    is_machine_only,
     is_scanner_probe,
     orphan_classes,
 )
@@ -83,6 +84,7 @@ class PageFindings:
         copies: dict[int, int],
         best: Certainty,
         unread: Sequence[int],
+        copies_of_listed: set[int],
         has_sitemap: bool,
         is_listing_whole: bool,
     ) -> None:
@@ -95,12 +97,14 @@ class PageFindings:
         draw = Random(len(unread)).choice  # noqa: S311 - the same draws in each audit
         self._unread = UnreadPages(graph, unread, node_names(db).urls, draw) if unread else None
         self._found = Counter[str]()  # findings by the kind of mistake; only with unread pages
+        self.copies_of_listed = copies_of_listed
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
         self._suggester = LinkSuggester(db, graph)
         self.orphans_by_section: Counter[str] = Counter()  # includes weakly linked pages
         self.unlisted_by_section: Counter[str] = Counter()
         self.listed = 0  # indexable pages in a sitemap
+        self.for_machines: list[int] = []  # ids of unlinked pages that bots alone requested, none of a search engine
 
     def findings(self) -> Iterator[tuple[float, AuditFinding]]:
         """All of them, each with its rank. Raises StorageError."""
@@ -108,6 +112,8 @@ class PageFindings:
             self._found.update(_mistake(rule) for *_, rules in self._classified() for rule in rules)
         for node, number, facts, stats, rules in self._classified():
             self.listed += facts.state is State.INDEXABLE and SourceKind.SITEMAP in stats.sources
+            if facts.state is State.INDEXABLE and not (facts.ways or facts.is_start) and is_machine_only(stats):
+                self.for_machines.append(number)
             if rules:
                 yield from self._findings_of(node, number, facts, stats, rules)
 
@@ -128,14 +134,10 @@ class PageFindings:
             is_meant = state in CLASSIFIED_STATES and (state is State.SOFT_404 or page not in self.copies)
             if is_meant and not self._is_forgotten(node, stats):
                 facts = self._url_facts(node, state)
-                rules = orphan_classes(facts, stats, self._limits)
-                yield (
-                    node,
-                    page,
-                    facts,
-                    stats,
-                    [rule for rule in rules if self._has_sitemap or _rule_family(rule) != "listed"],
-                )
+                rules = list(orphan_classes(facts, stats, self._limits))
+                if not self._has_sitemap or page in self.copies_of_listed:
+                    rules = [rule for rule in rules if _rule_family(rule) != "listed"]
+                yield node, page, facts, stats, rules
 
     def with_links(self, finding: AuditFinding) -> AuditFinding:
         """The finding with the links to its URL, if the crawl knows the URL. Raises StorageError."""
@@ -185,8 +187,11 @@ class PageFindings:
     def _findings_of(
         self, node: int, number: int, facts: UrlFacts, stats: SourceStats, rule_ids: list[str]
     ) -> Iterator[tuple[float, AuditFinding]]:
-        wants_hub = any(_rule_family(rule) in ORPHAN_FAMILIES for rule in rule_ids)
+        entrance = self._graph.entrance.get(node, -1)
+        wants_hub = entrance in (node, -1) and any(_rule_family(rule) in ORPHAN_FAMILIES for rule in rule_ids)
         base = self._finding(node, number, facts, stats, wants_hub=wants_hub)
+        if entrance >= 0:
+            base = msgspec.structs.replace(base, entrance=self._url(entrance))
         for rule_id in rule_ids:
             rule = "listed.series" if rule_id == "listed.missing" and is_paginated(Url(base.url)) else rule_id
             if _rule_family(rule) in ORPHAN_FAMILIES:

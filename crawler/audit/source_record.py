@@ -39,7 +39,7 @@ class SourceRecord(Struct, frozen=True, kw_only=True):
     status: int = 0
     turn: int = 0  # the place of that answer in the log, to compare it with others of the same day
     scanners: int = 0  # those of ``bots`` that call themselves browsers, and behave like scanners
-    visitors: dict[int, int] = {}  # errors that people got, by visitor
+    visitors: dict[int, int] = {}  # errors that people got, by visitor; -1: many who got none
     clicks: int = 0  # from search results
     impressions: int = 0  # in search results
     sessions: int = 0  # this and the next two as an analytics export counts them

@@ -69,7 +69,7 @@ class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
         text = reveal_secret(setting if is_env or is_json or setting.startswith("file:") else f"file:{setting}")
         if is_env and not text.lstrip().startswith("{"):  # as GOOGLE_APPLICATION_CREDENTIALS has it
             try:
-                text = Path(text).read_text(encoding="utf-8")
+                text = Path(text).read_text(encoding="utf-8-sig")
             except (OSError, ValueError):
                 text = ""  # what the variable holds may be a secret, so it is not shown
         try:

@@ -66,7 +66,7 @@ def read_tables(path: Path) -> dict[str, Any]:
 def read_toml(path: Path, name: str) -> dict[str, Any]:
     """The tables of a TOML file. Raises UsageError that names the file by its ``name``."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -31,7 +31,7 @@ def reveal_secret(text: str) -> str:
         return value
     if kind == "file" and name:
         try:
-            return _secret_path(name).read_text(encoding="utf-8").strip()
+            return _secret_path(name).read_text(encoding="utf-8-sig").strip()
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise UsageError(f"the secret file:{name} cannot be read: {reason}") from None

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from sitemap import dates, limits, namespaces
+from sitemap.escape import quote_text
 from sitemap.model import FEEDS, Child, Entry, Format
 from sitemap.reader import values
 from sitemap.reader.extensions import ReportFinding, ReportValue, add_part, append_value, read_alternates
@@ -265,7 +266,12 @@ class ElementHandlers:
         key = self._key
         if key in self._fields:
             if not self._feed:
-                self._report_value("sitemap.repeated", f"{key} occurs more than once: keep one", key, -1)
+                lost = (
+                    f", so {quote_text(text)} is not read: give it an entry of its own"
+                    if key == "loc"
+                    else ": keep one"
+                )
+                self._report_value("sitemap.repeated", f"{key} occurs more than once{lost}", key, -1)
         elif len(text) <= self._max_text or key in _LONG_VALUES:
             self._fields[key] = text[: self._max_text]
         else:

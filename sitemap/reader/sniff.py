@@ -44,6 +44,7 @@ _DECLARED = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-
 _HTML = re.compile(r"<(?:!doctype\s+html|html|head|body|script|meta)[\s>]", re.IGNORECASE)
 
 _XML_START = re.compile(r"<(?:\?xml\s|(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>])", re.IGNORECASE)
+_COMMENTS_FIRST: Final = re.compile(r"(?:<!--(?s:.*?)-->\s*+)++(?=<\?xml\s)")
 
 # https://encoding.spec.whatwg.org/#names-and-labels, the labels that occur. Never look a codec up by a document's name.
 _CODECS = {
@@ -65,6 +66,9 @@ def sniff(head: bytes) -> SniffResult | None:
     stripped = text.lstrip(" \t\r\n\x00\x0b\x0c\u00a0\ufeff\u2028")
     if not stripped:
         return None
+    if comments := _COMMENTS_FIRST.match(stripped):
+        fault = fault or "a comment comes before the XML declaration"
+        stripped = stripped[comments.end() :]
     skip += len(text[: len(text) - len(stripped)].encode(codec, "replace"))
     if _HTML.match(stripped):
         return SniffResult(Syntax.HTML, codec, skip, fault)

@@ -242,7 +242,12 @@ def test_ours_a_codec_of_python_is_never_looked_up_by_a_name_from_outside(name: 
     assert rules(parser) == ["sitemap.encoding"]
 
 
-@pytest.mark.parametrize("before", ["\n\n  ", "\ufeff\n", "\r\n" * 3_000, "<b>Warning</b>: x in y.php\n"[3:]])
+COMMENTS = ["<!-- made by x -->\n", "\ufeff<!--\n<?xml -->", "\n<!-- a -->\r\n<!-- b\n-->  "]
+
+
+@pytest.mark.parametrize(
+    "before", ["\n\n  ", "\ufeff\n", "\r\n" * 3_000, "<b>Warning</b>: x in y.php\n"[3:], *COMMENTS]
+)
 def test_ours_blank_space_and_junk_before_the_declaration(before: str) -> None:
     items, parser = parse(before.encode() + urlset(urls("a") + "<url/>"))
     assert items == [A]

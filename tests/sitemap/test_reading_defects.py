@@ -300,3 +300,12 @@ def test_ours_every_rule_that_reading_names_is_in_the_table() -> None:
                     named.add(node.value)
     assert len(named) > 40
     assert named <= set(RULES)
+
+
+@pytest.mark.parametrize("between", ["", "<lastmod>2024-05-08</lastmod>", " "])
+def test_sitemaps_org_a_second_loc_is_named_because_its_url_is_not_read(between: str) -> None:
+    """https://www.sitemaps.org/protocol.html#locdef: each url has one loc."""
+    items, parser = parse(urlset(f"<url><loc>{LOC}</loc>{between}<loc>https://example.com/lost</loc></url>" * 3))
+    assert [item.loc for item in items] == [LOC] * 3
+    (sentence,) = {found.sentence for found in parser.findings if found.rule == "sitemap.repeated"}
+    assert "'https://example.com/lost' is not read" in sentence

@@ -39,7 +39,7 @@ _CLAIMS: Final = """SELECT c.url, i.source, i.account, c.first, c.last, c.people
   c.impressions, c.sessions, c.views, c.users, c.links, c.domains, c.lastmod, c.agents
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input WHERE h.id = ? ORDER BY i.id, c.url LIMIT ?"""
 _ADDRESSES: Final = """SELECT count(DISTINCT w.visitor >> 32) FROM home h JOIN visitor w ON w.url = h.url
-  WHERE h.id = ?"""
+  WHERE h.id = ? AND w.errors > 0"""
 _INDEXABLE: Final = f"""SELECT u.url, v.id IN (SELECT page FROM entry WHERE page IS NOT NULL),
     u.url IN (SELECT url FROM finding WHERE rule GLOB 'orphan.*'), coalesce(s.impressions, 0), v.status, c.page
   FROM site.visit v JOIN site.url u ON u.id = v.id LEFT JOIN site.content c ON c.id = v.content

@@ -1,7 +1,7 @@
 """Looks up the hreflang statements of pages and sitemap entries, and checks their clusters."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 from itertools import groupby, islice
 from operator import itemgetter
@@ -67,11 +67,14 @@ class SiteVersions:
         self._cached = lru_cache(MAX_CACHED)(self._look)
         self._are_listed: bool | None = None  # whether any entry states versions; None: unknown
 
-    def judge(self) -> Iterator[AuditFinding]:
-        """The findings about the clusters of all indexable pages. The caller may write ``db`` between two findings."""
+    def judge(self, copies: Container[int] = ()) -> Iterator[AuditFinding]:
+        """The findings about the clusters of all indexable pages. The caller may write ``db`` between two findings.
+
+        ``copies`` are ids of copies of other pages: what these state counts, but they are not judged.
+        """
         with storage_errors():
             self._db.execute("CREATE TEMP TABLE speaker (cluster TEXT NOT NULL, url TEXT NOT NULL)")
-            for rows in (self._pages_with_versions(), self._entries_with_versions()):
+            for rows in (self._pages_with_versions(copies), self._entries_with_versions()):
                 while batch := list(islice(rows, _AT_ONCE)):
                     self.are_stated = True
                     with transaction(self._db):
@@ -138,13 +141,14 @@ class SiteVersions:
                 except InvalidUrl:
                     continue
 
-    def _pages_with_versions(self) -> Iterator[tuple[str, str]]:
+    def _pages_with_versions(self, copies: Container[int]) -> Iterator[tuple[str, str]]:
         """The pages that state versions, each after the name of its cluster."""
         last = -1
         while rows := self._db.execute(_PAGES, (last, State.INDEXABLE.value, _AT_ONCE)).fetchall():
-            for _, url, packed in rows:
+            for number, url, packed in rows:
                 page = _decode(packed)
-                if page.alternates or any(fault.startswith(_FAULT) for fault in page.faults):
+                is_meant = page.alternates or any(fault.startswith(_FAULT) for fault in page.faults)
+                if is_meant and number not in copies:
                     yield min((version.href for version in page.alternates), default=url), url
             last = rows[-1][0]
 

@@ -65,16 +65,21 @@ _IS_UNKNOWN: Final = f"""NOT EXISTS (SELECT 1 FROM site.url u JOIN site.visit v 
 _MARK_SCANNERS: Final = f"""
 INSERT OR IGNORE INTO scanner SELECT w.visitor FROM visitor w JOIN (
     SELECT w.visitor >> 32 AS address FROM visitor w JOIN success s ON s.visitor = w.visitor
-    GROUP BY 1 HAVING count(DISTINCT w.url) >= ? AND sum(w.errors) >= 9 * max(s.requests)
+    WHERE w.errors > 0 GROUP BY 1 HAVING count(DISTINCT w.url) >= ? AND sum(w.errors) >= 9 * max(s.requests)
   ) a ON a.address = w.visitor >> 32
-UNION SELECT w.visitor FROM visitor w JOIN success s ON s.visitor = w.visitor WHERE {_IS_UNKNOWN}
+UNION SELECT w.visitor FROM visitor w JOIN success s ON s.visitor = w.visitor WHERE w.errors AND {_IS_UNKNOWN}
   GROUP BY w.visitor HAVING count(DISTINCT w.url) >= ? AND 9 * sum(w.errors) >= max(s.requests)"""  # noqa: S608 - constants
 _SCANNED: Final = """SELECT w.url, w.input, count(*), sum(w.errors * (s.visitor IS NOT NULL)), sum(w.errors),
     c.people, c.ok
   FROM visitor w JOIN claim c ON c.url = w.url AND c.input = w.input LEFT JOIN scanner s ON s.visitor = w.visitor
-  GROUP BY w.url, w.input HAVING sum(s.visitor IS NOT NULL) > 0"""
+  WHERE w.errors > 0 GROUP BY w.url, w.input HAVING sum(s.visitor IS NOT NULL) > 0"""
+_READ_BY_SCANNERS: Final = """SELECT r.url, r.input, count(*), sum(s.visitor IS NOT NULL),
+    c.people - (SELECT coalesce(sum(w.errors), 0) FROM visitor w WHERE w.url = c.url AND w.input = c.input)
+  FROM visitor r JOIN claim c ON c.url = r.url AND c.input = r.input LEFT JOIN scanner s ON s.visitor = r.visitor
+  WHERE r.errors = 0 GROUP BY r.url, r.input HAVING sum(s.visitor IS NOT NULL) > 0 AND min(r.visitor) >= 0"""
 _TO_BOTS: Final = """UPDATE claim SET people = people - ?, bots = bots + ?, scanners = scanners + ?,
-  agents = json_set(agents, '$.scanners', ?) WHERE url = ? AND input = ?"""
+  agents = json_set(agents, '$.scanners', ? + coalesce(json_extract(agents, '$.scanners'), 0))
+  WHERE url = ? AND input = ?"""
 
 
 class ClaimReview:
@@ -124,6 +129,9 @@ class ClaimReview:
             self._db.execute(_MARK_SCANNERS, (FAILED_URLS, FAILED_URLS))
             if not self._db.execute("SELECT 1 FROM scanner LIMIT 1").fetchone():
                 return
+            for url, number, readers, judged, successes in self._db.execute(_READ_BY_SCANNERS).fetchall():
+                count = round(max(0, successes) * judged / readers)
+                self._db.execute(_TO_BOTS, (count, count, count, count, url, number))
             for url, number, visitors, judged, errors, people, ok in self._db.execute(_SCANNED).fetchall():
                 # of many visitors, those that were counted are a sample
                 count = round(people * judged / errors) if visitors >= MAX_VISITORS and not ok else min(judged, people)

@@ -198,7 +198,7 @@ class ClaimStore:
     def put_successes(self, successes: Callable[[int], int]) -> None:
         """Store the successful requests from the address of each visitor, at the end of all logs."""
         with transaction(self._db):
-            visitors = self._db.execute("SELECT DISTINCT visitor FROM visitor").fetchall()
+            visitors = self._db.execute("SELECT DISTINCT visitor FROM visitor WHERE errors > 0").fetchall()
             rows = ((visitor, successes(visitor)) for (visitor,) in visitors)
             self._db.executemany("INSERT INTO success VALUES (?, ?)", rows)
 
@@ -280,7 +280,7 @@ CREATE TABLE file_claim ({_CLAIM_TABLE},
 CREATE TEMP TABLE visitor (                   -- in a temporary file: no trace of a person stays
   url TEXT NOT NULL,
   input INTEGER NOT NULL,
-  visitor INTEGER NOT NULL,                   -- logs.claims.RequestCount.visitors
+  visitor INTEGER NOT NULL,                   -- source_record.SourceRecord.visitors
   errors INTEGER NOT NULL,
   PRIMARY KEY (url, input, visitor)
 ) WITHOUT ROWID;

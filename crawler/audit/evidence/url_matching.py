@@ -59,6 +59,14 @@ _DUPLICATES: Final = """SELECT s.key, s.id, u.url, c.digest, c.page, c.text
   FROM spelling s JOIN site.url u ON u.id = s.id JOIN site.visit v ON v.id = s.id
     LEFT JOIN site.content c ON c.id = v.content
   WHERE s.key IN (SELECT key FROM spelling GROUP BY key HAVING count(*) > 1) ORDER BY s.key, s.id"""
+# Unlisted pages with the content of a listed one, whose URL is another spelling or the same without parameters.
+_LISTED_COPIES: Final = """WITH listed AS (SELECT h.id FROM claim c JOIN input i ON i.id = c.input
+    JOIN home h ON h.url = c.url WHERE i.source = ?), pair AS (
+  SELECT u.id AS copy, b.id AS page FROM site.url u JOIN site.url b ON b.url = substr(u.url, 1, instr(u.url, '?') - 1)
+  UNION ALL SELECT s.id, o.id FROM spelling s JOIN spelling o ON o.key = s.key)
+SELECT pair.copy FROM pair JOIN site.visit v ON v.id = pair.copy JOIN site.content c ON c.id = v.content
+  JOIN site.visit p ON p.id = pair.page AND p.state = v.state JOIN site.content d ON d.id = p.content
+  WHERE v.state = ? AND c.digest = d.digest AND pair.page IN listed AND pair.copy NOT IN listed"""
 # A page that only logs, exports and lists name.
 _ONLY_FOUND_BY_SOURCES: Final = f"found & {~(DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING)} = 0"
 # A page that was requested because of these, or of nofollow links; it may link to itself.
@@ -273,6 +281,11 @@ class UrlMatcher:
     ) -> DuplicateCandidate:
         (is_listed,) = self._db.execute(_IS_LISTED, (url, SourceKind.SITEMAP)).fetchone()
         return DuplicateCandidate(key, number, Url(url), digest, title, text, bool(is_listed), is_uncrawled)
+
+    def listed_copies(self) -> set[int]:
+        """The ids of linked pages that a sitemap need not list, because it lists their content under another URL."""
+        with storage_errors():
+            return {number for (number,) in self._db.execute(_LISTED_COPIES, (SourceKind.SITEMAP, _INDEXABLE))}
 
     def reassign(self, moves: Iterable[tuple[int, int]]) -> None:
         """Move the claims of the first id of each pair to the second."""

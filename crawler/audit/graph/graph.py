@@ -18,7 +18,7 @@ from crawler.audit.graph.links import (
     Nodes,
     link_kind,
 )
-from crawler.audit.graph.metrics import click_depths, find_islands, page_ranks, reachable
+from crawler.audit.graph.metrics import click_depths, find_islands, led_by, page_ranks, reachable
 from crawler.model import DiscoveredBy, State
 
 _REACHED_KINDS: Final = int(~LinkKind.UNREACHED)
@@ -127,6 +127,20 @@ class LinkGraph:
     def island(self) -> list[int]:
         """See :func:`crawler.audit.graph.metrics.find_islands`."""
         return find_islands(self.edges, self.target, self.nodes.in_states(State.INDEXABLE), self.touched)
+
+    @cached_property
+    def entrance(self) -> dict[int, int]:
+        """For each page of an island, the page to link so that links lead to it: itself, or another.
+
+        No entrance leads to another one, so each island has as few as possible: the page with most links if it leads to
+        all.
+        """
+        pages = zip(self.island, self.nodes.in_states(State.INDEXABLE), strict=True)
+        order = [node for node, (island, is_page) in enumerate(pages) if is_page and island >= 0]
+        order.sort(key=lambda node: (self.edges.out_degree(node), -node))
+        ways = self.edges, self.moved, self.touched
+        # those that later ones lead to are no entrances
+        return led_by(reversed(dict.fromkeys(led_by(reversed(order), *ways).values())), *ways)
 
     def is_endless(self, node: int) -> bool:
         """Whether the redirects of a node form a loop."""

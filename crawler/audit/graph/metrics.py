@@ -71,6 +71,18 @@ def _targets(edges: Edges, nodes: Iterable[int], accepted: int) -> set[int]:
     return found
 
 
+def led_by(order: Iterable[int], edges: Edges, moved: list[int], touched: Mask) -> dict[int, int]:
+    """The first of these nodes that clicks and redirects lead from to each node, among those that are not touched."""
+    led: dict[int, int] = {}
+    for first in order:
+        found = {first} - led.keys()
+        while found:
+            led |= dict.fromkeys(found, first)
+            found = {moved[node] for node in found} - {-1} | _targets(edges, found, CLICK_FLAGS | DiscoveredBy.REFRESH)
+            found = {node for node in found if not touched[node]} - led.keys()
+    return led
+
+
 def find_islands(edges: Edges, target: list[int], pages: Mask, touched: Mask) -> list[int]:
     """The number of each node's island, from 0, the largest first; -1: touched, or alone.
 

@@ -1,15 +1,16 @@
 """Whether the crawl can prove that a page is an orphan: which parts of the site it did not see, and the remedies.
 
-An unread page may link to anything. So one section that robots.txt blocks makes every orphan finding *inconclusive*.
-Pages that failed are milder: the links of their last good answer count, and the others cost a finding no more than its
-certainty while few pages failed. Such a finding is *likely*. It is inconclusive all the same if one of these pages is
-likely to link to its URL, if more than :data:`MAX_MISTAKEN` of the findings are expected to be wrong (see
-:mod:`crawler.audit.graph.unread_pages`), or if more than :data:`MAX_UNSEEN` of the pages failed. A script that was not
-run may add links (see :mod:`crawler.parse.html.scripts`), so a finding is *likely* at most, and inconclusive if few
-pages are linked without it. Only URLs that the start leads to count: an orphan cannot connect another page to the site.
+An unread page may link to anything. So a crawl that stops early makes every orphan finding *inconclusive*. Pages that
+failed are milder: the links of their last good answer count. The others, and pages that robots.txt or a login closes,
+cost a finding no more than its certainty while they are few. Such a finding is *likely*. It is inconclusive all the
+same if one of these pages is likely to link to its URL, if more than :data:`MAX_MISTAKEN` of the findings are expected
+to be wrong (see :mod:`crawler.audit.graph.unread_pages`), or if they are more than :data:`MAX_UNSEEN` of the pages. A
+script that was not run may add links (see :mod:`crawler.parse.html.scripts`), so a finding is *likely* at most, and
+inconclusive if few pages are linked without it. Only URLs that the start leads to count: an orphan cannot connect
+another page to the site.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -39,8 +40,8 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
 
     ``stopped`` says why the crawl stopped early, as the end of a sentence, or is "". ``cut`` counts pages that were
     read in part, ``out_of_scope`` URLs outside the start's directory, ``alias_urls`` URLs under another name of the
-    site. ``forgotten`` counts the failed pages that no earlier visit read either; findings are likely if at most
-    ``trust_failed`` pages failed. ``no_robots`` lists origins whose robots.txt could not be fetched. ``scripted``
+    site. ``unread`` are the nodes of pages that may link to anything, and for which the user does not vouch.
+    ``no_robots`` lists origins whose robots.txt could not be fetched. ``scripted``
     are the pages that a script which was not run may add links to, ``render_remedy`` says how it can be run.
     ``linked_pages`` is the number of linked pages if they are so few that scripts may make most links, else 0.
     ``unseen_in_boxes`` estimates how many pages are shown by boxes that change at each request, but by no read.
@@ -59,8 +60,7 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     scripted: EndedUrls | None = None
     render_remedy: str = ""
     trust_blocked: bool = False
-    forgotten: int = 0
-    trust_failed: int = 0
+    unread: Sequence[int] = ()
 
     @property
     def unrendered(self) -> str:
@@ -75,21 +75,24 @@ def best_certainty(coverage: CrawlCoverage) -> Certainty:
     limits = limits_of_crawl(coverage)
     if not limits:
         return Certainty.CERTAIN
-    is_much = must_weigh_failures(coverage) and coverage.forgotten > MAX_UNSEEN * _count(coverage, failed=False)
+    read = sum(ended.count for key, ended in coverage.end_states.items() if not (has_failed(*key) or is_closed(*key)))
+    is_much = len(coverage.unread) > MAX_UNSEEN * read
     scripts = () if coverage.linked_pages else _scripted_links(coverage)
     boxes = _changing_boxes(coverage) if coverage.unseen_in_boxes < 1 / 2 else ()
-    mild = [*_failures(coverage), *boxes, *_swapped_links(coverage), *scripts]
-    return Certainty.INCONCLUSIVE if is_much or limits != mild else Certainty.LIKELY
+    mild = {*_failures(coverage), *_closed(coverage), *boxes, *_swapped_links(coverage), *scripts}
+    return Certainty.INCONCLUSIVE if is_much or not mild.issuperset(limits) else Certainty.LIKELY
 
 
-def must_weigh_failures(coverage: CrawlCoverage) -> bool:
-    """Whether failed pages may disprove a finding: neither an earlier visit nor the user vouches for them."""
-    return bool(coverage.forgotten) and _count(coverage, failed=True) > coverage.trust_failed
+def assumptions(coverage: CrawlCoverage) -> list[str]:
+    """A sentence for each way in which the crawl may have missed links, and that the user vouches for."""
+    blocked = _blocked(coverage) if coverage.trust_blocked else ()
+    # the last sentence is the remedy
+    return [f"{text.rpartition('. ')[0]}; --trust-blocked assumes that they contain no other links" for text in blocked]
 
 
-def _count(coverage: CrawlCoverage, *, failed: bool) -> int:
-    """How many URLs failed, or else did not."""
-    return sum(ended.count for key, ended in coverage.end_states.items() if has_failed(*key) is failed)
+def is_closed(state: State, status: int | None) -> bool:
+    """Whether robots.txt or a login keeps the crawl from reading a URL."""
+    return state is State.ROBOTS or (state is State.CLIENT_ERROR and status in REFUSED_STATUSES)
 
 
 def is_mostly_right(mistaken: float, findings: int) -> bool:
@@ -103,7 +106,7 @@ def limits_of_crawl(coverage: CrawlCoverage) -> list[str]:
         *_limits(coverage),
         *_failures(coverage),
         *_unread_robots(coverage),
-        *_blocked(coverage),
+        *(() if coverage.trust_blocked else _blocked(coverage)),
         *_operator_limits(coverage),
         *_cut(coverage),
         *_changing_boxes(coverage),
@@ -146,9 +149,7 @@ def _unread_robots(coverage: CrawlCoverage) -> Iterator[str]:
         yield f"robots.txt could not be fetched from {origins}, so no page there was read. Audit again later"
 
 
-def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
-    if coverage.trust_blocked:
-        return
+def _closed(coverage: CrawlCoverage) -> Iterator[str]:
     if blocked := _ended_as(coverage, State.ROBOTS):
         yield (
             f"{_count_urls(blocked)} {_are(blocked)} blocked by robots.txt and {_were(blocked)} not read, "
@@ -163,6 +164,10 @@ def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
             f"{_count_urls(refused)} refused the crawl (401, 403), {_example_text(refused)}. "
             f"Log in with --basic-auth, --header or --cookie, {_TRUST}"
         )
+
+
+def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
+    yield from _closed(coverage)
     if endless := _ended_as(coverage, State.TRAP):
         yield (
             f"{_count_urls(endless)} {_look_like_text(endless)} of a crawler trap and {_were(endless)} not read, "
@@ -175,6 +180,12 @@ def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
             f"{_were(coverage.out_of_scope)} not read, {_example_text(coverage.out_of_scope)}. "
             f"Start from a page in a higher directory, {_TRUST}"
         )
+    nofollow = None if coverage.stopped else _ended_as(coverage, State.NOFOLLOW)
+    if nofollow:  # the audit requests them last
+        yield (
+            f"{_count_urls(nofollow)} {_are(nofollow)} linked only by nofollow links and {_were(nofollow)} not "
+            f"read, such as {nofollow.example}. Raise --max-unlinked, {_TRUST}"
+        )
 
 
 def _operator_limits(coverage: CrawlCoverage) -> Iterator[str]:
@@ -182,13 +193,6 @@ def _operator_limits(coverage: CrawlCoverage) -> Iterator[str]:
         yield (
             f"{_count_urls(excluded)} {_were(excluded)} left out by --include or --exclude, {_example_text(excluded)}. "
             "Audit without these patterns"
-        )
-    nofollow = None if coverage.stopped or coverage.trust_blocked else _ended_as(coverage, State.NOFOLLOW)
-    if nofollow:  # the audit requests them last
-        yield (
-            f"{_count_urls(nofollow)} {_are(nofollow)} linked only by nofollow links and {_were(nofollow)} not "
-            f"read, such "
-            f"as {nofollow.example}. Raise --max-unlinked, {_TRUST}"
         )
     if coverage.alias_urls and not coverage.stopped:
         yield (

@@ -167,14 +167,24 @@ _FIRST_PAGE: Final = re.compile(r"/page/1/?$")
 _REPEATED_SLASHES: Final = re.compile("/{2,}")
 
 
+# Of characters that a path or a query may have as they are, and that delimit nothing there: RFC 3986 2.2, 3.3 and 3.4.
+_PATH_ESCAPE: Final = re.compile("%(?:2[146-9a-c]|3[abd]|40)")
+_QUERY_ESCAPE: Final = re.compile("%(?:2[147-9acf]|3[af]|40)")
+
+
+def _decode(escape: re.Match[str]) -> str:
+    return chr(int(escape[0][1:], 16))
+
+
 def normalize_spelling(url: Url) -> str:
     """One key for all spellings of a URL: without case, scheme, ``www.``, a last slash, the name of an index file,
-    ``page/1`` and repeated slashes, and with sorted parameters.
+    ``page/1`` and repeated slashes, without the escapes of characters that mean the same, and with sorted parameters.
 
-    :mod:`crawler.url.normalize` has already resolved escapes, dot segments, fragments and tracking parameters.
+    :mod:`crawler.url.normalize` has already resolved other escapes, dot segments, fragments and tracking parameters.
     """
     address, _, query = url.partition("://")[2].lower().partition("?")
-    host, _, path = address.partition("/")
+    host, _, path = _PATH_ESCAPE.sub(_decode, address).partition("/")
+    query = _QUERY_ESCAPE.sub(_decode, query)
     path = _FIRST_PAGE.sub("/", _INDEX_FILE.sub("/", _REPEATED_SLASHES.sub("/", f"/{path}"))).rstrip("/")
     if "&" in query:
         query = "&".join(sorted(query.split("&")))

@@ -92,7 +92,6 @@ def _columns(chunk: Sequence[AuditFinding]) -> dict[str, list[Any]]:
 
 
 ISLAND_RULE: Final = "orphan.island"  # the rule whose findings come in groups
-_KNOWN_TO_ALL: Final = SourceKind.SITEMAP.value
 
 
 class OrphanIsland(Struct):
@@ -136,17 +135,12 @@ def visit_texts(finding: AuditFinding) -> list[str]:
 def find_orphan_islands(findings: Iterable[AuditFinding]) -> list[OrphanIsland]:
     """The islands in the order of the findings. Memory grows with the islands, not the pages.
 
-    The page to link is the one with most visitors, else one in a sitemap, else the one with the shortest URL.
+    The page to link is the first entrance: findings with more visits come first.
     """
     islands: dict[str, OrphanIsland] = {}
     for finding in findings:
         island = islands.setdefault(finding.group or finding.url, OrphanIsland(finding))
         island.pages += finding.times
         island.is_new = island.is_new or finding.is_new
-        island.entry = max(island.entry, finding, key=_entry_key)
+        island.entry = max(island.entry, finding, key=lambda each: each.entrance == each.url)
     return list(islands.values())
-
-
-def _entry_key(finding: AuditFinding) -> tuple[int, bool, int]:
-    visitors = finding.people + finding.clicks + finding.sessions + finding.backlinks
-    return visitors, _KNOWN_TO_ALL in finding.known, -len(finding.url)

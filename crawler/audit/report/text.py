@@ -356,7 +356,9 @@ def _islands(islands: list[OrphanIsland], page: TextFormatter, verbose: bool) ->
         text = "; ".join([size, *visit_texts(island.entry)])
         doubt = "" if island.entry.is_certain else f"  ({island.entry.certainty.value})"
         new = f"{page.paint('NEW', '31')} " if island.is_new else ""
-        yield from page.wrap(f"{new}{text}: link {safe(island.entry.url)}{doubt}", _INDENT, _INDENT + 2)
+        yield from page.wrap(
+            f"{new}{text}: link {safe(island.entry.entrance or island.entry.url)}{doubt}", _INDENT, _INDENT + 2
+        )
     if not verbose and len(islands) > MAX_NAMED:
         yield f"{'':{_INDENT}}… {count_text(len(islands) - MAX_NAMED, 'more island')}"
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.url.normalize import InvalidUrl, join_url, origin_of
+from crawler.url.normalize import InvalidUrl, host_of, join_url, origin_of
 from crawler.url.params import UrlParams, clean_query
 from crawler.url.scope import alias_origins
 
@@ -62,8 +62,8 @@ class SourceUrlParser:
         return self.origin.partition("://")[2].removeprefix("www.")
 
     def own_paths(self) -> tuple[list[bytes], bytes, UrlParams]:
-        """The hosts of the site, without the usual ports; the path that all of its URLs begin with; their params."""
-        hosts = {origin.partition("://")[2] for origin in (self.origin, *self.alias_origins)}
+        """The hosts of the site, without ports; the path that all of its URLs begin with; their params."""
+        hosts = {host_of(Url(f"{origin}/")) for origin in (self.origin, *self.alias_origins)}
         path = self._directory.removeprefix(self.origin) or "/"
         return sorted(host.encode() for host in hosts), path.encode(), self._params
 

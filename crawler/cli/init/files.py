@@ -196,7 +196,7 @@ def plan_files(options: InitOptions) -> InitFiles:
         )
     else:
         read_tables(options.config)  # for its errors
-        text = options.config.read_text(encoding="utf-8")
+        text = options.config.read_text(encoding="utf-8-sig")
     kit = _build_kit(options, text)
     files = {options.config: text} if is_new else {}
     notes, steps = list(_notes(options, kit)), list[tuple[str, str]]()

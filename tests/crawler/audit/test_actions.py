@@ -216,3 +216,15 @@ def steps_for(number: int) -> int:
 
 def test_ours_twice_as_many_findings_take_twice_the_work() -> None:
     assert steps_for(8_000) < 2.4 * steps_for(4_000)
+
+
+@pytest.mark.parametrize("rule", ["orphan.island", "orphan.sitemap"])
+def test_ours_an_island_needs_one_link(rule: str) -> None:
+    """Its entrance may have another rule, and comes first or last."""
+    rugs = [finding("orphan.island", f"/rugs/{n}", group="island 0", entrance=f"{SITE}/rugs/") for n in range(30)]
+    index = finding(rule, "/rugs/", group="island 0", entrance=f"{SITE}/rugs/", people=7)
+    found = [*rugs, index, finding("orphan.log", "/alone")]
+    (action,) = rank_actions(audit(found), of(found)).actions
+    assert action.title == "Add links to 2 orphans and weakly linked pages"
+    assert action.count == 32
+    assert "7 visits by people" in action.why

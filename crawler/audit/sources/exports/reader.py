@@ -256,7 +256,7 @@ class _ExportReader:
             report.notes.append(message)
         else:
             others = " and other sites" if more else ""
-            message = f"all {report.foreign:,} URLs belong to {name}{others}: is this the right export?"
+            message = f"all {report.foreign:,} URLs belong to {name}{others}. Give an export of the audited site"
             report.faults.append(message)
 
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, Protocol
 
-from crawler.audit.sources.logs.fields import LogRow
+from crawler.audit.sources.logs.fields import LogRow, client_address
 
 OUR_BOT: Final = "Siteatlas"
 """Our own crawler; its requests are no evidence."""
@@ -268,8 +268,15 @@ _TIMEOUT: Final = 10.0  # seconds for the look-ups of one block of lines
 _MAX_AGENTS: Final = 10_000  # agents whose name is cached
 
 
+NO_NAME: Final = frozenset({1, 4, socket.EAI_NONAME, -5})
+"""The numbers of the errors by which DNS says that it has no such name; others are no answers.
+
+netdb.h: HOST_NOT_FOUND and NO_DATA of gethostbyaddr, EAI_NONAME and EAI_NODATA of getaddrinfo.
+"""
+
+
 class DnsResolver(Protocol):
-    """Looks up names and addresses in DNS. Both methods raise OSError without an answer."""
+    """Looks up names and addresses in DNS. Both methods raise OSError: a :data:`NO_NAME` if there is none."""
 
     def name(self, address: str) -> str:
         """The host name of an address."""
@@ -296,31 +303,31 @@ class BotVerifier:
     def __init__(self, resolver: DnsResolver, patience: float = _TIMEOUT) -> None:
         self._resolver = resolver
         self._timeout = patience
-        self._answers: dict[tuple[str, bytes], bool] = {}
+        self._answers: dict[tuple[str, bytes], bool | None] = {}
         self._pool = ThreadPoolExecutor(_MAX_CONCURRENT, thread_name_prefix="dns")
-        self.unasked = 0
+        self.is_whole = True  # DNS judges all addresses
 
     def close(self) -> None:
         """Cancel the outstanding look-ups."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def verify(self, rows: list[LogRow]) -> list[LogRow]:
-        """The rows, with the user agent "unverified …" for impostors."""
+        """The rows, with the user agent "unverified …" for impostors. What DNS does not judge stays as it is."""
         claimed = [_claimed_bot(row[4]) for row in rows]
         self._ask({(name, row[0]) for name, row in zip(claimed, rows, strict=True) if name})
         return [
-            row if not name or self._answers.get((name, row[0])) else _rename_impostor(row, name)
+            row if not name or self._answers.get((name, row[0])) is not False else _rename_impostor(row, name)
             for name, row in zip(claimed, rows, strict=True)
         ]
 
     def _ask(self, pairs: set[tuple[str, bytes]]) -> None:
         new = sorted(pairs - self._answers.keys())
         due = new[: max(0, MAX_ADDRESSES - len(self._answers))]
-        self.unasked += len(new) - len(due)
         futures = {pair: self._pool.submit(is_verified, *pair, self._resolver) for pair in due}
         wait(futures.values(), timeout=self._timeout)
         for pair, future in futures.items():
-            self._answers[pair] = future.done() and future.result()
+            self._answers[pair] = future.result() if future.done() else None
+        self.is_whole = self.is_whole and None not in map(self._answers.get, new)
 
 
 @lru_cache(_MAX_AGENTS)
@@ -330,15 +337,20 @@ def _claimed_bot(agent: bytes) -> str:
     return name if name in DOMAINS else ""
 
 
-def is_verified(name: str, address: bytes, resolver: DnsResolver) -> bool:
-    """Whether the address resolves to a host name in the bot's domains, and that name back to the address."""
-    text = address.decode("ascii", "replace")
+def is_verified(name: str, address: bytes, resolver: DnsResolver) -> bool | None:
+    """Whether the address resolves to a host name in the bot's domains, and that name back to the address.
+
+    None: there is no address, or DNS does not answer.
+    """
+    text = client_address(address)
     try:
-        host = resolver.name(text).rstrip(".").lower()
+        host = resolver.name(text).rstrip(".").lower() if text else ""
         if not any(host.endswith(f".{domain}") for domain in DOMAINS[name]):
-            return False
+            return False if text else None
         return text in resolver.addresses(host)
-    except (OSError, ValueError):
+    except OSError as error:
+        return False if error.errno in NO_NAME else None
+    except ValueError:
         return False
 
 

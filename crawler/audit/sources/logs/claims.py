@@ -39,13 +39,13 @@ MAX_VISITORS: Final = 64
 Of more, those with the least numbers, mixed with that of the target, are the sample: the same in whatever order the
 lines are counted.
 """
+MAX_READERS: Final = 8
+"""Visitors of one target who got a response, and are known one by one. With more, they are no scanners alone."""
 _ADDRESS_MASK: Final = 2**31 - 1  # SQLite's integers have a sign
 _VISITORS_SIZE: Final = 400  # bytes of those of a target, roughly
 _SLOTS: Final = 2**20  # of the requests by address
 
 _UNANSWERED: Final = frozenset({0, 444, 499})  # no answer, or the client had gone: no evidence about the URL
-
-_NO_VISITORS: Final[dict[int, int]] = {}
 
 
 RequestKey = tuple[str, str, str, int]
@@ -53,6 +53,7 @@ RequestKey = tuple[str, str, str, int]
 
 _MAX_CLEANED: Final = 4_096  # targets in a cache
 _MAX_CLEANED_LENGTH: Final = 1_000  # bytes of a target
+_port = re.compile(rb":\d*+$")
 # A query that canonical form leaves as it is, but for the parameters that are dropped.
 _plain_query = re.compile(rb"[A-Za-z0-9._~!$&()*+,;=:@/?-]*+").fullmatch
 
@@ -65,7 +66,8 @@ class RequestCount(Struct, gc=False):
     ``visitors`` counts the errors of people, by visitor: the number of the address in the upper 31 bits, that of the
     agent in the lower 32 bits. ``is_own``: the site has a URL like the target; see :class:`OwnTargets`. ``turn`` is the
     place in the log of the block with the newest answer: blocks of one log are counted in any order. ``mixer`` mixes
-    the numbers of visitors; ``bound`` is the greatest mixed number of a whole sample, -1: not known.
+    the numbers of visitors; ``bound`` is the greatest mixed number of a whole sample, -1: not known. ``readers`` are
+    the visitors who got no error, None: more than :data:`MAX_READERS`.
     """
 
     last: str = ""
@@ -78,11 +80,18 @@ class RequestCount(Struct, gc=False):
     turn: int = 0
     mixer: int = 0
     bound: int = -1
+    readers: tuple[int, ...] | None = ()
 
     @property
     def requests(self) -> int:
         """The number of all requests."""
         return (self.packed & COUNT_MASK) + (self.packed >> BOTS * COUNT_BITS & COUNT_MASK)
+
+    def read_by(self, readers: tuple[int, ...] | None) -> None:
+        """Add visitors who got no error."""
+        if self.readers is not None:
+            both = None if readers is None else tuple(dict.fromkeys((*self.readers, *readers)))
+            self.readers = None if both is None or len(both) > MAX_READERS else both
 
     def add(self, key: RequestKey, packed: int, visitors: dict[int, int] | None, turn: int) -> None:
         """Add requests that were counted apart: by another process, or for another target of the same URL.
@@ -124,18 +133,20 @@ class OwnTargets(Struct, array_like=True, frozen=True):
 
     def has(self, target: bytes) -> bool:
         """Whether a target is one: a path, ``host path``, or an absolute URL after either."""
-        host, space, path = target.rpartition(b" ")
-        if not path.startswith(b"/"):
-            path = path.partition(b"://")[2]
-            host, space, path = path.partition(b"/")
-            path = space + path
-        if (host or space) and _plain_host(host) not in self.hosts:
-            return False
-        return path.startswith(self.prefix)
+        host, path = _host_and_path(target)
+        return (not host or host in self.hosts) and path.startswith(self.prefix)
 
 
-def _plain_host(host: bytes) -> bytes:
-    return host.lower().removesuffix(b":80").removesuffix(b":443").removesuffix(b".")
+def _host_and_path(target: bytes) -> tuple[bytes, bytes]:
+    """The host of a target, b"" without one, and its path: of a path, ``host path``, or an absolute URL after either.
+
+    The host comes without its port: nginx logs $host without one, and a server behind a proxy logs its own.
+    """
+    host, _, path = target.rpartition(b" ")
+    if not path.startswith(b"/") and b"://" in path:
+        host, _, path = path.partition(b"://")[2].partition(b"/")
+        path = b"/" + path
+    return _port.sub(b"", host.lower()).removesuffix(b"."), path
 
 
 class PackedCounts(Struct, array_like=True, frozen=True):
@@ -153,6 +164,7 @@ class PackedCounts(Struct, array_like=True, frozen=True):
     which: list[int]
     seen: list[RequestKey]
     visitors: dict[int, dict[int, int]]
+    readers: list[tuple[int, ...] | None]
     successes: tuple[bytes, bytes]
     bots: list[tuple[str, str, int, int]]
     days: list[str]
@@ -182,7 +194,7 @@ class RequestCounts:
         self.turn = 0
         self.size = self.beside = self.ours = 0
         self.bots = BotLedger() if bots is None else bots
-        self._own = own
+        self.own = own
         self._clean = lru_cache(_MAX_CLEANED)(own.clean)
         self._visits: defaultdict[str, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
         self._marks: list[tuple[str, int]] = [("", 0)]  # bot and status, by their places
@@ -217,8 +229,12 @@ class RequestCounts:
             count = counts.get(target) or self._count_of(target)
             many, status, mark = answers.get(state) or self._answer(answers, state)
             count.packed += many
-            if status >= 400 and answers is self._people and address:
-                self._add_visitor(count, (crc32(address) & _ADDRESS_MASK) << 32 | crc32(agent))
+            if (status >= 400 or count.readers is not None) and answers is self._people and address:
+                visitor = (crc32(address) & _ADDRESS_MASK) << 32 | crc32(agent)
+                if status >= 400:
+                    self._add_visitor(count, visitor)
+                elif visitor not in count.readers:  # type: ignore[operator]
+                    count.read_by((visitor,))
             if when != last_when:
                 last_when = when
                 if when[:14] != hour or when[20:] != zone:
@@ -249,7 +265,7 @@ class RequestCounts:
             target = self._clean(target)
             if count := self.targets.get(target):
                 return count
-        count = self.targets[target] = RequestCount(is_own=self._own.has(target), mixer=_mixer(target))
+        count = self.targets[target] = RequestCount(is_own=self.own.has(target), mixer=_mixer(target))
         self.size += len(target)
         return count
 
@@ -297,15 +313,17 @@ class RequestCounts:
             count = counts.get(target)
             visitors = counted.visitors.get(index)
             if count is None:
-                is_own = self._own.has(target)
+                is_own = self.own.has(target)
                 first, last, answered, status = counted.seen[which]
                 mixer = _mixer(target)
-                counts[target] = RequestCount(last, first, answered, status, many, visitors, is_own, turn, mixer)
+                seen = last, first, answered, status, many, visitors, is_own, turn, mixer, -1, counted.readers[index]
+                counts[target] = RequestCount(*seen)
                 self.size += len(target) + (_VISITORS_SIZE if visitors else 0)
                 continue
             if visitors:
                 self.size += 0 if count.visitors else _VISITORS_SIZE
             count.add(counted.seen[which], many, visitors, turn)
+            count.read_by(counted.readers[index])
 
     def begin(self, names: Sequence[str]) -> None:
         """Give the bots the places that these names have. There are no counts yet."""
@@ -332,6 +350,7 @@ class RequestCounts:
             ],
             seen=list(table),
             visitors={index: count.visitors for index, count in enumerate(counts) if count.visitors},
+            readers=[count.readers for count in counts],
             successes=self._take_addresses(),
             bots=[(*key, requests) for key, requests in self.bots.requests.items()],
             days=sorted(self.bots.days),
@@ -502,6 +521,7 @@ class LogClaimBuilder:
             if url == last:
                 key = count.first, count.last, count.answered, count.status
                 total.add(key, count.packed, count.visitors, count.turn)
+                total.read_by(count.readers)
                 continue
             if last:
                 yield self._claim(last, total)
@@ -544,7 +564,7 @@ class LogClaimBuilder:
             status=count.status,
             turn=count.turn,
             agents=agents,
-            visitors=count.visitors or _NO_VISITORS,
+            visitors=dict.fromkeys((-1,) if count.readers is None else count.readers, 0) | (count.visitors or {}),
         )
 
     def _by_name(self, packed: int) -> dict[str, int]:
@@ -560,12 +580,10 @@ class LogClaimBuilder:
         return agents
 
     def _url(self, target: bytes, requests: int) -> Url | RejectReason:
-        host, space, path = target.partition(b" ")
-        if not space:
-            return self._addresses.parse(target_text(target))
-        if not path.startswith(b"/"):
+        host, path = _host_and_path(target)
+        if not host or host in self.counts.own.hosts:
             return self._addresses.parse(target_text(path))
-        name = target_text(host).lower().removesuffix(":80").removesuffix(":443")
+        name = target_text(host)
         url = self._addresses.parse(f"http://{name}{target_text(path)}")
         if url is RejectReason.FOREIGN and (name in self.hosts or len(self.hosts) < 1_000):
             self.hosts[name] = self.hosts.get(name, 0) + requests

@@ -4,6 +4,7 @@ nginx writes ``"``, ``\\`` and what is not printable as ``\\xHH`` (https://nginx
 Apache as ``\\"``, ``\\\\``, ``\\t`` and ``\\xhh`` (https://httpd.apache.org/docs/2.4/mod/mod_log_config.html).
 """
 
+import ipaddress
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -18,6 +19,17 @@ _LETTERS: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\
 _request = re.compile(rb"(?:GET|HEAD) ([^ ].*?)(?: HTTP/\d(?:\.\d)?)?$", re.DOTALL).match
 
 _unprintable = re.compile(rb"[^\x21-\x7e]")
+
+
+def client_address(text: bytes) -> str:
+    """The IP address in a field, without port and brackets, of several the first; "" for other text."""
+    name = text.partition(b",")[0].decode("ascii", "replace")
+    name = name.strip("[").partition("]")[0] if name.startswith("[") else name
+    name = name.partition(":")[0] if name.count(":") == 1 else name
+    try:
+        return str(ipaddress.ip_address(name))
+    except ValueError:
+        return ""
 
 
 def unescape(text: bytes) -> bytes:
@@ -55,6 +67,7 @@ _common = re.compile(rb"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d)[^ ]* ?([+-]
 
 _iso = re.compile(rb"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::\d\d(?:[.,]\d+)?)?)? ?([+-]\d\d:?\d\d|Z|UTC|)$").match
 
+_american = re.compile(rb"(\d\d?)/(\d\d?)/(\d\d|\d{4})$").match  # IIS native
 _epoch = re.compile(rb"\d{9,19}(?:\.\d+)?$").match
 
 _MAX_CACHED: Final = 4_096
@@ -97,6 +110,9 @@ def parse_log_day(when: bytes) -> str:
             year, month, number, hour, minute, zone = match.groups()
             at = datetime(int(year), int(month), int(number), int(hour or 0), int(minute or 0), tzinfo=UTC)
             return _utc(at, zone)
+        if match := _american(when):
+            month, number, year = match.groups()
+            return datetime(2000 + int(year) % 2000, int(month), int(number), tzinfo=UTC).date().isoformat()
         if _epoch(when):
             seconds = float(when)
             while seconds > 1e11:  # the year 5138: a smaller unit than seconds

@@ -1,6 +1,7 @@
 """Finds and reads log files, compressed or not, in blocks of lines and flat memory."""
 
 import bz2
+import codecs
 import io
 import lzma
 import sys
@@ -148,7 +149,21 @@ def _unpack(raw: io.BufferedReader) -> LogBytes:
     for magic, stream in _DECOMPRESSORS.items():
         if head.startswith(magic):
             return _UnpackedStream(raw, stream)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # as PowerShell writes with ">"
+        return _DecodedText(io.TextIOWrapper(raw, "utf-16", errors="replace", newline="\n"))
+    raw.read(len(codecs.BOM_UTF8) * head.startswith(codecs.BOM_UTF8))
     return raw
+
+
+class _DecodedText:
+    """Reads a text in UTF-16 as UTF-8."""
+
+    def __init__(self, text: io.TextIOWrapper) -> None:
+        self._text = text
+
+    def read1(self, size: int, /) -> bytes:
+        """About ``size`` bytes; none at the end."""
+        return self._text.read(size).encode()
 
 
 BLOCK_SIZE: Final = 2**20

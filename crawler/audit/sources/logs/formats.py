@@ -1,11 +1,12 @@
 """Chooses the format of a log: by its first lines, or by the --log-format option."""
 
 import re
+from collections import Counter
 from itertools import starmap
 from typing import Final, Protocol
 
 from crawler.audit.sources.logs import json_format
-from crawler.audit.sources.logs.fields import LogRow
+from crawler.audit.sources.logs.fields import LogRow, client_address
 from crawler.audit.sources.logs.json_format import JsonLogReader
 from crawler.audit.sources.logs.text_formats import LogFormatError, LogFormatReader, W3cLogReader, unwrap_format
 
@@ -15,7 +16,6 @@ _ELB: Final = (
     '$time_iso8601 $elb $remote_addr $to $wait $work $back $status $from $received $sent "$request"'
     ' "$http_user_agent"$rest'
 )
-_SYSLOG: Final = "$remote_user]: "  # the prefix of a syslog relay, up to the process number
 _OTHER_FORMATS: Final = {
     "AWS ALB": f"$type {_ELB}",
     "AWS ELB": _ELB,
@@ -23,10 +23,12 @@ _OTHER_FORMATS: Final = {
     ' $size $time $turn "$http_referer" "$http_user_agent"$rest',
     "Envoy": '[$time_iso8601] "$request" $status $flags $received $sent $time $service "$http_x_forwarded_for"'
     ' "$http_user_agent" "$id" "$host" "$upstream_addr"$rest',
-    "HAProxy": f"{_SYSLOG}$remote_addr [$time_local] $frontend $backend $times $status $sent $cookie $set $end"
+    "HAProxy": "$remote_user]: $remote_addr [$time_local] $frontend $backend $times $status $sent $cookie $set $end"
     ' $connections $queues $captured"$request"$rest',
-    "syslog combined": f"{_SYSLOG}{COMBINED}$rest",
-    "syslog common": f"{_SYSLOG}{COMMON}$rest",
+    "IIS native": "$remote_addr, $user, $time_local, $clock, $service, $server, $to, $wait, $received, $sent, $status,"
+    " $error, $request_method, $uri, $args,$rest",
+    "Nginx Proxy Manager": "[$time_local] $cache $upstream_status $status - $request_method $scheme $host"
+    ' "$request_uri" [Client $remote_addr] [Length $sent] [Gzip $ratio] [Sent-to $to] "$http_user_agent"$rest',
 }
 LINE_FORMATS: Final = {
     "combined": f"{COMBINED}$rest",
@@ -41,7 +43,9 @@ https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balance
 https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/access-log-collection.html,
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/LogFormat.html,
 https://www.envoyproxy.io/docs/envoy/latest/configuration/observability/access_log/usage,
-https://docs.haproxy.org/3.0/configuration.html#8.2.3.
+https://docs.haproxy.org/3.0/configuration.html#8.2.3,
+https://learn.microsoft.com/en-us/windows/win32/http/iis-logging,
+https://github.com/NginxProxyManager/nginx-proxy-manager/blob/develop/docker/rootfs/etc/nginx/conf.d/include/log-proxy.conf.
 """
 _JSON_NAMES: Final = ("json", "caddy", "traefik")
 _COLUMN_NAMES: Final = ("w3c", "iis", "cloudfront")
@@ -54,11 +58,11 @@ _ALIASES: Final = {
 NAMES: Final = ("combined", "common", "vhost", *_JSON_NAMES, *_COLUMN_NAMES, "alb", "elb", "s3", "envoy", "haproxy")
 """The names that --log-format accepts."""
 
-_address = re.compile(rb"[0-9A-Fa-f]*+[:.][0-9A-Fa-f:.]*+").fullmatch
 _name = re.compile(rb"(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}(?::\d+)?").fullmatch
 _extra = re.compile(rb' (?:"((?:[^"\\]++|\\.)*+)"|([^" ]\S*+))')
+_host = re.compile(rb"[\w.\x80-\xff-]++(?::\d+)?").fullmatch
 _head = re.compile(
-    rb'(\S++) (\S++) [^\["]*+\[[^\]]*+\] "(?:[^"\\]++|\\.)*+" \S++ \S++( "(?:[^"\\]++|\\.)*+" "(?:[^"\\]++|\\.)*+")?'
+    rb'([^"]*?) \[[^\["\]]{1,64}\] "(?:[^"\\]++|\\.)*+" \S++ \S++( "(?:[^"\\]++|\\.)*+" "(?:[^"\\]++|\\.)*+")?'
 ).match
 
 
@@ -70,6 +74,22 @@ class LogReader(Protocol):
 
     def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
         """The rows of some lines, and the unreadable lines."""
+
+
+class WrappedLogReader:
+    """Reads log lines that are in one field (``path``) of JSON objects, with the reader of their format."""
+
+    def __init__(self, path: json_format.FieldPath, reader: LogReader) -> None:
+        self.name = f"{reader.name} in JSON lines"
+        self.has_agents = reader.has_agents
+        self._path = path
+        self._reader = reader
+
+    def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
+        """The rows of some lines, and the unreadable lines."""
+        wrapped, others = json_format.unwrap(text.removesuffix(b"\n").split(b"\n"), self._path)
+        rows, odd = self._reader.rows(b"\n".join(wrapped))
+        return rows, others + odd
 
 
 def choose_reader(text: str, sample: list[bytes]) -> LogReader | None:
@@ -107,11 +127,11 @@ def detect_reader(lines: list[bytes]) -> LogReader | None:
     """The reader of the format that most of the first lines have; None without one."""
     if any(line[:8].lower() == b"#fields:" for line in lines):
         return W3cLogReader()
-    if sum(line.lstrip()[:1] == b"{" for line in lines) * 2 > len(lines):
+    if sum(json_format.parse_object(line) is not None for line in lines) * 2 > len(lines):
         try:
             return JsonLogReader(json_format.learn_fields(lines))
         except LogFormatError:
-            return None
+            return _wrapped_reader(lines)
     best, best_count = None, 0
     for reader in (_server_format(lines), *starmap(LogFormatReader, _OTHER_FORMATS.items())):
         count = len(reader.rows(b"\n".join(lines))[0]) if reader else 0
@@ -122,19 +142,51 @@ def detect_reader(lines: list[bytes]) -> LogReader | None:
     return best
 
 
+def _wrapped_reader(lines: list[bytes]) -> LogReader | None:
+    """The reader of log lines in one field of JSON objects, as Docker and log shippers write them; None without one."""
+    path = json_format.longest_text(lines)
+    wrapped = json_format.unwrap(lines, path)[0]
+    reader = detect_reader(wrapped) if wrapped else None
+    return WrappedLogReader(path, reader) if reader else None
+
+
+def _layout(head: bytes) -> tuple[int, str]:
+    """The layout of a line by the text before its time: prefix, host, addresses of client and proxies, ident, user.
+
+    These are the words of the prefix, as syslog, Kubernetes and Docker Compose write it, and the place of the host:
+    "first", "second" (after the address) or "".
+    """
+    words = head.split()
+    # without an address (a host name, or "-") there is no prefix
+    place = next((place for place, word in enumerate(words) if word.endswith(b",") or client_address(word)), 0)
+    before, after = words[:place], words[place:]
+    while after[0].endswith(b",") and len(after) > 1:
+        del after[0]
+    if len(after) == 4 and client_address(after[1]):  # "127.0.0.1:8080 203.0.113.1 - -"
+        return (len(before), "first")
+    if len(after) == 3 and (_name(after[1]) or client_address(after[1])):
+        return (len(before), "second")
+    is_first = bool(before) and bool(_name(before[-1]) or (len(before) == 1 and _host(before[0])))
+    return (len(before) - is_first, "first" if is_first else "")
+
+
 def _server_format(lines: list[bytes]) -> LogFormatReader | None:
-    """The reader of the common format family, which may have the host somewhere and more fields at the end."""
+    """The reader of the common format family, which may have a prefix, the host somewhere and more at the end."""
     heads = [(line, found) for line in lines if (found := _head(line))]
     if not heads:
         return None
     half = len(heads) / 2
-    with_agent = sum(bool(found[3]) for _, found in heads) > half
+    with_agent = sum(bool(found[2]) for _, found in heads) > half
     name, text = ("combined", COMBINED) if with_agent else ("common", COMMON)
-    if sum(bool(_address(found[2])) for _, found in heads) > half:
+    layouts = Counter(_layout(found[1]) for _, found in heads if found[1].strip())
+    ((prefix, order), _), *_ = layouts.most_common(1) or [((0, ""), 0)]
+    if order == "first":
         name, text = f"vhost {name}", f"$host {text}"
-    elif sum(bool(_name(found[2]) and _address(found[1])) for _, found in heads) > half:
+    elif order:
         name, text = f"{name} with the host", text.replace("$ident", "$host")
-    extras = [_extra.findall(line, found.end()) for line, found in heads if bool(found[3]) == with_agent]
+    if prefix:
+        name, text = f"{name} with a prefix", "$word" * prefix + text
+    extras = [_extra.findall(line, found.end()) for line, found in heads if bool(found[2]) == with_agent]
     place = None if "host" in name else _host_at(extras)
     if place is None:
         return LogFormatReader(f"{name} and more" if sum(map(bool, extras)) > half else name, f"{text}$rest")

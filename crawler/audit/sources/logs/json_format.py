@@ -9,6 +9,7 @@ https://cloud.google.com/load-balancing/docs/https/https-logging-monitoring.
 import codecs
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
@@ -62,17 +63,18 @@ class JsonLogReader:
         rows: list[LogRow] = []
         others: list[bytes] = []
         for line in text.removesuffix(b"\n").split(b"\n"):
-            record = _parse_object(line)
+            record = parse_object(line)
             if record is not None:
-                rows.append(self._row(record))
+                rows.append(self._row(record, line))
             else:
                 others.append(line)
         return rows, others
 
-    def _row(self, record: dict[str, Any]) -> LogRow:
+    def _row(self, record: dict[str, Any], line: bytes) -> LogRow:
         when, request, method, target, query, status, agent, host, address = [
             _text(record, path) for path in self._paths
         ]
+        when = when or line[:10].replace(b"/", b"-")  # a prefix may begin with the day
         if method.upper() not in (b"GET", b"HEAD", b""):
             return (address, when, None, status, agent, host, None)
         if b"%20" in agent:  # Akamai and CloudFront write no spaces
@@ -90,7 +92,7 @@ def learn_fields(lines: list[bytes]) -> dict[str, FieldPath]:
     """The paths of the fields in these lines. Likelier names win, then those nearer to the top."""
     places: dict[str, FieldPath] = {}
     for line in lines:
-        leaves = _values(_parse_object(line) or {}, ())
+        leaves = _values(parse_object(line) or {}, ())
         for path in sorted((path for path, value in leaves if not isinstance(value, dict)), key=len):
             for depth in range(len(path)):
                 places.setdefault(_punctuation.sub("", "".join(path[depth:]).lower()), path)
@@ -117,15 +119,36 @@ def _likeliest_paths(paths: dict[str, FieldPath]) -> dict[str, FieldPath]:
     return {field: candidates[0] for field, candidates in found.items() if candidates}
 
 
-def _parse_object(line: bytes) -> dict[str, Any] | None:
-    """The object of a line, None without one. nginx keeps raw bytes: those that are no UTF-8 are escaped here."""
+def parse_object(line: bytes) -> dict[str, Any] | None:
+    """The object of a line, None without one. A prefix, as of syslog or Kubernetes, may come before the object.
+
+    nginx keeps raw bytes: those that are no UTF-8 are escaped here.
+    """
     try:
-        record = _decode(line)
+        record = _decode(line[line.find(b"{") :])
     except UnicodeDecodeError:
-        return _parse_object(line.decode("utf-8", "siteatlas.escape").encode())
+        return parse_object(line.decode("utf-8", "siteatlas.escape").encode())
     except (msgspec.DecodeError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
+
+
+def longest_text(lines: list[bytes]) -> FieldPath:
+    """The path of the field with the longest texts in these objects."""
+    sizes = Counter[FieldPath]()
+    for line in lines:
+        sizes.update({path: len(str(value)) for path, value in _values(parse_object(line) or {}, ())})
+    return max(sizes, key=sizes.__getitem__, default=())
+
+
+def unwrap(lines: list[bytes], path: FieldPath) -> tuple[list[bytes], list[bytes]]:
+    """The texts in one field of objects, each as one line, and the lines without it."""
+    texts: list[bytes] = []
+    others: list[bytes] = []
+    for line in lines:
+        text = _text(parse_object(line) or {}, path).strip()
+        (texts if text else others).append(text.replace(b"\n", b" ") or line)
+    return texts, others
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:

@@ -148,11 +148,11 @@ class AccessLog:
                 f"{report.unread:,} of {report.rows:,} lines of {file.name} are not in the format"
                 f" {report.format}{example}; give the right format (--log-format)"
             )
-        if report.foreign and not report.used:
+        if self._tally.hosts and not report.used:
             hosts = sorted(self._tally.hosts, key=self._tally.hosts.__getitem__, reverse=True)[:3]
             yield (
-                f"every request in {file.name} is for another site"
-                f"{': ' + ', '.join(quote_line(host.encode()) for host in hosts) if hosts else ''}"
+                f"every request in {file.name} is for another site "
+                f"({', '.join(quote_line(host.encode()) for host in hosts)}). Give a log of the audited site"
             )
 
     def _notes(self) -> Iterator[str]:
@@ -176,8 +176,8 @@ class AccessLog:
             yield f"ignored: {methods:,} with a method other than GET and HEAD, or without a URL"
         if ours := report.ignored[IgnoreReason.OWN]:
             yield f"{ours:,} by Siteatlas itself, which do not count"
-        if self._verifier and self._verifier.unasked:
+        if self._verifier and not self._verifier.is_whole:
             yield (
-                f"more than {MAX_ADDRESSES:,} addresses of bots: the others were not looked up in DNS "
-                "and stay unverified"
+                f"some addresses of bots are not checked, because DNS gave no answer, or they are more than "
+                f"{MAX_ADDRESSES:,}: their requests count as those of the bots that they name"
             )

@@ -45,7 +45,7 @@ _QUOTED: Final = r'[^"\\]*+(?:\\.[^"\\]*+)*+'
 _REQUEST: Final = rf'(?:(?:GET|HEAD) (?P<target>[^ "\\]++) HTTP/[0-9.]++(?=")|(?P<request>{_QUOTED}))'
 # times, addresses and states of several servers in a row: "0.1, 0.2 : 0.3"
 _LIST_PATTERN: Final = r"(?:[^ ]| (?=: )|(?<=[,:]) )*+"
-_SPACED_FIELDS: Final = frozenset({"user"})
+_SPACED_FIELDS: Final = frozenset({"user", "path"})
 _REST_FIELD: Final = "rest"
 
 # the fields of a row by their names in nginx and in Apache
@@ -63,6 +63,7 @@ _FIELDS: Final = {
     **dict.fromkeys(("remote_addr", "h", "a"), "address"),
     **dict.fromkeys(("remote_user", "u"), "user"),
     "is_args": "is_args",
+    "word": "word",
     _REST_FIELD: _REST_FIELD,
 }
 
@@ -245,6 +246,8 @@ def _expression(pieces: list[tuple[str, str]]) -> str:
 
 def _value_pattern_before(field: str, after: str) -> str:
     """The pattern of a field that another field follows directly, as in ``$host$uri$is_args$args``."""
+    if field == "word":  # of a prefix; syslog pads the day of the month
+        return r"[^ ]++ ++"
     if field == "is_args":
         return r"\??"
     stop = {"path": "?", "host": "/", "target": "?"}.get(field, "")
@@ -272,6 +275,14 @@ def _value_pattern(field: str, after: str) -> str:
 
 _NEEDED: Final = (b"cs-uri-stem", b"sc-status")
 _HOSTS: Final = (b"x-host-header", b"cs-host", b"cs(host)")
+# A field may be a quoted string, with its quotation marks doubled: https://www.w3.org/TR/WD-logfile.html
+_cells = re.compile(rb'(?:\A|(?<=[ \t]))(?:"((?:[^"]|"")*+)"(?=[ \t]|\Z)|([^ \t]*+))').findall
+
+
+def _unquoted(line: bytes) -> list[bytes]:
+    return [string.replace(b'""', b'"') or plain for string, plain in _cells(line)]
+
+
 _double_escape = re.compile(rb"%25([0-9A-Fa-f]{2})")
 
 
@@ -300,7 +311,8 @@ class W3cLogReader:
                 if line[:8].lower() == b"#fields:":
                     self._begin(line)
                 continue
-            cells = line.rstrip(b"\r\n").split(b"\t" if b"\t" in line else b" ")
+            line = line.rstrip(b"\r\n")  # noqa: PLW2901
+            cells = line.split(b"\t" if b"\t" in line else b" ") if b'"' not in line else _unquoted(line)
             if len(cells) != self._count or not all(name in self._places for name in _NEEDED):
                 others.append(line)
             else:

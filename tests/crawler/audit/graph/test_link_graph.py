@@ -257,6 +257,36 @@ def test_ours_islands_are_the_components_of_what_is_not_touched(
     assert made.island == [expected.get(node, -1) for node in range(len(states))]
 
 
+@given(sites())
+@settings(max_examples=150)
+def test_ours_links_to_the_entrances_alone_lead_to_every_page_of_the_islands(
+    site: tuple[list[State], list[Link], dict[int, int]],
+) -> None:
+    states, links, targets = site
+    made = graph(states, links, targets)
+    entrances = set(made.entrance.values())
+    pages = {node for node, state in enumerate(states) if state is PAGE and made.island[node] >= 0}
+    assert pages <= made.entrance.keys()
+    assert entrances <= pages
+
+    def left(missing: int) -> set[int]:
+        """The pages that links to the other entrances do not lead to."""
+        here = len(states)
+        more = [(0, here, LINK), *((here, node, LINK) for node in entrances - {missing})]
+        start = graph([PAGE if states[0] is GONE else states[0], *states[1:], PAGE], [*links, *more], targets)
+        return {node for node in pages if start.depth[node] < 0} if start.depth[here] >= 0 else set()
+
+    assert not left(-1)
+    if graph([*states, PAGE], [*links, (0, len(states), LINK)], targets).depth[-1] >= 0:
+        assert all(left(entrance) for entrance in entrances)  # none of them is needless
+
+
+def test_ours_the_entrance_of_a_section_is_its_index() -> None:
+    section = [(1, node, LINK) for node in range(2, 9)] + [(node, 1, LINK) for node in range(2, 9)] + [(3, 0, LINK)]
+    made = graph([PAGE] * 9, section)
+    assert made.entrance == dict.fromkeys(range(1, 9), 1)
+
+
 def test_ours_weight_flows_through_redirects_to_the_page() -> None:
     made = graph([PAGE, MOVED, PAGE, PAGE], [(0, 1, LINK), (0, 3, LINK)], {1: 2})
     assert made.weight[2] == pytest.approx(made.weight[3])

@@ -3,16 +3,10 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from crawler.audit.finding import Certainty
-from crawler.audit.orphans.certainty import (
-    CrawlCoverage,
-    EndedUrls,
-    best_certainty,
-    is_mostly_right,
-    limits_of_crawl,
-    must_weigh_failures,
-)
+from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, best_certainty, is_mostly_right, limits_of_crawl
 from crawler.model import State
 
 PAGE = "https://www.example.com/hub"
@@ -115,26 +109,25 @@ def test_ours_what_is_too_long_for_a_sitemap_and_was_read_is_no_doubt() -> None:
     ("seen", "certainty"),
     [
         (CrawlCoverage(end_states={(State.INDEXABLE, 200): EndedUrls(99, PAGE)}), "certain"),
-        (ends(State.ROBOTS), "inconclusive"),
-        (failed(1, of=100, forgotten=0), "likely"),
-        (failed(50, of=100, forgotten=0), "likely"),  # earlier visits know what they link to
-        (failed(3, of=100, forgotten=3), "likely"),
-        (failed(4, of=100, forgotten=4), "inconclusive"),
-        (failed(4, of=100, forgotten=3), "likely"),
-        (failed(4, of=100, forgotten=4, trust_failed=4), "likely"),
-        (failed(4, of=100, forgotten=4, trust_failed=3), "inconclusive"),
-        (failed(1, of=100, forgotten=0, no_robots=("https://a.example",)), "inconclusive"),
-        (failed(1, of=100, forgotten=0, stopped="it was interrupted"), "inconclusive"),
+        (structs.replace(ends(State.ROBOTS), unread=[9]), "inconclusive"),
+        (failed(1, of=100, unread=range(0)), "likely"),
+        (failed(50, of=100, unread=range(0)), "likely"),  # earlier visits know what they link to
+        (failed(3, of=100, unread=range(3)), "likely"),
+        (failed(4, of=100, unread=range(4)), "inconclusive"),
+        (failed(4, of=100, unread=range(3)), "likely"),
+        (
+            structs.replace(
+                failed(1, of=34, unread=[9]),
+                end_states={(State.INDEXABLE, 200): EndedUrls(34, PAGE), (State.ROBOTS, None): EndedUrls(1, PAGE)},
+            ),
+            "likely",
+        ),
+        (failed(1, of=100, unread=range(0), no_robots=("https://a.example",)), "inconclusive"),
+        (failed(1, of=100, unread=range(0), stopped="it was interrupted"), "inconclusive"),
     ],
 )
 def test_ours_failed_pages_alone_leave_findings_likely(seen: CrawlCoverage, certainty: str) -> None:
     assert best_certainty(seen) == certainty
-
-
-def test_ours_nobody_has_to_weigh_failures_that_an_earlier_visit_or_the_user_vouches_for() -> None:
-    assert must_weigh_failures(failed(2, of=100, forgotten=1))
-    assert not must_weigh_failures(failed(2, of=100, forgotten=0))
-    assert not must_weigh_failures(failed(2, of=100, forgotten=2, trust_failed=2))
 
 
 @pytest.mark.parametrize(("mistaken", "findings", "right"), [(2, 100, True), (2.1, 100, False), (0.01, 0, True)])

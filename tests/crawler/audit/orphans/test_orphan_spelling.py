@@ -1,6 +1,7 @@
 """Which spellings may be one page, and which pages are another spelling of one that is linked."""
 
 import random
+import re
 from collections.abc import Callable
 
 import pytest
@@ -54,6 +55,28 @@ def test_ours_spellings_of_one_page_fold_to_one_text(other: str) -> None:
 )
 def test_ours_other_pages_do_not(other: str) -> None:
     assert normalize_spelling(normalize_url(other)) != normalize_spelling(normalize_url(f"{SITE}/shop/boats/"))
+
+
+@given(st.text("!$&'()*+,:;=@", min_size=1), st.booleans(), st.booleans())
+def test_rfc3986_the_escape_of_a_character_that_delimits_nothing_is_another_spelling(
+    reserved: str, is_query: bool, is_lower: bool
+) -> None:
+    """RFC 3986 2.2: a reserved character and its escape differ only where the character delimits something."""
+    text = re.sub("[&+=;]", "", reserved) if is_query else reserved
+    escaped = "".join(f"%{ord(character):02x}" if is_lower else f"%{ord(character):02X}" for character in text)
+    urls = [normalize_url(f"{SITE}/{'q?x=' if is_query else 'Mario_'}{part}z") for part in (text, escaped)]
+    assert normalize_spelling(urls[0]) == normalize_spelling(urls[1])
+
+
+def test_rfc3986_the_escape_of_a_delimiter_is_another_url() -> None:
+    for one, other in (
+        ("/a%2Fb", "/a/b"),
+        ("/a%3Fb", "/a?b"),
+        ("/a%23b", "/a"),
+        ("/?a=b%26c", "/?a=b&c"),
+        ("/%25", "/"),
+    ):
+        assert normalize_spelling(normalize_url(SITE + one)) != normalize_spelling(normalize_url(SITE + other))
 
 
 def test_ours_parameters_fold_in_any_order_and_by_their_values() -> None:

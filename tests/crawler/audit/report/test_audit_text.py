@@ -130,18 +130,18 @@ def test_ours_the_reason_stands_beside_what_a_sitemap_leaves_open() -> None:
 
 
 def test_ours_an_island_is_one_line_with_the_page_to_link() -> None:
-    def page(path: str, group: str, people: int = 0, known: tuple[str, ...] = ()) -> AuditFinding:
-        url = f"{SITE}{path}"
-        return AuditFinding(rule="orphan.island", url=url, sentence="", group=group, people=people, known=list(known))
+    def page(path: str, group: str, entrance: str = "", people: int = 0) -> AuditFinding:
+        url, entrance = f"{SITE}{path}", f"{SITE}{entrance}" if entrance else ""
+        return AuditFinding(rule="orphan.island", url=url, sentence="", group=group, people=people, entrance=entrance)
 
     found = [
-        *(page(f"club/{n}", "island 1") for n in range(14)),
-        page("club/known", "island 1", 3),
-        page("club/listed", "island 1", 0, ("sitemap",)),
-        page("far/long", "island 2"),
-        page("far/", "island 2"),
-        page("b/one", "island 3"),
-        page("b/listed", "island 3", 0, ("sitemap",)),
+        *(page(f"club/{n}", "island 1", "club/known") for n in range(14)),
+        page("club/known", "island 1", "club/known", 3),
+        page("club/way", "island 1", "club/way"),
+        page("far/long", "island 2", "far/"),
+        page("far/", "island 2", "far/"),
+        page("b/one", "island 3", "b/listed"),  # which another rule reports
+        page("b/two", "island 3", "b/listed"),
         *(page(f"more/{n}", f"island {n}") for n in (4, 5)),
     ]
     assert (

@@ -346,7 +346,7 @@ def test_ours_the_export_of_another_site_is_doubted(tmp_path: Path) -> None:
     account, claims = reading(written(tmp_path, f"Page,Clicks\n{other}"), SourceKind.SEARCH)
     assert claims == []
     assert account.foreign == 1_200
-    assert account.faults == ["all 1,200 URLs belong to shop.example.net: is this the right export?"]
+    assert account.faults == ["all 1,200 URLs belong to shop.example.net. Give an export of the audited site"]
     account, claims = reading(written(tmp_path, f"Page,Clicks\n{SITE}/a,1\n{other}"), SourceKind.SEARCH)
     assert len(claims) == 1
     assert not account.faults

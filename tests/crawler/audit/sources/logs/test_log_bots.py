@@ -1,5 +1,6 @@
 """Who is taken for a bot, and whether those who call themselves search engines are."""
 
+import socket
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -71,14 +72,21 @@ class Zone:
     def name(self, address: str) -> str:
         self.asked.append(address)
         time.sleep(self.patience)
+        if address in FAILURES:
+            raise FAILURES[address]
         if address not in self.names:
-            raise OSError("no such name")
+            raise socket.herror(1, "Unknown host")
         return self.names[address]
 
     def addresses(self, name: str) -> Iterable[str]:
         return self.back.get(name, [])
 
 
+FAILURES = {
+    "203.0.113.4": socket.herror(2, "Host name lookup failure"),
+    "203.0.113.5": socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"),
+    "203.0.113.6": TimeoutError(),
+}
 TRUE, FORGED, FAKE, MUTE = "66.249.66.1", "203.0.113.1", "203.0.113.2", "203.0.113.3"
 ZONE = Zone(
     {TRUE: "crawl-66-249-66-1.googlebot.com.", FORGED: "crawl.googlebot.com", FAKE: "crawl.notgooglebot.com"},
@@ -90,8 +98,21 @@ ZONE = Zone(
 )
 
 
-@pytest.mark.parametrize(("address", "is_true"), [(TRUE, True), (FORGED, False), (FAKE, False), (MUTE, False)])
-def test_google_a_bot_is_one_whose_name_and_address_lead_to_each_other(address: str, is_true: bool) -> None:
+@pytest.mark.parametrize(
+    ("address", "is_true"),
+    [
+        *(
+            (TRUE, True),
+            (FORGED, False),
+            (FAKE, False),
+            (MUTE, False),
+            (f"{TRUE}:4711", True),
+            (f"{TRUE}, 10.0.0.1", True),
+        ),
+        *((address, None) for address in (*FAILURES, "-", "dsl-1.isp.example")),
+    ],
+)
+def test_google_a_bot_is_one_whose_name_and_address_lead_to_each_other(address: str, is_true: bool | None) -> None:
     assert is_verified("Googlebot", address.encode(), ZONE) is is_true
 
 
@@ -99,15 +120,16 @@ def test_google_a_bot_is_one_whose_name_and_address_lead_to_each_other(address: 
 def test_ours_impostors_are_counted_under_a_name_that_says_so(tmp_path: Path, host: str) -> None:
     log = tmp_path / "access.log"
     asked = f'- - [21/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 1 "-" "{GOOGLE}"\n'
-    log.write_text("".join(f"{host}{address} {asked}" for address in (TRUE, FORGED, FAKE, MUTE) * 5))
+    log.write_text("".join(f"{host}{address} {asked}" for address in (TRUE, FORGED, FAKE, MUTE, *FAILURES) * 5))
     ZONE.asked.clear()
     addresses = SourceUrlParser(Url("https://www.example.com/"), UrlParams(), lambda _: True)
     options = LogOptions(verify=True, resolver=ZONE)
     claims: list[SourceRecord] = []
-    for _, found in read_logs([str(log)], addresses, options, lambda _: None):
+    for report, found in read_logs([str(log)], addresses, options, lambda _: None):
         claims += found
-    assert [claim.agents for claim in claims] == [{"Googlebot": 5, "unverified Googlebot": 15}]
-    assert sorted(ZONE.asked) == sorted([TRUE, FORGED, FAKE, MUTE])  # each once
+        assert "DNS gave no answer" in report.notes[-1]
+    assert [claim.agents for claim in claims] == [{"Googlebot": 20, "unverified Googlebot": 15}]
+    assert sorted(ZONE.asked) == sorted([TRUE, FORGED, FAKE, MUTE, *FAILURES])  # each once
 
 
 def test_ours_the_number_of_questions_and_the_patience_for_them_are_bounded() -> None:
@@ -115,12 +137,12 @@ def test_ours_the_number_of_questions_and_the_patience_for_them_are_bounded() ->
     verifier = BotVerifier(slow, patience=0.05)
     row = (b"", b"/a", b"200", GOOGLE.encode(), b"", None)
     found = verifier.verify([(b"10.0.0.%d" % n, *row) for n in range(40)])
-    assert {each[4] for each in found} == {b"unverified Googlebot"}
+    assert {each[4] for each in found} == {GOOGLE.encode()}
     verifier.close()
     quick = Zone({}, {})
     verifier = BotVerifier(quick)
-    verifier.verify([(b"%d" % n, *row) for n in range(MAX_ADDRESSES + 7)])
-    assert (len(quick.asked), verifier.unasked) == (MAX_ADDRESSES, 7)
+    verifier.verify([(b"10.0.%d.%d" % divmod(n, 256), *row) for n in range(MAX_ADDRESSES + 7)])
+    assert (len(quick.asked), verifier.is_whole) == (MAX_ADDRESSES, False)
     verifier.close()
 
 

@@ -1,8 +1,9 @@
 """Every format of access log that is told by its lines or by what a configuration says."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
 from hypothesis import given, settings
@@ -10,11 +11,11 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from crawler.audit.source_record import SourceRecord, SourceReport
-from crawler.audit.sources.logs.fields import LogRow
-from crawler.audit.sources.logs.formats import COMBINED, LINE_FORMATS
+from crawler.audit.sources.logs.fields import LogRow, client_address
+from crawler.audit.sources.logs.formats import COMBINED, LINE_FORMATS, detect_reader
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import check_logs, read_logs
-from crawler.audit.sources.logs.text_formats import LogFormatReader
+from crawler.audit.sources.logs.text_formats import LogFormatReader, W3cLogReader
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError
 from crawler.model import Url
@@ -350,8 +351,8 @@ def test_aws_the_log_of_a_load_balancer(tmp_path: Path) -> None:
             {},
         ),
         (
-            "syslog combined",
-            "syslog combined",
+            "combined with a prefix",
+            "combined",
             (
                 "<134>2026-11-21T10:00:00Z web1 nginx[12]: 203.0.113.1 - - [21/Nov/2026:10:00:00 +0000]"
                 f' "GET /a?b=1 HTTP/1.1" 200 12 "-" "{GOOGLE}"'
@@ -359,7 +360,7 @@ def test_aws_the_log_of_a_load_balancer(tmp_path: Path) -> None:
             {"Googlebot": 1},
         ),
         (
-            "combined",
+            "combined with a prefix",
             "combined",
             (
                 "Nov 21 10:00:00 web1 nginx: 203.0.113.1 - - [21/Nov/2026:10:00:00 +0000]"
@@ -374,9 +375,117 @@ def test_ours_lines_of_balancers_buckets_and_relays(
 ) -> None:
     for given_name in ("", name):
         account, claims = one(tmp_path, f"{line}\n", given_name)
-        assert (account.format, account.used, account.unread) == (told, 1, 0)
+        assert account.format in (told, given_name)
+        assert (account.used, account.unread) == (1, 0)
         claim = claims["/a?b=1"]
         assert (claim.agents, claim.status, claim.first) == (agents, 200, "2026-11-21")
+
+
+# --- drawn: wrappers, hosts and ports
+
+ADDRESSES = ["203.0.113.{}", "2001:db8::{}", "[2001:db8::{}]:5555", "203.0.113.{}:5555", "203.0.113.{}, 10.0.0.1"]
+WRAPPERS: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "syslog": lambda text: f"Nov  2 10:00:00 web1 nginx[12]: {text}",
+    "syslog RFC 5424": lambda text: f"<190>1 2026-11-20T10:00:00.000Z web1 nginx 123 - - {text}",
+    "Kubernetes": lambda text: f"2026-11-20T10:00:00.123456789Z stdout F {text}",
+    "Docker Compose": lambda text: f"web-1  | {text}",
+    "kubectl": lambda text: f"[pod/web-6d4cf56db6-lvkkb/nginx] {text}",
+    "Docker": lambda text: json.dumps({"log": f"{text}\n", "stream": "stdout", "time": "2026-11-20T10:00:00.1Z"}),
+    "Filebeat": lambda text: json.dumps(
+        {"@timestamp": "2026-11-20T10:00:00.1Z", "host": {"name": "w"}, "message": text}
+    ),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(list(WRAPPERS)), st.sampled_from(ADDRESSES), st.booleans(), st.booleans())
+def test_ours_a_line_counts_whatever_is_around_it_and_however_its_client_is_written(
+    wrapper: str, address: str, has_host: bool, is_list_everywhere: bool
+) -> None:
+    clients = [address if number % 2 or is_list_everywhere else "203.0.113.{}" for number in range(1, 9)]
+    host = "www.example.com " if has_host else ""
+    lines = [WRAPPERS[wrapper](f"{host}{client.format(n)} - - {TIME} {CALLED}") for n, client in enumerate(clients, 1)]
+    sample = [text.encode() for text in lines]
+    reader = detect_reader(sample)
+    assert reader is not None
+    rows, others = reader.rows(b"\n".join(sample))
+    assert (len(rows), others) == (8, [])
+    assert {row[5] for row in rows} == ({b"www.example.com"} if has_host else {b""})
+    found = [client_address(row[0]) for row in rows]
+    assert found == [f"2001:db8::{n}" if "db8" in client else f"203.0.113.{n}" for n, client in enumerate(clients, 1)]
+
+
+JSON_HOSTS = {"host": "host", "http_host": "http_host", "Traefik": "RequestHost", "Logpush": "ClientRequestHost"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["http://www.example.com", "https://www.example.com:8443", "http://127.0.0.1:8080"]),
+    st.sampled_from(["", ":80", ":443", ":8080", ":38123"]),
+    st.sampled_from(["vhost", "second", "absolute", *JSON_HOSTS]),
+    st.booleans(),
+)
+def test_ours_a_host_in_a_log_is_the_site_whatever_its_port(home: str, port: str, form: str, is_ours: bool) -> None:
+    """nginx writes $host without a port, a server behind a proxy its own: %v:%p of Apache."""
+    host = (home.split("/")[2].split(":", maxsplit=1)[0] if is_ours else "other.example.net") + port
+    if form in JSON_HOSTS:
+        text = json.dumps({JSON_HOSTS[form]: host, "request": "GET /a HTTP/1.1", "status": 200, "request_uri": "/a"})
+    elif form == "absolute":
+        text = f'203.0.113.1 - - {TIME} "GET http://{host}/a HTTP/1.1" 200 12 "-" "{FIREFOX}"'
+    else:
+        first = f"203.0.113.1 {host} -" if form == "second" else f"{host} 203.0.113.1 - -"
+        text = f'{first} {TIME} "GET /a HTTP/1.1" 200 12 "-" "{FIREFOX}"'
+    parser = SourceUrlParser(Url(f"{home}/"), UrlParams(), lambda url: url.startswith(home))
+    with NamedTemporaryFile("w", suffix=".log") as log:
+        log.write(f"{text}\n" * 4)
+        log.flush()
+        for report, found in read_logs([log.name], parser, LogOptions(), lambda _: None):
+            claims = [(claim.url, claim.ok) for claim in found]
+            assert claims == ([(f"{home}/a", 4)] if is_ours else [])
+            assert report.foreign == (0 if is_ours else 4)
+
+
+QUOTED = st.lists(st.sampled_from(["a", " ", '"', "+", "/", ";"]), max_size=6).map("".join)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sets(st.integers(0, 6)), QUOTED)
+def test_w3c_a_field_may_be_a_quoted_string(quoted: set[int], text: str) -> None:
+    """https://www.w3.org/TR/WD-logfile.html: a string is in quotation marks, and doubles those that it contains."""
+    cells = ["2026-11-20", "10:00:00", "GET", "/a", "203.0.113.1", text, "200"]
+    line = " ".join(
+        '"' + cell.replace('"', '""') + '"' if place in quoted or place == 5 else cell
+        for place, cell in enumerate(cells)
+    )
+    fields = "#Fields: date time cs-method cs-uri-stem c-ip cs(Cookie) sc-status\n"
+    rows, others = W3cLogReader().rows(f"{fields}{line}\n".encode())
+    assert (rows, others) == ([(b"203.0.113.1", b"2026-11-20 10:00:00", b"/a", b"200", b"-", b"", None)], [])
+
+
+def test_microsoft_and_others_formats_of_servers_that_log_without_a_common_line(tmp_path: Path) -> None:
+    iis = "203.0.113.1, -, 11/20/26, 7:55:20, W3SVC2, S1, 10.0.0.1, 4502, 163, 3223, 200, 0, GET, /a,b, c=1,"
+    manager = (
+        '[20/Nov/2026:10:00:00 +0000] - 200 200 - GET https www.example.com "/a,b?c=1" [Client 203.0.113.1]'
+        f' [Length 123] [Gzip -] [Sent-to 10.0.0.2] "{FIREFOX}" "-"'
+    )
+    caddy = "2026/11/20 10:00:00.351\t\x1b[34mINFO\x1b[0m\thttp.log.access\thandled request\t" + json.dumps(
+        {"request": {"method": "GET", "host": "www.example.com", "uri": "/a,b?c=1"}, "status": 200}
+    )
+    for line in (iis, manager, caddy):
+        account, claims = one(tmp_path, f"{line}\n")
+        assert (account.used, account.unread, account.first) == (1, 0, "2026-11-20")
+        assert list(claims) == ["/a,b?c=1"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+def test_ours_a_log_may_begin_with_a_byte_order_mark(tmp_path: Path, encoding: str) -> None:
+    log = tmp_path / "some.log"
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    text = f"{mark}#Fields: date time cs-uri-stem sc-status\r\n" + "2026-11-20 10:00:00 /café 200\r\n" * 3
+    log.write_bytes(text.encode(encoding))
+    (account,), claims = read([str(log)])
+    assert (account.used, account.unread, list(claims)) == (3, 0, ["/caf%C3%A9"])
 
 
 # --- as given

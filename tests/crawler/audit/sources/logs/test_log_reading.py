@@ -196,7 +196,9 @@ def test_ours_a_log_of_another_site_is_a_fault_that_names_it(tmp_path: Path) -> 
     log.write_text(f"backend.internal {line('/a')}" * 3)
     (account,), claims = read([log])
     assert (claims, account.foreign) == ([], 3)
-    assert account.faults == [f"every request in {log} is for another site: 'backend.internal'"]
+    assert account.faults == [
+        f"every request in {log} is for another site ('backend.internal'). Give a log of the audited site"
+    ]
 
 
 def test_ours_rotated_logs_are_found_once_each_and_read_from_the_oldest(tmp_path: Path) -> None:
