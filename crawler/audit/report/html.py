@@ -150,7 +150,7 @@ _SCRIPTS: Final = ("rows.js", "evidence.js", "table_csv.js", "table.js", "wiring
 
 _COLUMNS: Final = (
     ("url", "Page"), ("rule", "Class"), ("state", "Today"), ("depth", "Crawl depth"), ("inlinks", "Inlinks"),
-    ("weight", "Link weight"), ("visits", "Visits"), ("lastmod", "lastmod"), ("known", "Known from"),
+    ("weight", "Link weight"), ("visits", "Visits or clicks"), ("lastmod", "lastmod"), ("known", "Known from"),
     ("since", "Since"),
 )  # fmt: skip
 

@@ -38,6 +38,15 @@ _FORMULA: Final = re.compile(
 ).match
 
 Cell = str | int | float | None
+_LOGS, _SEARCH, _BACKLINKS = ("people", "bots"), ("clicks", "impressions"), ("backlinks", "domains")
+_ANALYTICS = ("sessions", "views", "users")
+
+
+def _counted(name: str, group: tuple[str, ...]) -> Callable[[AuditFinding], Cell]:
+    """A count of a source, empty when the source does not know the URL: then all counts of the ``group`` are 0."""
+    return lambda finding: getattr(finding, name) if any(getattr(finding, each) for each in group) else None
+
+
 CSV_COLUMNS: Final[tuple[tuple[str, Callable[[AuditFinding], Cell]], ...]] = (
     ("URL", lambda finding: cell_text(finding.url)),
     ("Finding", lambda finding: cell_text(finding.sentence)),
@@ -51,15 +60,15 @@ CSV_COLUMNS: Final[tuple[tuple[str, Callable[[AuditFinding], Cell]], ...]] = (
     ("Known from", lambda finding: join_cells(finding.known)),
     ("First seen", lambda finding: cell_text(finding.first)),
     ("Last seen", lambda finding: cell_text(finding.last)),
-    ("Visits by people", lambda finding: finding.people),
-    ("Visits by bots", lambda finding: finding.bots),
-    ("Search clicks", lambda finding: finding.clicks),
-    ("Search impressions", lambda finding: finding.impressions),
-    ("Sessions", lambda finding: finding.sessions),
-    ("Views", lambda finding: finding.views),
-    ("Users", lambda finding: finding.users),
-    ("Links from other sites", lambda finding: finding.backlinks),
-    ("Domains that link to it", lambda finding: finding.domains),
+    ("Visits by people", _counted("people", _LOGS)),
+    ("Visits by bots", _counted("bots", _LOGS)),
+    ("Search clicks", _counted("clicks", _SEARCH)),
+    ("Search impressions", _counted("impressions", _SEARCH)),
+    ("Sessions", _counted("sessions", _ANALYTICS)),
+    ("Views", _counted("views", _ANALYTICS)),
+    ("Users", _counted("users", _ANALYTICS)),
+    ("Links from other sites", _counted("backlinks", _BACKLINKS)),
+    ("Domains that link to it", _counted("domains", _BACKLINKS)),
     ("lastmod", lambda finding: cell_text(finding.lastmod)),
     ("Other spellings", lambda finding: join_cells(finding.spellings)),
     ("Linked from", lambda finding: join_cells(f"{by.url} ({by.how})" for by in finding.referrers)),

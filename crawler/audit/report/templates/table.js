@@ -62,7 +62,7 @@ function rowOf(row) {
     cell("depth", "Crawl depth", row.depth === null ? "" : number(row.depth)),
     cell("inlinks", "Inlinks", number(row.inlinks)),
     cell("weight", "Link weight", row.weight ? row.weight.toFixed(2) : ""),
-    cell("visits", "Visits", row.visits ? number(row.visits) : ""),
+    cell("visits", "Visits or clicks", row.visits ? number(row.visits) : ""),
     cell("lastmod", "lastmod", row.lastmod.slice(0, 10)),
     cell("known", "Known from", row.sources.join(", ")),
   ];

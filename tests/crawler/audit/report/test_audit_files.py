@@ -55,6 +55,14 @@ def test_ours_tables_tell_all_of_a_finding_and_numbers_are_numbers() -> None:
     assert b",-5.0," in file.getvalue()  # a number of ours is no formula
 
 
+def test_ours_a_count_is_empty_when_no_source_of_its_kind_knows_the_url() -> None:
+    file = io.BytesIO()
+    write_csv([AuditFinding(rule="orphan.log", url="x", sentence="", bots=3)], file)
+    row = next(csv.DictReader(io.StringIO(file.getvalue().decode("utf-8-sig"))))
+    assert (row["Visits by people"], row["Visits by bots"]) == ("0", "3")
+    assert {row[name] for name in ("Search clicks", "Sessions", "Users", "Links from other sites")} == {""}
+
+
 def test_owasp_no_cell_starts_a_formula() -> None:
     rows = table(hostile())
     assert len(rows) == len(NAUGHTY)
