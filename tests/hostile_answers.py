@@ -63,7 +63,7 @@ STATUSES = [
     trap("/300", status("300 Multiple Choices"), ends="bad answer"),
     trap("/305", status("305 Use Proxy", "Location: http://127.0.0.1:1/"), ends="bad answer"),
     *(trap(f"/{n}", status(f"{n} No"), ends="client error", said=str(n)) for n in (401, 403, 407, 410, 418, 451)),
-    *(trap(f"/{n}", status(f"{n} Odd"), ends="bad answer") for n in (600, 999)),
+    *(trap(f"/{n}", status(f"{n} Odd"), ends="challenged") for n in (600, 999)),
     *(trap(f"/{n}", status(f"{n} Odd"), ends="bad answer|unreachable") for n in ("1000", "0", "-200", "2OO")),
     trap("/500", status("500 No"), ends="server error", said="500"),
     trap("/no-reason", *raw("HTTP/1.1 200\nContent-Length: 2", b"ok"), ends="indexable|wrong type"),

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from audited import FAST, Command, in_process, log, page, pages, sitemap
 from scripted import Answer, scripted
@@ -178,21 +177,6 @@ def test_ours_audits_with_other_settings_are_not_compared(audit: Command) -> Non
         audit(site.url, "-o", "out", "--exclude", "/lost")
         assert not told()["mended"]
         assert not trend(told(), "orphan.sitemap")  # of what is out of the scope nothing can be known
-
-
-def test_ours_an_audit_by_a_version_with_other_names_of_settings_is_compared(audit: Command) -> None:
-    with scripted(pages()) as site:
-        audit(site.url, "-o", "out")
-        with closing(sqlite3.connect(memory())) as db, db:
-            stored = "UPDATE audit SET settings = replace(settings, 'scope.trap_limit', 'scope.max_fruitless')"
-            assert db.execute(stored).rowcount == 1
-            (how,) = db.execute("SELECT how FROM looked WHERE rule = 'reach.few'").fetchone()
-            older = {**msgspec.msgpack.decode(how), "limit": "--few-inlinks 1"}
-            db.execute("UPDATE looked SET how = ? WHERE rule = 'reach.few'", (msgspec.msgpack.encode(older),))
-        audit(site.url, "-o", "out")
-        assert told()["compared"]["uncompared"] == {}
-        audit(site.url, "-o", "out", "--min-inlinks", "2")
-        assert "--min-inlinks 1 before" in told()["compared"]["uncompared"]["reach.few"]
 
 
 def foreign(path: Path) -> None:

@@ -58,7 +58,7 @@ class RetryPolicy(Struct, frozen=True):
         return pause * (0.75 + crc32(f"{attempt} {key}".encode(errors="replace")) / 2**33) if key else pause
 
 
-LATE_RETRY: Final = 15.0
+LATE_RETRY: Final = 20.0
 """Seconds to the only retry of a page while its whole site fails: quick ones would fail like the first request."""
 TRANSIENT: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, *range(520, 528), 529, 530})
 WAIT_STATUSES: Final = frozenset({429, 503})  # the server asks to wait (RFC 6585 4, RFC 9110 15.6.4)

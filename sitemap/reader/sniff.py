@@ -44,7 +44,7 @@ _DECLARED = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-
 _HTML = re.compile(r"<(?:!doctype\s+html|html|head|body|script|meta)[\s>]", re.IGNORECASE)
 
 _XML_START = re.compile(r"<(?:\?xml\s|(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>])", re.IGNORECASE)
-_COMMENTS_FIRST: Final = re.compile(r"(?:<!--(?s:.*?)-->\s*+)++(?=<\?xml\s)")
+_COMMENTS_FIRST: Final = re.compile(r"\A(?:<!--(?s:.*?)-->\s*+)++(?=<\?xml\s)")
 
 # https://encoding.spec.whatwg.org/#names-and-labels, the labels that occur. Never look a codec up by a document's name.
 _CODECS = {

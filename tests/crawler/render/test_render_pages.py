@@ -119,7 +119,7 @@ def test_ours_without_rendering_the_same_site_is_one_empty_page(tmp_path: Path) 
     with scripted(dict(ROUTES)) as site:
         ran = crawl(site, tmp_path, "--render", "never")
         assert listed(site, tmp_path) == [""]
-        assert "render" in ran.out
+        assert "playwright" in ran.out
         assert "/app.js" not in site.paths
 
 
