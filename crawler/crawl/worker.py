@@ -153,7 +153,7 @@ class PageWorker:
         return self._outcomes.judged(lease, fetched, *parsed)
 
     def _policy(self, lease: Lease) -> RetryPolicy:
-        """The retry rule; while the whole site fails, one late retry for each page instead of several quick ones."""
+        """The retry rule of a failure; while the whole site fails, one late retry of each page instead of several."""
         if self._retry.retries < 2 or not self._fetcher.is_failing(lease.url):
             return self._retry
         is_late = lease.id in self._retried_late

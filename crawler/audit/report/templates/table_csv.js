@@ -10,6 +10,16 @@ const FORMULA =
   /^[^\p{L}\p{N}_!#-&(-~]*?[=+\-@\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b\u207a-\u207c\u208a-\u208c\u2212]/u;
 const ESCAPES = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
+const LOGS = ["people", "bots"];
+const SEARCH = ["clicks", "impressions"];
+const ANALYTICS = ["sessions", "views", "users"];
+const BACKLINKS = ["backlinks", "domains"];
+
+// A count of a source; empty when the source does not know the URL.
+function counted(name, group) {
+  return (each) => (group.some((other) => each[other]) ? (each[name] ?? 0) : "");
+}
+
 const COLUMNS = [
   ["Rule", (each) => safe(each.rule)],
   ["URL", (each) => safe(each.url)],
@@ -24,15 +34,15 @@ const COLUMNS = [
   ["Known from", (each) => several(each.known)],
   ["First seen", (each) => safe(each.first)],
   ["Last seen", (each) => safe(each.last)],
-  ["Visits by people", (each) => each.people ?? 0],
-  ["Visits by bots", (each) => each.bots ?? 0],
-  ["Search clicks", (each) => each.clicks ?? 0],
-  ["Search impressions", (each) => each.impressions ?? 0],
-  ["Sessions", (each) => each.sessions ?? 0],
-  ["Views", (each) => each.views ?? 0],
-  ["Users", (each) => each.users ?? 0],
-  ["Links from other sites", (each) => each.backlinks ?? 0],
-  ["Domains that link to it", (each) => each.domains ?? 0],
+  ["Visits by people", counted("people", LOGS)],
+  ["Visits by bots", counted("bots", LOGS)],
+  ["Search clicks", counted("clicks", SEARCH)],
+  ["Search impressions", counted("impressions", SEARCH)],
+  ["Sessions", counted("sessions", ANALYTICS)],
+  ["Views", counted("views", ANALYTICS)],
+  ["Users", counted("users", ANALYTICS)],
+  ["Links from other sites", counted("backlinks", BACKLINKS)],
+  ["Domains that link to it", counted("domains", BACKLINKS)],
   ["lastmod", (each) => safe(each.lastmod)],
   ["Other spellings", (each) => several(each.spellings)],
   ["Linked from", (each) => several(each.referrers?.map((by) => `${by.url} (${by.how})`))],
