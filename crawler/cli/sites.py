@@ -167,7 +167,7 @@ def _has_content(directory: Path) -> bool:
 def _no_state_message(root: Path) -> str:
     from crawler.config.plan import AUDIT  # noqa: PLC0415 - it loads the whole crawler
 
-    if any(root.glob(f"**/{AUDIT}/{STATE_DB.file}")):
+    if any(any(root.glob(f"{above}{AUDIT}/{STATE_DB.file}")) for above in ("", "*/")):
         return f"{root} has audits only, and no run published a sitemap. Run siteatlas crawl or siteatlas run first"
     return f"{root} contains no state. Run siteatlas crawl first, or give the directory of the state with --state DIR"
 

@@ -256,7 +256,7 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
     run = state.unfinished
     if state.holder:
         yield (
-            f"run {run.number} is active, in process {state.holder}: {state.progress}"
+            f"run {run.number} is active, in process {state.holder}: {state.progress}".removesuffix(": ")
             if run
             else f"process {state.holder} is using the state"
         )
