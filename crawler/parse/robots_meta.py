@@ -83,6 +83,8 @@ def read_directives(metas: Mapping[str, Sequence[str]], headers: Iterable[str], 
 
 def read_engine_noindex(metas: Mapping[str, Sequence[str]], headers: Sequence[str], now: float) -> str:
     """The evidence that a page must not be indexed by some of :data:`ENGINES`, which it names; "" if there is none."""
+    if not headers and not any(engine in metas for engine in ENGINES):
+        return ""  # the rule for all robots is read already
     found = {engine: read_directives(metas, headers, engine, now).noindex_at(now) for engine in ENGINES}
     engines = [engine for engine, evidence in found.items() if evidence]
     return f"{_ENGINE_EVIDENCE}{' and '.join(engines)}: {found[engines[0]]}" if engines else ""

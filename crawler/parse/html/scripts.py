@@ -99,7 +99,7 @@ def unrun_script(scripts: Iterable[Script], page: Url) -> str:
 
 
 def _is_of_site(source: str, page: Url) -> bool:
-    host = _host(source)
+    host = _host(source) if "//" in source else None
     return not host or host[1].lower().split(".")[-2:] == host_of(page).split(".")[-2:]
 
 
