@@ -110,6 +110,52 @@ def survive(process: Forked, folder: Path, wall: Specimen) -> None:
         assert listed == before
 
 
+def survive_unknown(process: Forked, folder: Path, wall: Specimen) -> None:
+    """The same for a wall that no rule need know: the site had whole pages before."""
+    with scripted({}) as site:
+        nights = Walled(process, folder, site, wall.name)
+        _, before = nights.run({})
+        ended, listed = nights.run({path: sent(wall, path, site, nights.dice) for path in nights.struck})
+        assert listed == before, ended.said
+        assert "degraded: 5 URLs failed" in ended.said
+        _, listed = nights.run({})
+        assert listed == before
+
+
+UNKNOWN = [wall for wall in specimens("later") if wall.kind == "wall"]
+EMPTY = "yunsuo-verify-redirect"  # a 200 without a word reads like a page that scripts fill
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["sec-undeclared-tool", "btk-5651-tr", "ruishu-202-ts"])
+def test_ours_some_unknown_walls_before_five_known_pages_change_nothing(
+    process: Forked, tmp_path: Path, name: str
+) -> None:
+    survive_unknown(process, tmp_path, next(wall for wall in UNKNOWN if wall.name == name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wall", [wall for wall in UNKNOWN if wall.name != EMPTY], ids=lambda wall: wall.name)
+def test_ours_no_unknown_wall_before_five_known_pages_changes_anything(
+    process: Forked, tmp_path: Path, wall: Specimen
+) -> None:
+    survive_unknown(process, tmp_path, wall)
+
+
+@pytest.mark.thorough
+def test_ours_whole_pages_that_stay_bare_are_believed_after_some_runs(process: Forked, tmp_path: Path) -> None:
+    with scripted({}) as site:
+        nights = Walled(process, tmp_path, site, "bare")
+        _, before = nights.run({})
+        bare: dict[str, Route] = dict.fromkeys(nights.struck, "<title>Boats</title><h1>Coming soon</h1>")
+        for _ in range(3):
+            ended, listed = nights.run(bare)
+            assert listed == before, ended.said
+        ended, listed = nights.run(bare)
+        assert ended.status == 0, ended.said
+        assert {path for path in listed if listed[path] != before[path]} == set(nights.struck)
+
+
 def test_ours_a_wall_before_five_pages_changes_nothing(process: Forked, tmp_path: Path) -> None:
     survive(process, tmp_path, next(wall for wall in WALLS if wall.name == "imperva-pardon"))
 

@@ -9,7 +9,7 @@ import anyio
 from msgspec import Struct
 
 from crawler.crawl.revalidation import EarlierAnswer, EarlierCrawl, PreviousVisits, conditional_headers, request_record
-from crawler.fetch.challenge import MAX_LINKS, Challenge, detect_challenge, doubtful_text
+from crawler.fetch.challenge import ANSWERS, MAX_LINKS, Challenge, detect_challenge, doubtful_text
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
 from crawler.fetch.retry import WAIT_STATUSES, parse_retry_after
@@ -22,11 +22,12 @@ from crawler.url.normalize import origin_of
 
 
 class FetchOptions(Struct, frozen=True):
-    """Limits of bodies, and the longest Crawl-delay that is obeyed, in seconds."""
+    """Limits of bodies, the longest Crawl-delay that is obeyed, in seconds, and the runs that ``was_whole`` holds."""
 
     page_body: BodyLimits = PAGE_BODY
     sitemap_body: BodyLimits = SITEMAP_BODY
     max_crawl_delay: float = 60.0
+    patience: int = 3
 
 
 class FetchedPage(NamedTuple):
@@ -111,12 +112,17 @@ class PageFetcher:
             self._throttle.finish(lease.url, self._throttle.clock(), None if challenge else answer)
         if isinstance(answer, Reply) and not challenge:
             self._keep_pause(origin, answer)
-            was_whole = previous is not None and not previous.rendered and len(previous.links) > MAX_LINKS
+            was_whole = _was_whole(previous, options.patience if answer.status in ANSWERS else 0)
             if lease.kind is DocumentKind.PAGE and (text := doubtful_text(answer, was_whole=was_whole)):
                 self.doubtful[lease.id] = text
             else:
                 self.doubtful.pop(lease.id, None)  # an earlier try was in doubt
         return FetchedPage(answer, previous, request_record(answer, bool(headers), time.time()), challenge)
+
+    def trust_rendered(self, lease: Lease, page: Page | None) -> None:
+        """Take away the doubt about a page that its scripts make whole."""
+        if page and page.rendered:
+            self.doubtful.pop(lease.id, None)
 
     async def is_allowed(self, url: Url) -> bool:
         """Whether robots.txt allows a request that no page leads to."""
@@ -150,3 +156,10 @@ class PageFetcher:
         answer = self._earlier.answer(lease.url, previous and self._previous_visits.with_text(previous), now)
         page = answer.page if answer else None
         return None if page and not page.rendered and self._is_rendered(lease.url, page) else answer
+
+
+def _was_whole(previous: PreviousVisit | None, patience: int) -> bool:
+    """Whether a page had the site's template. It may lose it after ``patience`` failed runs in a row (0: never)."""
+    if previous is None or previous.rendered or (patience and previous.failures >= patience):
+        return False
+    return len(previous.links) > MAX_LINKS

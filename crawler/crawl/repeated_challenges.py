@@ -13,7 +13,7 @@ from crawler.state.store import read_about, write_about
 MIN_REPEATED: Final = 3
 """URLs of a run that say the same: two may be copies of one page."""
 _MARK: Final = f"""UPDATE visit SET state = '{State.CHALLENGED}', reason = ?, target = NULL, content = NULL,
-  seen_at = NULL WHERE id = ?"""  # noqa: S608 - our own
+  seen_at = NULL WHERE id = ? AND state != '{State.SOFT_404}'"""  # noqa: S608 - our own
 
 
 _KEY: Final = "in doubt"  # of the table about

@@ -130,6 +130,7 @@ def fetch_options(config: Config) -> FetchOptions:
         BodyLimits(wire=fetch.max_download, decoded=fetch.max_body, pages_only=True),
         BodyLimits(wire=fetch.max_sitemap, decoded=fetch.max_sitemap),
         config.obey.max_crawl_delay,
+        config.output.keep_failed,
     )
 
 

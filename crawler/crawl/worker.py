@@ -142,6 +142,7 @@ class PageWorker:
             parsed = await self._parser.parse(lease, answer, fetched)
         finally:
             self.parsing -= 1
+        self._fetcher.trust_rendered(lease, parsed.page)
         if parsed.page and not parsed.is_known and _is_unread(lease, parsed.page):
             return self._outcomes.transient(lease, fetched, parsed.page)
         if why := self._why_cut(lease, fetched, parsed):

@@ -13,7 +13,8 @@ Whatever the status of the response, these count:
    of them is in its code or its status, and one in its words. A form that asks for a name or a password, a 403 that
    speaks of permission, and an empty page that scripts fill are a site's own. A server that is busy (503, 429) is
    asked again, so there the words must ask for a human or name a check.
-4. Fewer signs, when several URLs of a run return the same: :mod:`crawler.crawl.repeated_challenges`.
+4. Fewer signs, or none but that the template of the site is gone, when several URLs of a run return the same:
+   :mod:`crawler.crawl.repeated_challenges`.
 
 No list is ever complete. The gate (:mod:`crawler.publish.gate`) has the rule without names: many pages that suddenly
 say the same are held back, whoever made them.
@@ -47,6 +48,7 @@ from functools import lru_cache
 from html import unescape
 from http import HTTPStatus
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from crawler.fetch.retry import is_transient
 from crawler.model import Reply, Url
@@ -62,7 +64,9 @@ MAX_BARE_BYTES: Final = 32 * 1024
 MIN_SIGNS: Final = 3
 """Signs of a challenge without a known mark. Honest bare pages have two: a 403 of a login, a game with its script."""
 _REGISTERED: Final = frozenset(HTTPStatus)  # https://www.iana.org/assignments/http-status-codes
-_ANSWERS: Final = frozenset({200, 404, 410, 451})  # statuses with which sites speak for themselves
+ANSWERS: Final = frozenset({200, 404, 410, 451})
+"""Statuses with which sites speak for themselves."""
+_GONE: Final = frozenset({404, 410})
 
 
 class Challenge(NamedTuple):
@@ -164,7 +168,9 @@ _CODE: Final = tuple((sign, tokens, re.compile(pattern).search) for sign, tokens
 ))  # fmt: skip
 _RELOADS: Final = "loads its URL again"
 _COOKIE: Final = "does nothing but set a cookie for that"
-_says_forbidden = re.compile(r"\b40\d\b|forbidden|unauthori[sz]ed|permission|not allowed|access denied|authenti").search
+_says_forbidden = re.compile(
+    r"\b40\d\b|forbidden|unauthori[sz]ed|permission|not allowed|access ?denied|authenti"
+).search
 _unscripted = re.compile(rb"<(?:noscript|title)\b[^<]*+(?:<(?!/noscript|/title)[^<]*+)*+").sub
 _plain_words = re.compile(r"(?<![^\W_])[^\W\d_]++(?![^\W_])").findall
 _hidden_start = re.compile(rb"<(?:(script|style|svg|template)\b[^<>]*+>|!--)").finditer
@@ -197,17 +203,26 @@ def detect_challenge(reply: Reply) -> Challenge | None:
 def doubtful_text(reply: Reply, *, was_whole: bool) -> str:
     """What a reply says that may be a challenge, but has too few signs of one; "" for any other reply.
 
-    That its URL had links before (``was_whole``) is one more sign. Words with figures, and those of the URL, do not
-    count: challenges repeat them. An error page that speaks of permission is the server's own.
+    No sign is needed if its URL had links before (``was_whole``): the reply lacks the template of the site. Redirects,
+    a 404, a 410, forms with a password and an error page that speaks of permission are the site's own. So may a 200 be
+    that has no words: a page that scripts fill. Words with figures, and those of the URL, do not count: challenges
+    repeat them.
     """
-    is_bare = 0 < len(reply.body) <= MAX_BARE_BYTES and not _has_more_links(reply.body, MAX_LINKS)
-    bare, is_refusal = _bare(reply) if is_bare else None, reply.status not in _ANSWERS
-    if bare is None or not (bare.speaks or (was_whole and is_refusal)) or len(bare.signs) + was_whole < MIN_SIGNS - 1:
+    if not 0 < len(reply.body) <= MAX_BARE_BYTES or _has_more_links(reply.body, MAX_LINKS):
         return ""
-    if is_refusal and _says_forbidden(bare.text):
+    bare, low = _bare(reply), reply.body.lower()
+    is_own = reply.status in _GONE or 300 <= reply.status < 400 or is_transient(reply) or _has_fields(low)
+    if was_whole and not is_own:
+        text = _text(low if reply.status not in ANSWERS else _unscripted(b" ", low))
+        text = text if text.strip() or reply.status == HTTPStatus.OK else "nothing"
+    elif bare is not None and bare.speaks and len(bare.signs) >= MIN_SIGNS - 1:
+        text = bare.text
+    else:
         return ""
-    own = reply.url.lower()
-    return " ".join(word for word in _plain_words(bare.text) if word not in own)
+    if reply.status not in ANSWERS and _says_forbidden(text):
+        return ""
+    own = {*_plain_words(unquote(reply.url).lower())}
+    return " ".join(word for word in _plain_words(text) if word not in own)
 
 
 class _Bare(NamedTuple):
@@ -226,13 +241,13 @@ def _bare(reply: Reply) -> _Bare | None:
     code += ["refreshes itself by a header"] if reply.header("refresh") else []
     if b"location.reload(" in low or b".submit()" in low or (b"location" in low and _goes_to(reply.url, low)):
         code.append(_RELOADS)
-    if is_refusal := reply.status not in _ANSWERS and not reply.header("www-authenticate"):
+    if is_refusal := reply.status not in ANSWERS and not reply.header("www-authenticate"):
         code.append(f"has status {reply.status}")
     if not code or low.lstrip().startswith(b"<?xml") or _has_fields(low):
         return None
     if _RELOADS in code and b"document.cookie" in low and not _shown(_unscripted(b" ", low)).strip():
         code.append(_COOKIE)
-    text = unescape(_shown(low).decode(errors="replace")).lower()
+    text = _text(low)
     code += [] if text.strip() else ["says nothing"]
     words = [sign for sign, found in _WORDS if found(text) and (is_refusal or sign not in _SHOWS)]
     if len(text.split()) > MAX_WORDS or (is_transient(reply) and not {_ASKS, _CHECKS}.intersection(words)):
@@ -260,6 +275,10 @@ def _has_more_links(body: bytes, most: int) -> bool:
                 return True
             at = body.find(tag, at + 3)
     return False
+
+
+def _text(low: bytes) -> str:
+    return unescape(_shown(low).decode(errors="replace")).lower()
 
 
 def _shown(low: bytes) -> bytes:

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from crawler.fetch.challenge import MAX_WORDS, detect_challenge, doubtful_text, remedy
+from crawler.fetch.challenge import ANSWERS, MAX_WORDS, detect_challenge, doubtful_text, remedy
 from crawler.model import Reply, Url
 
 HOME = Url("https://a.example/")
@@ -158,7 +158,7 @@ def test_ours_an_article_that_shows_a_challenge_as_it_is_is_not_one() -> None:
 @pytest.mark.parametrize(("status", "page"), BARE_BUT_HONEST)
 def test_ours_a_bare_page_of_a_site_or_of_its_server_is_not_a_challenge(status: int, page: str) -> None:
     assert detect_challenge(reply(page, status)) is None
-    assert doubtful_text(reply(page, status), was_whole=True) == ""
+    assert doubtful_text(reply(page, status), was_whole=status not in ANSWERS) == ""
 
 
 def test_ours_what_may_be_a_challenge_reads_the_same_whatever_its_tokens_and_its_url_are() -> None:
@@ -168,6 +168,17 @@ def test_ours_what_may_be_a_challenge_reads_the_same_whatever_its_tokens_and_its
         texts.add(doubtful_text(Reply(Url(f"https://a.example/{path}"), 403, (), body, 0.0, 0.1), was_whole=True))
         assert not doubtful_text(Reply(Url(f"https://a.example/{path}"), 403, (), body, 0.0, 0.1), was_whole=False)
     assert texts == {"nope go away from"}
+
+
+@pytest.mark.parametrize("status", [301, 404, 410, 429, 503])
+def test_ours_a_bare_page_is_in_no_doubt_if_its_status_says_why(status: int) -> None:
+    assert doubtful_text(reply("<p>Go away.</p>", 200), was_whole=True) == "go away"
+    assert not doubtful_text(reply("<p>Go away.</p>", status), was_whole=True)
+
+
+def test_ours_an_empty_page_that_scripts_fill_is_in_no_doubt() -> None:
+    shell = "<title>Boats</title><div id=root></div><noscript>Enable JavaScript.</noscript><script src=a.js></script>"
+    assert not doubtful_text(reply(shell), was_whole=True)
 
 
 def test_ours_a_page_about_humans_with_a_widget_is_a_page_when_it_says_something() -> None:
