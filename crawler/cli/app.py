@@ -37,6 +37,11 @@ _MODULES: Final = {
     ),
     "why": ("crawler.cli.why.why", "Explain for each URL why the sitemap lists it or does not list it."),
     "diff": ("crawler.cli.diff", "Show what changed in the sitemap between two runs, and why."),
+    "query": (
+        "crawler.cli.query",
+        "Ask the last finished run of a site by SQL: its pages, links, redirects and changes.",
+    ),
+    "export": ("crawler.cli.export", "Write the pages, links, redirects and changes of a site as tables."),
     "notify": ("crawler.cli.notify", "Send the notifications that earlier runs could not send."),
     "robots": ("crawler.cli.robots", "Check that search engines find the published sitemap."),
     "rollback": ("crawler.cli.rollback", "Publish the previous sitemap of a site again, and upload it."),

@@ -1,0 +1,80 @@
+"""``siteatlas export``: writes what the last run knows of every URL and every link as tables."""
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from crawler.cli.errors import CommandErrors
+from crawler.cli.help import RAW
+from crawler.cli.options import ConfigOption, OneSiteOption, with_flags
+from crawler.cli.sites import find_state_directory
+from crawler.dataset.build import open_dataset
+from crawler.dataset.schema import TABLES
+from crawler.dataset.write import DataFormat, format_of, write_dataset
+from crawler.errors import UsageError
+from crawler.units import count_text
+
+EPILOG: Final = f"""{RAW}Examples:
+  siteatlas export -o crawl.sqlite          one SQLite file with all tables
+  siteatlas export -o crawl/                a folder of CSV files
+  siteatlas export -o crawl.xlsx -t pages   a workbook with the table of pages
+"""
+
+
+@with_flags("state.directory", "site.sitemap_url")
+def export(  # noqa: PLR0913 - the options of a command
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE|DIR",
+            help="Where to write. A name that ends in .sqlite, .db or .xlsx is a file, any other a folder.",
+            show_default=False,
+        ),
+    ],
+    url: Annotated[
+        str | None,
+        typer.Argument(help="Start URL of the site, needed only if the state has several sites.", show_default=False),
+    ] = None,
+    form: Annotated[
+        DataFormat | None,
+        typer.Option(
+            "--format", help="Format. Default: by the name of the output, CSV for a folder.", show_default=False
+        ),
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table", "-t", metavar="NAME", help="Table to write, again for more. Default: all.", show_default=False
+        ),
+    ] = None,
+    config: ConfigOption = None,
+    site: OneSiteOption = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
+    **flags: Any,
+) -> None:
+    """Write the pages, links, redirects and changes of a site as tables.
+
+    export reads what the last finished run stored, also while a run is active. It requests nothing from the site.
+    """
+    with CommandErrors(verbose):
+        tables = _known(table or list(TABLES))
+        chosen = format_of(output, form)
+        with closing(open_dataset(find_state_directory(url, config, site, flags))) as db:
+            notes = write_dataset(db, output, chosen, tables)
+            (pages,) = db.execute("SELECT count(*) FROM pages").fetchone()
+            (links,) = db.execute("SELECT count(*) FROM link").fetchone()
+        sys.stdout.write(f"{count_text(pages, 'URL')} and {count_text(links, 'link')} in {output}\n")
+        for note in notes:
+            sys.stdout.write(f"note: {note}\n")
+
+
+def _known(names: list[str]) -> list[str]:
+    for name in names:
+        if name not in TABLES:
+            raise UsageError(f"there is no table {name!r}. The tables are {', '.join(TABLES)}")
+    return names

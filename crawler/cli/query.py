@@ -1,0 +1,143 @@
+"""``siteatlas query``: asks the tables of a crawl by SQL, or one of the questions that come with the program."""
+
+import csv
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+import msgspec
+import typer
+
+from crawler.audit.report.tables import cell_text
+from crawler.cli.errors import CommandErrors
+from crawler.cli.help import RAW
+from crawler.cli.options import ConfigOption, OneSiteOption, with_flags
+from crawler.cli.sites import find_state_directory
+from crawler.crawl.documents import is_url
+from crawler.dataset.build import open_dataset
+from crawler.dataset.query import Answer, ask, named, questions
+from crawler.dataset.schema import TABLES
+from crawler.errors import UsageError
+from sitemap import safe
+
+_EXAMPLES: Final = """Examples:
+  siteatlas query --list                    the questions that have a name
+  siteatlas query --named broken-links
+  siteatlas query "SELECT url, inlinks FROM pages WHERE url LIKE '%/blog/%'"
+"""
+EPILOG: Final = RAW + _EXAMPLES
+_MAX_CELL: Final = 100  # characters of a cell of the text table
+
+
+class AnswerFormat(StrEnum):
+    """The format of an answer."""
+
+    TEXT = "text"
+    CSV = "csv"
+    JSON = "json"
+
+
+@with_flags("state.directory", "site.sitemap_url")
+def query(  # noqa: PLR0913 - the options of a command
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SQL] [URL]",
+            help="SQL: one SELECT statement. URL: start URL of the site, needed only if the state has several sites.",
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--named", metavar="NAME", help="Question to ask instead of SQL.", show_default=False)
+    ] = None,
+    lists: Annotated[bool, typer.Option("--list", help="List the questions that have a name.")] = False,
+    tables: Annotated[bool, typer.Option("--tables", help="List the tables and their columns.")] = False,
+    form: Annotated[AnswerFormat, typer.Option("--format", help="Format of the answer.")] = AnswerFormat.TEXT,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Maximum rows. 0: all.")] = 1_000,
+    seconds: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Maximum time of the query.")
+    ] = 30.0,
+    config: ConfigOption = None,
+    site: OneSiteOption = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
+    **flags: Any,
+) -> None:
+    """Ask the last finished run of a site by SQL: its pages, links, redirects and changes.
+
+    query only reads. It requests nothing from the site.
+    """
+    with CommandErrors(verbose):
+        if lists or tables:
+            sys.stdout.writelines(_questions() if lists else _tables())
+            return
+        url, sql = _parse_words(words or [], name)
+        with closing(open_dataset(find_state_directory(url, config, site, flags))) as db:
+            answer = ask(db, sql, limit=limit, seconds=seconds)
+        sys.stdout.writelines(_FORMS[form](answer))
+        sys.stdout.flush()
+        if answer.is_cut:
+            sys.stderr.write(f"only the first {limit:,} rows are shown; --limit 0 shows all\n")
+
+
+def _parse_words(words: list[str], name: str | None) -> tuple[str | None, str]:
+    """The URL and the statement. Raises UsageError."""
+    urls = [word for word in words if is_url(word)]
+    statements = [word for word in words if not is_url(word)]
+    if name:
+        statements.append(named(name).sql)
+    if len(statements) != 1 or len(urls) > 1:
+        raise UsageError("give one SELECT statement in quotes, or --named with the name of a question")
+    return (urls[0] if urls else None), statements[0]
+
+
+def _questions() -> Iterable[str]:
+    known = questions()
+    width = max(len(question.name) for question in known)
+    return (f"{question.name:{width}}  {question.text}\n" for question in known)
+
+
+def _tables() -> Iterable[str]:
+    for name, columns in TABLES.items():
+        yield f"{name}\n"
+        yield from (f"  {column.name:18} {column.type.lower():8} {column.meaning}\n" for column in columns)
+
+
+def _text(answer: Answer) -> Iterable[str]:
+    rows = [[_shown(value) for value in row] for row in (answer.columns, *answer.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
+    if not answer.rows:
+        yield "no rows\n"
+
+
+def _shown(value: object) -> str:
+    text = "" if value is None else safe(str(value))
+    return text if len(text) <= _MAX_CELL else f"{text[: _MAX_CELL - 1]}…"
+
+
+def _csv(answer: Answer) -> Iterable[str]:
+    lines: list[str] = []
+    writer = csv.writer(_Lines(lines))
+    writer.writerow(answer.columns)
+    writer.writerows([cell_text(value) if isinstance(value, str) else value for value in row] for row in answer.rows)
+    return lines
+
+
+class _Lines:
+    def __init__(self, lines: list[str]) -> None:
+        self.write = lines.append
+
+
+def _json(answer: Answer) -> Iterable[str]:
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    yield msgspec.json.format(msgspec.json.encode(rows)).decode() + "\n"
+
+
+_FORMS: Final[dict[AnswerFormat, Callable[[Answer], Iterable[str]]]] = {
+    AnswerFormat.TEXT: _text,
+    AnswerFormat.CSV: _csv,
+    AnswerFormat.JSON: _json,
+}

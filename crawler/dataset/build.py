@@ -1,0 +1,359 @@
+"""Makes the data set of a state: one SQLite file with the tables of :mod:`.schema`, of the last finished run."""
+
+import sqlite3
+import tempfile
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from isal import isal_zlib
+from msgspec import Struct
+
+from crawler.crawl.frontier.storage import unpack_groups
+from crawler.dataset.details import Anchor, Details, read_details
+from crawler.dataset.schema import DATASET, TABLES, VERSION
+from crawler.errors import SiteatlasError, UsageError
+from crawler.model import DiscoveredBy, DocumentKind, Page, Request, State, Url
+from crawler.parse.snapshot.snapshot import load_markup
+from crawler.state.schema import STATE_DB
+from crawler.units import w3c
+from crawler.url.normalize import InvalidUrl, join_url
+from crawler.url.resolve import UrlResolver
+from sitemap import Video
+
+KINDS: Final = {
+    DiscoveredBy.SEED: "start URL",
+    DiscoveredBy.LINK: "link",
+    DiscoveredBy.FRAME: "frame",
+    DiscoveredBy.REDIRECT: "redirect",
+    DiscoveredBy.REFRESH: "refresh",
+    DiscoveredBy.CANONICAL: "canonical",
+    DiscoveredBy.ALTERNATE: "alternate",
+    DiscoveredBy.PAGINATION: "pagination",
+    DiscoveredBy.AMP: "amp",
+    DiscoveredBy.SITEMAP: "sitemap",
+    DiscoveredBy.FEED: "feed",
+    DiscoveredBy.NOFOLLOW: "nofollow link",
+    DiscoveredBy.PREVIOUS_RUN: "earlier sitemap",
+    DiscoveredBy.AUDIT_SOURCE: "audit source",
+}
+"""The names of the ways in which a URL is found, and of the kinds of links."""
+_ANCHORS: Final = DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW
+_FAILED: Final = (State.SERVER_ERROR, State.CHALLENGED, State.UNREACHABLE, State.BAD_ANSWER, State.PARSE_FAILED)
+_FAILED_SQL: Final = "(" + ", ".join(f"'{state}'" for state in _FAILED) + ")"
+_BATCH: Final = 2_000  # pages whose rows are written together
+_MAX_URLS: Final = 300_000  # URLs of targets that are kept in memory
+
+# Of the last finished run: while another is active, its visits replace those of the last.
+_FINISHED: Final = f"""SELECT u.id, u.url, v.kind, v.state, v.reason, v.status, v.target,
+  iif(v.state IN {_FAILED_SQL}, m.content, v.content) AS content, v.lastmod, v.lastmod_source, v.evidence, v.depth,
+  v.trail, v.found, s.url, m.first_run, m.changed_run, m.failures, v.seen_at, p.id IS NOT NULL
+  FROM visit v JOIN url u ON u.id = v.id LEFT JOIN memory m ON m.id = v.id LEFT JOIN published p ON p.id = v.id
+  LEFT JOIN url s ON s.id = v.source WHERE v.state != '{State.OUT_OF_SCOPE}'"""  # noqa: S608 - our own
+_ACTIVE: Final = f"""SELECT u.id, u.url, iif(m.state = '{State.SITEMAP_FILE}', 1, 0), m.state, m.reason, m.status,
+  m.target, m.content AS content, m.lastmod, m.lastmod_source, m.evidence, NULL, '', 0, NULL, m.first_run,
+  m.changed_run, m.failures, m.seen_at, p.id IS NOT NULL
+  FROM memory m JOIN url u ON u.id = m.id LEFT JOIN published p ON p.id = m.id"""  # noqa: S608 - our own
+_WITH_CONTENT: Final = "SELECT r.*, c.type, c.links, c.page, c.text FROM ({}) r LEFT JOIN content c ON c.id = r.content"
+_INSERT_LINK: Final = "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class _Visited(Struct, frozen=True, array_like=True):
+    """One row of the state: what a run knows of a URL, with the content of its page."""
+
+    id: int
+    url: Url
+    kind: int
+    state: str
+    reason: str
+    status: int | None
+    target: str | None
+    content: int | None
+    lastmod: str
+    lastmod_source: str
+    evidence: str
+    depth: int | None
+    trail: str
+    found: int
+    source: str | None
+    first_run: int | None
+    changed_run: int | None
+    failures: int | None
+    seen_at: float | None
+    listed: int
+    content_type: str | None
+    links: bytes | None
+    page: bytes | None
+    text: bytes | None
+
+
+_encode_details = msgspec.msgpack.Encoder().encode
+_decode_details = msgspec.msgpack.Decoder(Details).decode
+_decode_page = msgspec.msgpack.Decoder(Page).decode
+
+
+class Progress(Struct, frozen=True):
+    """How many of how many URLs are read."""
+
+    read: int
+    of: int
+
+
+Watch = Callable[[Progress], None]
+
+
+def open_dataset(state: Path, watch: Watch = lambda _: None) -> sqlite3.Connection:
+    """The data set of the last finished run of a state directory, for reading; made anew when a run has finished since.
+
+    It is kept beside the state, or in a temporary file where this account may not write. Raises UsageError without a
+    finished run, StorageError.
+    """
+    path = state / DATASET.file
+    with STATE_DB.reading(state) as db:
+        db.execute("BEGIN")  # one snapshot, also while a run is active
+        stamp = _stamp(db)
+        if _kept_stamp(path) != stamp:
+            try:
+                path = _build(db, path, stamp, watch)
+            except (OSError, SiteatlasError):
+                path = _build(db, Path(tempfile.mkdtemp(prefix="siteatlas-")) / DATASET.file, stamp, watch)
+    return DATASET.open_read_only(path)
+
+
+def _stamp(db: sqlite3.Connection) -> str:
+    row = db.execute("SELECT number, ended FROM run WHERE ended IS NOT NULL ORDER BY number DESC LIMIT 1").fetchone()
+    if row is None:
+        raise UsageError("no run has finished yet, so there is nothing to show. Run siteatlas crawl first")
+    return f"{VERSION} {row[0]} {row[1]}"
+
+
+def _kept_stamp(path: Path) -> str:
+    if not path.exists():
+        return ""
+    with suppress(SiteatlasError, sqlite3.Error), closing(DATASET.open_read_only(path)) as db:
+        row = db.execute("SELECT value FROM about WHERE key = 'stamp'").fetchone()
+        return str(row[0]) if row else ""
+    return ""
+
+
+def _build(state: sqlite3.Connection, path: Path, stamp: str, watch: Watch) -> Path:
+    draft = path.with_name(path.name + ".draft")
+    has_earlier = _kept_stamp(path).partition(" ")[0] == str(VERSION)
+    with closing(DATASET.create(draft)) as db:
+        db.execute("ATTACH ? AS earlier", (f"{path.absolute().as_uri()}?mode=ro" if has_earlier else ":memory:",))
+        if not has_earlier:
+            db.execute("CREATE TABLE earlier.read (id INTEGER PRIMARY KEY, content INTEGER, details TEXT)")
+        db.execute("BEGIN")
+        _Builder(state, db, watch).run()
+        db.execute("INSERT INTO about VALUES ('stamp', ?)", (stamp,))
+        db.execute("COMMIT")
+    return draft.replace(path)
+
+
+class _Builder:
+    """Fills the tables, in one pass over the pages of a state."""
+
+    def __init__(self, state: sqlite3.Connection, db: sqlite3.Connection, watch: Watch) -> None:
+        self._state = state
+        self._db = db
+        self._watch = watch
+        self._resolver = UrlResolver()
+        self._urls: dict[int, str] = {}
+        (highest,) = state.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()
+        self._inlinks = array("I", bytes(4 * (highest + 1)))
+        self._is_external = bytearray(highest + 1)
+
+    def run(self) -> None:
+        """Fill all tables."""
+        (active,) = self._state.execute("SELECT count(*) FROM run WHERE ended IS NULL").fetchone()
+        visited = _ACTIVE if active else _FINISHED
+        self._copy_urls(visited)
+        select = _WITH_CONTENT.format(visited)
+        (count,) = self._state.execute(f"SELECT count(*) FROM ({visited})").fetchone()  # noqa: S608 - our own
+        rows = (msgspec.convert(row, _Visited) for row in self._state.execute(select))
+        pages: list[tuple[object, ...]] = []
+        for done, row in enumerate(rows, 1):
+            pages += self._read(row)
+            if done % _BATCH == 0:
+                self._put("pages", pages)
+                pages.clear()
+                self._watch(Progress(done, count))
+        self._put("pages", pages)
+        self._put_inlinks()
+        self._db.execute("CREATE INDEX link_target ON link (target)")
+        self._db.execute("CREATE INDEX link_source ON link (source)")
+        self._db.execute("CREATE UNIQUE INDEX page_url ON pages (url)")
+        self._put("redirects", self._redirects())
+        self._copy_records()
+        self._watch(Progress(count, count))
+
+    def _put(self, table: str, rows: Iterable[tuple[object, ...]]) -> None:
+        places = ", ".join("?" * len(TABLES[table]))
+        self._db.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608 - our own
+
+    def _copy_urls(self, visited: str) -> None:
+        inside = {row for (row,) in self._state.execute(f"SELECT id FROM ({visited})")}  # noqa: S608 - our own
+        rows = self._state.execute("SELECT id, url FROM url")
+        for id_, url in rows:
+            self._is_external[id_] = id_ not in inside
+            self._db.execute("INSERT INTO url VALUES (?, ?, ?)", (id_, url, id_ in inside))
+
+    def _read(self, row: _Visited) -> Iterator[tuple[object, ...]]:
+        page = _decode_page(row.page) if row.page else Page(is_html=False)
+        if row.kind != DocumentKind.PAGE:
+            self._put("sitemap_entries", ((url, row.url, 0, None) for url in self._targets(row.links or b"")))
+            return
+        details = self._details(row)
+        inside, outside = self._read_links(row, page, details)
+        self._put("images", ((row.url, image) for image in page.images))
+        self._put("alternates", ((row.url, version.hreflang, version.href) for version in page.alternates))
+        self._put("videos", (_video(row.url, video) for video in page.videos))
+        yield _page_row(row, page, details, inside, outside)
+
+    def _details(self, row: _Visited) -> Details | None:
+        """The details of a page: those of the earlier data set if its content is the same."""
+        if not row.text:
+            return None
+        query = "SELECT details FROM earlier.read WHERE id = ? AND content = ?"
+        found = self._db.execute(query, (row.id, row.content)).fetchone()
+        if found:
+            kept, details = found[0], _decode_details(isal_zlib.decompress(found[0]))
+        else:
+            details = read_details(load_markup(row.text))
+            kept = isal_zlib.compress(_encode_details(details), 1)
+        self._db.execute("INSERT INTO read VALUES (?, ?, ?)", (row.id, row.content, kept))
+        return details
+
+    def _read_links(self, row: _Visited, page: Page, details: Details | None) -> tuple[int, int]:
+        """Store the links of a page. Returns how many URLs in the scope and outside it has it links to."""
+        links: list[tuple[object, ...]] = []
+        inside: set[int] = set()
+        outside: set[int] = set()
+        anchors: dict[int, int] = {}
+        for flags, ids in unpack_groups(row.links or b""):
+            if flags & _ANCHORS:
+                anchors |= dict.fromkeys(ids, flags)
+                for number in ids:
+                    (outside if self._is_external[number] else inside).add(number)
+                    if flags & DiscoveredBy.LINK and not page.nofollow and number != row.id:
+                        self._inlinks[number] += 1
+            kinds = [name for flag, name in KINDS.items() if flags & flag and not flag & _ANCHORS]
+            links += ((row.id, number, kind, 0, None, None, None, None) for number in ids for kind in kinds)
+        places = self._anchors(row, details, anchors) if details and anchors else []
+        for number, position, anchor in places:
+            is_nofollow = page.nofollow or "nofollow" in anchor.rel.split()
+            text, rel, place = anchor.text, anchor.rel, anchor.place
+            links.append((row.id, number, "link", is_nofollow, text, rel or None, place or None, position))
+        for number in anchors.keys() - {number for number, _, _ in places}:  # a menu of scripts, an encoding
+            is_nofollow = page.nofollow or not anchors[number] & DiscoveredBy.LINK
+            links.append((row.id, number, "link", is_nofollow, None, None, None, None))
+        self._db.executemany(_INSERT_LINK, links)
+        return len(inside - {row.id}), len(outside)
+
+    def _anchors(self, row: _Visited, details: Details, known: dict[int, int]) -> list[tuple[int, int, Anchor]]:
+        """The links of the markup whose target is one of ``known``: target, number on the page, and the link."""
+        self._load_urls(known)
+        numbers = {self._urls[number]: number for number in known}
+        base = row.url
+        with suppress(InvalidUrl):
+            base = join_url(row.url, details.base) if details.base else row.url
+        self._resolver.begin()
+        urls = self._resolver.resolve_all(base, [anchor.href.partition("#")[0] for anchor in details.anchors])
+        return [
+            (numbers[url], position, anchor)
+            for position, (url, anchor) in enumerate(zip(urls, details.anchors, strict=True), 1)
+            if url in numbers and not anchor.href.startswith("#")
+        ]
+
+    def _load_urls(self, numbers: Iterable[int]) -> None:
+        missing = [number for number in numbers if number not in self._urls]
+        if len(self._urls) > _MAX_URLS:
+            self._urls.clear()
+            missing = [*numbers]
+        query = "SELECT id, url FROM url WHERE id IN (SELECT value FROM json_each(?))"
+        self._urls.update(self._state.execute(query, (msgspec.json.encode(missing).decode(),)) if missing else ())
+
+    def _targets(self, links: bytes) -> list[str]:
+        numbers = [number for _, ids in unpack_groups(links) for number in ids]
+        self._load_urls(numbers)
+        return [self._urls[number] for number in numbers]
+
+    def _put_inlinks(self) -> None:
+        rows = ((count, number) for number, count in enumerate(self._inlinks) if count)
+        self._db.execute("CREATE UNIQUE INDEX page_url ON pages (url)")
+        self._db.executemany("UPDATE pages SET inlinks = ? WHERE url = (SELECT url FROM url WHERE id = ?)", rows)
+        self._db.execute("DROP INDEX page_url")
+
+    def _redirects(self) -> Iterator[tuple[object, ...]]:
+        query = "SELECT url, status, target FROM pages WHERE state = 'redirect' AND target IS NOT NULL"
+        hops = {url: (status, target) for url, status, target in self._db.execute(query)}
+        for url, (status, target) in hops.items():
+            seen = [url]
+            final = target
+            while final in hops and final not in seen:
+                seen.append(final)
+                final = hops[final][1]
+            is_loop = final in seen
+            found = self._db.execute("SELECT state FROM pages WHERE url = ?", (final,)).fetchone()
+            state = found[0] if found else State.OUT_OF_SCOPE
+            yield url, status, target, None if is_loop else final, None if is_loop else state, len(seen), is_loop
+
+    def _copy_records(self) -> None:
+        state = self._state
+        published = state.execute(
+            "SELECT u.url, p.file, 1, nullif(p.lastmod, '') FROM published p JOIN url u ON u.id = p.id ORDER BY u.url"
+        )
+        self._put("sitemap_entries", published)
+        self._put("changes", state.execute("SELECT run, url, kind, target, before, lastmod, reason FROM change"))
+        runs = state.execute(
+            "SELECT number, started, ended, version, completeness, because, outcome, exit_code, fetched, unchanged,"
+            " bytes, seconds, listed, kept, added, changed, removed FROM run WHERE ended IS NOT NULL ORDER BY number"
+        )
+        self._put("runs", ((number, w3c(begun), w3c(ended), *rest) for number, begun, ended, *rest in runs))
+
+
+def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, outside: int) -> tuple[object, ...]:
+    shown = (details.description, details.h1, details.h1_count, details.words) if details else (None,) * 4
+    requests = Request.read(row.trail)
+    last = next((request for request in reversed(requests) if request.answer != "304"), None)
+    is_read = page.is_html
+    return (
+        row.url,
+        row.state,
+        row.reason,
+        row.state == State.INDEXABLE,
+        row.listed,
+        row.status,
+        row.content_type,
+        row.target,
+        page.canonicals[0] if page.canonicals else None,
+        details.robots if details else None,
+        page.title if is_read else None,
+        *shown,
+        page.language if is_read else None,
+        row.lastmod or None,
+        row.lastmod_source or None,
+        row.evidence or None,
+        row.depth,
+        0,
+        inside if is_read else None,
+        outside if is_read else None,
+        len(page.images) if is_read else None,
+        len(page.alternates) if is_read else None,
+        last.wire if last else None,
+        last.elapsed if last else None,
+        ", ".join(name for flag, name in KINDS.items() if row.found & flag) or None,
+        row.source,
+        row.first_run,
+        row.changed_run,
+        row.failures,
+        w3c(row.seen_at) if row.seen_at else None,
+        page.rendered,
+    )
+
+
+def _video(page: str, video: Video) -> tuple[object, ...]:
+    return (page, video.title, video.content_loc, video.player_loc, video.thumbnail_loc, video.duration)

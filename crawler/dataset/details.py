@@ -1,0 +1,113 @@
+"""Reads what tables say of a page and a crawl does not need: headings, description, words, the text of links. Pure.
+
+It reads the snapshot of a page, which the state has anyway: its markup without scripts, styles and comments. So a crawl
+costs nothing more, and states of older crawls have these columns too. Takes linear time.
+"""
+
+import re
+from functools import lru_cache
+from html import unescape
+from typing import Final
+
+from msgspec import Struct
+
+# The look-ahead rejects most tags by their first letter, which saves a third of the time.
+_tags = re.compile(
+    r"<(?=/?[abfhmnABFHMN])(/?)(a|area|h1|nav|header|footer|aside|main|meta|base)(?=[\s/>])([^<>]*+)>", re.IGNORECASE
+).finditer
+_between_tags = re.compile(r"<[^<>]*+>").split
+_attributes = re.compile(r"([^\s/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"']++))?+)?+").finditer
+_alt = re.compile(r"<img\b[^<>]{0,2000}?\balt\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')", re.IGNORECASE).search
+_head_end = re.compile(r"</head\b|<body\b", re.IGNORECASE).search
+MAX_TEXT: Final = 300
+"""Characters of an anchor, a heading and a description that are kept."""
+_MAX_ATTRIBUTES: Final = 8_192  # characters of one tag
+_MAX_ANCHOR: Final = 20_000  # characters of markup in one link
+_PLACES: Final = frozenset({"nav", "header", "footer", "aside", "main"})
+
+
+class Anchor(Struct, frozen=True, array_like=True):
+    """One link as it stands in the markup: its href, its text, its rel, and the landmark element around it, or ""."""
+
+    href: str
+    text: str
+    rel: str
+    place: str
+
+
+class Details(Struct, frozen=True, array_like=True):
+    """What a page shows. ``h1`` is its first heading of this level, ``h1_count`` the number of them."""
+
+    h1: str
+    h1_count: int
+    description: str
+    robots: str
+    words: int
+    base: str
+    anchors: list[Anchor]
+
+
+def read_details(markup: str) -> Details:
+    """The details of a page from the markup of its snapshot."""
+    anchors: list[Anchor] = []
+    headings: list[str] = []
+    metas: dict[str, str] = {}
+    base = ""
+    around: list[str] = []
+    for tag in _tags(markup):
+        is_end, name = tag[1], tag[2].lower()
+        if name in _PLACES:
+            _enter(around, name, is_end)
+        elif is_end:
+            continue
+        elif name == "h1":
+            headings.append(_text_until(markup, tag.end(), "</h1"))
+        else:
+            attributes = _read_attributes(tag[3])
+            if name == "meta":
+                metas.setdefault(attributes.get("name", "").lower(), attributes.get("content", ""))
+            elif name == "base":
+                base = base or attributes.get("href", "")
+            elif "href" in attributes:
+                text = _text_until(markup, tag.end(), "</a") if name == "a" else attributes.get("alt", "")
+                place = around[-1] if around else ""
+                anchors.append(Anchor(attributes["href"].strip(), text, attributes.get("rel", "").lower(), place))
+    head = _head_end(markup)
+    words = len(unescape(" ".join(_between_tags(markup[head.start() if head else 0 :]))).split())
+    description, robots = (_one_line(metas.get(name, "")) for name in ("description", "robots"))
+    return Details(next(filter(None, headings), ""), len(headings), description, robots, words, base, anchors)
+
+
+def _enter(around: list[str], name: str, is_end: str) -> None:
+    if not is_end:
+        around.append(name)
+    elif name in around:
+        del around[len(around) - 1 - around[::-1].index(name) :]
+
+
+@lru_cache(maxsize=20_000)  # the pages of a site repeat their menus
+def _read_attributes(text: str) -> dict[str, str]:
+    attributes: dict[str, str] = {}
+    for found in _attributes(text[:_MAX_ATTRIBUTES]):
+        name, *values = found.groups("")
+        attributes.setdefault(name.lower(), unescape("".join(values)))
+    return attributes
+
+
+def _text_until(markup: str, start: int, end_tag: str) -> str:
+    """The text of an element; the description of a picture in it where it has none."""
+    limit = start + _MAX_ANCHOR
+    end = markup.find(end_tag, start, limit)
+    end = markup.find(end_tag.upper(), start, limit) if end < 0 else end
+    return _text_of(markup[start : end if end >= 0 else start])
+
+
+@lru_cache(maxsize=20_000)
+def _text_of(inner: str) -> str:
+    text = _one_line(" ".join(_between_tags(inner)))
+    picture = None if text else _alt(inner)
+    return _one_line(picture[1] or picture[2] or "") if picture else text
+
+
+def _one_line(text: str) -> str:
+    return " ".join(unescape(text).split())[:MAX_TEXT]

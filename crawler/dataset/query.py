@@ -1,0 +1,78 @@
+"""Asks the data set: read-only SQL with limits of rows and time, and the questions that come with the program."""
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from importlib import resources
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.errors import UsageError
+
+_STEPS: Final = 10_000  # of SQLite's machine, between two looks at the clock: about a millisecond
+_READING: Final = frozenset(
+    {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+)
+
+
+class Answer(Struct, frozen=True):
+    """The columns and rows of an answer; ``is_cut``: there are more rows than the limit."""
+
+    columns: Sequence[str]
+    rows: list[tuple[object, ...]]
+    is_cut: bool
+
+
+class Question(Struct, frozen=True):
+    """A question that comes with the program: its name, the question, and the statement that answers it."""
+
+    name: str
+    text: str
+    sql: str
+
+
+def ask(db: sqlite3.Connection, sql: str, *, limit: int, seconds: float) -> Answer:
+    """The answer to one statement that only reads. ``limit``: rows, 0 for all. Raises UsageError."""
+    end = time.monotonic() + seconds
+    db.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY)
+    db.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+    try:
+        cursor = db.execute(sql)
+        rows = cursor.fetchmany(limit + 1) if limit else cursor.fetchall()
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise UsageError(_why(error, seconds)) from error
+    finally:
+        db.set_progress_handler(None, 0)
+        db.set_authorizer(None)
+    if cursor.description is None:
+        raise UsageError("the statement has no answer. Write one SELECT")
+    is_cut = bool(limit) and len(rows) > limit
+    return Answer([column[0] for column in cursor.description], rows[:limit] if is_cut else rows, is_cut)
+
+
+def _why(error: Exception, seconds: float) -> str:
+    text = str(error)
+    if text == "interrupted":
+        return f"the query took longer than {seconds:g} seconds. Narrow it, or give it more time with --timeout"
+    if "not authorized" in text or "prohibited" in text:
+        return "a query can only read. Write one SELECT over the tables that siteatlas query --tables lists"
+    return f"the query is not valid: {text}. siteatlas query --tables lists the tables and their columns"
+
+
+def questions() -> list[Question]:
+    """The questions that come with the program, by name."""
+    folder = resources.files(__package__) / "questions"
+    found = [(file.name.removesuffix(".sql"), file.read_text(encoding="utf-8")) for file in folder.iterdir()]
+    return [
+        Question(name, text.partition("\n")[0].removeprefix("-- "), text.partition("\n")[2].strip())
+        for name, text in sorted(found)
+    ]
+
+
+def named(name: str) -> Question:
+    """The question of a name. Raises UsageError."""
+    for question in questions():
+        if question.name == name:
+            return question
+    raise UsageError(f"there is no question {name!r}. siteatlas query --list shows the names")

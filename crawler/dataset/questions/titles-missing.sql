@@ -1,0 +1,2 @@
+-- Which indexable pages have no title?
+SELECT url, h1 FROM pages WHERE indexable AND coalesce(title, '') = '' ORDER BY url

@@ -1,0 +1,177 @@
+"""Writes the data set as a SQLite file, a folder of CSV, JSON lines or Parquet, or a workbook."""
+
+import csv
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from enum import StrEnum
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from crawler.audit.report.tables import cell_text
+from crawler.dataset.schema import DATASET, TABLES, Column
+from crawler.errors import StorageError, UsageError
+from crawler.packages import install_command
+from sitemap import create_file
+
+_ROWS_OF_SHEET: Final = 1_048_575  # https://support.microsoft.com/office/excel-specifications-and-limits
+_CHUNK: Final = 5_000  # rows
+
+
+class DataFormat(StrEnum):
+    """A format of the data set."""
+
+    SQLITE = "sqlite"
+    CSV = "csv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+    XLSX = "xlsx"
+
+
+_BY_ENDING: Final = {
+    ".sqlite": DataFormat.SQLITE,
+    ".sqlite3": DataFormat.SQLITE,
+    ".db": DataFormat.SQLITE,
+    ".xlsx": DataFormat.XLSX,
+}
+_FILES: Final = frozenset({DataFormat.SQLITE, DataFormat.XLSX})
+
+
+def format_of(target: Path, given: DataFormat | None) -> DataFormat:
+    """The format by the name of the target, CSV for a folder. Raises UsageError if it contradicts the given one."""
+    by_name = _BY_ENDING.get(target.suffix.lower())
+    if given is None:
+        return by_name or DataFormat.CSV
+    if (by_name in _FILES or given in _FILES) and by_name != given:
+        endings = " or ".join(ending for ending, form in _BY_ENDING.items() if form is given)
+        wanted = f"a file whose name ends in {endings}" if given in _FILES else "a folder"
+        raise UsageError(f"{target} does not fit the format {given}. Name {wanted}")
+    return given
+
+
+def write_dataset(db: sqlite3.Connection, target: Path, form: DataFormat, tables: Sequence[str]) -> list[str]:
+    """Write tables to a file or into a folder. Returns notes on what does not fit. Raises UsageError, StorageError.
+
+    Every file is complete before it replaces one of its name.
+    """
+    if form in _FILES and target.is_dir():
+        raise UsageError(f"{target} is a directory. Name a file")
+    try:
+        (target.parent if form in _FILES else target).mkdir(parents=True, exist_ok=True)
+        if form in _FILES:
+            return _replace(target, partial(_FILE_WRITERS[form], db, tables))
+        for name in tables:
+            _replace(target / f"{name}.{form}", partial(_FOLDER_WRITERS[form], db, name))
+    except (OSError, sqlite3.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise StorageError(f"{target} cannot be written: {reason}. Name another place with -o") from error
+    return []
+
+
+def _replace(target: Path, write: Callable[[Path], list[str] | None]) -> list[str]:
+    draft = target.with_name(f".{target.name}.draft")
+    draft.unlink(missing_ok=True)
+    try:
+        notes = write(draft)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+    return notes or []
+
+
+def _rows(db: sqlite3.Connection, table: str) -> Iterator[tuple[object, ...]]:
+    names = ", ".join(column.name for column in TABLES[table])
+    cursor = db.execute(f"SELECT {names} FROM {table}")  # noqa: S608 - our own
+    while rows := cursor.fetchmany(_CHUNK):
+        yield from rows
+
+
+def _write_sqlite(db: sqlite3.Connection, tables: Sequence[str], draft: Path) -> None:
+    db.execute("VACUUM INTO ?", (str(draft),))  # a copy that no writer disturbs
+    with closing(DATASET.open(draft, is_durable=False)) as copy:
+        copy.execute("DROP TABLE read")
+        for name in TABLES.keys() - {*tables}:
+            copy.execute(f"DROP {'VIEW' if name == 'links' else 'TABLE'} {name}")
+        copy.execute("VACUUM")
+        copy.execute("PRAGMA journal_mode = DELETE")  # one file alone
+
+
+def _write_csv(db: sqlite3.Connection, table: str, draft: Path) -> None:
+    with create_file(draft, 0o666) as raw, open(raw.fileno(), "w", encoding="utf-8", newline="", closefd=False) as file:
+        writer = csv.writer(file)
+        writer.writerow(column.name for column in TABLES[table])
+        writer.writerows(map(_cells, _rows(db, table)))
+
+
+def _cells(row: tuple[object, ...]) -> list[object]:
+    return [cell_text(value) if isinstance(value, str) else value for value in row]
+
+
+def _write_jsonl(db: sqlite3.Connection, table: str, draft: Path) -> None:
+    names = [column.name for column in TABLES[table]]
+    encoder = msgspec.json.Encoder()
+    with create_file(draft, 0o666) as file:
+        for row in _rows(db, table):
+            file.write(encoder.encode(dict(zip(names, row, strict=True))) + b"\n")
+
+
+def _write_parquet(db: sqlite3.Connection, table: str, draft: Path) -> None:
+    if find_spec("duckdb") is None:
+        raise UsageError(f"Parquet needs the extra parquet. Install it: {install_command('parquet')}")
+    import duckdb  # noqa: PLC0415 - an extra
+
+    lines = draft.with_name(draft.name + ".jsonl")
+    try:
+        _write_jsonl(db, table, lines)
+        kinds = ", ".join(f"{column.name}: '{_duck_type(column)}'" for column in TABLES[table])
+        with duckdb.connect() as memory:
+            memory.execute(
+                f"COPY (SELECT * FROM read_json(?, format = 'newline_delimited', columns = {{{kinds}}}))"  # noqa: S608
+                f" TO '{str(draft).replace(chr(39), chr(39) * 2)}' (FORMAT parquet, COMPRESSION zstd)",
+                [str(lines)],
+            )
+    finally:
+        lines.unlink(missing_ok=True)
+
+
+def _duck_type(column: Column) -> str:
+    return {"TEXT": "VARCHAR", "INTEGER": "BIGINT", "REAL": "DOUBLE"}[column.type]
+
+
+def _write_xlsx(db: sqlite3.Connection, tables: Sequence[str], draft: Path) -> list[str]:
+    from xlsxwriter import Workbook  # noqa: PLC0415 - only this format needs it
+
+    notes = []
+    book = Workbook(
+        str(draft),
+        {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "in_memory": False},
+    )
+    bold = book.add_format({"bold": True})
+    for name in tables:
+        sheet = book.add_worksheet(name)
+        for number, column in enumerate(TABLES[name]):
+            sheet.write_string(0, number, column.name, bold)
+        sheet.freeze_panes(1, 1)
+        for place, row in enumerate(_rows(db, name), 1):
+            if place > _ROWS_OF_SHEET:
+                notes.append(f"{name} has more rows than a sheet: the first {_ROWS_OF_SHEET:,} are in the workbook")
+                break
+            for number, value in enumerate(_cells(row)):
+                if isinstance(value, str):
+                    sheet.write_string(place, number, value)
+                elif value is not None:
+                    sheet.write_number(place, number, value)
+    book.close()
+    return notes
+
+
+_FILE_WRITERS: Final = {DataFormat.SQLITE: _write_sqlite, DataFormat.XLSX: _write_xlsx}
+_FOLDER_WRITERS: Final = {
+    DataFormat.CSV: _write_csv,
+    DataFormat.JSONL: _write_jsonl,
+    DataFormat.PARQUET: _write_parquet,
+}

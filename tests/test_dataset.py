@@ -1,0 +1,250 @@
+"""The tables of a crawl: right on a planted site, the same for readers that are not ours, and read only."""
+
+import csv
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from forked import Forked
+from run import FAST
+from scripted import Answer, Site, scripted
+
+from crawler.dataset.build import open_dataset
+from crawler.dataset.details import read_details
+from crawler.dataset.query import ask, questions
+from crawler.dataset.schema import TABLES, reference
+from crawler.errors import UsageError
+
+WORDS = (*FAST, "--render", "never", "--swap-delay", "0", "--retries", "0", "--not-found-checks", "0", "-o", "out")
+LONG = "A title that has many more characters than a search engine would ever show of it"
+
+
+def page(body: str, title: str = "", head: str = "", h1: str = "Heading") -> str:
+    heading = f"<h1>{h1}</h1>" if h1 else ""
+    return f'<html lang="en"><head><title>{title}</title>{head}</head><body>{heading}{body}</body></html>'
+
+
+def described(text: str) -> str:
+    return f'<meta name="description" content="{text}">'
+
+
+MANY = " ".join("word" for _ in range(120))
+NAV = '<nav><a href="/a">Alpha</a><a href="/gone">Old</a></nav>'
+BODIES = {
+    "/": page(
+        f"{NAV}{MANY}<main><a href=/b>Alpha</a> <a href=/moved>was moved</a> <a href=/chain>chain</a>"
+        "<a href=/loop>loop</a> <a href=/no rel=nofollow>ask</a> <a href=/hidden>hidden</a> <a href=/copy>copy</a>"
+        '<a href="/a/?page=1">one</a>'
+        "<a href=/A>upper</a> <a href=https://other.example/x>other</a> <a href=/gone>here</a></main>",
+        "Start",
+        described("The start"),
+    ),
+    "/a": page(
+        f"{NAV}{MANY}<footer><a href=/b><img alt='A picture' src=b.png></a></footer>", "Twice", described("Same")
+    ),
+    "/b": page(f"{NAV}<a href=/deep/1></a>{MANY}", "Twice", described("Same"), h1=""),
+    "/A": page(f"{NAV}{MANY}<h1>Second</h1>", LONG, described("Other")),
+    "/a/?page=1": page(NAV + MANY, "", described("One")),
+    "/hidden": page("<a href=/only>only here</a>", "Hidden", '<meta name="robots" content="noindex">'),
+    "/only": page(NAV, "Thin", described("Thin")),
+    "/copy": page(NAV + MANY, "Copy", '<link rel="canonical" href="/gone2">' + described("Copy")),
+    "/no": page(NAV + MANY, "No", described("No")),
+    "/deep/1": page(f"<a href=/deep/2>2</a>{MANY}", "D1", described("D1")),
+    "/deep/2": page(f"<a href=/deep/3>3</a>{MANY}", "D2", described("D2")),
+    "/deep/3": page(f"<a href=/deep/4>4</a>{MANY}", "D3", described("D3")),
+    "/deep/4": page(MANY, "D4", '<link rel="alternate" hreflang="de" href="/a">' + described("D4")),
+    "/orphan": page(MANY, "Orphan", ""),
+}
+
+
+def planted(site: Site) -> None:
+    """Fill a site. Its own sitemap has an orphan and a page that is hidden, and lacks most others."""
+    site.routes = dict(BODIES)
+    site.routes |= {
+        "/moved": Answer("", 301, {"Location": "/a"}),
+        "/chain": Answer("", 302, {"Location": "/moved"}),
+        "/loop": Answer("", 301, {"Location": "/loop2"}),
+        "/loop2": Answer("", 301, {"Location": "/loop"}),
+    }
+    urls = "".join(f"<url><loc>{site.url}{path}</loc></url>" for path in ("orphan", "hidden", "a"))
+    sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
+    site.routes["/sitemap.xml"] = Answer(sitemap, headers={"Content-Type": "application/xml"})
+
+
+@pytest.fixture(scope="module")
+def crawled(process: Forked, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """The folder of a crawl of the planted site, and the start of its URLs."""
+    folder = tmp_path_factory.mktemp("planted")
+    with scripted({}) as site:
+        planted(site)
+        ended = process.run(folder, 0, "crawl", site.url, *WORDS, "--state", "state")
+        assert ended.status in {0, 3}, ended.said
+        yield folder, site.url.rstrip("/")
+
+
+def state_of(folder: Path) -> Path:
+    (state,) = (folder / "state").iterdir()
+    return state
+
+
+def answers(crawled: tuple[Path, str], name: str, column: str) -> list[str]:
+    """The values of one column of the answer to a question, with the start of URLs taken away."""
+    folder, start = crawled
+    (question,) = (each for each in questions() if each.name == name)
+    with closing(open_dataset(state_of(folder))) as db:
+        answer = ask(db, question.sql, limit=0, seconds=20)
+    place = list(answer.columns).index(column)
+    return [str(row[place]).removeprefix(start) for row in answer.rows]
+
+
+ANSWERS = [
+    ("broken-links", "source", {"/", "/a", "/b", "/A", "/a/?page=1", "/only", "/copy"}),
+    ("broken-link-targets", "target", ["/gone"]),
+    ("sitemap-not-indexable", "url", ["/hidden"]),
+    ("orphans-in-sitemap", "url", ["/orphan"]),
+    ("linked-from-not-indexable-only", "url", ["/only"]),
+    ("linked-by-nofollow-only", "target", ["/no"]),
+    ("deep-pages", "url", ["/deep/4"]),
+    ("one-inlink", "url", {"/A", "/a/?page=1", "/deep/1", "/deep/2", "/deep/3", "/deep/4", "/only"}),
+    ("dead-ends", "url", {"/deep/4", "/orphan"}),
+    ("many-outlinks", "url", []),
+    ("anchors-of-two-pages", "anchor", ["Alpha"]),
+    ("empty-anchors", "target", {"/deep/1", "/gone"}),
+    ("links-through-redirects", "target", ["/chain", "/loop", "/moved"]),
+    ("redirect-chains", "url", {"/chain", "/loop", "/loop2"}),
+    ("temporary-redirects", "url", ["/chain"]),
+    ("titles-missing", "url", ["/a/?page=1"]),
+    ("titles-repeated", "title", ["Twice"]),
+    ("titles-long", "title", [LONG]),
+    ("descriptions-missing", "url", ["/orphan"]),
+    ("descriptions-repeated", "description", ["Same"]),
+    ("headings-wrong", "url", {"/A", "/b"}),
+    ("thin-pages", "url", ["/only"]),
+    ("canonicals-wrong", "url", ["/copy"]),
+    ("hreflang-without-return", "page", ["/deep/4"]),
+    ("parameters", "parameter", ["page"]),
+    ("external-hosts", "host", ["other.example"]),
+    ("rendered-pages", "url", []),
+]
+
+
+@pytest.mark.parametrize(("name", "column", "expected"), ANSWERS, ids=[name for name, _, _ in ANSWERS])
+def test_ours_a_question_is_answered_right(
+    crawled: tuple[Path, str], name: str, column: str, expected: list[str] | set[str]
+) -> None:
+    found = answers(crawled, name, column)
+    assert (set(found) if isinstance(expected, set) else found) == expected
+
+
+def test_ours_every_question_is_one_statement_that_reads(crawled: tuple[Path, str]) -> None:
+    with closing(open_dataset(state_of(crawled[0]))) as db:
+        for question in questions():
+            assert ask(db, question.sql, limit=0, seconds=20).columns, question.name
+            assert question.text.endswith(("?", ".")), question.name
+
+
+def test_ours_the_text_and_the_place_of_a_link_are_known(crawled: tuple[Path, str]) -> None:
+    folder, start = crawled
+    with closing(open_dataset(state_of(folder))) as db:
+        rows = db.execute(
+            "SELECT anchor, place, position FROM links WHERE source = ? AND kind = 'link' ORDER BY position",
+            (f"{start}/a",),
+        ).fetchall()
+        inlinks = dict(db.execute("SELECT url, inlinks FROM pages"))
+    assert rows == [("Alpha", "nav", 1), ("Old", "nav", 2), ("A picture", "footer", 3)]
+    assert inlinks[f"{start}/b"] == 2
+    assert inlinks[f"{start}/no"] == 0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM pages",
+        "ATTACH 'x.db' AS x",
+        "CREATE TABLE t (a)",
+        "PRAGMA writable_schema = 1",
+        "SELECT 1; SELECT 2",
+    ],
+)
+def test_ours_a_query_only_reads(crawled: tuple[Path, str], sql: str) -> None:
+    with closing(open_dataset(state_of(crawled[0]))) as db, pytest.raises(UsageError):
+        ask(db, sql, limit=0, seconds=20)
+
+
+def test_ours_a_query_ends_at_its_limits(crawled: tuple[Path, str]) -> None:
+    endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {} FROM n"
+    with closing(open_dataset(state_of(crawled[0]))) as db:
+        with pytest.raises(UsageError, match="--timeout"):
+            ask(db, endless.format("max(i)"), limit=0, seconds=0.2)
+        answer = ask(db, endless.format("i"), limit=3, seconds=20)
+    assert answer.is_cut
+    assert answer.rows == [(1,), (2,), (3,)]
+
+
+def test_ours_an_export_reads_the_same_whatever_its_format(
+    process: Forked, crawled: tuple[Path, str], tmp_path: Path
+) -> None:
+    import duckdb
+    import openpyxl
+
+    state = str(crawled[0] / "state")
+    for words in (["-o", "x.sqlite"], ["-o", "x.xlsx"], ["-o", "csv"], ["-o", "j", "--format", "jsonl"]):
+        ended = process.run(tmp_path, 1, "export", "--state", state, *words)
+        assert ended.status == 0, ended.said
+    ended = process.run(
+        tmp_path, 1, "export", "--state", state, "-o", "p", "--format", "parquet", "-t", "pages", "-t", "links"
+    )
+    assert ended.status == 0, ended.said
+    book = openpyxl.load_workbook(tmp_path / "x.xlsx", read_only=True)
+    with closing(sqlite3.connect(tmp_path / "x.sqlite")) as db:
+        for name, columns in TABLES.items():
+            names = [column.name for column in columns]
+            rows = db.execute(f"SELECT {', '.join(names)} FROM {name}").fetchall()
+            lines = (tmp_path / "j" / f"{name}.jsonl").read_text().splitlines()
+            assert [tuple(json.loads(line).values()) for line in lines] == rows
+            with (tmp_path / "csv" / f"{name}.csv").open(newline="") as file:
+                heading, *cells = csv.reader(file)
+            assert heading == names
+            assert cells == [["" if value is None else str(value) for value in row] for row in rows]
+            assert book[name].max_row == len(rows) + 1
+        for name in ("pages", "links"):
+            names = [column.name for column in TABLES[name]]
+            rows = db.execute(f"SELECT {', '.join(names)} FROM {name}").fetchall()
+            assert duckdb.sql(f"SELECT * FROM '{tmp_path}/p/{name}.parquet'").fetchall() == rows
+
+
+def test_ours_a_table_follows_the_last_run(process: Forked, tmp_path: Path) -> None:
+    with scripted({"/": page("<a href=/a>A</a>", "Before"), "/a": page("", "A")}) as site:
+        for day, title in enumerate(("Before", "After")):
+            site.routes["/"] = page("<a href=/a>A</a>", title)
+            process.run(tmp_path, day, "crawl", site.url, *WORDS, "--state", "state")
+            with closing(open_dataset(state_of(tmp_path))) as db:
+                titles = {title for (title,) in db.execute("SELECT title FROM pages")}
+                anchors = db.execute("SELECT anchor FROM links WHERE kind = 'link'").fetchall()
+            assert titles == {title, "A"}
+            assert anchors == [("A",)]
+
+
+def test_ours_the_manual_shows_the_tables_as_they_are() -> None:
+    manual = (Path(__file__).parents[1] / "docs" / "data.md").read_text(encoding="utf-8")
+    assert manual.endswith(reference())
+
+
+def test_ours_without_a_finished_run_there_is_nothing_to_ask(process: Forked, tmp_path: Path) -> None:
+    ended = process.run(tmp_path, 0, "query", "--state", "state", "SELECT 1")
+    assert ended.status == 2
+    assert "Traceback" not in ended.said
+
+
+def test_ours_details_take_linear_time_and_survive_any_markup() -> None:
+    for piece in ("<a href=", "<a href='x", "<h1><a>", "<nav>", "<a " + "x" * 9_000, '<meta name="', "<", "&amp"):
+        read_details(piece * 20_000)
+    details = read_details(
+        "<base href=/x/><NAV><A HREF='a&amp;b' REL=NoFollow> One <b>two</b></A></NAV><h1>A&amp;B</h1>"
+    )
+    (anchor,) = details.anchors
+    assert (anchor.href, anchor.text, anchor.rel, anchor.place) == ("a&b", "One two", "nofollow", "nav")
+    assert (details.base, details.h1, details.h1_count) == ("/x/", "A&B", 1)
