@@ -248,3 +248,61 @@ def test_ours_details_take_linear_time_and_survive_any_markup() -> None:
     (anchor,) = details.anchors
     assert (anchor.href, anchor.text, anchor.rel, anchor.place) == ("a&b", "One two", "nofollow", "nav")
     assert (details.base, details.h1, details.h1_count) == ("/x/", "A&B", 1)
+
+
+@pytest.mark.anyio
+async def test_ours_an_assistant_gets_the_answers_of_all_questions_in_few_bytes(crawled: tuple[Path, str]) -> None:
+    from mcp import Client
+
+    from crawler.dataset.assistant import build_server
+
+    state = state_of(crawled[0])
+    async with Client(build_server({"planted": state})) as client:
+        listed = await client.call_tool("list_questions", {})
+        assert listed.structured_content
+        names = [each["name"] for each in listed.structured_content["result"]]
+        for question in questions():
+            with closing(open_dataset(state)) as db:
+                expected = ask(db, question.sql, limit=0, seconds=20)
+            answer = await client.call_tool("answer", {"name": question.name, "site": "planted"})
+            assert len(answer.model_dump_json()) < 30_000
+            assert answer.structured_content
+            assert answer.structured_content["rows"] == [list(row) for row in expected.rows]
+            assert answer.structured_content["next_offset"] is None
+            assert "run 1" in answer.structured_content["run"]
+        assert names == [question.name for question in questions()]
+
+
+@pytest.mark.anyio
+async def test_ours_an_assistant_reads_all_pages_part_by_part_and_can_write_nothing(crawled: tuple[Path, str]) -> None:
+    from mcp import Client
+
+    from crawler.dataset.assistant import build_server
+
+    async with Client(build_server({"planted": state_of(crawled[0])})) as client:
+        tools = (await client.list_tools()).tools
+        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+        numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)"
+        sql = f"{numbers} SELECT i, hex(zeroblob(99)) FROM n"
+        read: list[int] = []
+        offset: int | None = 0
+        while offset is not None:
+            part = await client.call_tool("query", {"sql": sql, "offset": offset, "limit": 500})
+            assert len(part.model_dump_json()) < 30_000
+            assert part.structured_content
+            read += [row[0] for row in part.structured_content["rows"]]
+            offset = part.structured_content["next_offset"]
+        assert read == list(range(1, 501))
+        for name, words in (
+            ("query", {"sql": "DROP TABLE pages"}),
+            ("query", {"sql": "SELECT 1", "site": "other"}),
+            ("answer", {"name": "no-such"}),
+            ("page", {"url": "https://nowhere.example/"}),
+        ):
+            refused = await client.call_tool(name, words)
+            assert refused.is_error
+            assert "unexpected" not in refused.model_dump_json()
+        page = await client.call_tool("page", {"url": f"{crawled[1]}/gone"})
+        assert page.structured_content
+        assert page.structured_content["page"]["state"] == "client error"
+        assert len(page.structured_content["links_in"]) == 8

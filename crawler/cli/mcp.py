@@ -1,0 +1,36 @@
+"""``siteatlas mcp``: lets an AI assistant ask the tables of the crawls."""
+
+from importlib.util import find_spec
+from typing import Annotated, Any, Final
+
+import typer
+
+from crawler.cli.errors import CommandErrors
+from crawler.cli.help import RAW
+from crawler.cli.options import ConfigOption, with_flags
+from crawler.cli.sites import find_states
+from crawler.errors import UsageError
+from crawler.packages import install_command
+
+EPILOG: Final = f"""{RAW}An entry in the configuration of an assistant:
+  {{"mcpServers": {{"siteatlas": {{"command": "siteatlas", "args": ["mcp", "--state", "/srv/state"]}}}}}}
+"""
+
+
+@with_flags("state.directory")
+def mcp(
+    config: ConfigOption = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
+    **flags: Any,
+) -> None:
+    """Let an AI assistant ask the last run of each site, by the Model Context Protocol.
+
+    mcp speaks to the assistant over standard input and output. It only reads, and requests nothing from the sites.
+    """
+    with CommandErrors(verbose):
+        if find_spec("mcp") is None:
+            raise UsageError(f"siteatlas mcp needs the extra mcp. Install it: {install_command('mcp')}")
+        states = {name: directory for name, directory, _ in find_states(config, flags, [])}
+        from crawler.dataset.assistant import build_server  # noqa: PLC0415 - an extra
+
+        build_server(states).run("stdio")
