@@ -1,7 +1,9 @@
 """The tables of a crawl: right on a planted site, the same for readers that are not ours, and read only."""
 
 import csv
+import html
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -306,3 +308,30 @@ async def test_ours_an_assistant_reads_all_pages_part_by_part_and_can_write_noth
         assert page.structured_content
         assert page.structured_content["page"]["state"] == "client error"
         assert len(page.structured_content["links_in"]) == 8
+
+
+@pytest.mark.anyio
+async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(crawled: tuple[Path, str]) -> None:
+    from crawler.dataset.explore import build_explorer, one_time_link
+
+    folder, start = crawled
+    explorer = build_explorer({"www.planted": state_of(folder)})
+    assert (await explorer.client.get("/")).status_code == 403
+    entered = await explorer.client.get(one_time_link(explorer, ""))
+    assert entered.status_code == 302
+    assert (await explorer.client.get(one_time_link(explorer, ""))).status_code == 403
+    cookies = {"ds_actor": entered.cookies["ds_actor"]}
+    home = (await explorer.client.get("/", cookies=cookies)).text
+    (pages,) = re.findall(r'href="([^"]+)">All pages', home)
+    listed = await explorer.client.get(f"{html.unescape(pages)}&section=%2Fdeep%2F&outlinks__gt=0", cookies=cookies)
+    assert listed.status_code == 200
+    assert [number in listed.text for number in ("deep/1", "deep/3", "deep/4", ">Twice<")] == [True, True, False, False]
+    (here,) = {found for found in re.findall(r'href="(/-/page/[^"]+)"', listed.text) if found.endswith("deep%2F3")}
+    page = (await explorer.client.get(here, cookies=cookies)).text
+    assert f"{start}/deep/2" in page
+    assert f"{start}/deep/4" in page
+    question = await explorer.client.get("/www~2Eplanted/redirect-chains.json?_shape=array", cookies=cookies)
+    assert len(question.json()) == 3
+    nobody = await explorer.client.get(here)
+    assert nobody.status_code == 403
+    assert "deep/2" not in nobody.text

@@ -20,7 +20,7 @@ from crawler.model import DiscoveredBy, DocumentKind, Page, Request, State, Url
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.schema import STATE_DB
 from crawler.units import w3c
-from crawler.url.normalize import InvalidUrl, join_url
+from crawler.url.normalize import InvalidUrl, join_url, path_and_query
 from crawler.url.resolve import UrlResolver
 from sitemap import Video
 
@@ -322,6 +322,7 @@ def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, o
     is_read = page.is_html
     return (
         row.url,
+        _section(row.url),
         row.state,
         row.reason,
         row.state == State.INDEXABLE,
@@ -353,6 +354,11 @@ def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, o
         w3c(row.seen_at) if row.seen_at else None,
         page.rendered,
     )
+
+
+def _section(url: Url) -> str:
+    folder, slash, _ = path_and_query(url).partition("?")[0][1:].partition("/")
+    return f"/{folder}/" if slash else "/"
 
 
 def _video(page: str, video: Video) -> tuple[object, ...]:

@@ -25,6 +25,7 @@ _URL: Final = ("url", "TEXT", "URL in canonical form", "https://www.example.com/
 TABLES: Final = {
     "pages": _columns(
         _URL,
+        ("section", "TEXT", "first folder of its path", "/blog/"),
         ("state", "TEXT", "what the crawl decided of the URL", "indexable"),
         ("reason", "TEXT", "why, as a sentence; empty for most indexable pages", "canonical is https://…"),
         ("indexable", "INTEGER", "1 if a search engine may index the page, else 0", "1"),

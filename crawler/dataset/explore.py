@@ -1,0 +1,119 @@
+"""The tables of crawls in a browser: Datasette with our words, questions and a page for each URL. On loopback alone.
+
+https://docs.datasette.io/en/stable/metadata.html
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from datasette import Response, hookimpl
+from datasette.app import Datasette
+from datasette.database import Database
+from datasette.plugins import pm
+from markupsafe import Markup
+
+from crawler.dataset.build import open_dataset
+from crawler.dataset.query import questions
+from crawler.dataset.schema import TABLES
+
+_FACETS: Final = {
+    "pages": ["state", "section", "status", "language"],
+    "links": ["kind", "place"],
+    "changes": ["change"],
+}
+_HIDDEN: Final = ("url", "link", "read", "about")
+_URL_COLUMNS: Final = frozenset({"url", "source", "target", "page", "final", "canonical", "example", "another"})
+_MAX_SHOWN: Final = 200  # links of a page
+_SETTINGS: Final = {
+    "default_page_size": 50,
+    "sql_time_limit_ms": 10_000,
+    "facet_time_limit_ms": 400,
+    "facet_suggest_time_limit_ms": 10,
+    "allow_download": False,
+}
+_PARTS: Final = {
+    "links_in": "SELECT source, anchor, place, nofollow FROM links WHERE target = :url AND kind = 'link' LIMIT :most",
+    "links_out": "SELECT target, anchor, place, nofollow FROM links WHERE source = :url AND kind = 'link' LIMIT :most",
+    "changes": "SELECT run, change, before, after, reason FROM changes WHERE url = :url ORDER BY run DESC LIMIT :most",
+}
+
+
+def one_time_link(data: Datasette, place: str) -> str:
+    """The link that lets one browser in. ``place`` is the scheme, host and port."""
+    return f"{place}/-/auth-token?token={data._root_token}"  # noqa: SLF001 - as its own command does
+
+
+def build_explorer(states: Mapping[str, Path]) -> Datasette:
+    """The web application over the state directories of sites, by name. Raises UsageError, StorageError."""
+    data = Datasette(
+        [],
+        metadata={
+            "title": "Siteatlas",
+            "description": "What the last finished run stored of each site.",
+            "allow": {"id": "root"},
+            "databases": {name: {"queries": _queries(), "tables": _tables()} for name in states},
+        },
+        settings=_SETTINGS,
+        template_dir=str(Path(__file__).parent / "templates"),
+    )
+    data.remove_database("_memory")
+    for name, state in states.items():
+        with open_dataset(state) as db:
+            ((_, _, path),) = [row for row in db.execute("PRAGMA database_list") if row[1] == "main"]
+        db.close()
+        data.add_database(Database(data, path=path, is_mutable=False), name=name)
+    return data
+
+
+def _queries() -> dict[str, Any]:
+    return {question.name: {"title": question.text, "sql": question.sql} for question in questions()}
+
+
+def _tables() -> dict[str, Any]:
+    shown = {name: {"facets": facets} for name, facets in _FACETS.items()}
+    return shown | {name: {"hidden": True} for name in _HIDDEN}
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def render_cell(value: object, column: str, database: str) -> Markup | None:
+    """A URL in a cell as a link to what is known of it, and one to itself."""
+    if column not in _URL_COLUMNS or not isinstance(value, str) or not value.startswith(("http://", "https://")):
+        return None
+    here = f"/-/page/{database}?{urlencode({'url': value})}"
+    return Markup('<a href="{}">{}</a> <a href="{}" rel="noreferrer" aria-label="open {} itself">↗</a>').format(
+        here, value, value, value
+    )
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def register_routes() -> list[tuple[str, Any]]:
+    """The page of a URL."""
+    return [(r"^/-/page/(?P<site>[^/]+)$", _page)]
+
+
+async def _page(datasette: Datasette, request: Any) -> Response:
+    site, url = request.url_vars["site"], request.args.get("url") or ""
+    if not await datasette.permission_allowed(request.actor, "view-instance"):
+        return Response.text("Open the link that siteatlas explore printed.", status=403)
+    if site not in datasette.databases:
+        return Response.text("there is no such site", status=404)
+    database = datasette.get_database(site)
+    found = (await database.execute("SELECT * FROM pages WHERE url = :url", {"url": url})).first()
+    meanings = {column.name: column.meaning for column in TABLES["pages"]}
+    facts = [(name, meanings[name], found[name]) for name in found.keys()] if found else []  # noqa: SIM118 - no dict
+    parts = {name: (await database.execute(sql, {"url": url, "most": _MAX_SHOWN})).rows for name, sql in _PARTS.items()}
+    values = {
+        "site": site,
+        "tables": datasette.urls.database(site),
+        "url": url,
+        "facts": facts,
+        "most": _MAX_SHOWN,
+        **parts,
+    }
+    return Response.html(await datasette.render_template("page.html", values, request=request))
+
+
+pm.register(sys.modules[__name__])  # the hooks above
