@@ -338,24 +338,6 @@ class SiteSegment(Struct, frozen=True):
     notes: int = 0
 
 
-class SectionLinks(Struct, frozen=True):
-    """The number of links from the indexable pages of one section to those of another, or of the same one.
-
-    Sections are those of :class:`SiteSection`, or "other sections" for the smaller ones.
-    """
-
-    source: str
-    target: str
-    links: int
-
-
-class SegmentDepth(Struct, frozen=True):
-    """The indexable pages at one depth (a label of :attr:`AuditReport.depths`), by segment."""
-
-    label: str
-    pages: dict[str, int]
-
-
 class CrawlBasis(Struct, frozen=True, kw_only=True):
     """The crawl that an audit rests on: that of run number ``run``; None: its own, for this ``reason``.
 
@@ -445,9 +427,6 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     inlinks: list[HistogramBar]
     sections: list[SiteSection]
     segments: list[SiteSegment] = []  # without a configuration of segments: none
-    section_links: list[SectionLinks] = []  # without pairs that have no links
-    segment_links: list[SectionLinks] = []  # the same by segment
-    segment_depths: list[SegmentDepth] = []  # these two without a configuration of segments: none
     bots: BotActivity | None = None  # None: no logs with requests of bots
     exit_code: int = 0
     unchecked: dict[str, str] = {}
