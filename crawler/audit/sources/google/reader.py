@@ -298,16 +298,7 @@ def _claim(row: ReportRow, source: SourceReport, days: DateSpan, addresses: Sour
             source.unread += 1
         return None
     source.used += 1
-    return SourceRecord(
-        url=url,
-        first=days.first,
-        last=days.last,
-        clicks=row.clicks,
-        impressions=row.impressions,
-        views=row.views,
-        sessions=row.sessions,
-        users=row.users,
-    )
+    return SourceRecord(url=url, first=days.first, last=days.last, **row.counts)
 
 
 class ApiReader:
