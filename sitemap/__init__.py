@@ -51,8 +51,6 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.model import Format as Format
     from sitemap.model import Image as Image
     from sitemap.model import News as News
-    from sitemap.model import Price as Price
-    from sitemap.model import TvShow as TvShow
     from sitemap.model import Video as Video
     from sitemap.planner import PlannedSitemap as PlannedSitemap
     from sitemap.planner import SitemapPlan as SitemapPlan
@@ -79,7 +77,6 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.rules import Finding as Finding
     from sitemap.rules import Rule as Rule
     from sitemap.rules import Severity as Severity
-    from sitemap.validation import RETIRED as RETIRED
     from sitemap.validation import alternate_fault as alternate_fault
     from sitemap.validation import entry_fault as entry_fault
     from sitemap.validation import image_fault as image_fault
@@ -122,13 +119,13 @@ _MODULES: Final = {
     "linter.lint": "LintReport Linter lint",
     "linter.report": "JUnitCase JUnitOutcome JUnitSuite as_json as_junit as_sarif as_text junit_xml rules_text sarif",
     "location": "Location covers directory form",
-    "model": "FEEDS Alternate Child Entry Format Image News Price TvShow Video",
+    "model": "FEEDS Alternate Child Entry Format Image News Video",
     "planner": "PlannedSitemap SitemapPlan plan",
     "reader.parser": "ReadLimits SitemapParser SitemapReader Source read",
     "reader.tree": "Document Opener TreeLimits Visitor beside iter_entries tree walk",
     "robots_txt": "CrossSubmits missing_lines sitemap_lines sitemaps_in vouches",
     "rules": "RULES Finding Rule Severity",
-    "validation": "RETIRED alternate_fault entry_fault image_fault news_fault video_fault",
+    "validation": "alternate_fault entry_fault image_fault news_fault video_fault",
     "writer.assignment": "Assignment",
     "writer.destination": "Destination Directory Stage",
     "writer.encoder": "Encoder",
