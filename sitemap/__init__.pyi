@@ -45,9 +45,6 @@ from sitemap.model import Format as Format
 from sitemap.model import Image as Image
 from sitemap.model import News as News
 from sitemap.model import Video as Video
-from sitemap.planner import PlannedSitemap as PlannedSitemap
-from sitemap.planner import SitemapPlan as SitemapPlan
-from sitemap.planner import plan as plan
 from sitemap.reader.parser import ReadLimits as ReadLimits
 from sitemap.reader.parser import SitemapParser as SitemapParser
 from sitemap.reader.parser import SitemapReader as SitemapReader
