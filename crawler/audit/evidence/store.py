@@ -13,8 +13,8 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.audit.accepted import Acceptances
-from crawler.audit.compare.finding_status import finding_identity
 from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount, UncrawledPage
+from crawler.audit.finding_identity import finding_identity
 from crawler.audit.patterns import Segments
 from crawler.audit.source_record import COUNT_NAMES, SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import BotLedger
@@ -330,7 +330,7 @@ CREATE TABLE finding (
   state TEXT NOT NULL,
   times INTEGER NOT NULL,
   others TEXT NOT NULL,                       -- JSON: the URLs of its referrers, of a finding about hreflang
-  key BLOB NOT NULL,                          -- compare.finding_status.finding_identity
+  key BLOB NOT NULL,                          -- finding_identity.finding_identity
   since TEXT NOT NULL DEFAULT '',             -- replaces the one in value
   new INTEGER NOT NULL DEFAULT 0,             -- how many of its times are new
   stood INTEGER NOT NULL DEFAULT 0,           -- 1: the previous audit had it
