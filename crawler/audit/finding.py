@@ -255,7 +255,7 @@ class UncrawledPage(Struct, frozen=True, kw_only=True):
 class AuditPoint(Struct, frozen=True, kw_only=True):
     """The numbers of findings of one audit, for trends over many.
 
-    The first five and ``bots`` are those of :class:`crawler.audit.summary.AuditSummary`. ``rules`` counts the findings
+    It is a part of :class:`crawler.audit.summary.AuditSummary`. ``rules`` counts the findings
     of each rule that has some, None: an earlier version did not store them. ``unchecked`` has the names of groups and
     the ids of rules that the audit did not check: for these, no findings does not mean no fault.
     """
@@ -269,7 +269,7 @@ class AuditPoint(Struct, frozen=True, kw_only=True):
     unchecked: list[str] = []
     bots: CrawlPoint | None = None  # None: no logs with bots, or an earlier version
 
-    def total(self, rule: str, group: str) -> int | None:
+    def found(self, rule: str, group: str) -> int | None:
         """The findings of a rule of a group, None: unknown."""
         if self.rules is None or rule in self.unchecked or group in self.unchecked:
             return None

@@ -59,12 +59,6 @@ CREATE TABLE inspection (
 ) WITHOUT ROWID;
 """
 
-
-def _from_1(db: sqlite3.Connection) -> None:
-    """Version 1 had no inspections."""
-    db.execute(_INSPECTION_TABLE)
-
-
 GOOGLE_DB: Final = Database(
     file="google.db",
     application_id=0x53_41_47_4F,  # "SAGO"
@@ -88,7 +82,6 @@ CREATE TABLE request (
 """,
     description="the results of Google's APIs",
     remedy="Move the file away. The next audit then requests them again",
-    migrations={1: _from_1},
 )
 _COUNT: Final = """INSERT INTO request VALUES (?, ?, 1)
   ON CONFLICT (name, day) DO UPDATE SET requests = requests + 1"""
