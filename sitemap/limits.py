@@ -26,7 +26,6 @@ MAX_VIDEO_TAGS: Final = 32
 MAX_VIDEO_UPLOADER: Final = 255  # characters
 # https://www.google.com/schemas/sitemap-video/1.1/sitemap-video.xsd (title, maxLength)
 MAX_VIDEO_TITLE: Final = 100  # characters
-MAX_VIDEO_CATEGORY: Final = 256  # characters
 
 # https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap
 MAX_NEWS: Final = 1_000  # articles in one file

@@ -2,8 +2,7 @@
 
 The values are immutable and hashable; ``msgspec.structs.replace`` (or ``copy.replace``) makes a changed copy. They are
 msgspec structs because a reader makes millions, and a frozen dataclass takes ten times as long to make.
-Tags that Google no longer reads or documents are retired: they are read, but written only if requested by name
-(:data:`sitemap.RETIRED`).
+Tags that Google no longer reads have no values here: the reader reports them and leaves them out.
 https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions
 """
 
@@ -24,40 +23,12 @@ class Alternate(Struct, frozen=True, gc=False):
 
 
 class Image(Struct, frozen=True, gc=False):
-    """An image on a page. All fields except ``loc`` are retired.
+    """An image on a page.
 
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
     """
 
     loc: str
-    caption: str = ""
-    geo_location: str = ""
-    title: str = ""
-    license: str = ""
-
-
-class Price(Struct, frozen=True, gc=False):
-    """The price of a video (retired): a decimal amount and an ISO 4217 currency.
-
-    ``type`` is "purchase" or "rent", ``resolution`` "hd" or "sd"; "" leaves the attribute out. A price has an amount
-    and a currency, or a type.
-    """
-
-    amount: str
-    currency: str
-    type: str = ""
-    resolution: str = ""
-
-
-class TvShow(Struct, frozen=True, gc=False):
-    """The series that a video belongs to (retired). ``video_type`` is full, preview, clip, interview, news or other."""
-
-    show_title: str
-    video_type: str
-    episode_title: str = ""
-    season_number: int | None = None
-    episode_number: int | None = None
-    premier_date: str = ""
 
 
 class Video(Struct, frozen=True, gc=False):
@@ -65,9 +36,7 @@ class Video(Struct, frozen=True, gc=False):
 
     ``duration`` is in seconds, ``rating`` 0.0 to 5.0; dates are W3C datetimes. A ``restriction`` or ``platform`` is
     a pair of relationship ("allow" or "deny") and the space-separated list; ``uploader`` a pair of name and info URL
-    ("" for none). The tags from ``category`` on are retired: ``gallery_loc`` is a pair of URL and title ("" for none),
-    each of ``segments`` a pair of URL and duration, each of ``ids`` a pair of type ("tms:series", "tms:program",
-    "rovi:series", "rovi:program", "freebase", "url") and identifier.
+    ("" for none).
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps
     """
 
@@ -88,18 +57,10 @@ class Video(Struct, frozen=True, gc=False):
     uploader: tuple[str, str] | None = None
     live: bool | None = None
     tags: tuple[str, ...] = ()
-    category: str = ""
-    gallery_loc: tuple[str, str] | None = None
-    prices: tuple[Price, ...] = ()
-    tvshow: TvShow | None = None
-    allow_embed: bool | None = None  # attribute of player_loc
-    autoplay: str = ""  # attribute of player_loc
-    segments: tuple[tuple[str, int | None], ...] = ()  # content_segment_loc
-    ids: tuple[tuple[str, str], ...] = ()
 
 
 class News(Struct, frozen=True, gc=False):
-    """An article for Google News; the last four fields are retired.
+    """An article for Google News.
 
     ``publication`` is the name as on news.google.com, ``language`` its ISO 639 code (or zh-cn, zh-tw).
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap
@@ -109,17 +70,13 @@ class News(Struct, frozen=True, gc=False):
     language: str
     publication_date: str
     title: str
-    access: str = ""
-    genres: str = ""
-    keywords: str = ""
-    stock_tickers: str = ""
 
 
 class Entry(Struct, frozen=True, gc=False):
     """One ``url`` of a urlset, or one item of a feed: a page and its metadata.
 
     ``lastmod`` is a W3C datetime in a form the XSD allows, or "" if unknown. ``title`` and ``summary`` are plain
-    text and occur only in feeds; ``mobile`` (``mobile:mobile``) is retired.
+    text and occur only in feeds.
     https://www.sitemaps.org/protocol.html#xmlTagDefinitions
     """
 
@@ -133,7 +90,6 @@ class Entry(Struct, frozen=True, gc=False):
     news: News | None = None
     title: str = ""
     summary: str = ""
-    mobile: bool = False
 
 
 class Child(Struct, frozen=True, gc=False):

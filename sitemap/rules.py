@@ -134,7 +134,6 @@ _TABLE: Final = (
     Rule("hint.ignored", _N, "changefreq and priority", "No large search engine reads changefreq and priority; they only make the file larger.", "No action is needed; without the two tags the file is smaller.", _GOOGLE + "build-sitemap"),
     # Extensions.
     Rule("retired.tag", _W, "Retired tag", "This tag has no effect, because Google stopped its support in 2022 or no longer documents it.", "Remove the tag.", _RETIRED),
-    Rule("retired.value", _W, "Retired tag with an invalid value", "The tag has a value that its schema does not allow. The tag has no effect either, because Google stopped its support.", "Remove the tag.", _RETIRED),
     Rule("image.loc_missing", _E, "Image without a URL", "Every image needs a loc with an absolute URL.", "Give the image its absolute URL, or remove it.", _GOOGLE + "image-sitemaps"),
     Rule("image.too_many", _E, "Too many images", "An entry may list at most 1,000 images.", "List the 1,000 images of the page that matter most.", _GOOGLE + "image-sitemaps"),
     Rule("video.missing_tag", _E, "Video without a required tag", "A video needs thumbnail_loc, title and description, and also content_loc or player_loc.", "Add the tags that the findings name, or remove the video.", _GOOGLE + "video-sitemaps"),

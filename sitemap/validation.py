@@ -4,22 +4,19 @@ Functions named ``…_faults`` yield every fault, for the linter. Those named ``
 sentence, or "", for the writer. Entry point: :func:`entry_fault`.
 
 Videos: https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps and, where it is narrower,
-https://www.google.com/schemas/sitemap-video/1.1/sitemap-video.xsd. Retired tags: the schemas for image/1.1, video/1.1
-and news/0.9 beside it; a value that breaks them would make the whole file invalid.
+https://www.google.com/schemas/sitemap-video/1.1/sitemap-video.xsd.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
 from sitemap import dates, limits, location
-from sitemap.errors import SitemapError
 from sitemap.escape import FORBIDDEN_CHARACTERS, escape_uri
-from sitemap.model import Alternate, Entry, Image, News, Price, TvShow, Video
+from sitemap.model import Alternate, Entry, Image, News, Video
 
 # xsd:anyURI allows much, but a URL never contains white space, and loses its meaning if a character is removed.
 NO_URL: Final = re.compile(
@@ -82,7 +79,7 @@ def video_fault(video: Video, loc: str = "") -> str:
 
 
 def video_faults(video: Video, loc: str = "") -> Iterator[Fault]:
-    """All faults of a video of the page at ``loc``, except those of retired tags."""
+    """All faults of a video of the page at ``loc``."""
     yield from _url_faults(video, loc)
     yield from _text_faults(video)
     yield from _number_faults(video)
@@ -203,7 +200,7 @@ def news_fault(news: News) -> str:
 
 
 def news_faults(news: News) -> Iterator[Fault]:
-    """All faults of an article, except those of retired tags. Checks only the form of the language."""
+    """All faults of an article. Checks only the form of the language."""
     for name, text in (
         ("a publication name", news.publication),
         ("a language", news.language),
@@ -220,136 +217,6 @@ def news_faults(news: News) -> Iterator[Fault]:
         )
 
 
-RETIRED: Final = (
-    "image:caption",
-    "image:geo_location",
-    "image:title",
-    "image:license",
-    "video:category",
-    "video:gallery_loc",
-    "video:price",
-    "video:tvshow",
-    "video:player_loc@allow_embed",
-    "video:player_loc@autoplay",
-    "video:content_segment_loc",
-    "video:id",
-    "news:access",
-    "news:genres",
-    "news:keywords",
-    "news:stock_tickers",
-    "mobile:mobile",
-)
-
-
-def requested_tags(names: Collection[str]) -> frozenset[str]:
-    """The names as a set. SitemapError for a name that is not a retired tag; it suggests the closest one."""
-    for name in names:
-        if name not in RETIRED:
-            closest = get_close_matches(name, RETIRED, 1, 0)[0]
-            raise SitemapError(f"{name[:64]!r} is not a retired tag. Did you mean {closest!r}?")
-    return frozenset(names)
-
-
-_AMOUNT: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")  # a non-negative decimal
-
-_CURRENCY: Final = re.compile("[A-Z]{3}")
-
-_SHOWS: Final = frozenset({"full", "preview", "clip", "interview", "news", "other"})
-
-_IDS: Final = frozenset({"tms:series", "tms:program", "rovi:series", "rovi:program", "freebase", "url"})
-
-_GENRE: Final = "(?:PressRelease|Satire|Blog|OpEd|Opinion|UserGenerated)"
-
-_GENRES: Final = re.compile(f"{_GENRE}(?:, *{_GENRE})*")
-
-_TICKERS: Final = re.compile(r"\w++:\w++(?:, *+\w++:\w++){0,4}+").fullmatch
-
-
-def retired_fault(entry: Entry, tags: Collection[str] = RETIRED) -> str:
-    """The first fault of the retired ``tags`` of an entry, or ""."""
-    return first_sentence(retired_faults(entry, tags))
-
-
-def retired_faults(entry: Entry, tags: Collection[str] = RETIRED) -> Iterator[Fault]:
-    """All faults of the retired ``tags`` of an entry."""
-    for image in entry.images:
-        yield from _faults_of(_image(image), tags)
-    for video in entry.videos:
-        yield from _faults_of(_video(video), tags)
-    if entry.news is not None:
-        yield from _faults_of(_news(entry.news), tags)
-
-
-def _faults_of(pairs: Iterator[tuple[str, str]], tags: Collection[str]) -> Iterator[Fault]:
-    for tag, sentence in pairs:
-        if sentence and tag in tags:
-            yield Fault("retired.value", sentence)
-
-
-def _image(image: Image) -> Iterator[tuple[str, str]]:
-    if image.license:
-        yield "image:license", url_fault("image:license", image.license)
-
-
-def _video(video: Video) -> Iterator[tuple[str, str]]:
-    if len(video.category) > limits.MAX_VIDEO_CATEGORY:
-        yield (
-            "video:category",
-            f"category has {len(video.category):,} characters, {limits.MAX_VIDEO_CATEGORY} are allowed",
-        )
-    if video.gallery_loc is not None:
-        yield "video:gallery_loc", url_fault("gallery_loc", video.gallery_loc[0])
-    for price in video.prices:
-        yield "video:price", _price(price)
-    if video.tvshow is not None:
-        yield "video:tvshow", _tvshow(video.tvshow)
-    for url, duration in video.segments:
-        yield "video:content_segment_loc", url_fault("content_segment_loc", url)
-        if duration is not None and not 0 <= duration <= limits.MAX_VIDEO_DURATION:
-            yield (
-                "video:content_segment_loc",
-                f"the duration {duration} of a segment is not between 0 and {limits.MAX_VIDEO_DURATION:,} seconds",
-            )
-    for kind, text in video.ids:
-        if kind not in _IDS:
-            yield ("video:id", f"the type {kind[:64]!r} of an id is invalid: write one of {', '.join(sorted(_IDS))}")
-        elif not text:
-            yield "video:id", "an id is empty"
-
-
-def _price(price: Price) -> str:
-    if price.amount and not (_AMOUNT.fullmatch(price.amount) and _CURRENCY.fullmatch(price.currency)):
-        return f"price {price.amount[:32]!r} {price.currency[:8]!r} is not an amount with an ISO 4217 currency"
-    if not price.amount and (price.currency or not price.type):
-        return "a price needs an amount with a currency, or a type"
-    if price.type.lower() not in {"", "purchase", "rent"} or price.resolution.lower() not in {"", "hd", "sd"}:
-        return "the type of a price is purchase or rent, its resolution hd or sd"
-    return ""
-
-
-def _tvshow(show: TvShow) -> str:
-    if not FORBIDDEN_CHARACTERS.sub("", show.show_title):
-        return "tvshow needs a show_title"
-    if show.video_type not in _SHOWS:
-        return f"video_type {show.video_type[:64]!r} is invalid: write one of {', '.join(sorted(_SHOWS))}"
-    if show.premier_date and not dates.is_valid_date(show.premier_date):
-        return f"premier_date {show.premier_date[:64]!r} is not a date: write {DATE_FORMS}"
-    for name in ("season_number", "episode_number"):
-        number: int | None = getattr(show, name)
-        if number is not None and number < 1:
-            return f"{name} {number} is not positive"
-    return ""
-
-
-def _news(news: News) -> Iterator[tuple[str, str]]:
-    if news.access not in {"", "Subscription", "Registration"}:
-        yield "news:access", f"access {news.access[:64]!r} is neither Subscription nor Registration"
-    if news.genres and not _GENRES.fullmatch(news.genres):
-        yield "news:genres", f"genres {news.genres[:64]!r} is not a list of genres of Google News"
-    if news.stock_tickers and not _TICKERS(news.stock_tickers):
-        yield ("news:stock_tickers", f"stock_tickers {news.stock_tickers[:64]!r} is not a list of up to five tickers")
-
-
 def entry_fault(entry: Entry, directory: str) -> str:
     """Why a sitemap cannot list an entry, or "".
 
@@ -359,7 +226,7 @@ def entry_fault(entry: Entry, directory: str) -> str:
 
 
 def entry_faults(entry: Entry, directory: str) -> Iterator[Fault]:
-    """All faults of an entry, except those of retired tags (:func:`sitemap.validation.retired_faults`)."""
+    """All faults of an entry."""
     return iter(()) if _is_sound(entry, directory) else _faults(entry, directory)
 
 

@@ -28,7 +28,6 @@ from crawler.audit.finding import (
     ResolvedFinding,
     RuleCount,
     RuleTrend,
-    SectionLinks,
     SiteSection,
 )
 from crawler.audit.report.html import write_html
@@ -201,24 +200,12 @@ def report(counts: list[RuleCount], *, is_complete: bool = True) -> AuditReport:
         sections=[SiteSection(f"/{name}/", size, int(size * share), size // 9)
                   for (name, size), share in zip(SECTIONS.items(), SHARES, strict=True)]
         + [SiteSection("/", 41, 0, 2)],
-        section_links=section_links(),
         bots=bot_activity(),
         history=history(),
     )  # fmt: skip
 
 
 SHARES = (0.031, 0.112, 0.004, 0.0, 0.27, 0.06, 0.55, 0.0, 0.17, 0.008, 1.0, 0.02)
-
-
-def section_links() -> list[SectionLinks]:
-    """The links between sections, of which nobody links to the last."""
-    some, paths = Random(1), [f"/{name}/" for name in SECTIONS]
-    return [
-        SectionLinks(source, target, int(some.paretovariate(0.3)))
-        for source in paths
-        for target in paths
-        if source == target or (target != paths[-1] and some.random() < 0.5)
-    ]
 
 
 def bot_activity() -> BotActivity:

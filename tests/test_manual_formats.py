@@ -58,4 +58,4 @@ def test_ours_the_manual_describes_all_that_the_files_of_an_audit_hold() -> None
         assert set(kind.__struct_fields__) - keys == set()
     cells = {cell.strip() for line in text.splitlines() for cell in re.split(r"[|;]", line)}
     assert {heading for heading, _ in CSV_COLUMNS} - cells == set()
-    assert f"`{'`, `'.join(RESOLVED_COLUMNS)}`" in text
+    assert f"`{RESOLVED_COLUMNS.replace('|', '`, `')}`" in text

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import anyio
 from msgspec import structs
@@ -68,6 +68,13 @@ class ProgressWatchers:
     on_stage: Callable[[str], object] = lambda _: None
 
 
+class AuditResult(NamedTuple):
+    """The report of an audit, and its findings, which can be read while the context of the audit lasts."""
+
+    report: AuditReport
+    findings: AuditFindings
+
+
 @contextmanager
 def audit(
     plan: CrawlPlan,
@@ -77,7 +84,7 @@ def audit(
     loop: dict[str, Any] | None = None,
     clock: Clock = time.time,
     write: Callable[[AuditReport, AuditFindings], object] = lambda _report, _findings: None,
-) -> Iterator[tuple[AuditReport, AuditFindings]]:
+) -> Iterator[AuditResult]:
     """Audit a site; the findings can be read while the context lasts.
 
     ``write`` writes the reports. The audit is stored after that, and before the context begins. ``loop`` are the
@@ -122,13 +129,15 @@ def audit(
                 report, segments=count_findings(report, findings), **rank_actions(report, findings)._asdict()
             )
             write(report, findings)
+            failure = None
             try:
                 if result.ending is FinishReason.COMPLETE:
                     comparison.store(report, news)
             except StorageError as error:  # report hours of work all the same
-                yield report, findings
-                raise error from None
-            yield report, findings
+                failure = error
+            yield AuditResult(report, findings)
+            if failure:
+                raise failure
         finally:
             db.close()
 

@@ -310,9 +310,6 @@ class AuditFinisher:
             inlinks=figures.inlinks,
             sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
             segments=self._segments.counted(figures.segments),
-            section_links=figures.section_links,
-            segment_links=figures.segment_links,
-            segment_depths=figures.segment_depths,
         )
 
 

@@ -255,7 +255,7 @@ class UncrawledPage(Struct, frozen=True, kw_only=True):
 class AuditPoint(Struct, frozen=True, kw_only=True):
     """The numbers of findings of one audit, for trends over many.
 
-    The first five and ``bots`` are those of :class:`crawler.audit.summary.AuditSummary`. ``rules`` counts the findings
+    It is a part of :class:`crawler.audit.summary.AuditSummary`. ``rules`` counts the findings
     of each rule that has some, None: an earlier version did not store them. ``unchecked`` has the names of groups and
     the ids of rules that the audit did not check: for these, no findings does not mean no fault.
     """
@@ -269,7 +269,7 @@ class AuditPoint(Struct, frozen=True, kw_only=True):
     unchecked: list[str] = []
     bots: CrawlPoint | None = None  # None: no logs with bots, or an earlier version
 
-    def total(self, rule: str, group: str) -> int | None:
+    def found(self, rule: str, group: str) -> int | None:
         """The findings of a rule of a group, None: unknown."""
         if self.rules is None or rule in self.unchecked or group in self.unchecked:
             return None
@@ -336,24 +336,6 @@ class SiteSegment(Struct, frozen=True):
     errors: int = 0
     warnings: int = 0
     notes: int = 0
-
-
-class SectionLinks(Struct, frozen=True):
-    """The number of links from the indexable pages of one section to those of another, or of the same one.
-
-    Sections are those of :class:`SiteSection`, or "other sections" for the smaller ones.
-    """
-
-    source: str
-    target: str
-    links: int
-
-
-class SegmentDepth(Struct, frozen=True):
-    """The indexable pages at one depth (a label of :attr:`AuditReport.depths`), by segment."""
-
-    label: str
-    pages: dict[str, int]
 
 
 class CrawlBasis(Struct, frozen=True, kw_only=True):
@@ -445,9 +427,6 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     inlinks: list[HistogramBar]
     sections: list[SiteSection]
     segments: list[SiteSegment] = []  # without a configuration of segments: none
-    section_links: list[SectionLinks] = []  # without pairs that have no links
-    segment_links: list[SectionLinks] = []  # the same by segment
-    segment_depths: list[SegmentDepth] = []  # these two without a configuration of segments: none
     bots: BotActivity | None = None  # None: no logs with requests of bots
     exit_code: int = 0
     unchecked: dict[str, str] = {}

@@ -1,6 +1,7 @@
 """The records that sources (sitemaps, logs, exports, lists) hold about URLs, and the report on reading a source."""
 
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
@@ -19,34 +20,49 @@ class SourceKind(StrEnum):
     CRAWL = "crawl"  # another crawl of the site
 
 
-class SourceRecord(Struct, frozen=True, kw_only=True):
+class SourceCounts(Struct, kw_only=True):
+    """What sources count of a URL. These fields are the columns of the audit's table, and what pages sum up.
+
+    Requests are counted by client (``people``, ``bots``), and by status (``ok``: 2xx and 304, ``moved``: other 3xx,
+    ``dead``: 4xx and 5xx). ``sessions``, ``views`` and ``users`` are as an analytics export counts them.
+    """
+
+    people: int = 0
+    bots: int = 0
+    engines: int = 0  # those of ``bots`` that search engines run
+    scanners: int = 0  # those of ``bots`` that call themselves browsers, and behave like scanners
+    ok: int = 0
+    moved: int = 0
+    dead: int = 0
+    clicks: int = 0  # from search results
+    impressions: int = 0  # in search results
+    sessions: int = 0
+    views: int = 0
+    users: int = 0
+    links: int = 0  # from other sites
+    domains: int = 0  # of these links
+
+
+COUNT_NAMES: Final = SourceCounts.__struct_fields__
+REQUEST_NAMES: Final = COUNT_NAMES[: COUNT_NAMES.index("ok")]
+"""The counts of requests by client."""
+EXPORT_NAMES: Final = COUNT_NAMES[COUNT_NAMES.index("clicks") :]
+"""The counts of sources other than logs."""
+
+
+class SourceRecord(SourceCounts, kw_only=True):
     """What one source records about one URL; records of one source for the same URL add up.
 
     ``url`` is in canonical form. ``first`` and ``last`` are the days (``2026-11-21``, UTC) of its first and last visit,
-    or "". Requests are counted by client (``people``, ``bots``), by status (``ok``: 2xx and 304, ``moved``: other 3xx,
-    ``dead``: 4xx and 5xx), and by bot in ``agents``; ``status`` is the newest one.
+    or "". ``agents`` counts requests by bot; ``status`` is the newest one.
     """
 
     url: Url
     first: str = ""
     last: str = ""
-    people: int = 0
-    bots: int = 0
-    engines: int = 0  # those of ``bots`` that search engines run
-    ok: int = 0
-    moved: int = 0
-    dead: int = 0
     status: int = 0
     turn: int = 0  # the place of that answer in the log, to compare it with others of the same day
-    scanners: int = 0  # those of ``bots`` that call themselves browsers, and behave like scanners
     visitors: dict[int, int] = {}  # errors that people got, by visitor; -1: many who got none
-    clicks: int = 0  # from search results
-    impressions: int = 0  # in search results
-    sessions: int = 0  # this and the next two as an analytics export counts them
-    views: int = 0
-    users: int = 0
-    links: int = 0  # from other sites
-    domains: int = 0  # of these links
     lastmod: str = ""
     is_page: bool = False  # the source knows or claims that it is a page, whatever its path ends in
     agents: dict[str, int] = {}  # requests of each known bot: {"Googlebot": 12}

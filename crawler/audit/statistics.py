@@ -1,15 +1,13 @@
 """The statistics of an audit: states of URLs, depths, ages and inlinks of pages, and the sections of the site."""
 
 import sqlite3
-import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
-from crawler.audit.finding import HistogramBar, SectionLinks, SegmentDepth, SiteSection
+from crawler.audit.finding import HistogramBar, SiteSection
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.links import LinkKind
-from crawler.audit.graph.metrics import links_between
 from crawler.audit.page_findings import section_of
 from crawler.audit.patterns import Segments
 from crawler.model import DocumentKind, State
@@ -17,7 +15,6 @@ from crawler.state.database import storage_errors
 from sitemap import parse_date
 
 MAX_SECTIONS: Final = 100  # those with the most pages; the others are summed up
-MAX_LINKED_SECTIONS: Final = 12  # sections in the matrix of links; the others are summed up
 OTHER_SECTIONS: Final = "other sections"
 FAR_CLICKS: Final = 20  # clicks from which on pages are counted together
 UNREACHABLE: Final = "unreachable"
@@ -59,29 +56,19 @@ class Statistics:
             ages: Counter[str] = Counter()
             self._sections: Counter[str] = Counter()
             self.segments: Counter[str] = Counter()
-            section_of_node: dict[int, str] = {}
-            segment_of_node: dict[int, str] = {}
             for number, url, lastmod in db.execute(_PAGES):
-                node = graph.nodes.node(number)
-                section = section_of_node[node] = sys.intern(section_of(url))
-                if segments:
-                    segment_of_node[node] = segments.of_url(url)
                 if number in copies:
                     continue
                 ages[_age_label(lastmod, now)] += 1
-                self._sections[section] += 1
+                self._sections[section_of(url)] += 1
                 if segments:
-                    self.segments[segment_of_node[node]] += 1
+                    self.segments[segments.of_url(url)] += 1
         self.ages = _bars(ages, [*(label for _, label in _AGE_BARS), "older", "not known"])
         self.urls = sum(bar.count for bar in self.states)
         pages = _pages(graph, copies)
         depths = [graph.depth[node] for node in pages]
         self.pages = len(pages)
         self.reached = sum(depth >= 0 for depth in depths)
-        sections = {node: path if self._sections[path] > 1 else "/" for node, path in section_of_node.items()}
-        self.section_links = _part_links(graph, sections, self._merge_small(self._sections))
-        self.segment_links = _part_links(graph, segment_of_node, self.segments) if segments else []
-        self.segment_depths = _segment_depths(graph, pages, segment_of_node) if segments else []
         self.depths = _depth_bars(depths)
         self.inlinks = _inlink_bars([graph.inlinks[node] for node in pages])
 
@@ -114,31 +101,6 @@ class Statistics:
         for path, count in counts.items():
             folded[path if self._sections[path] > 1 else "/"] += count
         return folded
-
-
-def _part_links(graph: LinkGraph, part_of_node: Mapping[int, str], sizes: Mapping[str, int]) -> list[SectionLinks]:
-    """The links that visitors can click between the largest parts; a redirect counts for its target."""
-    names = sorted(sizes, key=lambda name: (-sizes[name], name))[:MAX_LINKED_SECTIONS]
-    places, rest = {name: place for place, name in enumerate(names)}, len(names)
-    place_of = [-1] * len(graph.nodes)
-    for node, name in part_of_node.items():
-        place_of[node] = places.get(name, rest)
-    names.append(OTHER_SECTIONS)
-    counts = links_between(graph.edges, graph.home, place_of, len(names))
-    return [
-        SectionLinks(names[source], names[target], count)
-        for source, row in enumerate(counts)
-        for target, count in enumerate(row)
-        if count
-    ]
-
-
-def _segment_depths(graph: LinkGraph, pages: Iterable[int], segment_of_node: Mapping[int, str]) -> list[SegmentDepth]:
-    counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for node in pages:
-        counts[min(graph.depth[node], FAR_CLICKS)][segment_of_node[node]] += 1
-    order = sorted(counts, key=lambda depth: (depth < 0, depth))
-    return [SegmentDepth(depth_label(depth), dict(counts[depth])) for depth in order]
 
 
 def few_inlink_pages(graph: LinkGraph, copies: Container[int], few: int) -> tuple[int, int]:

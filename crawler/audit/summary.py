@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.finding import AuditFindings, AuditPoint, AuditReport, CrawlPoint, RuleCount, RuleTrend, sum_trends
+from crawler.audit.finding import AuditFindings, AuditPoint, AuditReport, RuleCount, RuleTrend, sum_trends
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup
 from crawler.audit.verdict import group_counts, rests_on, verdict_kind
 from crawler.units import count_text, w3c
@@ -47,7 +47,7 @@ class NewFinding(Struct, frozen=True, kw_only=True):
     sentence: str
 
 
-class AuditSummary(Struct, frozen=True, kw_only=True):
+class AuditSummary(AuditPoint, frozen=True, kw_only=True):
     """One audit, by its ``number`` among those of its site; it began at ``started`` (Unix time).
 
     ``before`` is when the previous audit began, None: there is none, and nothing can be new. ``verdict`` is a
@@ -57,20 +57,12 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     its age. ``rules``, ``unchecked`` and ``bots`` are as in :class:`crawler.audit.finding.AuditPoint`.
     """
 
-    number: int
-    started: float
     before: float | None
-    verdict: str
     why: str
-    pages: int
     uncompared: int
-    severities: dict[str, int]
     groups: list[GroupSummary]
     first: list[NewFinding]
     rests_on: str = ""
-    bots: CrawlPoint | None = None
-    rules: dict[str, int] | None = None
-    unchecked: list[str] = []
 
     @property
     def total(self) -> int:
@@ -178,7 +170,7 @@ class RuleHistory(Struct, frozen=True):
 def rule_histories(points: Sequence[AuditPoint]) -> list[RuleHistory]:
     """The history of each rule that has findings in one of these audits, in the order of the reports."""
     histories = [
-        RuleHistory(REPORTED_RULES[rule], [point.total(rule, group.name) for point in points])
+        RuleHistory(REPORTED_RULES[rule], [point.found(rule, group.name) for point in points])
         for group in RULE_GROUPS
         for rule in group.rules
     ]

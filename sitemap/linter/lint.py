@@ -21,7 +21,7 @@ from sitemap.model import FEEDS, Child, Entry, Format, News
 from sitemap.reader.parser import Source, path_name
 from sitemap.reader.tree import Document, LineOf, Opener, TreeLimits, walk
 from sitemap.rules import Finding, FindingCollector, Severity
-from sitemap.validation import entry_faults, retired_faults
+from sitemap.validation import entry_faults
 
 # The rules checked here; other checks cover the URL, dates and variants of an entry.
 _EXTENSION_RULES: Final = ("image.", "video.", "news.")
@@ -40,8 +40,6 @@ class ExtensionChecks:
         for fault in entry_faults(entry, ""):
             if fault.rule.startswith(_EXTENSION_RULES):
                 self._findings.add(fault.rule, line, fault.sentence)
-        for fault in retired_faults(entry):
-            self._findings.add(fault.rule, line, fault.sentence)
         for video in entry.videos:
             if (end := latest_instant(video.expiration_date)) and end < self._now:
                 self._findings.add(

@@ -4,7 +4,6 @@ The checks work on batches: a few passes in C clear nearly every batch. Only in 
 """
 
 import re
-from binascii import a2b_qp
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,11 +33,6 @@ _CHARACTER_FAULTS: Final = (
     ),
 )
 _DOT_SEGMENT: Final = re.compile(r"/\.")  # perhaps; several times as fast as a substring search
-# Percent signs, except those that escape a byte beyond ASCII.
-_ASCII_ESCAPE: Final = re.compile("%(?![89A-Fa-f][0-9A-Fa-f])(?:[0-7][0-9A-Fa-f])?")
-_ASCII: Final = bytes(range(0x80))
-# Quoted-printable is percent-encoding with another sign (RFC 2045 section 6.7), and C decodes it.
-_TO_QUOTED: Final = bytes.maketrans(b"%=", b"=\x01")
 
 
 def is_normal_form(url: str) -> bool:
@@ -56,49 +50,6 @@ def normal_form(url: str) -> str:
         return url
 
 
-def normal_key(url: str) -> str:
-    """The key of a URL: two URLs have the same key if and only if they have the same :func:`normal_form`.
-
-    It is the form with each escaped byte beyond ASCII as one character. The keys of a batch are much faster to compute
-    than the forms.
-    """
-    if "%" not in url and is_normal_form(url):
-        return url
-    try:
-        return _unescaped(location.form(url))
-    except ValueError:
-        return url
-
-
-class _EscapeCache(dict[str, str]):
-    """The normal form of each ASCII escape: the character, or the escape in upper case.
-
-    A percent sign that remains is escaped again, because the result will be decoded.
-    """
-
-    def __missing__(self, escape: str) -> str:
-        spelled = location.form(_ANY + escape).removeprefix(_ANY)
-        self[escape] = spelled.replace("%", "%25")
-        return self[escape]
-
-
-_ANY: Final = "https://any.example/any"
-_ESCAPE_CACHE: Final = _EscapeCache()
-
-
-def _unescaped(text: str) -> str:
-    """URLs of safe characters, with escaped bytes beyond ASCII as characters and other escapes in normal form."""
-    data = text.encode()
-    decoded = _decoded(data)
-    if len(decoded.translate(None, _ASCII)) != data.count(b"%"):  # some are other escapes
-        decoded = _decoded(_ASCII_ESCAPE.sub(lambda match: _ESCAPE_CACHE[match[0]], text).encode())
-    return decoded.decode("latin-1")
-
-
-def _decoded(data: bytes) -> bytes:
-    return a2b_qp(data.translate(_TO_QUOTED)).replace(b"\x01", b"=")
-
-
 class UrlChecks:
     """Checks the URLs of one document.
 
@@ -114,12 +65,12 @@ class UrlChecks:
         self._findings = findings
         self._vouched = vouched
         self._vouched_origins: dict[str, bool] = {}
-        self._prefix = normal_key(self._directory)  # nearly all keys begin with it
+        self._prefix = normal_form(self._directory)  # nearly all URLs begin with it
         self._first_origin = ""  # of the URLs, while the URL of the document is unknown
         self._has_hosts = False  # whether the URLs have several origins, and this is reported
 
     def check(self, locs: list[str], line_of: LineOf) -> list[str]:
-        """Check a batch of URLs and return their keys (:func:`normal_key`)."""
+        """Check a batch of URLs and return their forms to compare (:func:`normal_form`)."""
         text = " ".join(locs)  # the reader has escaped blanks in URLs
         lengths = set(map(len, locs))
         if max(lengths) > limits.MAX_LOC or min(lengths) < limits.MIN_LOC:
@@ -127,25 +78,22 @@ class UrlChecks:
         unsafe = text.encode("utf-8", "replace").translate(None, _SAFE_BYTES)
         if unsafe or "@" in text:
             self._check_characters(text, locs, line_of)
-        if not unsafe and (keys := self._keys_of_plain(text, locs)):
-            return keys
+        forms = list(map(normal_form, locs)) if unsafe or "%" in text else locs
+        if not unsafe and self._are_plain(forms):
+            return forms
         if self._directory:
             self._check_location(locs, line_of)
         else:
             self._check_hosts(locs, line_of)
-        return [normal_key(loc) for loc in locs]
+        return list(map(normal_form, forms))
 
-    def _keys_of_plain(self, text: str, locs: list[str]) -> list[str]:
-        """The keys of the URLs if all are below the prefix and have no dot segments, else none."""
+    def _are_plain(self, forms: list[str]) -> bool:
+        """Whether all URLs are below the prefix and have no dot segments."""
         if not self._prefix:
-            self._prefix = self._first_origin = self._first_origin or _origin(locs[0])
-        escaped = "%" in text
-        if escaped:
-            text = _unescaped(text)
-        below = self._prefix and (" " + text).count(" " + self._prefix) == len(locs)
-        if not below or _DOT_SEGMENT.search(text):
-            return []
-        return text.split(" ") if escaped else locs
+            self._prefix = self._first_origin = self._first_origin or _origin(forms[0])
+        text = " " + " ".join(forms)
+        below = self._prefix and text.count(" " + self._prefix) == len(forms)
+        return bool(below) and not _DOT_SEGMENT.search(text)
 
     def _check_lengths(self, locs: list[str], line_of: LineOf) -> None:
         for number, loc in enumerate(locs):
@@ -271,7 +219,7 @@ class DocumentUrls:
         self._in_own = 0  # the number of batches in it
 
     def add(self, locs: list[str], keys: list[str], line_of: LineOf) -> None:
-        """Add a batch of URLs with the keys by which they are compared."""
+        """Add a batch of URLs with the forms by which they are compared."""
         hashes = list(map(hash, keys))
         if (known := self._all_hashes.add(hashes)) is not None:
             self._add_repeats(locs, hashes, known, line_of)
@@ -324,7 +272,7 @@ class DuplicateChecks:
 
     def is_listed(self, url: str) -> bool:
         """Whether any document lists a URL, which is in the form to compare."""
-        return hash(normal_key(url)) in self._hashes.hashes
+        return hash(normal_form(url)) in self._hashes.hashes
 
     def finish(self) -> None:
         """Report the duplicates, each with the place where it is listed first."""

@@ -73,7 +73,6 @@ def build_entry(fields: dict[str, Any], base: str, report: ReportFinding, report
         tuple(fields.get("video", ())),
         variants,
         fields.get("news"),
-        mobile="mobile" in fields,
     )
 
 

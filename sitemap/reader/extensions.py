@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol, TypeVar
 
-from sitemap.model import Alternate, Image, News, Price, TvShow, Video
+from sitemap.model import Alternate, Image, News, Video
 from sitemap.reader import values
 from sitemap.reader.parts import Part
 from sitemap.reader.xml_names import CORE
-from sitemap.validation import RETIRED
 
 MAX_EXTENSIONS: Final = 10_000  # images, videos or links of one entry
 _Value = TypeVar("_Value", int, bool)
@@ -21,23 +20,27 @@ class ReportFinding(Protocol):
         """Add a finding; the line 0 means the current line."""
 
 
-# The tags of an image and of a tvshow are the fields of their values; those of news are all but one.
+# The tags of an image are the fields of its value; those of news are all but one.
 _IMAGE_TAGS: Final = frozenset(Image.__struct_fields__)
-_TVSHOW_TAGS: Final = frozenset(TvShow.__struct_fields__)
 _NEWS_TAGS: Final = frozenset(News.__struct_fields__) - {"language"}
 _PUBLICATION_TAGS: Final = frozenset({"name", "language"})
 _VIDEO_TEXTS = (
     "thumbnail_loc", "title", "description", "content_loc", "player_loc", "expiration_date", "publication_date",
-    "category",
 )  # fmt: skip
 _VIDEO_WHOLE = ("duration", "view_count")
 _VIDEO_FLAGS = ("family_friendly", "requires_subscription", "live")
-_VIDEO_MANY: Final = frozenset({"tag", "price", "content_segment_loc", "id"})
+_VIDEO_MANY: Final = frozenset({"tag"})
 _VIDEO_TAGS: Final = _VIDEO_MANY | {
     *_VIDEO_TEXTS, *_VIDEO_WHOLE, *_VIDEO_FLAGS,
-    "rating", "restriction", "platform", "uploader", "gallery_loc", "tvshow",
+    "rating", "restriction", "platform", "uploader",
 }  # fmt: skip
-_RETIRED: Final = frozenset(RETIRED)
+_RETIRED: Final = {
+    "image": frozenset({"caption", "geo_location", "title", "license"}),
+    "video": frozenset({"category", "gallery_loc", "price", "tvshow", "content_segment_loc", "id"}),
+    "news": frozenset({"access", "genres", "keywords", "stock_tickers"}),
+}
+"""https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions"""
+_RETIRED_ATTRIBUTES: Final = ("allow_embed", "autoplay")  # of player_loc
 _IMAGE_RULES = dict.fromkeys(
     ("sitemap.loc_missing", "sitemap.loc_relative", "sitemap.loc_invalid"), "image.loc_missing"
 )
@@ -56,7 +59,9 @@ class PartTags:
         kind = part.local
         for inner in part.parts:
             name = inner.local
-            if name not in known:
+            if name in _RETIRED.get(kind, ()):
+                report("retired.tag", f"{kind}:{name} is retired: leave it out", inner.line)
+            elif name not in known:
                 if inner.family in {part.family, CORE}:
                     report("sitemap.unknown_element", f"{kind} has no tag {name[:64]!r}: remove it", inner.line)
             elif name in self._tags and name not in many:
@@ -66,8 +71,6 @@ class PartTags:
                 report("sitemap.value_too_long", sentence, inner.line)
             else:
                 self._tags.setdefault(name, []).append(inner)
-                if f"{kind}:{name}" in _RETIRED:
-                    report("retired.tag", f"{kind}:{name} is retired: leave it out", inner.line)
 
     def __contains__(self, name: str) -> bool:
         return name in self._tags
@@ -146,7 +149,7 @@ def read_image(part: Part, base: str, report: ReportFinding) -> Image | None:
         report(_IMAGE_RULES.get(rule, rule), f"image: {sentence}", (tags.first("loc") or part).line)
     if not loc:
         return None
-    return Image(loc, *(tags.text(name) for name in ("caption", "geo_location", "title", "license")))
+    return Image(loc)
 
 
 def read_news(part: Part, report: ReportFinding) -> News:
@@ -167,24 +170,15 @@ def read_video(part: Part, report: ReportFinding) -> Video:
     for name in ("restriction", "platform"):
         if pair := tags.pair(name, "relationship"):
             stated[name] = (pair[1], pair[0])
-    for name, attribute in (("uploader", "info"), ("gallery_loc", "title")):
-        stated[name] = tags.pair(name, attribute)
-    if player := tags.first("player_loc"):
-        stated |= _player(player, report)
+    player = tags.first("player_loc")
+    for name in _RETIRED_ATTRIBUTES:
+        if player and player.attribute(name):
+            report("retired.tag", f"video:player_loc@{name} is retired: leave it out", player.line)
     return Video(
         **stated,
+        uploader=tags.pair("uploader", "info"),
         rating=parse_rating(stars.text, report, stars.line) if (stars := tags.first("rating")) else None,
         tags=tuple(tag.text for tag in tags.all("tag")),
-        prices=tuple(
-            Price(tag.text, *(tag.attribute(name) for name in ("currency", "type", "resolution")))
-            for tag in tags.all("price")
-        ),
-        tvshow=_tvshow(show, report) if (show := tags.first("tvshow")) else None,
-        segments=tuple(
-            (tag.text, whole_attribute(tag, "duration", "video.duration", report))
-            for tag in tags.all("content_segment_loc")
-        ),
-        ids=tuple((tag.attribute("type"), tag.text) for tag in tags.all("id")),
     )
 
 
@@ -228,27 +222,3 @@ def read_alternates(
         if url:
             alternates.append(Alternate(link["hreflang"].strip(), url))
     return tuple(alternates)
-
-
-def _player(player: Part, report: ReportFinding) -> dict[str, Any]:
-    fields: dict[str, Any] = {"autoplay": player.attribute("autoplay")}
-    if embed := player.attribute("allow_embed"):
-        fields["allow_embed"], sentence = values.parse_yes_no(embed)
-        if sentence:
-            report("video.yes_no", f"allow_embed {sentence}", player.line)
-    for name in ("allow_embed", "autoplay"):
-        if player.attribute(name):
-            report("retired.tag", f"video:player_loc@{name} is retired: leave it out", player.line)
-    return fields
-
-
-def _tvshow(part: Part, report: ReportFinding) -> TvShow:
-    tags = PartTags(part, _TVSHOW_TAGS, report)
-    return TvShow(
-        tags.text("show_title"),
-        tags.text("video_type"),
-        tags.text("episode_title"),
-        tags.whole("season_number", "retired.value"),
-        tags.whole("episode_number", "retired.value"),
-        tags.text("premier_date"),
-    )

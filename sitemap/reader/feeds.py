@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from sitemap.escape import quote_text
-from sitemap.model import Alternate, Entry, Image, Price, Video
+from sitemap.model import Alternate, Entry, Image, Video
 from sitemap.reader import values
 from sitemap.reader.extensions import ReportFinding, ReportValue, parse_rating, read_alternates, whole_attribute
 from sitemap.reader.parts import Part
@@ -154,12 +154,7 @@ def _kind(content: Part) -> str:
 
 
 def _image(media_object: _MediaObject, item: MediaItem) -> Image:
-    return Image(
-        item.address(media_object.content, "image.loc_missing"),
-        caption=media_object.text("description"),
-        title=media_object.text("title"),
-        license=media_object.attribute("license", "href"),
-    )
+    return Image(item.address(media_object.content, "image.loc_missing"))
 
 
 def _video(media_object: _MediaObject, item: MediaItem) -> Video:
@@ -167,7 +162,6 @@ def _video(media_object: _MediaObject, item: MediaItem) -> Video:
     url = item.address(content, "video.url")
     player = item.address(media_object.find("player"), "video.url")
     period = {name.lower(): date for name, date in _PERIOD.findall(media_object.text("valid"))}
-    prices = [part for part in media_object.all("price") if part.attribute("type").lower() != "subscription"]
     subscribed = any(part.attribute("type").lower() == "subscription" for part in media_object.all("price"))
     flash = content.attribute("type").lower() == _FLASH
     return Video(
@@ -199,8 +193,6 @@ def _video(media_object: _MediaObject, item: MediaItem) -> Video:
             for text in media_object.text("keywords").split(",", _MAX_ELEMENTS)[:_MAX_ELEMENTS]
             if (tag := text.strip())
         ),
-        category=media_object.text("category"),
-        prices=tuple(Price(*(part.attribute(name) for name in ("price", "currency", "type"))) for part in prices),
         **_community(media_object.find("community"), item),
     )
 

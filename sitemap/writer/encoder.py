@@ -14,8 +14,6 @@ images, videos                yes           yes  yes
 alternates                    yes
 news                          yes
 title, summary                              yes  yes
-mobile                        opt-in
-retired tags                  opt-in
 ============================  ======  ====  ===  ========
 """
 
@@ -29,7 +27,6 @@ from typing import ClassVar, Final
 from sitemap import dates, limits, namespaces
 from sitemap.escape import XML_DECLARATION, escape_uri, escape_xml
 from sitemap.model import Entry, Format
-from sitemap.validation import retired_fault
 from sitemap.writer.extensions import (
     alternate_element,
     decimal_text,
@@ -44,13 +41,11 @@ IMAGES: Final = 1
 VIDEOS: Final = 2
 NEWS: Final = 4
 ALTERNATES: Final = 8
-MOBILE: Final = 16
 _PREFIXES: Final = (
     (IMAGES, "image", namespaces.IMAGE),
     (VIDEOS, "video", namespaces.VIDEO),
     (NEWS, "news", namespaces.NEWS),
     (ALTERNATES, "xhtml", namespaces.XHTML),
-    (MOBILE, "mobile", namespaces.MOBILE),
 )
 _ANY_DATE: Final = "1970-01-01"  # all dates have the same length in a head
 
@@ -109,23 +104,14 @@ class TextEncoder(Encoder):
 
 
 class UrlsetEncoder(Encoder):
-    """Encodes urlsets.
-
-    ``retired`` are the names of retired tags to write, ``look`` the stylesheet instructions.
-    """
+    """Encodes urlsets. ``look`` are the stylesheet instructions."""
 
     format = Format.URLSET
     news = NEWS
     _foot = b"</urlset>\n"
 
-    def __init__(self, retired: frozenset[str] = frozenset(), look: str = "") -> None:
-        self._retired = retired
-        self._mobile = "mobile:mobile" in retired
+    def __init__(self, look: str = "") -> None:
         self._start = f'{XML_DECLARATION}{look}<urlset xmlns="{namespaces.SITEMAP}"'
-
-    def fault(self, entry: Entry) -> str:
-        """The first fault of the requested retired tags, or ""; the others are not written."""
-        return retired_fault(entry, self._retired) if self._retired else ""
 
     def extensions(self, entry: Entry) -> int:
         """The namespaces that the entry needs."""
@@ -134,7 +120,6 @@ class UrlsetEncoder(Encoder):
             | (VIDEOS if entry.videos else 0)
             | (NEWS if entry.news else 0)
             | (ALTERNATES if entry.alternates else 0)
-            | (MOBILE if entry.mobile and self._mobile else 0)
         )
 
     def entry(self, entry: Entry) -> bytes:
@@ -155,20 +140,18 @@ class UrlsetEncoder(Encoder):
         """The elements after ``lastmod``."""
         if (
             entry.priority is None
-            and not (entry.changefreq or entry.images or entry.videos or entry.alternates or entry.mobile)
+            and not (entry.changefreq or entry.images or entry.videos or entry.alternates)
             and entry.news is None
         ):
             return ""
         parts = [text_element("changefreq", entry.changefreq)]
         if entry.priority is not None:
             parts.append(f"<priority>{decimal_text(entry.priority)}</priority>")
-        parts += [image_element(image, self._retired) for image in entry.images]
-        parts += [video_element(video, self._retired) for video in entry.videos]
+        parts += [image_element(image) for image in entry.images]
+        parts += [video_element(video) for video in entry.videos]
         if entry.news is not None:
-            parts.append(news_element(entry.news, self._retired))
+            parts.append(news_element(entry.news))
         parts += [alternate_element(alternate) for alternate in entry.alternates]
-        if entry.mobile and self._mobile:
-            parts.append("<mobile:mobile/>")
         return "".join(parts)
 
 
@@ -221,7 +204,6 @@ def plain_batch(entries: Sequence[Entry], directory: str, previous: str) -> Entr
             or entry.images
             or entry.videos
             or entry.alternates
-            or entry.mobile
         ):
             return None
     locs = [entry.loc for entry in entries]
@@ -250,7 +232,6 @@ def _usual_loc(entry: Entry, directory: str) -> str | None:
         or entry.images
         or entry.videos
         or entry.alternates
-        or entry.mobile
         or (entry.lastmod and not dates.is_valid_date(entry.lastmod))
     ):
         return None

@@ -4,7 +4,7 @@ from typing import Final
 
 from sitemap import namespaces
 from sitemap.escape import escape_uri, escape_xml
-from sitemap.model import Alternate, Entry, Image, News, Price, TvShow, Video
+from sitemap.model import Alternate, Entry, Image, News, Video
 
 
 def text_element(name: str, text: str, attributes: str = "") -> str:
@@ -45,30 +45,21 @@ def decimal_text(value: float) -> str:
     return text if "e" not in text and "n" not in text else f"{value:.6f}".rstrip("0").ljust(3, "0")
 
 
-def image_element(image: Image, retired: frozenset[str]) -> str:
+def image_element(image: Image) -> str:
     """One ``image:image``; https://www.google.com/schemas/sitemap-image/1.1/sitemap-image.xsd."""
     loc = escape_xml(escape_uri(image.loc))
-    more = "" if not retired else _retired_elements(image, retired)
-    return f"<image:image><image:loc>{loc}</image:loc>{more}</image:image>"
+    return f"<image:image><image:loc>{loc}</image:loc></image:image>"
 
 
-def news_element(news: News, retired: frozenset[str]) -> str:
+def news_element(news: News) -> str:
     """One ``news:news``; https://www.google.com/schemas/sitemap-news/0.9/sitemap-news.xsd."""
-
-    def retired_element(name: str, text: str) -> str:
-        return text_element(name, text) if name in retired else ""
-
     parts = (
         "<news:news><news:publication>",
         text_element("news:name", news.publication),
         text_element("news:language", news.language),
         "</news:publication>",
-        retired_element("news:access", news.access),
-        retired_element("news:genres", news.genres),
         text_element("news:publication_date", news.publication_date),
         text_element("news:title", news.title),
-        retired_element("news:keywords", news.keywords),
-        retired_element("news:stock_tickers", news.stock_tickers),
         "</news:news>",
     )
     return "".join(parts)
@@ -79,13 +70,6 @@ def alternate_element(alternate: Alternate) -> str:
     return (
         f'<xhtml:link rel="alternate" hreflang="{escape_xml(alternate.hreflang)}" '
         f'href="{escape_xml(escape_uri(alternate.href))}"/>'
-    )
-
-
-def _retired_elements(image: Image, retired: frozenset[str]) -> str:
-    texts = (("image:caption", image.caption), ("image:geo_location", image.geo_location), ("image:title", image.title))
-    return "".join(text_element(name, text) for name, text in texts if name in retired) + (
-        url_element("image:license", image.license) if "image:license" in retired else ""
     )
 
 
@@ -171,87 +155,29 @@ def _valid(video: Video) -> str:
     return text_element("dcterms:valid", "; ".join([*limits, "scheme=W3C-DTF"])) if limits else ""
 
 
-def video_element(video: Video, retired: frozenset[str]) -> str:
-    """One ``video:video`` with the requested retired tags."""
-
-    def if_requested(name: str, element: str) -> str:
-        return element if name in retired else ""
-
+def video_element(video: Video) -> str:
+    """One ``video:video``."""
     uploader, info = video.uploader or ("", "")
-    gallery, gallery_title = video.gallery_loc or ("", "")
     parts = (
         "<video:video>",
         url_element("video:thumbnail_loc", video.thumbnail_loc),
         text_element("video:title", video.title),
         text_element("video:description", video.description),
         url_element("video:content_loc", video.content_loc),
-        url_element("video:player_loc", video.player_loc, _player_attributes(video, retired) if retired else ""),
+        url_element("video:player_loc", video.player_loc),
         number_element("video:duration", video.duration),
         text_element("video:expiration_date", video.expiration_date),
         number_element("video:rating", video.rating),
-        if_requested("video:content_segment_loc", _segments(video)),
         number_element("video:view_count", video.view_count),
         text_element("video:publication_date", video.publication_date),
         *[text_element("video:tag", text) for text in video.tags],
-        if_requested("video:category", text_element("video:category", video.category)),
         yes_no_element("video:family_friendly", video.family_friendly),
         _relation_element("video:restriction", video.restriction),
-        if_requested(
-            "video:gallery_loc", url_element("video:gallery_loc", gallery, attribute_text("title", gallery_title))
-        ),
-        if_requested("video:price", "".join(_price_element(price) for price in video.prices)),
         yes_no_element("video:requires_subscription", video.requires_subscription),
         text_element("video:uploader", uploader, attribute_text("info", escape_uri(info))),
-        if_requested("video:tvshow", _tvshow_element(video.tvshow)),
         _relation_element("video:platform", video.platform),
         yes_no_element("video:live", video.live),
-        if_requested(
-            "video:id",
-            "".join(text_element("video:id", text, attribute_text("type", kind)) for kind, text in video.ids),
-        ),
         "</video:video>",
-    )
-    return "".join(parts)
-
-
-def _player_attributes(video: Video, retired: frozenset[str]) -> str:
-    """The attributes of ``player_loc``."""
-    embed = "" if video.allow_embed is None else yes_or_no(video.allow_embed)
-    return (attribute_text("allow_embed", embed) if "video:player_loc@allow_embed" in retired else "") + (
-        attribute_text("autoplay", video.autoplay) if "video:player_loc@autoplay" in retired else ""
-    )
-
-
-def _segments(video: Video) -> str:
-    return "".join(
-        url_element(
-            "video:content_segment_loc", url, attribute_text("duration", "" if duration is None else str(duration))
-        )
-        for url, duration in video.segments
-    )
-
-
-def _price_element(price: Price) -> str:
-    attributes = (
-        attribute_text("currency", price.currency)
-        + attribute_text("type", price.type)
-        + attribute_text("resolution", price.resolution)
-    )
-    return f"<video:price{attributes}>{escape_xml(price.amount)}</video:price>"
-
-
-def _tvshow_element(show: TvShow | None) -> str:
-    if show is None:
-        return ""
-    parts = (
-        "<video:tvshow>",
-        text_element("video:show_title", show.show_title),
-        text_element("video:video_type", show.video_type),
-        text_element("video:episode_title", show.episode_title),
-        number_element("video:season_number", show.season_number),
-        number_element("video:episode_number", show.episode_number),
-        text_element("video:premier_date", show.premier_date),
-        "</video:tvshow>",
     )
     return "".join(parts)
 

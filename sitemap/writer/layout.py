@@ -5,7 +5,7 @@ from functools import cache
 
 from sitemap.errors import InvalidEntry, LimitExceeded, SitemapError
 from sitemap.model import Entry, Format
-from sitemap.validation import entry_fault, requested_tags, type_fault
+from sitemap.validation import entry_fault, type_fault
 from sitemap.writer.encoder import LINE_ENCODERS, Encoder, TextEncoder, UrlsetEncoder
 from sitemap.writer.feeds import AtomEncoder, Channel, RssEncoder
 from sitemap.writer.names import FileNames
@@ -22,9 +22,7 @@ class SetLayout:
     def __init__(self, location: str, options: WriterOptions) -> None:
         self.options = options
         self.stylesheets = stylesheet_files(options.stylesheet)
-        self.encoder = encoder(
-            options.format, channel=options.channel, retired=options.retired, stylesheets=tuple(self.stylesheets)
-        )
+        self.encoder = encoder(options.format, channel=options.channel, stylesheets=tuple(self.stylesheets))
         self.names = FileNames(
             location,
             options.child,
@@ -101,18 +99,16 @@ def encoder(
     format: Format = Format.URLSET,  # noqa: A002  # its name everywhere
     *,
     channel: Channel | None = None,
-    retired: Collection[str] = (),
     stylesheets: Sequence[Stylesheet | str] = (),
 ) -> Encoder:
     """The encoder of a format that lists pages: URLSET, TEXT, RSS or ATOM.
 
-    ``channel`` describes a feed; ``retired`` names tags of :data:`sitemap.RETIRED` that a urlset shall contain;
-    ``stylesheets`` are linked in the head (not in text). SitemapError for any other format, a feed without a channel,
-    or a name that is not a retired tag.
+    ``channel`` describes a feed; ``stylesheets`` are linked in the head (not in text). SitemapError for any other
+    format, or a feed without a channel.
     """
-    tags, look = requested_tags(retired), stylesheet_instructions(stylesheets)
+    look = stylesheet_instructions(stylesheets)
     if format == Format.URLSET:
-        return UrlsetEncoder(tags, look)
+        return UrlsetEncoder(look)
     if format == Format.TEXT:
         return TextEncoder()
     if format in {Format.RSS, Format.ATOM}:

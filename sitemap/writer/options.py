@@ -82,7 +82,7 @@ class WriterOptions:
     ``today`` is the present W3C date. The index uses it as the lastmod of a changed sitemap if no entry has a later
     lastmod, for example because an entry was removed.
 
-    ``retired`` are names of :data:`sitemap.RETIRED` tags to write nevertheless. ``stylesheet`` publishes a stylesheet
+    ``stylesheet`` publishes a stylesheet
     beside the set, so that a browser shows a table: "css" makes a plain one; "xsl" makes one with links and more
     columns, for which Chromium warns that it will drop XSLT. ``vouched`` returns whether a URL that the location rule
     forbids may be listed, because the robots.txt of its host names this sitemap
@@ -102,7 +102,6 @@ class WriterOptions:
     always_index: bool = False
     today: str = ""
     channel: Channel | None = None
-    retired: tuple[str, ...] = ()
     stylesheet: StylesheetKind = ""
     vouched: Callable[[str], bool] | None = None
 

@@ -381,13 +381,6 @@ NEWS_AND_FEEDS: Final = (
 MEDIA: Final = (
     Case("retired.tag", 3, images(image(more="<image:caption>Boats</image:caption>")), images(image())),
     Case(
-        "retired.value",
-        3,
-        images(image(more="<image:license>free</image:license>")),
-        images(image()),
-        also=frozenset({"retired.tag"}),
-    ),
-    Case(
         "image.loc_missing",
         3,
         images(image(), "<image:image></image:image>"),

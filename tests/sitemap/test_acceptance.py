@@ -9,14 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sitemap import (
-    RETIRED,
     RULES,
     Alternate,
     Entry,
     Image,
     News,
-    Price,
-    TvShow,
     Video,
     alternate_fault,
     entry_fault,
@@ -24,8 +21,7 @@ from sitemap import (
     news_fault,
     video_fault,
 )
-from sitemap import encoder as make
-from sitemap.validation import entry_faults, retired_faults
+from sitemap.validation import entry_faults
 
 HERE = "https://example.com/docs/"
 LOC = "https://example.com/docs/page"
@@ -169,39 +165,6 @@ def test_ours_the_parts_of_an_entry_are_judged_alone_too() -> None:
     assert "page itself" in video_fault(VIDEO, VIDEO.content_loc)
     assert news_fault(NEWS) == ""
     assert "title" in news_fault(msgspec.structs.replace(NEWS, title=""))
-
-
-RETIRED_FAULTS: list[tuple[str, Entry]] = [
-    ("image:license", Entry(LOC, images=(Image("https://e.com/i.png", license="MIT"),))),
-    ("video:category", video(category="x" * 257)),
-    ("video:gallery_loc", video(gallery_loc=("gallery", ""))),
-    ("video:price", video(prices=(Price("1,99", "EUR"),))),
-    ("video:price", video(prices=(Price("1.99", "eur"),))),
-    ("video:price", video(prices=(Price("", ""),))),
-    ("video:price", video(prices=(Price("1.99", "EUR", "steal"),))),
-    ("video:price", video(prices=(Price("1.99", "EUR", resolution="4k"),))),
-    ("video:tvshow", video(tvshow=TvShow("", "clip"))),
-    ("video:tvshow", video(tvshow=TvShow("s", "whole"))),
-    ("video:tvshow", video(tvshow=TvShow("s", "full", season_number=0))),
-    ("video:tvshow", video(tvshow=TvShow("s", "full", premier_date="2026"))),
-    ("video:content_segment_loc", video(segments=(("s.mp4", None),))),
-    ("video:content_segment_loc", video(segments=(("https://e.com/s.mp4", 28_801),))),
-    ("video:id", video(ids=(("isbn", "1"),))),
-    ("video:id", video(ids=(("url", ""),))),
-    ("news:access", news(access="Free")),
-    ("news:genres", news(genres="Thriller")),
-    ("news:stock_tickers", news(stock_tickers="AMAT")),
-]
-
-
-@pytest.mark.parametrize(("name", "entry"), RETIRED_FAULTS)
-def test_ours_retired_tags_are_judged_only_where_they_are_written(name: str, entry: Entry) -> None:
-    assert entry_fault(entry, HERE) == ""
-    assert [fault.rule for fault in retired_faults(entry)] == ["retired.value"]
-    assert make(retired=[name]).fault(entry)
-    assert not make(retired=[other for other in RETIRED if other != name]).fault(entry)
-    assert not make().fault(entry)
-    assert "retired.value" in RULES
 
 
 @given(entry=entries, loc=st.text(max_size=40) | st.just(LOC), lastmod=st.text(max_size=30))

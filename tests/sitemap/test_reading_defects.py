@@ -49,16 +49,10 @@ DEFECTS = {
     "image blank": (IMAGE.replace("i.png", "i i.png"), "sitemap.loc_encoding"),
     "duration": (video("<video:duration>2:30</video:duration>"), "video.duration"),
     "duration decimal": (video("<video:duration>90.0</video:duration>"), "video.duration"),
-    "segment": (
-        video('<video:content_segment_loc duration="1m">https://e.de/</video:content_segment_loc>'),
-        "video.duration",
-    ),
     "rating": (video("<video:rating>4/5</video:rating>"), "video.rating"),
     "view_count": (video("<video:view_count>1,000</video:view_count>"), "video.view_count"),
     "yes": (video("<video:live>true</video:live>"), "video.yes_no"),
     "no": (video("<video:family_friendly>maybe</video:family_friendly>"), "video.yes_no"),
-    "allow_embed": (video('<video:player_loc allow_embed="?">x</video:player_loc>'), "video.yes_no"),
-    "season": (video("<video:tvshow><video:season_number>II</video:season_number></video:tvshow>"), "retired.value"),
     "href": ('<xhtml:link rel="alternate" hreflang="de"/>', "hreflang.url"),
     "relative href": ('<xhtml:link rel="alternate" hreflang="de" href="/de"/>', "hreflang.url"),
     "no hreflang": ('<xhtml:link rel="alternate" href="https://e.de/"/>', "hreflang.code"),
@@ -140,7 +134,6 @@ def test_google_extensions_under_other_namespaces_are_read_and_said_once(before:
                 videos=(Video("", "", ""),),
                 alternates=(Alternate("de", "https://e.de/"),),
                 news=News("", "", "", ""),
-                mobile=True,
             )
         ]
         * 2

@@ -7,7 +7,7 @@ import pytest
 from documents import findings, parse
 from msgspec.structs import replace
 
-from sitemap import Alternate, Channel, Directory, Entry, Format, Image, Price, SitemapWriter, Video, WriterOptions
+from sitemap import Alternate, Channel, Directory, Entry, Format, Image, SitemapWriter, Video, WriterOptions
 
 YOUTUBE = b"""<?xml version="1.0" encoding="UTF-8"?>
 <feed xmlns:yt="http://www.youtube.com/xml/schemas/2015" xmlns:media="http://search.yahoo.com/mrss/"
@@ -94,7 +94,7 @@ def test_rssboard_a_blog() -> None:
         Entry(
             "https://blog.example/hello/",
             "2024-05-08T06:53:11+00:00",
-            images=(Image("https://blog.example/a.jpg", title="A"),),
+            images=(Image("https://blog.example/a.jpg"),),
             title="Hello \u2013 world",
             summary="<p>Short</p> [&#8230;]",
         ),
@@ -131,8 +131,6 @@ WHOLE = Video(
     uploader=("U", ""),
     live=True,
     tags=("a", "b c", "d"),
-    category="Boats",
-    prices=(Price("1.99", "EUR", "rent"),),
 )
 
 
@@ -294,7 +292,7 @@ def test_ours_elements_of_feeds_without_end_are_bounded() -> None:
 
 @pytest.mark.parametrize("kind", [Format.RSS, Format.ATOM])
 def test_ours_what_a_feed_carries_comes_back(tmp_path: Path, kind: Format) -> None:
-    video = replace(WHOLE, uploader=None, prices=(), category="", restriction=("allow", "AU US"))
+    video = replace(WHOLE, uploader=None, restriction=("allow", "AU US"))
     entries = [
         Entry("https://e.example/a?b&c", "2024-05-08T08:53:11+00:00", title="T & <b>", summary="S\nT"),
         Entry(

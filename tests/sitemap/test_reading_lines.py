@@ -42,7 +42,6 @@ allow_embed='?'>x</video:player_loc>
             ("video.rating", 7),
             ("video.yes_no", 8),
             ("sitemap.unknown_element", 9),
-            ("video.yes_no", 10),
             ("retired.tag", 10),
         },
     ),

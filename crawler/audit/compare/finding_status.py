@@ -4,32 +4,25 @@ A finding is new if the last audit that could decide its rule, with the same sou
 this audit saw the new state of its URL. Any other stays inconclusive until an audit sees it.
 """
 
-import re
 from collections.abc import Iterable
 from enum import IntEnum
-from hashlib import blake2b
 from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.finding import AuditFinding
+from crawler.audit.finding_identity import OUTSIDE_RULE
 from crawler.audit.orphans.classes import is_gone
-from crawler.audit.orphans.duplicates import normalize_spelling
 from crawler.audit.rules import REPORTED_RULES, RULES
-from crawler.audit.sources.cross_submit import ONE_PER_FILE_RULES
 from crawler.fetch.retry import FAILURES
-from crawler.model import State, Url
-from crawler.url.normalize import origin_of
+from crawler.model import State
 from sitemap import RULES as LINT
 from sitemap import Severity
 
-_NUMBERS: Final = re.compile(r"\d[\d.,:TZ+-]*")
 _PAGE_STATES: Final = frozenset(
     {State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX, State.SOFT_404, State.WRONG_TYPE}
 )
 _HIDING_STATES: Final = FAILURES | {State.PENDING, State.ROBOTS}
 _PAGE_RULE_FAMILIES: Final = frozenset({"cluster", "canonical", "link"})  # they depend on another URL too
-_OUTSIDE_RULE: Final = "entry.outside"
 _ANSWER_RULES: Final = (
     "gone.",
     "link.",
@@ -46,23 +39,6 @@ _RELATED_RULES: Final = (
 """Prefixes of rules that answer one question: a finding of one can replace a finding of another."""
 _UNLISTED: Final = "no sitemap lists it any more"
 _UNLINKED: Final = "no page links to it any more"
-
-
-def finding_identity(finding: AuditFinding) -> bytes:
-    """The hash of what is stable from audit to audit: no numbers, no dates, no line of a file.
-
-    URL, file and order distinguish findings with the same identity: spellings of one URL share it, and an entry may
-    move to another file of its set.
-    """
-    if finding.rule in ONE_PER_FILE_RULES or finding.times > 1:
-        subject = finding.file + (origin_of(Url(finding.url)) if finding.rule == _OUTSIDE_RULE else "")
-    elif finding.url == finding.file or "://" not in finding.url:
-        text = _NUMBERS.sub("#", finding.sentence) if finding.rule in LINT else ""
-        subject = f"{finding.url or finding.file}\0{text}"
-    else:
-        subject = normalize_spelling(Url(finding.url))
-    text = f"{finding.rule}\0{subject}"
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class RuleCoverage(Struct, frozen=True):
@@ -153,7 +129,7 @@ def what_became(previous: PreviousFinding, current: CurrentState, scope: AuditSc
     """
     family = previous.rule.partition(".")[0]
     can_miss = not scope.is_named or (current.is_file_read if previous.file else not previous.is_inconclusive)
-    if previous.rule in LINT or previous.rule == _OUTSIDE_RULE:
+    if previous.rule in LINT or previous.rule == OUTSIDE_RULE:
         return _became_of_file(previous, current) if can_miss else ""
     if family == "declared":
         return "" if scope.is_named else "robots.txt no longer names it, or it can be read"

@@ -33,7 +33,7 @@ CREATE TABLE finding (
   id INTEGER PRIMARY KEY,
   missed INTEGER NOT NULL,                    -- audits since the last that had it, all undecided
   rule TEXT NOT NULL,
-  key BLOB NOT NULL,                          -- rules.finding_identity
+  key BLOB NOT NULL,                          -- finding_identity.finding_identity
   url TEXT NOT NULL,
   file TEXT NOT NULL,
   state TEXT NOT NULL,

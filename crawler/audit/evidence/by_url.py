@@ -9,22 +9,19 @@ from typing import Any, Final
 import msgspec
 
 from crawler.audit.orphans.classes import SourceStats
-from crawler.audit.source_record import SourceKind, SourceReport
+from crawler.audit.source_record import COUNT_NAMES, EXPORT_NAMES, REQUEST_NAMES, SourceKind, SourceReport
 from crawler.audit.sources.google.inspection import InspectionCandidate
 from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors
 
 MAX_EVIDENCE: Final = 20  # sources and spellings of a page in a finding
 
-_COUNT_NAMES: Final = ("clicks", "impressions", "sessions", "views", "users", "links", "domains")
-_REQUEST_NAMES: Final = ("people", "bots", "engines", "scanners")
-_SUMMED_COLUMNS: Final = (*_REQUEST_NAMES, "ok", "moved", "dead", *_COUNT_NAMES)
 # A client that is redirected requests the target too, and only that request counts for the target. If no log has that
 # request, the redirected ones show that the target is missed, unless it is a page.
 _IS_OWN: Final = "(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0)"
 _IS_LOST: Final = f"(NOT {_IS_OWN} AND v.state != '{State.INDEXABLE}')"
-_REQUESTS: Final = ", ".join(f"max(sum(c.{n} * {_IS_OWN}), sum(c.{n} * {_IS_LOST}))" for n in _REQUEST_NAMES)
-_OTHER_SUMS: Final = ", ".join(f"sum(c.{name})" for name in _SUMMED_COLUMNS[len(_REQUEST_NAMES) :])
+_REQUESTS: Final = ", ".join(f"max(sum(c.{n} * {_IS_OWN}), sum(c.{n} * {_IS_LOST}))" for n in REQUEST_NAMES)
+_OTHER_SUMS: Final = ", ".join(f"sum(c.{name})" for name in COUNT_NAMES[len(REQUEST_NAMES) :])
 _DAYS: Final = "min(nullif(c.first, '')), max(c.last)"
 _PAGE_SUMS: Final = f"""SELECT h.id, i.source, {_DAYS}, {_REQUESTS}, {_OTHER_SUMS}, min(i.doubtful)
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input JOIN site.url u ON u.id = h.id
@@ -32,12 +29,13 @@ FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input JOIN si
 _BY_PAGE: Final = f"{_PAGE_SUMS} GROUP BY h.id, i.source ORDER BY h.id"
 _OF_PAGE: Final = f"{_PAGE_SUMS} WHERE h.id = ? GROUP BY i.source"
 _PAGE_OF_URL: Final = "SELECT h.id FROM home h JOIN site.url u ON u.id = h.id AND u.url = h.url WHERE h.url = ?"
-_SUMS: Final = ", ".join(f"sum(c.{name})" for name in _SUMMED_COLUMNS)
+_SUMS: Final = ", ".join(f"sum(c.{name})" for name in COUNT_NAMES)
 _OF_URL: Final = f"""SELECT 0, i.source, {_DAYS}, {_SUMS}, min(i.doubtful)
 FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ? GROUP BY i.source"""  # noqa: S608
-_CLAIMS: Final = """SELECT c.url, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, c.clicks,
-  c.impressions, c.sessions, c.views, c.users, c.links, c.domains, c.lastmod, c.agents
-FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input WHERE h.id = ? ORDER BY i.id, c.url LIMIT ?"""
+_EXPORTED: Final = ", ".join(f"c.{name}" for name in EXPORT_NAMES)
+_CLAIMS: Final = f"""SELECT c.url, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, {_EXPORTED},
+  c.lastmod, c.agents
+FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input WHERE h.id = ? ORDER BY i.id, c.url LIMIT ?"""  # noqa: S608 - columns
 _ADDRESSES: Final = """SELECT count(DISTINCT w.visitor >> 32) FROM home h JOIN visitor w ON w.url = h.url
   WHERE h.id = ? AND w.errors > 0"""
 _INDEXABLE: Final = f"""SELECT u.url, v.id IN (SELECT page FROM entry WHERE page IS NOT NULL),
@@ -108,10 +106,10 @@ def _sum_sources(rows: Iterable[tuple[Any, ...]]) -> SourceStats:
     for _, name, first, last, *numbers, doubtful in rows:
         source = SourceKind(name)
         if known is None:  # most URLs have one source
-            counts = dict(zip(_SUMMED_COLUMNS, numbers, strict=True))
+            counts = dict(zip(COUNT_NAMES, numbers, strict=True))
             known = SourceStats(sources={source}, first=first or "", last=last, **counts)
         else:
-            for column, number in zip(_SUMMED_COLUMNS, numbers, strict=True):
+            for column, number in zip(COUNT_NAMES, numbers, strict=True):
                 setattr(known, column, getattr(known, column) + number)
             if source is SourceKind.LOG:
                 known.first, known.last = first or "", last
@@ -132,7 +130,7 @@ def _source_sentence(url: Url, row: tuple[Any, ...], place: str) -> str:
         parts.append(f"{people:,} requests by people and {bots:,} by bots{_agents_text(agents)}")
     if status:
         parts.append(f"last status {status}")
-    for count, noun in zip(counts, _COUNT_NAMES, strict=True):
+    for count, noun in zip(counts, EXPORT_NAMES, strict=True):
         if count:
             parts.append(f"{count:,} {noun if count > 1 else noun[:-1]}")
     if about := _decode_report(account).about:

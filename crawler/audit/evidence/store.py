@@ -13,10 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.audit.accepted import Acceptances
-from crawler.audit.compare.finding_status import finding_identity
 from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount, UncrawledPage
+from crawler.audit.finding_identity import finding_identity
 from crawler.audit.patterns import Segments
-from crawler.audit.source_record import SourceRecord, SourceReport
+from crawler.audit.source_record import COUNT_NAMES, SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import BotLedger
 from crawler.audit.sources.urls import file_pattern
 from crawler.state.database import Database, storage_errors, transaction
@@ -124,15 +124,10 @@ def _finding_row(rank: float, finding: AuditFinding) -> tuple[object, ...]:
     return (*columns, finding.file, finding.state, finding.times, others, finding_identity(finding))
 
 
-_COUNTS: Final = (
-    *("people", "bots", "engines", "scanners", "ok", "moved", "dead"),
-    *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
-)
-
-CLAIM_COLUMNS: Final = ("url", "input", "first", "last", "status", "turn", "lastmod", "agents", *_COUNTS)
+CLAIM_COLUMNS: Final = ("url", "input", "first", "last", "status", "turn", "lastmod", "agents", *COUNT_NAMES)
 """The columns of the table ``claim``."""
 
-_counts = attrgetter(*_COUNTS)
+_counts = attrgetter(*COUNT_NAMES)
 
 _ADD_UP: Final = f"""
 ON CONFLICT (url, input) DO UPDATE SET
@@ -143,7 +138,7 @@ ON CONFLICT (url, input) DO UPDATE SET
   turn = CASE WHEN excluded.status != 0 AND (status = 0 OR (excluded.last, excluded.turn) >= (last, turn))
     THEN excluded.turn ELSE turn END,
   lastmod = max(lastmod, excluded.lastmod), last = max(last, excluded.last),
-  {", ".join(f"{name} = {name} + excluded.{name}" for name in _COUNTS)},
+  {", ".join(f"{name} = {name} + excluded.{name}" for name in COUNT_NAMES)},
   agents = CASE WHEN excluded.agents = '{{}}' THEN agents WHEN agents = '{{}}' THEN excluded.agents ELSE
     (SELECT json_group_object(key, total) FROM (SELECT key, sum(value) AS total FROM
       (SELECT key, value FROM json_each(agents) UNION ALL SELECT key, value FROM json_each(excluded.agents))
@@ -238,29 +233,16 @@ def _claim_row(number: int, claim: SourceRecord) -> tuple[object, ...]:
 AUDIT_FILE: Final = "audit.db"
 
 
-_CLAIM_TABLE: Final = """
+_CLAIM_TABLE: Final = f"""
   url TEXT NOT NULL,                          -- canonical form
   input INTEGER NOT NULL,
   first TEXT NOT NULL DEFAULT '',             -- the columns of claim.SourceRecord
   last TEXT NOT NULL DEFAULT '',
-  people INTEGER NOT NULL DEFAULT 0,
-  bots INTEGER NOT NULL DEFAULT 0,
-  engines INTEGER NOT NULL DEFAULT 0,
-  scanners INTEGER NOT NULL DEFAULT 0,
-  ok INTEGER NOT NULL DEFAULT 0,
-  moved INTEGER NOT NULL DEFAULT 0,
-  dead INTEGER NOT NULL DEFAULT 0,
+  {", ".join(f"{name} INTEGER NOT NULL DEFAULT 0" for name in COUNT_NAMES)},
   status INTEGER NOT NULL DEFAULT 0,
   turn INTEGER NOT NULL DEFAULT 0,
-  clicks INTEGER NOT NULL DEFAULT 0,
-  impressions INTEGER NOT NULL DEFAULT 0,
-  sessions INTEGER NOT NULL DEFAULT 0,
-  views INTEGER NOT NULL DEFAULT 0,
-  users INTEGER NOT NULL DEFAULT 0,
-  links INTEGER NOT NULL DEFAULT 0,
-  domains INTEGER NOT NULL DEFAULT 0,
   lastmod TEXT NOT NULL DEFAULT '',
-  agents TEXT NOT NULL DEFAULT '{}'           -- JSON
+  agents TEXT NOT NULL DEFAULT '{{}}'           -- JSON
 """
 AUDIT_TABLES: Final = f"""
 CREATE TABLE input (
@@ -348,7 +330,7 @@ CREATE TABLE finding (
   state TEXT NOT NULL,
   times INTEGER NOT NULL,
   others TEXT NOT NULL,                       -- JSON: the URLs of its referrers, of a finding about hreflang
-  key BLOB NOT NULL,                          -- compare.finding_status.finding_identity
+  key BLOB NOT NULL,                          -- finding_identity.finding_identity
   since TEXT NOT NULL DEFAULT '',             -- replaces the one in value
   new INTEGER NOT NULL DEFAULT 0,             -- how many of its times are new
   stood INTEGER NOT NULL DEFAULT 0,           -- 1: the previous audit had it

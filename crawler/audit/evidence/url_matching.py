@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from crawler.audit.graph.load import load_graph
 from crawler.audit.orphans.duplicates import DuplicateCandidate, is_bare, normalize_spelling
-from crawler.audit.source_record import SourceKind
+from crawler.audit.source_record import EXPORT_NAMES, SourceKind
 from crawler.model import DiscoveredBy, Page, State, Url
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import storage_errors, transaction
@@ -25,12 +25,12 @@ _INDEXABLE: Final = State.INDEXABLE.value
 _PAGES: Final = "SELECT u.url, v.id FROM site.visit v JOIN site.url u ON u.id = v.id WHERE v.state = ?"
 _IS_PAGE: Final = "SELECT 1 FROM site.url u JOIN site.visit v ON v.id = u.id WHERE u.url = ? AND v.state = ?"
 _FIND_SPELLING: Final = "SELECT id FROM spelling WHERE key = ? LIMIT 2"
-_UNCRAWLED_URLS: Final = """
+_UNCRAWLED_URLS: Final = f"""
 SELECT c.url, group_concat(DISTINCT i.source), sum(c.people + c.engines), sum(c.people + c.bots), sum(c.ok),
-  sum(c.moved), sum(c.clicks + c.impressions + c.sessions + c.views + c.users + c.links + c.domains), v.state
+  sum(c.moved), sum({" + ".join(f"c.{name}" for name in EXPORT_NAMES)}), v.state
 FROM claim c JOIN input i ON i.id = c.input
   LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
-WHERE v.id IS NULL OR v.state = ? GROUP BY c.url"""
+WHERE v.id IS NULL OR v.state = ? GROUP BY c.url"""  # noqa: S608 - columns
 _NOFOLLOW_URLS: Final = """SELECT v.id, u.url FROM site.visit v JOIN site.url u ON u.id = v.id
   WHERE v.state = ? AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.url = u.url)"""
 _BEHIND_ALIASES: Final = """SELECT :own || substr(u.url, length(:alias) + 1) AS own FROM site.url u

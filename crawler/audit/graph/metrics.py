@@ -31,21 +31,6 @@ def click_depths(edges: Edges, moved: list[int], start: int) -> list[int]:
     return depth
 
 
-def links_between(edges: Edges, home: list[int], group: list[int], groups: int) -> list[list[int]]:
-    """The number of links that visitors can click from each group of nodes to each other, as a square matrix.
-
-    ``group`` is the group of each node, or -1. A link to a redirect or a copy counts for its ``home``.
-    """
-    counts: list[Counter[int]] = [Counter() for _ in range(groups)]
-    group_of_home = [group[node] for node in home]
-    for source, groups_of_page in enumerate(edges.of_page):
-        if group[source] >= 0:
-            for flags, targets in groups_of_page:
-                if flags & CLICK_FLAGS:
-                    counts[group[source]].update(map(group_of_home.__getitem__, targets))
-    return [[count[target] for target in range(groups)] for count in counts]
-
-
 def reachable(edges: Edges, target: list[int], start: int, evidence: int = EVIDENCE_FLAGS) -> Mask:
     """A mask of the nodes that links of any kind, redirects and canonicals (``target``) lead to.
 

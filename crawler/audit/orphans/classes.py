@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from crawler.audit.graph.links import VISITOR_KINDS, LinkKind
-from crawler.audit.source_record import SourceKind
+from crawler.audit.source_record import EXPORT_NAMES, SourceCounts, SourceKind
 from crawler.model import State, Url
 
 _WEAK_RULES: Final = (
@@ -54,27 +54,13 @@ CLASSIFIED_STATES: Final = (
 """The states of URLs that may fall under a rule."""
 
 
-class SourceStats(Struct, kw_only=True):
-    """The counts of all sources for a page in all its spellings. ``ok``, ``moved`` and ``dead`` count log answers."""
+class SourceStats(SourceCounts, kw_only=True):
+    """The counts of all sources for a page in all its spellings. ``doubtful`` sources may be about another site."""
 
-    sources: set[SourceKind] = set()
-    doubtful: set[SourceKind] = set()  # those of them that may be about another site
+    sources: set[SourceKind] = field(default_factory=set)
+    doubtful: set[SourceKind] = field(default_factory=set)
     first: str = ""
     last: str = ""
-    people: int = 0
-    bots: int = 0
-    engines: int = 0
-    scanners: int = 0  # bots that call themselves browsers
-    ok: int = 0
-    moved: int = 0
-    dead: int = 0
-    clicks: int = 0
-    impressions: int = 0
-    sessions: int = 0
-    views: int = 0
-    users: int = 0
-    links: int = 0
-    domains: int = 0
 
     @property
     def visits(self) -> int:
@@ -90,8 +76,7 @@ class SourceStats(Struct, kw_only=True):
     @property
     def is_found_by_people(self) -> bool:
         """Whether search, analytics or backlinks show that people find the page."""
-        visits = self.clicks or self.impressions or self.sessions or self.views or self.users
-        return bool(visits or self.links or self.domains)
+        return any(getattr(self, name) for name in EXPORT_NAMES)
 
 
 NO_SOURCES: Final = SourceStats()

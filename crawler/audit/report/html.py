@@ -29,24 +29,9 @@ from crawler.audit.finding import (
     ResolvedFinding,
     RuleCount,
     RuleTrend,
-    SectionLinks,
-    SiteSection,
 )
 from crawler.audit.patterns import fold_findings
-from crawler.audit.report.charts import (
-    CELL,
-    IslandMap,
-    LinkMatrix,
-    chart_bars,
-    day_chart,
-    history_chart,
-    island_map,
-    link_matrix,
-    segment_depth_chart,
-    segment_rows,
-    share_of,
-    treemap_tiles,
-)
+from crawler.audit.report.charts import chart_bars, day_chart, history_chart, segment_rows, share_of
 from crawler.audit.report.html_data import (
     FINDINGS_PER_CHUNK,
     ISLAND_RULE,
@@ -65,7 +50,6 @@ from crawler.audit.verdict import (
     empty_groups,
     group_counts,
     report_gaps,
-    reported_counts,
     reservation,
     rests_on,
     utc_minute,
@@ -145,7 +129,7 @@ MAX_FINDINGS: Final = 100_000  # findings in the file
 MAX_FIRST: Final = 10  # findings of each class that the page shows without a script
 OPEN_WARNINGS: Final = 3  # classes of warnings that are unfolded
 MAX_AUDITS: Final = 12  # in the table of bot activity over the audits
-MAX_SECTIONS: Final = 200  # in the table below the treemap
+MAX_SECTIONS: Final = 200  # in the table of sections
 _SCRIPTS: Final = ("rows.js", "evidence.js", "table_csv.js", "table.js", "wiring.js")  # joined in this order
 
 _COLUMNS: Final = (
@@ -260,14 +244,8 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "total": sum(item.total for item in report.counts),
         "sections": sorted(report.sections, key=lambda item: -item.pages)[:MAX_SECTIONS],
         "segments": segment_rows(report.segments),
-        "matrix": link_matrix(report.section_links, report.sections),
-        "cell": CELL,
-        "segment_matrix": _segment_matrix(report),
-        "segment_depths": segment_depth_chart(report.segment_depths),
         "trend": history_chart(report.history),
         **_bot_values(report),
-        "sea": _island_map(report, findings),
-        "tiles": treemap_tiles(report.sections),
         **{name: chart_bars(getattr(report, name)) for name in ("states", "statuses", "depths", "ages", "inlinks")},
         "facts": _script_values(report),
         "parts": pack_findings(chosen_findings(findings, taken)),
@@ -324,17 +302,6 @@ def _bot_figures(activity: BotActivity) -> Iterator[KeyFigure]:
     yield KeyFigure("requests of AI bots", assistants, f"{assistants // (total.days or 1):,} a day")
 
 
-def _segment_matrix(report: AuditReport) -> LinkMatrix | None:
-    names = {segment.name: segment.name or "all other pages" for segment in report.segments}
-    links = [
-        SectionLinks(names.get(pair.source, pair.source), names.get(pair.target, pair.target), pair.links)
-        for pair in report.segment_links
-    ]
-    return link_matrix(
-        links, [SiteSection(names[segment.name], segment.pages, segment.orphans, 0) for segment in report.segments]
-    )
-
-
 def _inline_assets() -> dict[str, Any]:
     """Script and style, and the policy that allows these two and nothing else."""
     from markupsafe import Markup  # noqa: PLC0415
@@ -369,13 +336,6 @@ def _class(count: RuleCount, report: AuditReport, findings: AuditFindings, taken
         len(islands),
         report.trends.get(rule.id),
     )
-
-
-def _island_map(report: AuditReport, findings: AuditFindings) -> IslandMap | None:
-    islands = find_orphan_islands(findings(ISLAND_RULE)) if report.count(ISLAND_RULE).total else []
-    others = [(count.rule, count.total) for count in reported_counts(report) if count.rule != ISLAND_RULE]
-    alone = [(REPORTED_RULES[rule].title, total) for rule, total in others if rule.startswith("orphan.")]
-    return island_map(islands, alone)
 
 
 def _by_severity(families: Sequence[RuleFamilyView], actions: Sequence[Action]) -> list[SeverityView]:

@@ -12,21 +12,14 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
-from crawler.audit.finding import (
-    Action,
-    AuditFinding,
-    AuditFindings,
-    AuditReport,
-    BotActivity,
-    ResolvedFinding,
-    UncrawledPage,
-)
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
+from crawler.audit.rules import REPORTED_RULES
 from crawler.audit.verdict import reported_counts
 from sitemap import safe
 
@@ -38,6 +31,8 @@ _FORMULA: Final = re.compile(
 ).match
 
 Cell = str | int | float | None
+CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings
+RESOLVED_COLUMNS: Final = "Rule|URL|Found since|Now|File|Became"
 _LOGS, _SEARCH, _BACKLINKS = ("people", "bots"), ("clicks", "impressions"), ("backlinks", "domains")
 _ANALYTICS = ("sessions", "views", "users")
 
@@ -100,47 +95,52 @@ def all_findings(report: AuditReport, findings: AuditFindings) -> Iterator[Audit
     return chain.from_iterable(findings(count.rule) for count in reported_counts(report))
 
 
-def write_findings(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
-    """Write all findings as one table. Raises OSError."""
-    rows = ([cell(finding) for _, cell in FINDING_COLUMNS] for finding in all_findings(report, findings))
-    _table([heading for heading, _ in FINDING_COLUMNS], rows, file)
-
-
 def write_csv(findings: Iterable[AuditFinding], file: BinaryIO) -> None:
     """Write a table of findings with a row of headings. Raises OSError."""
     rows = ([cell(finding) for _, cell in CSV_COLUMNS] for finding in findings)
-    _table([heading for heading, _ in CSV_COLUMNS], rows, file)
+    write_table([heading for heading, _ in CSV_COLUMNS], rows, file)
 
 
-RESOLVED_COLUMNS: Final = ("Rule", "URL", "Found since", "Now", "File", "Became")
+def write_table(headings: Iterable[str], rows: Iterable[Iterable[Cell]], file: BinaryIO) -> None:
+    """Write a table as CSV. Raises OSError."""
+    lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    try:
+        table = csv.writer(lines, quoting=csv.QUOTE_NONNUMERIC)
+        table.writerow(headings)
+        table.writerows(rows)
+    finally:
+        lines.detach()  # flushes, and leaves the file open
 
 
-def write_resolved(resolved: Iterable[ResolvedFinding], file: BinaryIO) -> None:
-    """Write the findings that only the previous audit has; an empty "Became" means resolved. Raises OSError."""
-    rows = (
-        (finding.rule, finding.url, finding.since, finding.now, finding.file, finding.became) for finding in resolved
-    )
-    _table(RESOLVED_COLUMNS, (map(cell_text, row) for row in rows), file)
+def _finding_rows(report: AuditReport, findings: AuditFindings) -> Iterator[list[Cell]]:
+    return ([cell(finding) for _, cell in FINDING_COLUMNS] for finding in all_findings(report, findings))
 
 
-_ACCEPTED_COLUMNS: Final = ("Rule", "Finding", "URL", "File", "Found since", "Reason", "Accepted until", "Entry")
+def _resolved_rows(_: AuditReport, findings: AuditFindings) -> Iterator[list[Cell]]:
+    """The findings that only the previous audit has; an empty "Became" means resolved."""
+    for gone in chain.from_iterable(map(findings.resolved, REPORTED_RULES)):
+        yield [*map(cell_text, (gone.rule, gone.url, gone.since, gone.now, gone.file, gone.became))]
 
 
-def write_accepted(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
-    """Write the accepted findings, each with the reason, the last day and the number of its entry. Raises OSError."""
-    rows = (
-        map(
-            cell_text,
-            (found.rule, found.sentence, found.url, found.file, found.since, entry.reason, entry.until, str(number)),
-        )
-        for number, entry in enumerate(report.accepted, 1)
-        for found in findings.accepted(number - 1)
-    )
-    _table(_ACCEPTED_COLUMNS, rows, file)
+def _accepted_rows(report: AuditReport, findings: AuditFindings) -> Iterator[list[Cell]]:
+    """The accepted findings, each with the reason, the last day and the number of its entry."""
+    for number, entry in enumerate(report.accepted, 1):
+        for found in findings.accepted(number - 1):
+            about = found.rule, found.sentence, found.url, found.file, found.since
+            yield [*map(cell_text, (*about, entry.reason, entry.until, str(number)))]
 
 
-REDIRECT_COLUMNS: Final = ("From", "To", "Likeness", "Reason")
-LINK_COLUMNS: Final = ("From page", "To page", "Anchor text", "Reason")
+def _not_asked_rows(report: AuditReport, _: AuditFindings) -> Iterator[list[Cell]]:
+    return ([cell_text(each.url), cell_text(each.reason)] for each in report.not_asked)
+
+
+def _uncrawled_rows(_: AuditReport, findings: AuditFindings) -> Iterator[list[Cell]]:
+    """The pages that no search engine requested."""
+    for page in findings.uncrawled():
+        named, is_listed = map(cell_text, (page.url, page.section, page.segment)), "yes" if page.is_listed else "no"
+        yield [*named, page.depth, page.inlinks, is_listed, cell_text(page.lastmod), page.people]
+
+
 _TITLE_MARKS: Final = (" | ", " · ", " • ", " – ", " — ", " » ", " - ")  # noqa: RUF001
 
 
@@ -168,50 +168,6 @@ def link_rows(report: AuditReport, findings: AuditFindings) -> Iterator[list[Cel
             yield [*map(cell_text, (hub.url, finding.url, anchor_text(finding, site_name), hub.reason))]
 
 
-UNCRAWLED_COLUMNS: Final = (
-    *(
-        "URL",
-        "Section",
-        "Segment",
-        "Crawl depth",
-        "Pages that link to it",
-        "In a sitemap",
-        "lastmod",
-        "Visits by people",
-    ),
-)
-
-
-def uncrawled_row(page: UncrawledPage) -> list[Cell]:
-    """The cells of a page that no search engine requested."""
-    named = map(cell_text, (page.url, page.section, page.segment))
-    is_listed = "yes" if page.is_listed else "no"
-    return [*named, page.depth, page.inlinks, is_listed, cell_text(page.lastmod), page.people]
-
-
-def write_uncrawled(findings: AuditFindings, file: BinaryIO) -> None:
-    """Write the pages that no search engine requested. Raises OSError."""
-    _table(UNCRAWLED_COLUMNS, map(uncrawled_row, findings.uncrawled()), file)
-
-
-NOT_ASKED_COLUMNS: Final = ("URL", "Reason")
-
-
-def write_not_asked(report: AuditReport, file: BinaryIO) -> None:
-    """Write the URLs that were not requested. Raises OSError."""
-    _table(NOT_ASKED_COLUMNS, ([cell_text(each.url), cell_text(each.reason)] for each in report.not_asked), file)
-
-
-def write_redirects(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
-    """Write the suggested redirects of dead URLs. Raises OSError."""
-    _table(REDIRECT_COLUMNS, redirect_rows(report, findings), file)
-
-
-def write_links(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
-    """Write the links to add. Raises OSError."""
-    _table(LINK_COLUMNS, link_rows(report, findings), file)
-
-
 def _of_families(report: AuditReport, findings: AuditFindings, *families: str) -> Iterator[AuditFinding]:
     rules = (count.rule for count in reported_counts(report) if count.rule.partition(".")[0] in families)
     return chain.from_iterable(map(findings, rules))
@@ -230,16 +186,6 @@ def _split_title(title: str) -> tuple[str, str]:
     """A title without its last part, and that part, which may be the name of the site."""
     place, mark = max((title.rfind(mark), mark) for mark in _TITLE_MARKS)
     return (title[:place], title[place + len(mark) :]) if place > 0 else (title, "")
-
-
-def _table(headings: Iterable[str], rows: Iterable[Iterable[Cell]], file: BinaryIO) -> None:
-    lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-    try:
-        table = csv.writer(lines, quoting=csv.QUOTE_NONNUMERIC)
-        table.writerow(headings)
-        table.writerows(rows)
-    finally:
-        lines.detach()  # flushes, and leaves the file open
 
 
 def cell_text(value: str) -> str:
@@ -263,8 +209,6 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 MAX_ROWS: Final = 200_000  # findings in the workbook: a sheet has room for 1,048,576 rows, and few people for as many
-_ACTION_COLUMNS: Final = ("No.", "What to do", "Why", "How", "Severity", "Findings", "For example", "Patterns")
-_BOT_COLUMNS: Final = ("Bot", "Kind", "Status", "Requests", "First day", "Last day")
 _WIDTHS: Final = {"URL": 60, "Finding": 50, "From": 60, "To": 60, "From page": 60, "To page": 60, "Reason": 50}
 _WIDE: Final = frozenset({"What to do", "Why", "How", "For example", "Patterns", "Title", "Anchor text"})
 
@@ -282,30 +226,25 @@ def write_xlsx(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> 
             "created": datetime.fromtimestamp(report.started, UTC).replace(tzinfo=None),
         }
     )
-    _add_sheet(book, "What to do", _ACTION_COLUMNS, map(_action_row, range(1, 1_000), report.actions))
-    found = islice(all_findings(report, findings), MAX_ROWS)
-    rows = ([cell(finding) for _, cell in FINDING_COLUMNS] for finding in found)
-    _add_sheet(book, "Findings", [heading for heading, _ in FINDING_COLUMNS], rows)
-    _add_sheet(book, "Redirects", REDIRECT_COLUMNS, redirect_rows(report, findings))
-    _add_sheet(book, "Links to add", LINK_COLUMNS, islice(link_rows(report, findings), MAX_ROWS))
-    if report.bots:
-        _add_sheet(book, "Bot activity", _BOT_COLUMNS, _bot_rows(report.bots))
-        _add_sheet(book, "Not crawled", UNCRAWLED_COLUMNS, map(uncrawled_row, islice(findings.uncrawled(), MAX_ROWS)))
+    for table in TABLES:
+        if table.sheet:
+            _add_sheet(book, table.sheet, table.headings, islice(table.rows(report, findings), MAX_ROWS))
     try:
         book.close()
     except FileCreateError as error:
         raise OSError(str(error)) from error
 
 
-def _action_row(number: int, action: Action) -> list[Cell]:
-    patterns = ", ".join(f"{pattern.pattern} ({pattern.count:,})" for pattern in action.patterns)
-    texts = map(cell_text, (action.title, action.why, action.how, action.severity))
-    return [number, *texts, action.count, cell_text(", ".join(action.examples)), cell_text(patterns)]
+def _action_rows(report: AuditReport, _: AuditFindings) -> Iterator[list[Cell]]:
+    for number, action in enumerate(report.actions, 1):
+        patterns = ", ".join(f"{pattern.pattern} ({pattern.count:,})" for pattern in action.patterns)
+        texts = map(cell_text, (action.title, action.why, action.how, action.severity))
+        yield [number, *texts, action.count, cell_text(", ".join(action.examples)), cell_text(patterns)]
 
 
-def _bot_rows(activity: BotActivity) -> Iterator[list[Cell]]:
+def _bot_rows(report: AuditReport, _: AuditFindings) -> Iterator[list[Cell]]:
     """A row for each bot and each status that it got."""
-    for bot in activity.bots:
+    for bot in report.bots.bots if report.bots else ():
         for status, requests in bot.statuses.items():
             yield [*map(cell_text, (bot.name, bot.kind)), int(status), requests, *map(cell_text, (bot.first, bot.last))]
 
@@ -337,3 +276,34 @@ def _write_rows(sheet: "Worksheet", rows: Iterator[list[Cell]]) -> int:
             elif value:
                 sheet.write_number(last, column, value)
     return last
+
+
+class ReportTable(NamedTuple):
+    """A table: its CSV file and its sheet in the workbook, "" for none; its headings, and its rows."""
+
+    file: str
+    sheet: str
+    headings: Sequence[str]
+    rows: Callable[[AuditReport, AuditFindings], Iterator[list[Cell]]]
+
+
+TABLES: Final = tuple(
+    ReportTable(f"{CSV_DIRECTORY}/{file}.csv" if file else "", sheet, headings.split("|"), rows)
+    for file, sheet, headings, rows in (
+        ("", "What to do", "No.|What to do|Why|How|Severity|Findings|For example|Patterns", _action_rows),
+        ("findings", "Findings", "|".join(heading for heading, _ in FINDING_COLUMNS), _finding_rows),
+        ("redirects", "Redirects", "From|To|Likeness|Reason", redirect_rows),
+        ("links", "Links to add", "From page|To page|Anchor text|Reason", link_rows),
+        ("", "Bot activity", "Bot|Kind|Status|Requests|First day|Last day", _bot_rows),
+        (
+            "uncrawled",
+            "Not crawled",
+            "URL|Section|Segment|Crawl depth|Pages that link to it|In a sitemap|lastmod|Visits by people",
+            _uncrawled_rows,
+        ),
+        ("not-asked", "", "URL|Reason", _not_asked_rows),
+        ("accepted", "", "Rule|Finding|URL|File|Found since|Reason|Accepted until|Entry", _accepted_rows),
+        ("mended", "", RESOLVED_COLUMNS, _resolved_rows),
+    )
+)
+"""All tables beside those of the rules, in the order of the workbook."""

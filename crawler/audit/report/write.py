@@ -3,40 +3,21 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
-from crawler.audit.actions import LINKS_FILE, REDIRECTS_FILE
 from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.report.html import write_html
 from crawler.audit.report.machine_readable import as_junit, write_json, write_sarif
-from crawler.audit.report.tables import (
-    write_accepted,
-    write_csv,
-    write_findings,
-    write_links,
-    write_not_asked,
-    write_redirects,
-    write_resolved,
-    write_uncrawled,
-    write_xlsx,
-)
+from crawler.audit.report.tables import CSV_DIRECTORY, TABLES, write_csv, write_table, write_xlsx
 from crawler.audit.rules import REPORTED_RULES
 from crawler.audit.verdict import reported_counts
 from crawler.errors import StorageError
 from crawler.state.lock import RUN_LEASE
 from sitemap import make_directory, replacement
 
-CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings
-RESOLVED_FILE: Final = f"{CSV_DIRECTORY}/mended.csv"
-ACCEPTED_FILE: Final = f"{CSV_DIRECTORY}/accepted.csv"
-FINDINGS_FILE: Final = f"{CSV_DIRECTORY}/findings.csv"  # all in one
-NOT_ASKED_FILE: Final = f"{CSV_DIRECTORY}/not-asked.csv"
-UNCRAWLED_FILE: Final = f"{CSV_DIRECTORY}/uncrawled.csv"
 WORKBOOK_FILE: Final = "audit.xlsx"
-_PREPARED: Final = {REDIRECTS_FILE: write_redirects, LINKS_FILE: write_links}  # for a content management system
 
 
 def write_reports(
@@ -59,16 +40,8 @@ def write_reports(
         **_tables(report, findings),
     }
     written = [_write(directory / name, write) for name, write in streams.items()]
-    for name in {
-        RESOLVED_FILE,
-        ACCEPTED_FILE,
-        FINDINGS_FILE,
-        UNCRAWLED_FILE,
-        NOT_ASKED_FILE,
-        WORKBOOK_FILE,
-        *_PREPARED,
-        *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES),
-    } - streams.keys():
+    known = {WORKBOOK_FILE, *filter(None, (table.file for table in TABLES)), *map(_rule_file, REPORTED_RULES)}
+    for name in known - streams.keys():
         path = directory / name
         RUN_LEASE.check()
         with _storage(path, "removed"):
@@ -76,27 +49,20 @@ def write_reports(
     return written
 
 
+def _rule_file(rule: str) -> str:
+    return f"{CSV_DIRECTORY}/{rule}.csv"
+
+
 def _tables(report: AuditReport, findings: AuditFindings) -> dict[str, Callable[[BinaryIO], object]]:
     """The tables that have rows, and the workbook, by name."""
     streams: dict[str, Callable[[BinaryIO], object]] = {}
-    if report.compared and report.compared.total.gone:
-        streams[RESOLVED_FILE] = lambda file: write_resolved(
-            chain.from_iterable(map(findings.resolved, REPORTED_RULES)), file
-        )
-    if any(entry.findings for entry in report.accepted):
-        streams[ACCEPTED_FILE] = partial(write_accepted, report, findings)
     for rule in (count.rule for count in reported_counts(report)):
-        streams[f"{CSV_DIRECTORY}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
-    files = {action.file for action in report.actions}
-    for name, write_table in _PREPARED.items():
-        if name in files:
-            streams[name] = partial(write_table, report, findings)
-    if next(findings.uncrawled(), None):
-        streams[UNCRAWLED_FILE] = partial(write_uncrawled, findings)
-    if report.not_asked:
-        streams[NOT_ASKED_FILE] = partial(write_not_asked, report)
-    if reported_counts(report):
-        streams[FINDINGS_FILE] = partial(write_findings, report, findings)
+        streams[_rule_file(rule)] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
+    for table in TABLES:
+        if table.file and next(table.rows(report, findings), None):
+            streams[table.file] = lambda file, table=table: write_table(  # type: ignore[misc]
+                table.headings, table.rows(report, findings), file
+            )
     if reported_counts(report) or report.bots:
         streams[WORKBOOK_FILE] = partial(write_xlsx, report, findings)
     return streams

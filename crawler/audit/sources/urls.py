@@ -3,10 +3,11 @@
 import glob
 import re
 from collections.abc import Callable
-from enum import Enum, auto
+from enum import Enum
 from pathlib import Path
 from typing import Final
 
+from crawler.audit.source_record import SourceReport
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.url.normalize import InvalidUrl, host_of, join_url, origin_of
@@ -33,11 +34,18 @@ _MAX_FAST_LENGTH: Final = 1_000  # characters of a path and query that need no p
 
 
 class RejectReason(Enum):
-    """Why a text is no URL of a page of the site."""
+    """Why a text is no URL of a page of the site: the name of the count of such rows in a SourceReport."""
 
-    UNREAD = auto()  # no URL at all
-    FOREIGN = auto()  # of another site, or out of scope
-    NO_URL = auto()  # a row that sums up others, such as "(other)"
+    UNREAD = "unread"  # no URL at all
+    FOREIGN = "foreign"  # of another site, or out of scope
+    NO_URL = "beside"  # a row that sums up others, such as "(other)"
+
+
+def count_row(report: SourceReport, url: Url | RejectReason) -> Url | None:
+    """Count a row in the report of its source. Its URL, None if it is not of the site."""
+    name = url.value if isinstance(url, RejectReason) else "used"
+    setattr(report, name, getattr(report, name) + 1)
+    return None if isinstance(url, RejectReason) else url
 
 
 class SourceUrlParser:

@@ -12,7 +12,7 @@ from typing import Any
 
 import schemas
 
-from sitemap import Alternate, Entry, Image, News, Price, Video
+from sitemap import Alternate, Entry, Image, News, Video
 
 _PACKAGE = "sitemap@9.0.1"
 _HOME = schemas.FOLDER / "node"
@@ -78,16 +78,7 @@ def item(page: Entry) -> dict[str, Any]:
         "lastmod": page.lastmod,
         "changefreq": page.changefreq,
         "priority": page.priority,
-        "img": [
-            _stated(
-                url=image.loc,
-                caption=image.caption,
-                geoLocation=image.geo_location,
-                title=image.title,
-                license=image.license,
-            )
-            for image in page.images
-        ],
+        "img": [{"url": image.loc} for image in page.images],
         "video": [_video_item(video) for video in page.videos],
         "links": [{"lang": each.hreflang, "url": each.href} for each in page.alternates],
         "news": news and _news_item(news),
@@ -100,26 +91,11 @@ def _stated(**values: Any) -> dict[str, Any]:
 
 
 def _image(image: dict[str, Any]) -> Image:
-    return Image(
-        image["url"],
-        caption=image.get("caption", ""),
-        geo_location=image.get("geoLocation", ""),
-        title=image.get("title", ""),
-        license=image.get("license", ""),
-    )
+    return Image(image["url"])
 
 
 def _news(news: dict[str, Any]) -> News:
-    return News(
-        news["publication"]["name"],
-        news["publication"]["language"],
-        news["publication_date"],
-        news["title"],
-        access=news.get("access", ""),
-        genres=news.get("genres", ""),
-        keywords=news.get("keywords", ""),
-        stock_tickers=news.get("stock_tickers", ""),
-    )
+    return News(news["publication"]["name"], news["publication"]["language"], news["publication_date"], news["title"])
 
 
 def _video(video: dict[str, Any]) -> Video:
@@ -150,19 +126,6 @@ def _video(video: dict[str, Any]) -> Video:
         uploader=(video["uploader"], video.get("uploader:info", "")) if "uploader" in video else None,
         live=yes("live"),
         tags=tuple(video.get("tag", ())),
-        category=video.get("category", ""),
-        gallery_loc=(video["gallery_loc"], video.get("gallery_loc:title", "")) if "gallery_loc" in video else None,
-        prices=_prices(video),
-        allow_embed=yes("player_loc:allow_embed"),
-        autoplay=video.get("player_loc:autoplay", ""),
-    )
-
-
-def _prices(video: dict[str, Any]) -> tuple[Price, ...]:
-    if "price" not in video:
-        return ()
-    return (
-        Price(video["price"], video["price:currency"], video.get("price:type", ""), video.get("price:resolution", "")),
     )
 
 
@@ -171,10 +134,6 @@ def _news_item(news: News) -> dict[str, Any]:
         publication={"name": news.publication, "language": news.language},
         publication_date=news.publication_date,
         title=news.title,
-        access=news.access,
-        genres=news.genres,
-        keywords=news.keywords,
-        stock_tickers=news.stock_tickers,
     )
 
 
@@ -183,8 +142,7 @@ def _video_item(video: Video) -> dict[str, Any]:
         return None if value is None else "yes" if value else "no"
 
     (countries_how, countries), (platform_how, platform) = (video.restriction or ("", ""), video.platform or ("", ""))
-    (uploader, info), (gallery, gallery_title) = video.uploader or ("", ""), video.gallery_loc or ("", "")
-    price = video.prices[0] if video.prices else Price("", "")
+    uploader, info = video.uploader or ("", "")
     return {"tag": list(video.tags)} | _stated(
         thumbnail_loc=video.thumbnail_loc,
         title=video.title,
@@ -202,18 +160,5 @@ def _video_item(video: Video) -> dict[str, Any]:
         requires_subscription=yes(video.requires_subscription),
         uploader=uploader,
         live=yes(video.live),
-        category=video.category,
-        gallery_loc=gallery,
-        price=price.amount,
-        **{
-            "restriction:relationship": countries_how,
-            "platform:relationship": platform_how,
-            "uploader:info": info,
-            "gallery_loc:title": gallery_title,
-            "price:currency": price.currency,
-            "price:type": price.type,
-            "price:resolution": price.resolution,
-            "player_loc:allow_embed": yes(video.allow_embed),
-            "player_loc:autoplay": video.autoplay,
-        },
+        **{"restriction:relationship": countries_how, "platform:relationship": platform_how, "uploader:info": info},
     )

@@ -7,19 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sitemap import (
-    Alternate,
-    Directory,
-    Entry,
-    Image,
-    News,
-    Price,
-    Published,
-    SitemapWriter,
-    Video,
-    WriterOptions,
-    dates,
-)
+from sitemap import Alternate, Directory, Entry, Image, News, Published, SitemapWriter, Video, WriterOptions, dates
 
 SITE = "https://example.com"
 # What must be escaped, what looks like the end of something, what is not in the basic plane or runs the other way.
@@ -84,24 +72,6 @@ def article(number: int) -> Entry:
         f"{SITE}/news/{number}?a=1&b=2",
         news=News("The R&D Times", "en", "2024-02-29T23:59:59+00:00", f"{TEXT} {number}"),
     )
-
-
-def old_page(number: int) -> Entry:
-    """A page with the tags that were retired."""
-    image = Image(f"{SITE}/{number}.jpg", TEXT, "Limerick, Ireland", TEXT, f"{SITE}/licence?a&b")
-    film = Video(
-        f"{SITE}/t.jpg",
-        "Title",
-        "Description",
-        player_loc="https://player.example/3",
-        category="Boats & more",
-        gallery_loc=(f"{SITE}/gallery?a&b", "R&D"),
-        prices=(Price("1.99", "EUR", "rent", "hd"),),
-        allow_embed=True,
-        autoplay="ap=1&x=2",
-    )
-    old_news = News("Times", "en", "2024-02-29", "T", "Subscription", "Blog, Satire", "a, b", "NASDAQ:A")
-    return Entry(f"{SITE}/old/{number}", images=(image,), videos=(film,), news=old_news)
 
 
 def translated(number: int, languages: int = 60) -> Entry:

@@ -17,7 +17,7 @@ import rich_pages
 import usp_reader
 from rich_pages import SITE, children, publish
 
-from sitemap import RETIRED, Entry, Format, News, dates, limits
+from sitemap import Entry, Format, News, dates, limits
 
 S = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 Row = tuple[str, datetime | None]
@@ -124,14 +124,6 @@ def test_ours_npm_sitemap_reads_every_field(tmp_path: Path, npm_sitemap: Path) -
     items, complaints = node_sitemap.read(children(tmp_path, published))
     assert not complaints
     assert [node_sitemap.entry(item) for item in items] == entries
-
-
-def test_ours_npm_sitemap_reads_retired_tags_that_were_asked_for(tmp_path: Path, npm_sitemap: Path) -> None:
-    entry = rich_pages.old_page(1)
-    published = publish(tmp_path, [entry], retired=RETIRED)
-    items, complaints = node_sitemap.read(children(tmp_path, published))
-    assert not complaints
-    assert [node_sitemap.entry(item) for item in items] == [entry]
 
 
 def test_ours_others_read_lists_of_urls(tmp_path: Path) -> None:

@@ -28,21 +28,20 @@ def entries_of(folder: Path, index: str) -> list[Entry]:
         found += (item for item in inner if isinstance(item, Entry))
         assert inner.format is Format.URLSET
         assert inner.complete
-        assert {finding.rule for finding in inner.findings} <= {"sitemap.order", "retired.tag"}
+        assert {finding.rule for finding in inner.findings} <= {"sitemap.order"}
     return found
 
 
 RICH = [
     *(rich_pages.page(number) for number in range(rich_pages.USUAL)),
     *(rich_pages.article(number) for number in range(3)),
-    rich_pages.old_page(1),
 ]
 
 
 @pytest.mark.parametrize("suffix", ["", "gz"])
 def test_ours_every_field_that_npm_sitemap_writes_is_read(tmp_path: Path, npm_sitemap: Path, suffix: str) -> None:
     node_sitemap.write(map(node_sitemap.item, RICH), tmp_path, limit=4, base=f"{SITE}/", suffix=suffix)
-    assert len(list(tmp_path.glob("sitemap-[0-9]*"))) == 3
+    assert len(list(tmp_path.glob("sitemap-[0-9]*"))) == 2
     assert dated(entries_of(tmp_path, "sitemap-index.xml")) == dated(RICH)
 
 

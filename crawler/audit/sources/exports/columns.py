@@ -14,7 +14,7 @@ from crawler.audit.sources.exports.headers import (
     find_roles,
     is_other_url_column,
     is_rating_column,
-    url_rank,
+    is_url_column,
 )
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.errors import UsageError
@@ -146,7 +146,7 @@ def find_columns(
     if named:
         url = _named_column(named, header, width)
     else:
-        url = _url_column(header, body[:_SAMPLE_ROWS], source, reader)
+        url = _url_column(header, body[:_SAMPLE_ROWS], reader)
         if url < 0:
             return None
     others = find_roles(header, source) if header else {}
@@ -193,21 +193,21 @@ def _named_column(named: str, header: Sequence[str], width: int) -> int:
     raise UsageError(f'has no column "{named}"')
 
 
-def _url_column(header: Sequence[str], body: Sequence[list[str]], source: SourceKind, reader: CellUrlParser) -> int:
+def _url_column(header: Sequence[str], body: Sequence[list[str]], reader: CellUrlParser) -> int:
     """The index of the column with the URLs, -1 without one."""
-    best, place = (False, False, 0, 0, 0), -1
+    best, place = (False, False, False, 0, 0), -1
     for at in range(min(max(map(len, [header, *body])), _MAX_COLUMNS)):
         cells = [row[at] for row in body if at < len(row) and row[at].strip()]
-        rank = url_rank(header[at], source) if at < len(header) else 0
+        is_named = at < len(header) and is_url_column(header[at])
         kinds = [(cell, reader.parse(cell)) for cell in cells]
         # search queries contain names of sites: a bare host is no sign of a column of URLs
         read = sum(url is not RejectReason.UNREAD and "/" in cell for cell, url in kinds)
-        if read * 2 < len(cells) or (not read and not (rank and not body)):
+        if read * 2 < len(cells) or (not read and not (is_named and not body)):
             continue
         ours = [cell for cell, url in kinds if isinstance(url, str)]
         whole = sum(not cell.startswith("/") for cell in ours)
         is_other = at < len(header) and is_other_url_column(header[at])
-        merit = (bool(ours), not is_other, rank, whole, len(ours))
+        merit = (bool(ours), not is_other, is_named, whole, len(ours))
         if place < 0 or merit > best:
             best, place = merit, at
     return place

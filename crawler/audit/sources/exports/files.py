@@ -1,18 +1,16 @@
 """Opens an export, which is a file, folder or URL, plain, gzip or zip, as parts that can be read repeatedly."""
 
 import io
-import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
-from zipfile import BadZipFile, LargeZipFile, ZipFile, ZipInfo
+from zipfile import LargeZipFile, ZipFile, ZipInfo
 
-from isal.igzip import IGzipFile
-from isal.isal_zlib import IsalError
 from msgspec import Struct
 from typing_extensions import override
 
+from crawler.audit.sources.unpack import UNPACK_ERRORS, unpack
 from crawler.audit.sources.urls import files_in
 from crawler.errors import UsageError
 from sitemap import SourceError, check_path
@@ -25,14 +23,10 @@ MAX_RATIO: Final = 100
 MAX_MEMBERS: Final = 10_000  # files of an archive
 MAX_PARTS: Final = 200  # files of an archive that are read
 BUFFER: Final = 256 * 1024  # bytes
-UNREADABLE: Final[tuple[type[Exception], ...]] = (  # isal has no types
-    *(OSError, EOFError, BadZipFile, LargeZipFile, NotImplementedError, RuntimeError),
-    *(zlib.error, cast("type[Exception]", IsalError), UnicodeError),
-)
+UNREADABLE: Final[tuple[type[Exception], ...]] = (*UNPACK_ERRORS, LargeZipFile, RuntimeError, UnicodeError)
 """The exceptions of reading a damaged file."""
 
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty archive
-_GZIP: Final = b"\x1f\x8b"
 _NO_TABLES: Final = (
     (b"SQLite format 3\x00", "is a database, not a table; give a state of siteatlas with --crawl"),
     (b"\xd0\xcf\x11\xe0", "is an Excel workbook: save the sheet with the URLs as CSV"),
@@ -57,10 +51,11 @@ class _Budget:
 
 
 class _Unpacked(io.RawIOBase):
-    """The unpacked bytes of a part, within the budget."""
+    """The unpacked bytes of a part, within the budget; closing it closes the file."""
 
-    def __init__(self, content: BinaryIO, budget: _Budget) -> None:
-        self._content, self._budget = content, budget
+    def __init__(self, content: BinaryIO, file: BinaryIO, budget: _Budget) -> None:
+        self._content = unpack(io.BufferedReader(cast("io.RawIOBase", content)))
+        self._file, self._budget = file, budget
 
     @override
     def readable(self) -> bool:
@@ -68,12 +63,14 @@ class _Unpacked(io.RawIOBase):
 
     @override
     def readinto(self, buffer: Any) -> int:
-        return self._budget.spend(self._content.readinto(buffer))  # type: ignore[attr-defined]
+        data = self._content.read1(len(buffer))
+        buffer[: len(data)] = data
+        return self._budget.spend(len(data))
 
     @override
     def close(self) -> None:
         super().close()
-        self._content.close()
+        self._file.close()
 
 
 class ExportPart(Struct, frozen=True):
@@ -125,7 +122,8 @@ def _folder_parts(name: str) -> OpenedExport:
     return OpenedExport(
         [
             ExportPart(
-                str(path.relative_to(name)), partial(_unpack, partial(_open_file, path), _Budget(path.stat().st_size))
+                str(path.relative_to(name)),
+                partial(_open_part, partial(_open_file, path), _Budget(path.stat().st_size)),
             )
             for path in files[:MAX_PARTS]
         ],
@@ -146,7 +144,7 @@ def _file_parts(name: str, open_: Callable[[], BinaryIO], size: int) -> OpenedEx
         if head.startswith(magic):
             raise UsageError(f"{name} {reason}")
     if not head.startswith(_ZIP):
-        return OpenedExport([ExportPart("", partial(_unpack, open_, _Budget(size)))], size)
+        return OpenedExport([ExportPart("", partial(_open_part, open_, _Budget(size)))], size)
     try:
         with open_() as file, ZipFile(file) as archive:
             members = [member for member in archive.infolist() if _is_content(member)]
@@ -163,10 +161,7 @@ def _file_parts(name: str, open_: Callable[[], BinaryIO], size: int) -> OpenedEx
         raise UsageError(f"{name} is protected by a password. Unpack the archive, and give the unpacked file")
     budget = _Budget(size)
     return OpenedExport(
-        [
-            ExportPart(member.filename, partial(_unpack, partial(_open_member, open_, member, budget), budget))
-            for member in members[:MAX_PARTS]
-        ],
+        [ExportPart(member.filename, partial(_open_part, open_, budget, member)) for member in members[:MAX_PARTS]],
         size,
     )
 
@@ -177,39 +172,8 @@ def _is_content(member: ZipInfo) -> bool:
     return not member.is_dir() and not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
 
 
-def _open_member(open_: Callable[[], BinaryIO], member: ZipInfo, budget: _Budget) -> BinaryIO:
+def _open_part(open_: Callable[[], BinaryIO], budget: _Budget, member: ZipInfo | None = None) -> BinaryIO:
+    """The content of a file, or of a member of an archive, decompressed according to its first bytes."""
     file = open_()
-    with ZipFile(file) as archive:
-        content = _ZipMember(_Unpacked(cast("BinaryIO", archive.open(member)), budget), BUFFER)
-    content.archive = file
-    return content
-
-
-class _ZipMember(io.BufferedReader):
-    """A file of an archive; closing it closes the archive."""
-
-    archive: BinaryIO
-
-    def close(self) -> None:
-        super().close()
-        self.archive.close()
-
-
-def _unpack(open_: Callable[[], BinaryIO], budget: _Budget) -> BinaryIO:
-    """The content, decompressed if its first bytes are those of gzip."""
-    with open_() as file:
-        is_packed = file.read(2) == _GZIP
-    return _GzipFile(open_(), budget) if is_packed else open_()
-
-
-class _GzipFile(io.BufferedReader):
-    """The content of a gzip file; closing it closes the file."""
-
-    def __init__(self, file: BinaryIO, budget: _Budget) -> None:
-        content = IGzipFile(fileobj=file, mode="rb")  # type: ignore[no-untyped-call]
-        super().__init__(_Unpacked(cast("BinaryIO", content), budget), BUFFER)
-        self._file = file
-
-    def close(self) -> None:
-        super().close()
-        self._file.close()
+    content = cast("BinaryIO", ZipFile(file).open(member)) if member else file  # noqa: SIM115 - closed with the file
+    return io.BufferedReader(_Unpacked(content, file, budget), BUFFER)

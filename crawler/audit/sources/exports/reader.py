@@ -22,7 +22,7 @@ from crawler.audit.sources.exports.files import ExportPart, OpenUrl, is_remote_s
 from crawler.audit.sources.exports.headers import ColumnRole, source_of
 from crawler.audit.sources.exports.rows import MAX_LINE, CsvRows, ExportText, JsonRows
 from crawler.audit.sources.exports.siteatlas_state import check_state, find_state, read_state
-from crawler.audit.sources.urls import RejectReason, SourceUrlParser
+from crawler.audit.sources.urls import RejectReason, SourceUrlParser, count_row
 from crawler.errors import UsageError
 from crawler.model import Url
 
@@ -162,23 +162,14 @@ class _ExportReader:
                     break
         for row in rows:
             report.rows += 1
-            url = self._url(row, columns)
-            if not isinstance(url, RejectReason):
-                if not claims.is_page(row):
-                    report.beside += 1
-                    continue
-                report.used += 1
+            parsed = self._url(row, columns)
+            is_other = not isinstance(parsed, RejectReason) and not claims.is_page(row)
+            if url := count_row(report, RejectReason.NO_URL if is_other else parsed):
                 claim = claims.build(url, row)
                 if claim.first:
                     report.first = min(report.first or claim.first, claim.first)
                     report.last = max(report.last, claim.last)
                 yield claim
-            elif url is RejectReason.NO_URL:
-                report.beside += 1
-            elif url is RejectReason.FOREIGN:
-                report.foreign += 1
-            else:
-                report.unread += 1
 
     def _url(self, row: list[str], columns: ExportColumns) -> Url | RejectReason:
         if len(row) <= columns.url or (len(row) > columns.width and any(row[columns.width :])):

@@ -20,13 +20,7 @@ HEAD_BYTES: Final = 65_536  # characters that determine the kind of the file
 
 _LATIN: Final = "crawler.windows-1252"
 
-_BOMS: Final = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is its prefix
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_BOMS: Final = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # the reader of packed files resolves the others
 
 
 def _decode_as_latin(error: UnicodeError) -> tuple[str, int]:
@@ -114,9 +108,8 @@ class ExportText:
 
 
 def _encoding(head: bytes) -> str:
-    for mark, encoding in _BOMS:
-        if head.startswith(mark):
-            return encoding
+    if head.startswith(_BOMS):
+        return "utf-32"
     # without a mark: Latin letters and digits have zero bytes in UTF-16
     even, odd = head[::2].count(0), head[1::2].count(0)
     if max(even, odd) > len(head) // 5 and min(even, odd) * 4 < max(even, odd):

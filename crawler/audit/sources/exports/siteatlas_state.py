@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler.audit.source_record import SourceRecord, SourceReport
-from crawler.audit.sources.urls import RejectReason, SourceUrlParser
+from crawler.audit.sources.urls import RejectReason, SourceUrlParser, count_row
 from crawler.errors import StorageError, UsageError
 from crawler.model import State
 from crawler.state.database import storage_errors
@@ -70,15 +70,7 @@ def read_state(path: Path, report: SourceReport, addresses: SourceUrlParser) -> 
         )
         for text, state, status, seen_at in db.execute(_PAGES):
             report.rows += 1
-            url = addresses.parse(text)
-            if state != State.INDEXABLE:
-                report.beside += 1
-            elif url is RejectReason.FOREIGN:
-                report.foreign += 1
-            elif isinstance(url, RejectReason):
-                report.unread += 1
-            else:
-                report.used += 1
+            if url := count_row(report, addresses.parse(text) if state == State.INDEXABLE else RejectReason.NO_URL):
                 day = datetime.fromtimestamp(seen_at, UTC).date().isoformat() if seen_at else ""
                 report.first = min(report.first or day, day)
                 report.last = max(report.last, day)

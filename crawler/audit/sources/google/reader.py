@@ -26,7 +26,7 @@ from crawler.audit.sources.google.reports import (
     ga4_report,
     search_console_report,
 )
-from crawler.audit.sources.urls import RejectReason, SourceUrlParser
+from crawler.audit.sources.urls import RejectReason, SourceUrlParser, count_row
 from crawler.config.config import Config
 from crawler.config.fetcher import build_service_fetcher
 from crawler.config.google import (
@@ -59,12 +59,6 @@ CREATE TABLE inspection (
 ) WITHOUT ROWID;
 """
 
-
-def _from_1(db: sqlite3.Connection) -> None:
-    """Version 1 had no inspections."""
-    db.execute(_INSPECTION_TABLE)
-
-
 GOOGLE_DB: Final = Database(
     file="google.db",
     application_id=0x53_41_47_4F,  # "SAGO"
@@ -88,7 +82,6 @@ CREATE TABLE request (
 """,
     description="the results of Google's APIs",
     remedy="Move the file away. The next audit then requests them again",
-    migrations={1: _from_1},
 )
 _COUNT: Final = """INSERT INTO request VALUES (?, ?, 1)
   ON CONFLICT (name, day) DO UPDATE SET requests = requests + 1"""
@@ -283,31 +276,17 @@ def _claims(
 
 def _claim(row: ReportRow, source: SourceReport, days: DateSpan, addresses: SourceUrlParser) -> SourceRecord | None:
     if row.url in _NOT_A_PAGE:
-        source.beside += 1
+        parsed: Url | RejectReason = RejectReason.NO_URL
         note = "it groups further pages as (other), without their URLs"
         if row.url == _OTHER and note not in source.notes:
             source.complete = False
             source.notes.append(note)
+    else:
+        is_home = row.host.lower().removeprefix("www.") == addresses.site.partition(":")[0]
+        parsed = addresses.parse(row.url if is_home or not row.host else f"https://{row.host}{row.url}")
+    if (url := count_row(source, parsed)) is None:
         return None
-    is_home = row.host.lower().removeprefix("www.") == addresses.site.partition(":")[0]
-    url = addresses.parse(row.url if is_home or not row.host else f"https://{row.host}{row.url}")
-    if isinstance(url, RejectReason):
-        if url is RejectReason.FOREIGN:
-            source.foreign += 1
-        else:
-            source.unread += 1
-        return None
-    source.used += 1
-    return SourceRecord(
-        url=url,
-        first=days.first,
-        last=days.last,
-        clicks=row.clicks,
-        impressions=row.impressions,
-        views=row.views,
-        sessions=row.sessions,
-        users=row.users,
-    )
+    return SourceRecord(url=url, first=days.first, last=days.last, **row.counts)
 
 
 class ApiReader:

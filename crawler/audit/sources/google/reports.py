@@ -6,7 +6,7 @@ https://developers.google.com/analytics/devguides/reporting/data/v1/rest/v1beta/
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import msgspec
@@ -34,16 +34,12 @@ class DateSpan(Struct, frozen=True):
     last: str
 
 
-class ReportRow(Struct, frozen=True, kw_only=True):
-    """A row: the URL, or the path on ``host``, and the counts of the visits to it."""
+class ReportRow(Struct, frozen=True):
+    """A row: the URL, or the path on ``host``, and the ``counts`` of its visits by their names in SourceCounts."""
 
     url: str
+    counts: dict[str, Any]  # whole numbers
     host: str = ""
-    clicks: int = 0
-    impressions: int = 0
-    views: int = 0
-    sessions: int = 0
-    users: int = 0
 
 
 class ReportPage(Struct, frozen=True):
@@ -195,7 +191,7 @@ def _search_request(span: DateSpan, start: int) -> bytes:
 def _read_search(body: bytes, start: int) -> ReportPage:
     rows = msgspec.json.decode(body, type=_SearchRows).rows
     read = [
-        ReportRow(url=row.keys[0], clicks=round(row.clicks), impressions=round(row.impressions))
+        ReportRow(row.keys[0], {"clicks": round(row.clicks), "impressions": round(row.impressions)})
         for row in rows
         if row.keys
     ]
@@ -227,7 +223,6 @@ def _read_ga4(body: bytes, start: int) -> ReportPage:
         values = [item.value for item in row.dimension_values]
         counts = [int(item.value) if item.value.isascii() and item.value.isdigit() else 0 for item in row.metric_values]
         if len(values) == len(_GA4_DIMENSIONS) and len(counts) == len(_GA4_METRICS):
-            views, sessions, users = counts
-            rows.append(ReportRow(url=values[1], host=values[0], views=views, sessions=sessions, users=users))
+            rows.append(ReportRow(values[1], dict(zip(("views", "sessions", "users"), counts, strict=True)), values[0]))
     following = start + len(report.rows)
     return ReportPage(rows, None if not report.rows or following >= report.row_count else following)

@@ -1,19 +1,21 @@
 """Identifies bots by their user agent, verifies them by DNS, says what they crawl for, and counts their requests.
 
-The operators publish the names, tokens and purposes. These operators document verification by reverse DNS:
+These operators document verification by reverse DNS:
 https://developers.google.com/crawling/docs/crawlers-fetchers/verify-google-requests,
 https://www.bing.com/webmasters/help/how-to-verify-bingbot-3905dc26, https://support.apple.com/en-us/119829,
 https://yandex.com/support/webmaster/robot-workings/check-yandex-robots.html.
 """
 
+import csv
 import re
 import socket
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final, Protocol
+from importlib.resources import files
+from typing import Final, NamedTuple, Protocol
 
 from crawler.audit.sources.logs.fields import LogRow, client_address
 
@@ -22,114 +24,6 @@ OUR_BOT: Final = "Siteatlas"
 NO_USER_AGENT: Final = "no user agent"
 OTHER_BOTS: Final = "other bots"
 UNVERIFIED_PREFIX: Final = "unverified "
-
-# One bot a line: its name, then "=" and its tokens in user agents, separated by "|", if they differ from the name.
-_TABLE: Final = """
-Googlebot
-Googlebot-Image
-Googlebot-News
-Googlebot-Video
-bingbot=bingbot|msnbot|bingpreview|adidxbot
-Applebot
-Applebot-Extended
-YandexBot=yandexbot|yandexmobilebot|yandexrenderresources|yandeximages|yandex.com/bots
-Baiduspider
-DuckDuckBot
-DuckAssistBot
-Yahoo Slurp=yahoo! slurp
-SeznamBot
-PetalBot
-Sogou=sogou web spider|sogou pic spider|sogou inst spider
-Naver Yeti=yeti/|naverbot
-Qwantbot=qwantbot|qwantify
-Mojeekbot
-Coccocbot
-Bravebot
-360Spider
-Exabot
-Google-InspectionTool
-GoogleOther
-Google AdsBot=adsbot-google|mediapartners-google|mediapartners (googlebot)
-Google Storebot=storebot-google
-Google fetchers=apis-google|feedfetcher-google|google-read-aloud|google-site-verification|googleproducer|google-safety
-Chrome-Lighthouse=chrome-lighthouse|google page speed
-GPTBot
-ChatGPT-User
-OAI-SearchBot
-ClaudeBot=claudebot|anthropic-ai|claude-web
-Claude-User
-Claude-SearchBot
-PerplexityBot
-Perplexity-User
-CCBot
-Bytespider
-Amazonbot
-Amzn-SearchBot
-Amzn-User
-Meta-ExternalAgent=meta-externalagent|facebookbot
-Meta-ExternalFetcher
-Meta-WebIndexer
-MistralAI-User
-Google-CloudVertexBot
-cohere-ai=cohere-ai|cohere-training
-Diffbot
-YouBot
-Timpibot
-ImagesiftBot
-PanguBot
-AI2Bot
-omgili=omgili|webzio
-facebookexternalhit=facebookexternalhit|facebookcatalog
-Twitterbot
-LinkedInBot
-Slackbot=slackbot|slack-imgproxy
-WhatsApp=whatsapp/
-TelegramBot
-Discordbot
-Pinterestbot=pinterestbot|pinterest/0
-Redditbot
-AhrefsBot
-AhrefsSiteAudit
-SemrushBot=semrushbot|siteauditbot|splitsignalbot
-MJ12bot
-DotBot
-rogerbot
-BLEXBot
-DataForSeoBot
-serpstatbot
-Barkrowler
-SEOkicks
-Screaming Frog=screaming frog
-Sitebulb
-SISTRIX
-Botify=botify
-OnCrawl
-Lumar=deepcrawl|lumar
-JetOctopus
-Seobility
-Xenu=xenu link sleuth
-archive.org_bot=archive.org_bot|ia_archiver|heritrix
-UptimeRobot
-Pingdom
-StatusCake
-Site24x7
-Better Stack=better uptime|betterstack
-Datadog=datadog
-New Relic=newrelicpinger
-GTmetrix
-Checkly
-HetrixTools
-updown.io
-health checks=elb-healthchecker|googlehc|kube-probe|amazon-route53-health|haproxy|blackbox exporter|check_http|zabbix
-"""
-
-
-_SEARCH_ENGINES: Final = """
-Googlebot|Googlebot-Image|Googlebot-News|Googlebot-Video|bingbot|Applebot|YandexBot|Baiduspider|DuckDuckBot|Yahoo Slurp
-SeznamBot|PetalBot|Sogou|Naver Yeti|Qwantbot|Mojeekbot|Coccocbot|Bravebot|360Spider|Exabot
-"""
-SEARCH_ENGINES: Final = frozenset(_SEARCH_ENGINES.strip().replace("\n", "|").split("|"))
-"""The bots of search engines; they request URLs that are or were linked."""
 
 
 class BotKind(StrEnum):
@@ -142,30 +36,43 @@ class BotKind(StrEnum):
     OTHER = "other bots"
 
 
-# As the operators document them: https://developers.openai.com/api/docs/bots,
-# https://support.anthropic.com/en/articles/8896518, https://docs.perplexity.ai/docs/resources/perplexity-crawlers,
-# https://developers.facebook.com/docs/sharing/webmasters/web-crawlers, https://developer.amazon.com/amazonbot,
-# https://docs.mistral.ai/robots, https://duckduckgo.com/duckduckgo-help-pages/results/duckassistbot,
-# https://commoncrawl.org/ccbot. A bot with several purposes has the first of them in the order of BotKind.
-_AI_TRAINING: Final = """
-GPTBot|ClaudeBot|CCBot|Bytespider|Amazonbot|Meta-ExternalAgent|cohere-ai|Diffbot|Timpibot|ImagesiftBot|PanguBot|AI2Bot
-omgili|Applebot-Extended
+class KnownBot(NamedTuple):
+    """A bot: its ``tokens`` in user agents, and the ``domains`` of the host names of its addresses."""
+
+    name: str
+    kind: BotKind
+    tokens: tuple[str, ...]
+    domains: tuple[str, ...]
+
+
+def _known_bots() -> Iterator[KnownBot]:
+    """The rows of ``bots.csv``. Without tokens, the name is the token; the last row is of words that most bots have."""
+    text = (files("crawler.audit.sources.logs") / "bots.csv").read_text(encoding="utf-8")
+    for name, kind, tokens, domains in list(csv.reader(text.splitlines()))[1:]:
+        named = tuple(filter(None, domains.split("|")))
+        yield KnownBot(name, BotKind(kind), tuple((tokens or name).lower().split("|")), named)
+
+
+BOTS: Final = {bot.name: bot for bot in _known_bots()}
+"""The known bots by name. The operators document names, tokens, purposes and domains.
+
+https://developers.openai.com/api/docs/bots, https://support.anthropic.com/en/articles/8896518,
+https://docs.perplexity.ai/docs/resources/perplexity-crawlers, https://docs.mistral.ai/robots,
+https://developers.facebook.com/docs/sharing/webmasters/web-crawlers, https://developer.amazon.com/amazonbot,
+https://duckduckgo.com/duckduckgo-help-pages/results/duckassistbot, https://commoncrawl.org/ccbot.
+A bot with several purposes has the first of them in the order of :class:`BotKind`.
 """
-_AI_SEARCH: Final = """
-OAI-SearchBot|Claude-SearchBot|PerplexityBot|Meta-WebIndexer|Amzn-SearchBot|YouBot|DuckAssistBot|Google-CloudVertexBot
-"""
-_AI_USER: Final = "ChatGPT-User|Claude-User|Perplexity-User|MistralAI-User|Meta-ExternalFetcher|Amzn-User"
-_KINDS: Final = {
-    **dict.fromkeys(SEARCH_ENGINES, BotKind.SEARCH),
-    **dict.fromkeys(_AI_TRAINING.strip().replace("\n", "|").split("|"), BotKind.AI_TRAINING),
-    **dict.fromkeys(_AI_SEARCH.strip().split("|"), BotKind.AI_SEARCH),
-    **dict.fromkeys(_AI_USER.split("|"), BotKind.AI_USER),
-}
+DOMAINS: Final = {bot.name: bot.domains for bot in BOTS.values() if bot.domains}
+"""The domains of the host names of each bot's addresses."""
+SEARCH_ENGINES: Final = frozenset(bot.name for bot in BOTS.values() if bot.kind is BotKind.SEARCH)
+"""The bots of search engines; they request URLs that are or were linked."""
+_NAMES: Final = {token: bot.name for bot in BOTS.values() for token in bot.tokens}
+_TOKENS: Final = sorted(_NAMES, key=lambda token: (_NAMES[token] == OTHER_BOTS, -len(token)))  # the clearest first
 
 
 def bot_kind(name: str) -> BotKind:
     """The kind of the bot with this name (:func:`bot_name`). An unverified bot is of the other bots."""
-    return _KINDS.get(name, BotKind.OTHER)
+    return BOTS[name].kind if name in BOTS else BotKind.OTHER
 
 
 MAX_LEDGER_KEYS: Final = 100_000
@@ -192,55 +99,7 @@ class BotLedger:
         self.requests[key] += requests
 
 
-_GENERIC_TEXT: Final = """
-bots|crawl|spider|slurp|scrap|archiv|headless|phantomjs|lighthouse|monitor|uptime|validator|curl|wget|python|java/
-okhttp|go-http|libwww|httpclient|http_request|http_client|axios|node-fetch|undici|guzzle|aiohttp|httpx|ruby|perl
-php/|postman|insomnia|apachebench|siege|nikto|sqlmap|nmap|masscan|zgrab|nuclei|scan|fetch|feed|rss|preview|urllib
-linkcheck|link check|winhttp|powershell|dataprovider|researcher
-"""
-_GENERIC_WORDS: Final = _GENERIC_TEXT.strip().replace("\n", "|").split("|")
-
 _bot = re.compile(r"(?<!cu)bot(?![a-z])").search  # Cubot is a brand of phones
-
-
-DOMAINS: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(
-        (
-            *("Googlebot", "Googlebot-Image", "Googlebot-News", "Googlebot-Video", "Google-InspectionTool"),
-            *("GoogleOther", "Google AdsBot", "Google Storebot", "Google fetchers"),
-        ),
-        ("googlebot.com", "google.com", "googleusercontent.com"),
-    ),
-    "bingbot": ("search.msn.com",),
-    "Applebot": ("applebot.apple.com",),
-    "YandexBot": ("yandex.ru", "yandex.net", "yandex.com"),
-    "Baiduspider": ("baidu.com", "baidu.jp"),
-    "Yahoo Slurp": ("crawl.yahoo.net",),
-    "SeznamBot": ("seznam.cz",),
-    "PetalBot": ("petalsearch.com", "aspiegel.com"),
-    "Naver Yeti": ("naver.com",),
-    "Qwantbot": ("qwant.com",),
-    "Mojeekbot": ("mojeek.com",),
-    "Amazonbot": ("crawl.amazonbot.amazon",),
-    "CCBot": ("crawl.commoncrawl.org",),
-    "AhrefsBot": ("ahrefs.com", "ahrefs.net"),
-    "SemrushBot": ("semrush.com",),
-}
-"""The domains of the host names of each bot's addresses."""
-
-
-def _bot_tokens() -> dict[str, str]:
-    names: dict[str, str] = {}
-    for line in _TABLE.split("\n"):
-        name, _, tokens = line.partition("=")
-        names |= dict.fromkeys((tokens or name).lower().split("|"), name)
-    del names[""]
-    return names
-
-
-_NAMES: Final = _bot_tokens()
-
-_TOKENS: Final = sorted(_NAMES, key=len, reverse=True)
 
 
 def bot_name(agent: str) -> str:
@@ -255,10 +114,8 @@ def bot_name(agent: str) -> str:
         return OUR_BOT
     if lower.strip() in ("", "-"):
         return NO_USER_AGENT
-    for token in _TOKENS:
-        if token in lower:
-            return _NAMES[token]
-    return OTHER_BOTS if _bot(lower) or any(token in lower for token in _GENERIC_WORDS) else ""
+    token = next((token for token in _TOKENS if token in lower), "")
+    return _NAMES[token] if token else OTHER_BOTS if _bot(lower) else ""
 
 
 MAX_ADDRESSES: Final = 5_000

@@ -1,104 +1,17 @@
 """Finds and reads log files, compressed or not, in blocks of lines and flat memory."""
 
-import bz2
-import codecs
 import io
-import lzma
 import sys
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, Final, Protocol, cast
+from typing import IO, Any, Final, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from isal.isal_zlib import IsalError, decompressobj
-
+from crawler.audit.sources.unpack import UNPACK_ERRORS, UnpackedBytes, unpack
 from crawler.audit.sources.urls import files_in, find_files, rotation_key
 from crawler.errors import UsageError
-from crawler.fetch.encodings import ZstdError, zstd_decompressor
 
-_READ_SIZE: Final = 2_048  # compressed bytes at a time; they unpack to 64 MiB at worst
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty archive
-_MAX_MEMORY: Final = 128 * 2**20  # bytes of a decompressor
-
-UNPACK_ERRORS: Final[tuple[type[Exception], ...]] = (
-    EOFError,
-    OSError,
-    zlib.error,
-    cast("type[Exception]", IsalError),
-    lzma.LZMAError,
-    ZstdError,
-    BadZipFile,
-    NotImplementedError,  # a rare compression method in a zip archive
-)
-
-"""The exceptions of reading a damaged file."""
-
-
-class _Decompressor(Protocol):
-    """Decompresses one member of a file, in any format."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, /) -> bytes: ...
-
-
-_DECOMPRESSORS: Final[dict[bytes, Callable[[], _Decompressor]]] = {
-    b"\x1f\x8b": lambda: decompressobj(wbits=31),
-    b"\x28\xb5\x2f\xfd": lambda: zstd_decompressor(_MAX_MEMORY),
-    b"BZh": bz2.BZ2Decompressor,
-    b"\xfd7zXZ": lambda: lzma.LZMADecompressor(memlimit=_MAX_MEMORY),
-}
-
-
-class _UnpackedStream:
-    """Reads compressed members in order; raises EOFError when the last one is cut off."""
-
-    def __init__(self, packed: io.BufferedReader, stream: Callable[[], _Decompressor]) -> None:
-        self._packed = packed
-        self._begin = stream
-        self._stream: _Decompressor | None = None
-        self._left = b""
-        self._text = b""
-        self._given = 0
-
-    def read1(self, size: int, /) -> bytes:
-        """At most ``size`` bytes; none at the end."""
-        if self._given >= len(self._text):
-            self._text, self._given = self._next(), 0
-        text = self._text[self._given : self._given + size]
-        self._given += size
-        return text
-
-    def _next(self) -> bytes:
-        """The text of the next piece; b"" at the end."""
-        while piece := self._left or self._packed.read(_READ_SIZE):
-            self._left = b""
-            if self._stream is None:
-                piece = piece.lstrip(b"\0")  # some tools pad the last sector
-                if not piece:
-                    continue
-                self._stream = self._begin()
-            text = self._stream.decompress(piece)
-            if self._stream.eof:
-                self._left, self._stream = self._stream.unused_data, None
-            if text:
-                return text
-        if self._stream is not None:
-            self._stream = None
-            raise EOFError("it is cut off")
-        return b""
-
-
-class LogBytes(Protocol):
-    """The decompressed content of a file."""
-
-    def read1(self, size: int, /) -> bytes:
-        """At most ``size`` bytes; none at the end."""
 
 
 class _ZippedLogs:
@@ -117,14 +30,14 @@ class _ZippedLogs:
         if any(member.flag_bits & 1 for member in members):
             raise BadZipFile("the archive is protected by a password. Unpack it, and give the unpacked files")
         self._left = sorted(members, key=lambda member: rotation_key(member.filename), reverse=True)
-        self._text: LogBytes | None = None
+        self._text: UnpackedBytes | None = None
 
     def read1(self, size: int, /) -> bytes:
         """At most ``size`` bytes; none at the end."""
         while self._text or self._left:
             if self._text is None:
                 member: IO[bytes] = self._archive.open(self._left.pop())
-                self._text = _unpack(io.BufferedReader(cast("io.BufferedIOBase", member), 2**16))
+                self._text = unpack(io.BufferedReader(cast("io.BufferedIOBase", member), 2**16))
             if text := self._text.read1(size):
                 return text
             self._text = None
@@ -138,32 +51,9 @@ def _is_log(member: ZipInfo) -> bool:
     return not (member.is_dir() or name.startswith(".") or member.filename.startswith("__MACOSX/"))
 
 
-def open_log(raw: io.BufferedReader) -> LogBytes:
+def open_log(raw: io.BufferedReader) -> UnpackedBytes:
     """The content of a file, which is a zip archive or a log."""
-    return _ZippedLogs(raw) if raw.peek(4).startswith(_ZIP) else _unpack(raw)
-
-
-def _unpack(raw: io.BufferedReader) -> LogBytes:
-    """The content of a file, decompressed according to its first bytes, not its name."""
-    head = raw.peek(6)[:6]
-    for magic, stream in _DECOMPRESSORS.items():
-        if head.startswith(magic):
-            return _UnpackedStream(raw, stream)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # as PowerShell writes with ">"
-        return _DecodedText(io.TextIOWrapper(raw, "utf-16", errors="replace", newline="\n"))
-    raw.read(len(codecs.BOM_UTF8) * head.startswith(codecs.BOM_UTF8))
-    return raw
-
-
-class _DecodedText:
-    """Reads a text in UTF-16 as UTF-8."""
-
-    def __init__(self, text: io.TextIOWrapper) -> None:
-        self._text = text
-
-    def read1(self, size: int, /) -> bytes:
-        """About ``size`` bytes; none at the end."""
-        return self._text.read(size).encode()
+    return _ZippedLogs(raw) if raw.peek(4).startswith(_ZIP) else unpack(raw)
 
 
 BLOCK_SIZE: Final = 2**20

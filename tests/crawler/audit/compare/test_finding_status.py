@@ -8,12 +8,12 @@ from crawler.audit.compare.finding_status import (
     CurrentState,
     PreviousFinding,
     RuleCoverage,
-    finding_identity,
     replaced_by,
     what_became,
     why_none_new,
 )
 from crawler.audit.finding import AuditFinding
+from crawler.audit.finding_identity import finding_identity
 from crawler.model import State
 
 SITE = "https://www.example.com/"

@@ -1,16 +1,13 @@
 """The link graph: what counts as a link, what leads where, how far it is and what it weighs."""
 
-from random import Random
-
 import numpy as np
 import pytest
-from graphs import CLICKED, Link, Plainly, graph
+from graphs import Link, Plainly, graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.audit.graph.graph import InboundLink, LinkGraph
 from crawler.audit.graph.links import LinkKind
-from crawler.audit.graph.metrics import links_between
 from crawler.model import DiscoveredBy, State
 
 PAGE, MOVED, COPY, NOINDEX, GONE = (
@@ -291,23 +288,6 @@ def test_ours_weight_flows_through_redirects_to_the_page() -> None:
     made = graph([PAGE, MOVED, PAGE, PAGE], [(0, 1, LINK), (0, 3, LINK)], {1: 2})
     assert made.weight[2] == pytest.approx(made.weight[3])
     assert made.weight[1] == 0.0
-
-
-@given(sites(), st.randoms(use_true_random=False))
-@settings(max_examples=100)
-def test_ours_links_between_sections_are_what_visitors_click(
-    site: tuple[list[State], list[Link], dict[int, int]], some: Random
-) -> None:
-    states, links, targets = site
-    made, plain = graph(states, links, targets), Plainly(states, links, targets)
-    group = [some.randrange(-1, 3) for _ in states]
-    expected = np.zeros((3, 3), np.int64)
-    for (source, to), found in plain.links.items():
-        pair = group[source], group[plain.homes[to]]
-        if found & CLICKED and min(pair) >= 0:
-            expected[pair] += 1
-    counted = links_between(made.edges, made.home, group, 3)
-    assert counted == expected.tolist()
 
 
 def test_ours_a_page_is_drawn_if_scripts_create_all_links_that_count() -> None:

@@ -119,7 +119,7 @@ def test_ours_all_reports_are_written_and_those_of_an_earlier_audit_go(folder: P
     found = findings()
     paths = write_reports(audit(found), of(found), folder)
     rules = ("orphan.sitemap", "reach.deep", "entry.gone", "duplicate.loc")
-    tables = {f"csv/{rule}.csv" for rule in rules} | {"csv/findings.csv", "audit.xlsx"}
+    tables = {f"csv/{rule}.csv" for rule in (*rules, "findings", "links")} | {"audit.xlsx"}
     assert {str(path.relative_to(folder)) for path in paths} == names(folder) == ALWAYS | tables
     (folder / "csv" / "mine.csv").write_text("mine")
     found = [each for each in found if each.rule == "entry.gone"]

@@ -31,7 +31,7 @@ from crawler.audit.finding import (
     SiteSection,
 )
 from crawler.audit.patterns import fold_findings
-from crawler.audit.report.charts import chart_bars, shade_of, treemap_tiles
+from crawler.audit.report.charts import chart_bars
 from crawler.audit.report.html import action_title, keep_options_whole, link_text, percent_text
 from crawler.audit.report.html_data import allotment, known_visits
 from crawler.audit.rules import REPORTED_RULES, RULES
@@ -140,7 +140,7 @@ def test_ours_sources_and_figures_are_there_without_a_script(tmp_path: Path) -> 
     assert [len(each.css("tbody tr")) for each in bars] == [
         len(each) for each in (report.states, report.statuses, report.depths, report.inlinks, report.ages)
     ]
-    assert len(tree.css(".treemap rect")) == len(tree.css(".sections tbody tr")) == len(report.sections)
+    assert len(tree.css(".sections tbody tr")) == len(report.sections)
     assert "86,255" in text(tree.css_first(".figures"))
 
 
@@ -159,7 +159,6 @@ def test_ours_an_audit_that_found_nothing_says_so(tmp_path: Path) -> None:
         notes=[],
         actions=[],
         patterns=[],
-        section_links=[],
         bots=None,
         history=[],
     )
@@ -412,27 +411,12 @@ def test_ours_a_path_that_is_no_text_is_shown_as_escapes(tmp_path: Path) -> None
     assert text(tree.css_first("#sources tbody bdi")) == r"access-\udcff.log"
 
 
-def test_ours_tiles_fill_the_picture_and_keep_the_proportions() -> None:
-    sections = [SiteSection(f"/{n}/", n, n // 2, 0) for n in range(1, 101)] + [SiteSection("/none/", 0, 0, 0)]
-    shown = treemap_tiles(sections)
-    assert len(shown) == 41
-    assert sum(each.pages for each in shown) == sum(each.pages for each in sections)
-    assert sum(each.width * each.height for each in shown) == pytest.approx(10_000)
-    for each in shown:
-        assert each.width * each.height == pytest.approx(10_000 * each.pages / 5_050)
-        assert min(each.x, each.y) >= 0
-        assert max(each.x + each.width, each.y + each.height) <= 100.001
-    assert [each.label for each in shown if each.path is None] == ["60 more sections"]
-    assert treemap_tiles([]) == treemap_tiles([SiteSection("/", 0, 0, 0)]) == []
-
-
-def test_ours_bars_and_shades() -> None:
+def test_ours_bars_are_as_long_as_their_counts() -> None:
     shown = chart_bars([HistogramBar("a", 75), HistogramBar("b", 25), HistogramBar("c", 0), HistogramBar("d", 1)])
     assert [each.length for each in shown] == pytest.approx([1, 1 / 3, 0, 1 / 75])
     assert sum(each.share for each in shown) == pytest.approx(1)
     assert chart_bars([HistogramBar("a", 10**6), HistogramBar("b", 1)])[1].length == 0.01
     assert chart_bars([HistogramBar("a", 0)])[0].share == 0
-    assert [shade_of(share) for share in (0, 0.005, 0.05, 0.09, 0.2, 0.9)] == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(

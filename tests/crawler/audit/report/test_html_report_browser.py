@@ -275,11 +275,11 @@ def test_wcag_all_of_it_can_be_done_with_the_keyboard(opening: Opening, complete
 
 
 @pytest.mark.slow
-def test_ours_figures_and_tiles_lead_to_the_table(opening: Opening, complete: Path) -> None:
+def test_ours_figures_and_sections_lead_to_the_table(opening: Opening, complete: Path) -> None:
     page = opening(complete)
     page.locator(".figures a", has_text="Orphans").click()
     page.get_by_text(f"{ORPHANS} of {TOTAL:,} findings").wait_for()
-    page.locator(".treemap a[aria-label^='/blog/']").press("Enter")
+    page.locator(".sections a", has_text="/blog/").press("Enter")
     expect(field(page, "section")).to_have_value("/blog/")
     assert all("/blog/" in url for url in urls(page))
     assert page.evaluate("scrollY") > 1_000
@@ -318,7 +318,7 @@ def test_ours_without_a_script_the_figures_and_the_worst_are_there(opening: Open
     page = opening(incomplete, java_script_enabled=False)
     assert page.get_by_role("heading", name="INCONCLUSIVE", exact=True).is_visible()
     assert page.locator("noscript p").is_visible()
-    assert page.locator(".treemap rect").count() == 13
+    assert page.locator(".sections tbody tr").count() == 13
     assert not page.locator("#explorer").is_visible()
     assert not page.locator(".needs-script").first.is_visible()
     folded = page.locator("#classes details:not([open])")
