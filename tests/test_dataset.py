@@ -230,6 +230,29 @@ def test_ours_a_table_follows_the_last_run(process: Forked, tmp_path: Path) -> N
             assert anchors == [("A",)]
 
 
+def test_ours_the_tables_have_the_findings_and_visits_of_an_audit(process: Forked, tmp_path: Path) -> None:
+    line = '{} - - [20/Nov/2026:10:00:00 +0000] "GET {} HTTP/1.1" {} 100 "-" "Mozilla/5.0 (X11; rv:130.0) Gecko Firefox/130"'
+    lines = [("10.0.0.1", "/a", 200), ("10.0.0.2", "/a", 200), ("10.0.0.1", "/lost", 200), ("10.0.0.3", "/dead", 404)]
+    (tmp_path / "log").write_text("\n".join(line.format(*each) for each in lines))
+    (tmp_path / "search.csv").write_text("Top pages,Clicks,Impressions,CTR,Position\n{}a,7,90,7%,3\n")
+    with scripted({"/": page("<a href=/a>A</a>"), "/a": page("", "A"), "/lost": page("", "Lost")}) as site:
+        search = (tmp_path / "search.csv").read_text().format(site.url)
+        (tmp_path / "search.csv").write_text(search)
+        words = ("audit", site.url, *FAST, "--render", "never", "--state", "state", "-o", "report")
+        ended = process.run(tmp_path, 0, *words, "--log", "log", "--search", "search.csv")
+        assert ended.status in {0, 10}, ended.said
+        start = site.url.rstrip("/")
+    with closing(open_dataset(state_of(tmp_path))) as db:
+        visits = db.execute("SELECT url, people, ok, dead, status FROM visits ORDER BY url").fetchall()
+        search_rows = db.execute("SELECT url, clicks, impressions FROM search").fetchall()
+        orphans = db.execute("SELECT url FROM findings WHERE rule LIKE 'orphan%'").fetchall()
+        pages = {url for (url,) in db.execute("SELECT url FROM pages")}
+    assert visits == [(f"{start}/a", 2, 2, 0, 200), (f"{start}/dead", 1, 0, 1, 404), (f"{start}/lost", 1, 1, 0, 200)]
+    assert search_rows == [(f"{start}/a", 7, 90)]
+    assert orphans == [(f"{start}/lost",)]
+    assert {f"{start}/a", f"{start}/lost"} <= pages
+
+
 def test_ours_the_manual_shows_the_tables_as_they_are() -> None:
     manual = (Path(__file__).parents[1] / "docs" / "data.md").read_text(encoding="utf-8")
     assert manual.endswith(reference())

@@ -64,7 +64,7 @@ def export(  # noqa: PLR0913 - the options of a command
     with CommandErrors(verbose):
         tables = _known(table or list(TABLES))
         chosen = format_of(output, form)
-        with closing(open_dataset(find_state_directory(url, config, site, flags))) as db:
+        with closing(open_dataset(find_state_directory(url, config, site, flags, audited=True))) as db:
             notes = write_dataset(db, output, chosen, tables)
             (pages,) = db.execute("SELECT count(*) FROM pages").fetchone()
             (links,) = db.execute("SELECT count(*) FROM link").fetchone()

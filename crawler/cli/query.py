@@ -73,7 +73,7 @@ def query(  # noqa: PLR0913 - the options of a command
             sys.stdout.writelines(_questions() if lists else _tables())
             return
         url, sql = _parse_words(words or [], name)
-        with closing(open_dataset(find_state_directory(url, config, site, flags))) as db:
+        with closing(open_dataset(find_state_directory(url, config, site, flags, audited=True))) as db:
             answer = ask(db, sql, limit=limit, seconds=seconds)
         sys.stdout.writelines(_FORMS[form](answer))
         sys.stdout.flush()

@@ -76,22 +76,25 @@ def _host(config: Config, source: str) -> str:
     return host_of(parse_url_setting(config.site.url, "site.url", DEFAULT_PARAMS))
 
 
-def find_state_directory(url: str | None, file: Path | None, site: str | None, flags: Mapping[str, Any]) -> Path:
+def find_state_directory(
+    url: str | None, file: Path | None, site: str | None, flags: Mapping[str, Any], *, audited: bool = False
+) -> Path:
     """The directory of an existing state, of the selected site.
 
     ``url`` is the site's, ``file`` its configuration and ``site`` its name there; ``flags`` locate the state
     (``state.directory``, ``site.sitemap_url``). With neither a URL nor a site in the configuration, it is the only
-    state in the state directory. Raises UsageError when there is none, or several.
+    state in the state directory. With ``audited``, a site that was only audited has one too. Raises UsageError when
+    there is none, or several.
     """
     config = site_config(file, flags, url, site)
     root = Path(config.state.directory)
     if config.site.url:
         # it knows all the parts of a crawl
-        from crawler.config.plan import plan_scope, state_directory  # noqa: PLC0415
+        from crawler.config.plan import AUDIT, plan_scope, state_directory  # noqa: PLC0415
 
         _, sitemap_url, _ = plan_scope(config)
         directory = state_directory(root, sitemap_url)
-        if not STATE_DB.is_in(directory):
+        if not STATE_DB.is_in(directory) and not (audited and STATE_DB.is_in(directory / AUDIT)):
             raise UsageError(
                 f"the state directory {root} has no state of {config.site.url}, because no run has crawled the site yet"
                 f"{_other_sites(root, state_directories(root))}"
@@ -99,7 +102,8 @@ def find_state_directory(url: str | None, file: Path | None, site: str | None, f
         return directory
     if STATE_DB.is_in(root):
         return root
-    directories = state_directories(root)
+    audits: list[Path] = audited_directories(root) if audited else []
+    directories = sorted({*state_directories(root), *audits})
     known = (
         [directory_ for directory_ in directories if _has_content(directory_)] if len(directories) > 1 else directories
     )
@@ -140,13 +144,8 @@ def find_states(
     from crawler.config.plan import AUDIT  # noqa: PLC0415 - it loads the whole crawler
 
     root = Path(site_config(None, flags).state.directory)
-    audited = f"{AUDIT}/{STATE_DB.file}"
     is_one = STATE_DB.is_in(root) or STATE_DB.is_in(root / AUDIT)
-    directories = (
-        [root]
-        if is_one
-        else sorted({*state_directories(root), *(path.parents[1] for path in root.glob(f"*/{audited}"))})
-    )
+    directories = [root] if is_one else sorted({*state_directories(root), *audited_directories(root)})
     if not directories:
         raise UsageError(_no_state_message(root))
     return [(directory.name, directory, None) for directory in directories]
@@ -157,8 +156,17 @@ def state_directories(root: Path) -> list[Path]:
     return sorted(path.parent for path in root.glob(f"*/{STATE_DB.file}"))
 
 
+def audited_directories(root: Path) -> list[Path]:
+    """The directories of sites with an audit."""
+    from crawler.config.plan import AUDIT  # noqa: PLC0415 - it loads the whole crawler
+
+    return sorted(path.parents[1] for path in root.glob(f"*/{AUDIT}/{STATE_DB.file}"))
+
+
 def _has_content(directory: Path) -> bool:
     """Whether a run of the site found anything: the URL may have been mistyped."""
+    if not STATE_DB.is_in(directory):
+        return True  # it was audited
     with STATE_DB.reading(directory) as db:
         query = "SELECT EXISTS (SELECT 1 FROM run WHERE exit_code IS NOT ?)"
         return bool(db.execute(query, (NothingCrawlable.exit_code,)).fetchone()[0])

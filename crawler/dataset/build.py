@@ -5,6 +5,7 @@ import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,9 @@ import msgspec
 from isal import isal_zlib
 from msgspec import Struct
 
+from crawler.config.plan import AUDIT
 from crawler.crawl.frontier.storage import unpack_groups
+from crawler.dataset.audit_tables import audit_rows, audit_stamp
 from crawler.dataset.details import Anchor, Details, read_details
 from crawler.dataset.schema import DATASET, TABLES, VERSION
 from crawler.errors import SiteatlasError, UsageError
@@ -105,28 +108,45 @@ class Progress(Struct, frozen=True):
 Watch = Callable[[Progress], None]
 
 
-def open_dataset(state: Path, watch: Watch = lambda _: None) -> sqlite3.Connection:
-    """The data set of the last finished run of a state directory, for reading; made anew when a run has finished since.
+def open_dataset(site: Path, watch: Watch = lambda _: None) -> sqlite3.Connection:
+    """The data set of the last finished run or audit in the state directory of a site, for reading.
 
-    It is kept beside the state, or in a temporary file where this account may not write. Raises UsageError without a
-    finished run, StorageError.
+    It is made anew when one has finished since. It is kept beside the state, or in a temporary file where this account
+    may not write. Raises UsageError without a finished run, StorageError.
     """
-    path = state / DATASET.file
-    with STATE_DB.reading(state) as db:
+    path = site / DATASET.file
+    with STATE_DB.reading(_newest(site)) as db:
         db.execute("BEGIN")  # one snapshot, also while a run is active
-        stamp = _stamp(db)
+        stamp = f"{_stamp(db)} {audit_stamp(site)}"
         if _kept_stamp(path) != stamp:
             try:
-                path = _build(db, path, stamp, watch)
+                path = _build(db, site, path, stamp, watch)
             except (OSError, SiteatlasError):
-                path = _build(db, Path(tempfile.mkdtemp(prefix="siteatlas-")) / DATASET.file, stamp, watch)
+                place = Path(tempfile.mkdtemp(prefix="siteatlas-"))
+                path = _build(db, site, place / DATASET.file, stamp, watch)
     return DATASET.open_read_only(path)
+
+
+def _newest(site: Path) -> Path:
+    """The directory whose crawl ended last: that of the site, or that of its audit, which may crawl by itself."""
+    found: list[tuple[float, Path]] = []
+    for directory in (site, site / AUDIT):
+        if STATE_DB.is_in(directory):
+            with STATE_DB.reading(directory) as db:
+                (ended,) = db.execute("SELECT max(ended) FROM run").fetchone()
+            found.append((ended or 0.0, directory))
+    if not found:
+        raise UsageError(_NOTHING)
+    return max(found, key=itemgetter(0))[1]
+
+
+_NOTHING: Final = "no run has finished yet, so there is nothing to show. Run siteatlas crawl first"
 
 
 def _stamp(db: sqlite3.Connection) -> str:
     row = db.execute("SELECT number, ended FROM run WHERE ended IS NOT NULL ORDER BY number DESC LIMIT 1").fetchone()
     if row is None:
-        raise UsageError("no run has finished yet, so there is nothing to show. Run siteatlas crawl first")
+        raise UsageError(_NOTHING)
     return f"{VERSION} {row[0]} {row[1]}"
 
 
@@ -139,7 +159,7 @@ def _kept_stamp(path: Path) -> str:
     return ""
 
 
-def _build(state: sqlite3.Connection, path: Path, stamp: str, watch: Watch) -> Path:
+def _build(state: sqlite3.Connection, site: Path, path: Path, stamp: str, watch: Watch) -> Path:
     draft = path.with_name(path.name + ".draft")
     has_earlier = _kept_stamp(path).partition(" ")[0] == str(VERSION)
     with closing(DATASET.create(draft)) as db:
@@ -147,7 +167,10 @@ def _build(state: sqlite3.Connection, path: Path, stamp: str, watch: Watch) -> P
         if not has_earlier:
             db.execute("CREATE TABLE earlier.read (id INTEGER PRIMARY KEY, content INTEGER, details TEXT)")
         db.execute("BEGIN")
-        _Builder(state, db, watch).run()
+        builder = _Builder(state, db, watch)
+        builder.run()
+        for name, rows in audit_rows(site) if audit_stamp(site) else ():
+            builder.put(name, rows)
         db.execute("INSERT INTO about VALUES ('stamp', ?)", (stamp,))
         db.execute("COMMIT")
     return draft.replace(path)
@@ -178,19 +201,20 @@ class _Builder:
         for done, row in enumerate(rows, 1):
             pages += self._read(row)
             if done % _BATCH == 0:
-                self._put("pages", pages)
+                self.put("pages", pages)
                 pages.clear()
                 self._watch(Progress(done, count))
-        self._put("pages", pages)
+        self.put("pages", pages)
         self._put_inlinks()
         self._db.execute("CREATE INDEX link_target ON link (target)")
         self._db.execute("CREATE INDEX link_source ON link (source)")
         self._db.execute("CREATE UNIQUE INDEX page_url ON pages (url)")
-        self._put("redirects", self._redirects())
+        self.put("redirects", self._redirects())
         self._copy_records()
         self._watch(Progress(count, count))
 
-    def _put(self, table: str, rows: Iterable[tuple[object, ...]]) -> None:
+    def put(self, table: str, rows: Iterable[tuple[object, ...]]) -> None:
+        """Store rows of a table."""
         places = ", ".join("?" * len(TABLES[table]))
         self._db.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608 - our own
 
@@ -204,13 +228,13 @@ class _Builder:
     def _read(self, row: _Visited) -> Iterator[tuple[object, ...]]:
         page = _decode_page(row.page) if row.page else Page(is_html=False)
         if row.kind != DocumentKind.PAGE:
-            self._put("sitemap_entries", ((url, row.url, 0, None) for url in self._targets(row.links or b"")))
+            self.put("sitemap_entries", ((url, row.url, 0, None) for url in self._targets(row.links or b"")))
             return
         details = self._details(row)
         inside, outside = self._read_links(row, page, details)
-        self._put("images", ((row.url, image) for image in page.images))
-        self._put("alternates", ((row.url, version.hreflang, version.href) for version in page.alternates))
-        self._put("videos", (_video(row.url, video) for video in page.videos))
+        self.put("images", ((row.url, image) for image in page.images))
+        self.put("alternates", ((row.url, version.hreflang, version.href) for version in page.alternates))
+        self.put("videos", (_video(row.url, video) for video in page.videos))
         yield _page_row(row, page, details, inside, outside)
 
     def _details(self, row: _Visited) -> Details | None:
@@ -306,13 +330,13 @@ class _Builder:
         published = state.execute(
             "SELECT u.url, p.file, 1, nullif(p.lastmod, '') FROM published p JOIN url u ON u.id = p.id ORDER BY u.url"
         )
-        self._put("sitemap_entries", published)
-        self._put("changes", state.execute("SELECT run, url, kind, target, before, lastmod, reason FROM change"))
+        self.put("sitemap_entries", published)
+        self.put("changes", state.execute("SELECT run, url, kind, target, before, lastmod, reason FROM change"))
         runs = state.execute(
             "SELECT number, started, ended, version, completeness, because, outcome, exit_code, fetched, unchanged,"
             " bytes, seconds, listed, kept, added, changed, removed FROM run WHERE ended IS NOT NULL ORDER BY number"
         )
-        self._put("runs", ((number, w3c(begun), w3c(ended), *rest) for number, begun, ended, *rest in runs))
+        self.put("runs", ((number, w3c(begun), w3c(ended), *rest) for number, begun, ended, *rest in runs))
 
 
 def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, outside: int) -> tuple[object, ...]:

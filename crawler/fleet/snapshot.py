@@ -27,6 +27,7 @@ from crawler.audit.sources.google.reader import GOOGLE_DB
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.config.start import remember_move
+from crawler.dataset.schema import DATASET
 from crawler.errors import DamagedFile, StorageError
 from crawler.model import Url
 from crawler.publish.write import build_destination, published_files, sitemap_names
@@ -59,7 +60,7 @@ _SQLITE: Final = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html#
 _EXPENDABLE: Final = (AUDIT_FILE, GOOGLE_DB.file)  # made anew when they are missing; an audit may be writing them
 _left_out = re.compile(
     r"\..*|lock|.*\.lock|.*\.log|.*\.draft|.*\.damaged-.*|.*\.db\.v[0-9]+|.*-(?:wal|shm|journal)|"
-    + "|".join(map(re.escape, (_HEADER, DAMAGED_MARK)))
+    + "|".join(map(re.escape, (_HEADER, DAMAGED_MARK, DATASET.file)))
 ).fullmatch
 
 log = logging.getLogger(__name__)
