@@ -231,7 +231,8 @@ def test_ours_a_table_follows_the_last_run(process: Forked, tmp_path: Path) -> N
 
 
 def test_ours_the_tables_have_the_findings_and_visits_of_an_audit(process: Forked, tmp_path: Path) -> None:
-    line = '{} - - [20/Nov/2026:10:00:00 +0000] "GET {} HTTP/1.1" {} 100 "-" "Mozilla/5.0 (X11; rv:130.0) Gecko Firefox/130"'
+    agent = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
+    line = f'{{}} - - [20/Nov/2026:10:00:00 +0000] "GET {{}} HTTP/1.1" {{}} 100 "-" "{agent}"'
     lines = [("10.0.0.1", "/a", 200), ("10.0.0.2", "/a", 200), ("10.0.0.1", "/lost", 200), ("10.0.0.3", "/dead", 404)]
     (tmp_path / "log").write_text("\n".join(line.format(*each) for each in lines))
     (tmp_path / "search.csv").write_text("Top pages,Clicks,Impressions,CTR,Position\n{}a,7,90,7%,3\n")
