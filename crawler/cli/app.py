@@ -42,6 +42,10 @@ _MODULES: Final = {
         "Ask the last finished run of a site by SQL: its pages, links, redirects and changes.",
     ),
     "export": ("crawler.cli.export", "Write the pages, links, redirects and changes of a site as tables."),
+    "compare": (
+        "crawler.cli.compare",
+        "Show what differs between two crawls: pages, and each field of each page, grouped by cause.",
+    ),
     "explore": ("crawler.cli.explore", "Show the pages and links of the last run of each site in a browser."),
     "mcp": ("crawler.cli.mcp", "Let an AI assistant ask the last run of each site, by the Model Context Protocol."),
     "notify": ("crawler.cli.notify", "Send the notifications that earlier runs could not send."),

@@ -1,0 +1,184 @@
+"""Compares two crawls page by page and field by field, and groups what differs by its cause. Pure.
+
+A text whose values differ in digits alone is a counter or a nonce. A count that boxes may draw differs if that is more
+than chance; one that a template decides, if it doubled or halved. What several pages have now in place of different
+texts has one cause. So has what is empty now, and what the same words were added to or taken from.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
+from math import sqrt
+from operator import eq
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+TEXTS: Final = ("robots", "canonical", "target", "title", "description", "h1", "language", "content_type")
+"""Columns of ``pages`` that are compared as texts."""
+DRAWN: Final = ("words", "inlinks", "outlinks", "external_outlinks", "images")
+"""Columns of ``pages`` that count what boxes may draw at each visit."""
+DECIDED: Final = ("alternates", "h1_count")
+"""Columns that count what a template decides."""
+FIELDS: Final = ("state", "status", "depth", *TEXTS, *DRAWN, *DECIDED)
+"""All columns that are compared."""
+LEAST_DIFFERENCE: Final = 3
+"""A count that a template decides and that differs by less is no difference."""
+LEAST_DEEPER: Final = 2
+"""Clicks by which a page must be deeper or higher."""
+_CHANCE: Final = 4.0
+"""Standard deviations by which two counts must differ that boxes draw: chance does so on one page of 16,000."""
+_EXAMPLES: Final = 3
+_figures = re.compile(r"\d+").sub
+_MAX_SHOWN: Final = 80  # characters of a value
+
+
+Values = Mapping[str, str | int | None]
+
+
+class ComparedPage(Struct, frozen=True):
+    """One page of a crawl with the values of :data:`FIELDS`."""
+
+    url: str
+    values: Values
+
+
+class Difference(NamedTuple):
+    """What differs on one page: the field, its values, and the words that name the cause."""
+
+    url: str
+    field: str
+    cause: str
+
+
+class Group(Struct, frozen=True):
+    """Differences with one cause. ``sections`` are the first folders of the pages, each with their number."""
+
+    field: str
+    cause: str
+    pages: int
+    sections: dict[str, int]
+    examples: list[str]
+
+
+class Comparison(Struct, frozen=True):
+    """What differs between two crawls. ``gone`` is None if the later crawl did not see the whole site."""
+
+    both: int
+    new: int
+    gone: int | None
+    moved: int
+    groups: list[Group]
+
+
+def compare(before: Iterable[ComparedPage], after: Iterable[ComparedPage], *, is_whole: bool) -> Comparison:
+    """What differs in the later crawl. ``is_whole``: it saw the whole site, so that pages without a row are gone."""
+    earlier = {page.url: page for page in before}
+    later = {page.url: page for page in after}
+    found: list[Difference] = []
+    moved = 0
+    for url in earlier.keys() & later.keys():
+        old, new = earlier[url].values, later[url].values
+        if old["state"] == "indexable" and new["state"] == "redirect":
+            moved += 1
+        found += _differences(url, old, new)
+    for name in TEXTS:
+        pairs = {url: (_masked(earlier[url], name), _masked(later[url], name)) for url in earlier.keys() & later.keys()}
+        found += _text_differences(name, {url: pair for url, pair in pairs.items() if pair[0] != pair[1]})
+    added = [url for url in later.keys() - earlier.keys() if later[url].values["state"] == "indexable"]
+    lost = [url for url in earlier.keys() - later.keys() if earlier[url].values["state"] == "indexable"]
+    found += (Difference(url, "pages", "new") for url in added)
+    found += (Difference(url, "pages", "gone") for url in lost if is_whole)
+    both = len(earlier.keys() & later.keys())
+    return Comparison(both, len(added), len(lost) if is_whole else None, moved, list(_groups(found)))
+
+
+def _masked(page: ComparedPage, name: str) -> str:
+    return _figures("#", str(page.values[name] or ""))
+
+
+def _text_differences(name: str, pairs: Mapping[str, tuple[str, str]]) -> Iterator[Difference]:
+    """The differences of a text, from its values before and after, by URL."""
+    before: defaultdict[str, set[str]] = defaultdict(set)
+    for old, new in pairs.values():
+        before[new].add(old)
+    for url, (old, new) in pairs.items():
+        if not new:
+            yield Difference(url, name, "is empty now")
+        elif not old or len(before[new]) > 1:
+            yield Difference(url, name, f"now {_quoted(new)}")
+        else:
+            yield Difference(url, name, _text_cause(old, new))
+
+
+def _differences(url: str, old: Values, new: Values) -> Iterator[Difference]:
+    if old["state"] != new["state"]:
+        yield Difference(url, "state", f"{old['state']} → {new['state']}")
+    elif old["status"] != new["status"]:
+        yield Difference(url, "status", f"{old['status']} → {new['status']}")
+    if "indexable" not in {old["state"], new["state"]} or old["state"] != new["state"]:
+        return  # an error page has other counts, which the state says
+    if old["depth"] is not None and new["depth"] is not None:
+        clicks = int(new["depth"]) - int(old["depth"])
+        if abs(clicks) >= LEAST_DEEPER:
+            yield Difference(url, "depth", f"{'more' if clicks > 0 else 'fewer'} clicks from the start")
+    for name in (*DRAWN, *DECIDED):
+        if cause := _count_cause(name, old[name], new[name]):
+            yield Difference(url, name, cause)
+
+
+def _text_cause(old: str, new: str) -> str:
+    """What happened to a text that is neither new nor empty now, in words that are the same on pages with one cause."""
+    start = _alike(old, new)
+    end = _alike(old[start:][::-1], new[start:][::-1])
+    removed, added = old[start : len(old) - end], new[start : len(new) - end]
+    if removed and added:
+        return f"{_quoted(removed)} → {_quoted(added)}"
+    return f"without {_quoted(removed)}" if removed else f"with {_quoted(added)}"
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    return sum(takewhile(bool, map(eq, one, other)))
+
+
+def _count_cause(name: str, old: str | int | None, new: str | int | None) -> str:
+    if old is None or new is None:
+        return ""
+    few, many = sorted((int(old), int(new)))
+    if few == 0 and name != "inlinks":
+        is_alike = many < (LEAST_DIFFERENCE if name in DRAWN else 1)
+    elif name in DRAWN:
+        is_alike = many - few < _CHANCE * sqrt(many + few)  # of two counts of Poisson
+    else:
+        is_alike = many < 2 * few or many - few < LEAST_DIFFERENCE
+    if is_alike or many == few:
+        return ""
+    if few == 0:
+        return "none now" if int(new) == 0 else "were none"
+    return "far fewer" if int(new) < int(old) else "far more"
+
+
+def _quoted(text: str) -> str:
+    return f'"{text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"}"'
+
+
+def _groups(differences: Iterable[Difference]) -> Iterator[Group]:
+    """The differences by cause, the cause of most pages first. What one page alone has is "changed"."""
+    by_cause: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for difference in differences:
+        by_cause[difference.field, difference.cause].append(difference.url)
+    merged: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for (field, cause), urls in by_cause.items():
+        is_alone = field in TEXTS and len(urls) == 1 and cause != "is empty now"
+        merged[field, "changed" if is_alone else cause] += urls
+    for (field, cause), urls in sorted(merged.items(), key=lambda item: (-len(item[1]), item[0])):
+        sections = Counter(map(section_of, urls))
+        yield Group(field, cause, len(urls), dict(sections.most_common()), sorted(urls)[:_EXAMPLES])
+
+
+def section_of(url: str) -> str:
+    """The first folder of the path of a URL."""
+    folder, slash, _ = url.partition("://")[2].partition("/")[2].partition("?")[0].partition("/")
+    return f"/{folder}/" if slash else "/"

@@ -1,0 +1,139 @@
+"""Two crawls compared: each planted regression is one row, and noise is none."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from forked import Forked
+from run import FAST
+from scripted import Answer, scripted
+
+from crawler.dataset.compare import FIELDS, ComparedPage, compare
+
+SECTIONS = ("docs", "shop", "blog", "help", "news")
+Values = dict[str, str | int | None]
+
+
+def crawled(seed: int) -> dict[str, Values]:
+    """A crawl of 5,000 pages."""
+    dice = random.Random(seed)
+    pages: dict[str, Values] = {}
+    for number in range(5_000):
+        section = SECTIONS[number % len(SECTIONS)]
+        url = f"https://a.example/{section}/{number}"
+        name = dice.randbytes(4).hex()
+        pages[url] = {
+            "state": "indexable", "status": 200, "depth": dice.randint(2, 5), "robots": "", "canonical": url,
+            "title": f"Page {name} of the {section} | A", "description": f"About {name}", "h1": f"Page {name}",
+            "language": "en", "content_type": "text/html", "target": None, "words": dice.randint(200, 900),
+            "inlinks": dice.randint(30, 90), "outlinks": dice.randint(40, 60), "external_outlinks": dice.randint(4, 9),
+            "images": dice.randint(3, 9), "alternates": 4, "h1_count": 1,
+        }  # fmt: skip
+    assert {*next(iter(pages.values()))} == {*FIELDS}
+    return pages
+
+
+def of(section: str, name: str, change: Callable[[Values], str | int | None]) -> Callable[[dict[str, Values]], None]:
+    def strike(pages: dict[str, Values]) -> None:
+        for url, values in pages.items():
+            if f"/{section}/" in url:
+                values[name] = change(values)
+
+    return strike
+
+
+REGRESSIONS = {
+    "noindex": of("docs", "robots", lambda _: "noindex"),
+    "state": of("docs", "state", lambda _: "noindex"),
+    "server error": of("shop", "state", lambda _: "server error"),
+    "temporary redirect": of("shop", "status", lambda _: 302),
+    "canonical to home": of("blog", "canonical", lambda _: "https://a.example/"),
+    "canonical lost": of("blog", "canonical", lambda _: None),
+    "canonical to http": of("help", "canonical", lambda old: str(old["canonical"]).replace("https", "http")),
+    "title without its end": of("news", "title", lambda old: str(old["title"]).replace(" | A", "")),
+    "title lost": of("news", "title", lambda _: ""),
+    "title the same": of("shop", "title", lambda _: "Untitled"),
+    "title with a placeholder": of("shop", "title", lambda old: f"{{{{ title }}}} {old['title']}"),
+    "description lost": of("docs", "description", lambda _: ""),
+    "description the same": of("docs", "description", lambda _: "Welcome to our site"),
+    "heading lost": of("blog", "h1", lambda _: ""),
+    "two headings": of("blog", "h1_count", lambda _: 4),
+    "no heading": of("blog", "h1_count", lambda _: 0),
+    "language": of("help", "language", lambda _: "de"),
+    "type": of("help", "content_type", lambda _: "text/plain"),
+    "text lost": of("news", "words", lambda old: int(old["words"] or 0) // 5),
+    "deeper": of("news", "depth", lambda old: int(old["depth"] or 0) + 3),
+    "fewer links to it": of("shop", "inlinks", lambda old: int(old["inlinks"] or 0) // 9),
+    "fewer links": of("shop", "outlinks", lambda old: int(old["outlinks"] or 0) // 4),
+    "spam links": of("docs", "external_outlinks", lambda old: int(old["external_outlinks"] or 0) + 40),
+    "pictures lost": of("docs", "images", lambda _: 0),
+    "hreflang lost": of("blog", "alternates", lambda _: 0),
+}
+
+
+def noisy(pages: dict[str, Values], dice: random.Random) -> None:
+    """What changes from crawl to crawl without anybody: nonces, counters, boxes that rotate, a few edits of length."""
+    for values in pages.values():
+        values["title"] = f"{values['title']} ({dice.randint(1, 99)})"
+        values["words"] = int(values["words"] or 0) + dice.randint(-30, 30)
+        values["inlinks"] = sum(dice.random() < int(values["inlinks"] or 0) / 90 for _ in range(90))
+        values["outlinks"] = int(values["outlinks"] or 0) + dice.randint(-3, 3)
+        values["images"] = max(1, int(values["images"] or 0) + dice.randint(-2, 2))
+        values["depth"] = int(values["depth"] or 0) + dice.choice((0, 0, 0, 1))
+
+
+def found(before: dict[str, Values], after: dict[str, Values]) -> list[tuple[str, str, int]]:
+    pages = [[ComparedPage(url, values) for url, values in crawl.items()] for crawl in (before, after)]
+    return [(group.field, group.cause, group.pages) for group in compare(*pages, is_whole=True).groups]
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_ours_a_planted_regression_is_one_row(name: str) -> None:
+    before, after = crawled(1), crawled(1)
+    for values in before.values():
+        values["title"] = f"{values['title']} (7)"
+    noisy(after, random.Random(name))
+    REGRESSIONS[name](after)
+    groups = found(before, after)
+    assert len(groups) == 1, groups
+    assert 900 <= groups[0][2] <= 1_000
+
+
+def test_ours_noise_is_no_row() -> None:
+    before, after = crawled(2), crawled(2)
+    noisy(before, random.Random(1))
+    noisy(after, random.Random(2))
+    assert found(before, after) == []
+
+
+def test_ours_a_page_that_a_partial_crawl_did_not_see_is_not_gone() -> None:
+    pages = [ComparedPage(url, values) for url, values in list(crawled(3).items())[:10]]
+    assert compare(pages, pages[:5], is_whole=False).gone is None
+    assert compare(pages, pages[:5], is_whole=False).groups == []
+    assert compare(pages, pages[:5], is_whole=True).gone == 5
+
+
+def test_ours_two_exports_are_compared_with_other_hosts(process: Forked, tmp_path: Path) -> None:
+    words = (*FAST, "--render", "never", "--swap-delay", "0", "--retries", "0", "--not-found-checks", "0")
+    hosts = []
+    for name, robots in (("live", ""), ("staging", '<meta name="robots" content="noindex">')):
+        with scripted({}) as site:
+            head = f"<title>Boats</title>{robots}"
+            site.routes = {"/": "<title>Home</title><a href=/a>a</a><a href=/b>b</a>", "/a": head, "/b": head}
+            site.routes["/new"] = Answer("<title>New</title>")
+            if name == "staging":
+                site.routes["/"] = "<title>Home</title><a href=/a>a</a><a href=/b>b</a><a href=/new>n</a>"
+            hosts.append(site.url.rstrip("/"))
+            process.run(tmp_path, 0, "crawl", site.url, *words, "--state", name, "-o", f"out-{name}")
+            ended = process.run(tmp_path, 0, "export", "--state", name, "-o", f"{name}.sqlite")
+            assert ended.status == 0, ended.said
+    mapped = ("--map", "=".join(hosts))
+    ended = process.run(tmp_path, 1, "compare", "live.sqlite", "staging", *mapped, "--fail-on", "robots")
+    assert ended.status == 10, ended.said
+    assert 'robots: now "noindex", under /' in ended.said
+    assert "1 new page" in ended.said
+    same = process.run(tmp_path, 1, "compare", "live.sqlite", "live.sqlite", "--fail-on", "any")
+    assert (same.status, "nothing else differs" in same.said) == (0, True)
+    for words in (("nowhere.sqlite", "live"), ("live", "live", "--map", "x"), ("live", "live", "--fail-on", "x")):
+        assert process.run(tmp_path, 1, "compare", *words).status == 2
