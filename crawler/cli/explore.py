@@ -11,7 +11,7 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.options import ConfigOption, with_flags
 from crawler.cli.sites import find_states
 from crawler.errors import UsageError
-from crawler.packages import install_command
+from crawler.packages import missing_packages
 
 _HOST = "127.0.0.1"
 
@@ -31,7 +31,7 @@ def explore(
     """
     with CommandErrors(verbose):
         if find_spec("datasette") is None:
-            raise UsageError(f"siteatlas explore needs the extra explore. Install it: {install_command('explore')}")
+            raise missing_packages("siteatlas explore", "explore")
         states = {name: directory for name, directory, _ in find_states(config, flags, [])}
         import uvicorn  # noqa: PLC0415 - only this command and the daemon need it
 

@@ -9,8 +9,7 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import ConfigOption, with_flags
 from crawler.cli.sites import find_states
-from crawler.errors import UsageError
-from crawler.packages import install_command
+from crawler.packages import missing_packages
 
 EPILOG: Final = f"""{RAW}An entry in the configuration of an assistant:
   {{"mcpServers": {{"siteatlas": {{"command": "siteatlas", "args": ["mcp", "--state", "/srv/state"]}}}}}}
@@ -29,7 +28,7 @@ def mcp(
     """
     with CommandErrors(verbose):
         if find_spec("mcp") is None:
-            raise UsageError(f"siteatlas mcp needs the extra mcp. Install it: {install_command('mcp')}")
+            raise missing_packages("siteatlas mcp", "mcp")
         states = {name: directory for name, directory, _ in find_states(config, flags, [])}
         from crawler.dataset.assistant import build_server  # noqa: PLC0415 - an extra
 

@@ -15,7 +15,7 @@ import msgspec
 from crawler.audit.report.tables import cell_text
 from crawler.dataset.schema import DATASET, TABLES, Column
 from crawler.errors import StorageError, UsageError
-from crawler.packages import install_command
+from crawler.packages import missing_packages
 from sitemap import create_file
 
 _ROWS_OF_SHEET: Final = 1_048_575  # https://support.microsoft.com/office/excel-specifications-and-limits
@@ -121,7 +121,7 @@ def _write_jsonl(db: sqlite3.Connection, table: str, draft: Path) -> None:
 
 def _write_parquet(db: sqlite3.Connection, table: str, draft: Path) -> None:
     if find_spec("duckdb") is None:
-        raise UsageError(f"Parquet needs the extra parquet. Install it: {install_command('parquet')}")
+        raise missing_packages("Parquet", "parquet")
     import duckdb  # noqa: PLC0415 - an extra
 
     lines = draft.with_name(draft.name + ".jsonl")
