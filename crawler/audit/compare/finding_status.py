@@ -71,7 +71,7 @@ def why_none_new(previous: RuleCoverage | None, current: RuleCoverage) -> str:
 
 
 class FindingStatus(IntEnum):
-    """The fate of a finding that this audit does not have."""
+    """What became of a finding that this audit does not have."""
 
     RESOLVED = 1
     INCONCLUSIVE = 2  # kept until an audit can decide it

@@ -32,7 +32,7 @@ SELECT ours.id, theirs.id, theirs.certain FROM ours JOIN theirs USING ({of}, pla
 CREATE_PAIR: Final = f"""
 CREATE TEMP TABLE pair (now INTEGER PRIMARY KEY, before INTEGER NOT NULL UNIQUE, certain INTEGER NOT NULL);
 CREATE TEMP TABLE comparable (rule TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, rule TEXT, times INTEGER, fate INTEGER);
+CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, rule TEXT, times INTEGER, outcome INTEGER);
 CREATE TEMP TABLE read AS SELECT DISTINCT file FROM main.entry;
 {_TWINS.format(of="key, url, file", by="id")}
 {_TWINS.format(of="key, url", by="file, id")}
@@ -101,11 +101,11 @@ RULE_TRENDS: Final = """
 SELECT rule, sum(new), sum(still), sum(mended), sum(undecided), sum(became) FROM (
   SELECT rule, new, stood * (times - new) AS still, 0 AS mended, 0 AS undecided, 0 AS became
     FROM main.finding WHERE accepted IS NULL
-  UNION ALL SELECT rule, 0, 0, times * (fate = 1), times * (fate IN (2, 3)), times * (fate = 4) FROM temp.gone)
+  UNION ALL SELECT rule, 0, 0, times * (outcome = 1), times * (outcome IN (2, 3)), times * (outcome = 4) FROM temp.gone)
 GROUP BY rule"""
 
 FORGET_FINDINGS: Final = """
-DELETE FROM past.finding WHERE id NOT IN (SELECT id FROM temp.gone WHERE fate = 2) OR missed + 1 >= ?"""
+DELETE FROM past.finding WHERE id NOT IN (SELECT id FROM temp.gone WHERE outcome = 2) OR missed + 1 >= ?"""
 """Deletes earlier findings, except those that this audit could not decide; these too after so many audits."""
 
 COUNT_MISSED: Final = "UPDATE past.finding SET missed = missed + 1"
@@ -173,9 +173,9 @@ class AuditHistory:
     def resolve_missing(
         self, decide: Callable[[PreviousFinding, CurrentState], tuple[FindingStatus, str, str]]
     ) -> None:
-        """Decide the fate of each finding that this audit does not have, in flat memory.
+        """Decide the outcome of each finding that this audit does not have, in flat memory.
 
-        ``decide`` returns the fate, the current state in words, and the rule that replaces it.
+        ``decide`` returns the outcome, the current state in words, and the rule that replaces it.
         """
         with AUDIT_HISTORY_DB.used(self._path):
             self._db.executescript(INDEXES)
@@ -185,9 +185,9 @@ class AuditHistory:
                 gone, resolved = [], []
                 for row in batch:
                     previous, current = _row(row, visits)
-                    fate, now, rule = decide(previous, current)
-                    gone.append((row[0], previous.rule, row[7], fate))
-                    if fate in (FindingStatus.RESOLVED, FindingStatus.REPLACED):
+                    outcome, now, rule = decide(previous, current)
+                    gone.append((row[0], previous.rule, row[7], outcome))
+                    if outcome in (FindingStatus.RESOLVED, FindingStatus.REPLACED):
                         resolved.append((previous.rule, previous.url, previous.since, now, previous.file, rule))
                 self._db.executemany("INSERT INTO temp.gone VALUES (?, ?, ?, ?)", gone)
                 self._db.executemany(

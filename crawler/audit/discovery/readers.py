@@ -8,6 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from crawler.audit.sources.logs.bots import BOTS, BotKind
 from crawler.fetch.challenge import detect_challenge
 from crawler.model import Reply, Url
 from crawler.robots.rules import Blocked, parse_robots
@@ -80,50 +81,29 @@ def check_unknown(about: str, message: str) -> DiscoveryCheck:
 
 
 class SiteReader(Struct, frozen=True):
-    """A crawler: its ``name`` in robots.txt, what it reads for, and its user agent, "" if it has no own requests."""
+    """A search engine: the name of its crawler, and the user agent of that."""
 
     name: str
-    purpose: str
-    agent: str = ""
+    agent: str
 
 
 SEARCH_READERS: Final = (
     # https://developers.google.com/crawling/docs/crawlers-fetchers/google-common-crawlers
     SiteReader(
         "Googlebot",
-        "search",
         "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; "
         "+http://www.google.com/bot.html) Chrome/141.0.0.0 Safari/537.36",
     ),
     # https://www.bing.com/webmasters/help/which-crawlers-does-bing-use-8c184ec0
     SiteReader(
         "Bingbot",
-        "search",
         "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; "
         "+http://www.bing.com/bingbot.htm) Chrome/141.0.0.0 Safari/537.36",
     ),
 )
-AI_READERS: Final = (
-    # https://platform.openai.com/docs/bots
-    SiteReader("GPTBot", "training"),
-    SiteReader("OAI-SearchBot", "search"),
-    SiteReader("ChatGPT-User", "user requests"),
-    # https://support.claude.com/en/articles/8896518
-    SiteReader("ClaudeBot", "training"),
-    SiteReader("Claude-SearchBot", "search"),
-    SiteReader("Claude-User", "user requests"),
-    # https://docs.perplexity.ai/guides/bots
-    SiteReader("PerplexityBot", "search"),
-    # https://developers.google.com/crawling/docs/crawlers-fetchers/google-common-crawlers#google-extended
-    SiteReader("Google-Extended", "training"),
-    # https://support.apple.com/en-us/119829
-    SiteReader("Applebot-Extended", "training"),
-    SiteReader("CCBot", "training"),  # https://commoncrawl.org/ccbot
-    SiteReader("Bytespider", "training"),
-    # https://developers.facebook.com/docs/sharing/webmasters/web-crawlers
-    SiteReader("meta-externalagent", "training"),
-    SiteReader("Amazonbot", "training"),  # https://developer.amazon.com/amazonbot
-)
+_PURPOSES: Final = {BotKind.AI_TRAINING: "training", BotKind.AI_SEARCH: "search", BotKind.AI_USER: "user requests"}
+AI_READERS: Final = tuple(bot for bot in BOTS.values() if bot.kind in _PURPOSES)
+"""The AI crawlers that access logs are searched for; robots.txt names them alike."""
 
 _SIGNALS: Final = {"search": ("yes", "no"), "ai-input": ("yes", "no"), "ai-train": ("yes", "no")}
 """https://contentsignals.org"""
@@ -143,10 +123,7 @@ def check_ai_access(body: bytes, start: Url, now: float) -> DiscoveryCheck:
     ]
     if not blocked:
         return check_passed("ai.access", f"robots.txt allows all {len(AI_READERS)} known AI crawlers")
-    names = {
-        purpose: [one.name for one in blocked if one.purpose == purpose]
-        for purpose in ("training", "search", "user requests")
-    }
+    names = {purpose: [bot.name for bot in blocked if bot.kind is kind] for kind, purpose in _PURPOSES.items()}
     listed = "; ".join(f"{', '.join(found)} ({purpose})" for purpose, found in names.items() if found)
     if len(blocked) == len(AI_READERS):
         return check_passed("ai.access", f"robots.txt blocks all {len(AI_READERS)} known AI crawlers")

@@ -45,6 +45,7 @@ _INDEXABLE: Final = f"""SELECT u.url, v.id IN (SELECT page FROM entry WHERE page
     GROUP BY h.id) s ON s.id = v.id
   WHERE v.state = '{State.INDEXABLE}' ORDER BY u.url"""  # noqa: S608 - our own
 _decode_page = msgspec.msgpack.Decoder(Page).decode
+_SOURCE_WORDS: Final = {SourceKind.SEARCH.value: "search console"}  # where the name says too little
 _decode_report = msgspec.msgpack.Decoder(SourceReport).decode
 
 
@@ -140,21 +141,10 @@ def _source_sentence(url: Url, row: tuple[Any, ...], place: str) -> str:
     if first or last:
         parts.append(f"on {last}" if first in ("", last) else f"from {first} to {last}")
     as_spelled = f" as {spelled}" if spelled != url else ""
-    return f"{_SOURCE_WORDS[SourceKind(source)]} {place}{as_spelled}{': ' if parts else ''}{', '.join(parts)}"
+    return f"{_SOURCE_WORDS.get(source, source)} {place}{as_spelled}{': ' if parts else ''}{', '.join(parts)}"
 
 
 def _agents_text(packed: str) -> str:
     agents: dict[str, int] = msgspec.json.decode(packed)
     top = sorted(agents.items(), key=lambda item: (-item[1], item[0]))[:3]
     return f" ({', '.join(f'{name} {count:,}' for name, count in top)})" if top else ""
-
-
-_SOURCE_WORDS: Final = {
-    SourceKind.SITEMAP: "sitemap",
-    SourceKind.SEARCH: "search console",
-    SourceKind.ANALYTICS: "analytics",
-    SourceKind.LOG: "log",
-    SourceKind.BACKLINKS: "backlinks",
-    SourceKind.LIST: "list",
-    SourceKind.CRAWL: "crawl",
-}

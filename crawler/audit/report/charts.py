@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.finding import AuditPoint, BotActivity, HistogramBar, SiteSegment
+from crawler.audit.finding import AuditPoint, BotActivity, HistogramBar
 from crawler.audit.sources.logs.bots import BotKind
 from crawler.audit.verdict import utc_minute
 from sitemap import Severity
@@ -40,21 +40,6 @@ def chart_bars(bars: Sequence[HistogramBar]) -> list[ChartBar]:
         )
         for bar in bars
     ]
-
-
-class SegmentRow(Struct, frozen=True):
-    """A segment with the length of its bar, from 0 to 1: the share of orphans, compared with the largest share."""
-
-    segment: SiteSegment
-    share: float
-    length: float
-
-
-def segment_rows(segments: Sequence[SiteSegment]) -> list[SegmentRow]:
-    """The rows of the table of segments, in their order."""
-    shares = [share_of(segment.orphans, segment.pages) for segment in segments]
-    largest = max(shares, default=0.0)
-    return [SegmentRow(segment, share, share / (largest or 1)) for segment, share in zip(segments, shares, strict=True)]
 
 
 class StackedBar(Struct, frozen=True):

@@ -31,7 +31,7 @@ from crawler.audit.finding import (
     RuleTrend,
 )
 from crawler.audit.patterns import fold_findings
-from crawler.audit.report.charts import chart_bars, day_chart, history_chart, segment_rows, share_of
+from crawler.audit.report.charts import chart_bars, day_chart, history_chart, share_of
 from crawler.audit.report.html_data import (
     FINDINGS_PER_CHUNK,
     ISLAND_RULE,
@@ -159,29 +159,12 @@ class RuleView(Struct, frozen=True):
     is_open: bool = False  # unfolded
 
 
-class RuleFamilyView(Struct, frozen=True):
-    """Rules that the page shows together."""
+class RuleListView(Struct, frozen=True):
+    """Rules that the page shows together: of one group, or of one severity."""
 
     id: str
     title: str
     classes: list[RuleView]
-
-    @property
-    def total(self) -> int:
-        """All findings of its classes."""
-        return sum(view.count.total for view in self.classes)
-
-
-class SeverityView(Struct, frozen=True):
-    """The rules of one severity, the one with the most effect first."""
-
-    severity: Severity
-    classes: list[RuleView]
-
-    @property
-    def title(self) -> str:
-        """``Errors``."""
-        return f"{self.severity.value.capitalize()}s"
 
     @property
     def total(self) -> int:
@@ -243,7 +226,7 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "held": sum(item.held for family in families for item in family.classes),
         "total": sum(item.total for item in report.counts),
         "sections": sorted(report.sections, key=lambda item: -item.pages)[:MAX_SECTIONS],
-        "segments": segment_rows(report.segments),
+        "segments": report.segments,
         "trend": history_chart(report.history),
         **_bot_values(report),
         **{name: chart_bars(getattr(report, name)) for name in ("states", "statuses", "depths", "ages", "inlinks")},
@@ -316,11 +299,11 @@ def _inline_assets() -> dict[str, Any]:
     return {"style": Markup(sheet), "script": Markup(script), "policy": policy}  # noqa: S704 - both are our own
 
 
-def _families(report: AuditReport, findings: AuditFindings, taken: dict[str, int]) -> Iterator[RuleFamilyView]:
+def _families(report: AuditReport, findings: AuditFindings, taken: dict[str, int]) -> Iterator[RuleListView]:
     for group in RULE_GROUPS:
         classes = [_class(count, report, findings, taken) for count in group_counts(group, report)]
         if classes:
-            yield RuleFamilyView(group.name, group.title, classes)
+            yield RuleListView(group.name, group.title, classes)
 
 
 def _class(count: RuleCount, report: AuditReport, findings: AuditFindings, taken: dict[str, int]) -> RuleView:
@@ -338,7 +321,7 @@ def _class(count: RuleCount, report: AuditReport, findings: AuditFindings, taken
     )
 
 
-def _by_severity(families: Sequence[RuleFamilyView], actions: Sequence[Action]) -> list[SeverityView]:
+def _by_severity(families: Sequence[RuleListView], actions: Sequence[Action]) -> list[RuleListView]:
     """The rules by severity, the worst first. All errors are unfolded, and the warnings with the most effect."""
     by_effect = {rule: place for place, rule in enumerate(rule for action in actions for rule in action.rules)}
     views = sorted(
@@ -351,7 +334,7 @@ def _by_severity(families: Sequence[RuleFamilyView], actions: Sequence[Action]) 
         opened = {Severity.ERROR: len(classes), Severity.WARNING: OPEN_WARNINGS}.get(severity, 0)
         if classes:
             shown = [replace(view, is_open=place < opened) for place, view in enumerate(classes)]
-            parts.append(SeverityView(severity, shown))
+            parts.append(RuleListView(severity.value, f"{severity.value.capitalize()}s", shown))
     return parts
 
 
@@ -373,7 +356,7 @@ def _site_figures(report: AuditReport) -> Iterator[KeyFigure]:
     yield KeyFigure("in a sitemap", report.listed, of_pages.format(percent_text(share_of(report.listed, report.pages))))
 
 
-def _figure(family: RuleFamilyView) -> KeyFigure:
+def _figure(family: RuleListView) -> KeyFigure:
     inconclusive = sum(view.count.open_ for view in family.classes)
     worst = max(view.rule.severity for view in family.classes)
     return KeyFigure(

@@ -1,24 +1,16 @@
 """Copies with fresh links: pages that are equal but for ids in their URLs, and whose links have new ids on each page.
 
-A *token* is a segment of a path, a parameter of a segment (as ``b`` in ``/a;b``), or a value of a query. It is *fresh*
-in a URL if no page but the one that leads to the URL has had it in a link. The *shape* of a URL is the URL with ``*``
-for fresh tokens and ``~`` for all others, its *mask* has ``*`` alone: a page that is found again under a new id has the
-mask ``/*/news``, and the shape ``/*/~``. A page is a copy if
+An id is a segment of a path, a parameter of a segment (``b`` in ``/a;b``) or a value of a query that only the page with
+the link has had in a link. The *mask* of a URL has ``*`` for its ids: the pages ``/7f3a/news`` and ``/91bc/news`` have
+the mask ``/*/news``. Its *shape* has ``~`` for all else: ``/*/~``. A space is the URLs of one shape.
 
-- a page before it had the same text and pictures, without the ids of its new links, which either may show,
-- the same links otherwise, and as many new ones,
-- and each of its new links has fresh tokens, and none has an id of the page itself, as links within a version or a
-  language have.
+A page is a *copy* if a page before it has the same text, pictures and links, apart from ids, and as many new links, all
+with ids, none with an id of the page itself (as links within a language have). Figures may differ under one mask and
+title, as those of a clock. A *variant* has the mask, title and links of a page before it and half of its words, as with
+another advertisement: it counts as a copy of its mask, and not in the row.
 
-The text may show the page's own ids too, and below the same title other figures each time, such as those of a clock,
-where other masks of its shape tell pages by their names.
-
-A *variant* is a page that leads on as a copy does, but shows other words on each read, such as an advertisement: a
-page before it had the same mask, title and links and at least half of its words. Under its mask, no more pages are
-copies than variants. Variants neither add to a row of copies nor end it, unless more masks have variants than copies.
-
-A space of the URLs of one shape is endless when the last pages in it were copies, ``evidence`` in a row, and so were
-the last ones of each shape that the copies lead to. Pure.
+A space is endless when ``evidence`` copies in a row were read, three of which led to new URLs. Its other URLs then
+wait, except the first of a mask of which nothing was read. Pure.
 """
 
 import re
@@ -37,7 +29,6 @@ COPY_PREFIX: Final = "trap.copies: "
 _MIN_LEADING: Final = 3  # so many ids must be seen, and so many copies lead to new URLs
 _MIN_SHOWN: Final = 6  # characters of an id that is shown in the text
 _MIN_OWN: Final = 4  # characters of an id that links of its page contain
-_TARGET_SHARE: Final = 4  # of the evidence for a space, this part is needed for each shape that its copies lead to
 _MAX_MASKS: Final = 20_000
 _MANY: Final = -1  # in place of the id of a page: several pages led to a token
 _MANY_IDS: Final = 40
@@ -83,16 +74,11 @@ _Members = dict[str, list[tuple[int, Url, int]]]
 
 
 class _Mask(Struct):
-    """The number of pages of one mask that were copies, variants and neither."""
+    """The number of pages of one mask that were copies, of which some are variants, and of the others."""
 
     copies: int = 0
     variants: int = 0
     others: int = 0
-
-    @property
-    def balance(self) -> int:
-        """What the mask adds to the balance of its space: 1 for copies, -1 for variants."""
-        return -1 if self.variants > self.copies else int(self.copies > 0)
 
 
 class FreshSpace(Struct):
@@ -104,18 +90,11 @@ class FreshSpace(Struct):
     news: int = 0  # such pages
     leading: set[int] = field(default_factory=set)  # ids of copies that led to new URLs, a few
     forms: list[set[str]] = field(default_factory=list)  # of the ids, a few of each
-    targets: set[str] = field(default_factory=set)  # the shapes that copies lead to
     masks: dict[str, _Mask] = field(default_factory=dict)
     awaited: dict[str, Url] = field(default_factory=dict)  # by mask: the URL that is visited because none was read
-    balance: int = 0  # masks of copies, less those of variants
     members: _Members = field(default_factory=dict)
     variants: _Members = field(default_factory=dict)
     is_endless: bool = False
-
-    @property
-    def has_few_variants(self) -> bool:
-        """Whether the masks of copies are evidence enough that its variants are copies too."""
-        return self.balance >= 0
 
     def note_ids(self, ids: Iterable[str]) -> None:
         """Note the ids of a URL. Those that only count, as the days of a calendar, are left to the templates."""
@@ -133,23 +112,19 @@ class FreshSpace(Struct):
         if mask not in self.masks and len(self.masks) == _MAX_MASKS:
             return
         counts = self.masks.setdefault(mask, _Mask())
-        self.balance -= counts.balance
-        counts.copies += is_copy
+        counts.copies += is_copy or is_variant
         counts.variants += is_variant
         counts.others += not (is_copy or is_variant)
-        self.balance += counts.balance
 
     def counts(self, mask: str) -> tuple[int, int]:
-        """The number of pages of a mask that count as copies, and of the others."""
+        """The number of pages of a mask that are copies, and of the others."""
         found = self.masks.get(mask, _Mask())
-        if self.has_few_variants:
-            return found.copies + found.variants, found.others
-        return found.copies, found.variants + found.others
+        return found.copies, found.others
 
     def equal_pages(self) -> Iterator[_Members]:
         """The pages that were read of which one each is enough."""
         yield self.members
-        if self.is_endless and self.has_few_variants:
+        if self.is_endless:
             yield self.variants
 
 
@@ -217,7 +192,7 @@ class FreshLinks:
             self._menus.keep(lease.id, (own.shape, len(forms)))
         if variant_of is not None:
             _add_member(space.variants, variant_of, page)
-            return space if space.has_few_variants else None
+            return space
         if first is None or not is_copy:
             return None
         space.note_ids(own.fresh)
@@ -225,10 +200,8 @@ class FreshLinks:
             f"{COPY_PREFIX}pages such as {own.mask} are equal but for * in their URLs and in their links"
         )
         _add_member(space.members, first, page)
-        if leads:
-            if len(space.leading) < _MIN_LEADING:
-                space.leading.add(lease.id)
-            space.targets.update(form.shape for form in forms)
+        if leads and len(space.leading) < _MIN_LEADING:
+            space.leading.add(lease.id)
         return space
 
     def _form(self, url: Url, source: int | None) -> _UrlForm:
@@ -291,7 +264,7 @@ class FreshLinks:
             return None
         masks = self._space(page.form.shape).masks
         mask = masks.get(page.form.mask)
-        if len(masks) == 1 or (mask and mask.balance > 0):
+        if len(masks) == 1 or (mask and mask.copies > 0 and mask.copies >= 2 * mask.variants):
             return None  # only a name in the URL tells which pages may be variants of each other
         text = self._load(first.id)
         return first if text is not None and _shares_words(text, content.text()) else None
@@ -309,13 +282,8 @@ class FreshLinks:
             copies, others = space.counts(self._form(url, source).mask)
             menu = self._menus.get(source)
             return (copies == 1 and others > 0) or (menu is not None and self._rows.get(menu) == self._evidence)
-        if space.row < self._evidence or len(space.leading) < _MIN_LEADING or not space.has_few_variants:
-            return False
-        if any(len(forms) < _MIN_LEADING for forms in space.forms):
-            return False
-        needed = max(1, self._evidence // _TARGET_SHARE)
-        targets = [self.spaces.get(shape) for shape in space.targets if shape != space.shape]
-        space.is_endless = all(target is not None and target.row >= needed for target in targets)
+        has_ids = all(len(forms) >= _MIN_LEADING for forms in space.forms)
+        space.is_endless = space.row >= self._evidence and len(space.leading) >= _MIN_LEADING and has_ids
         return space.is_endless
 
     def is_fresh(self, url: Url, source: int | None) -> bool:
