@@ -106,7 +106,7 @@ class Day:
     @contextmanager
     def worker(self, name: str) -> Iterator[None]:
         words = ("fleet", "worker", "--config", "sites.toml", "--state", name)
-        fast = ("--lease", "4", "--dispatch-interval", "0.2")
+        fast = ("--set=fleet.lease=4", "--set=fleet.dispatch_interval=0.2")
         with (self.folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
                 command(*words, *fast), cwd=self.folder, env=environment(), stdout=log, stderr=log

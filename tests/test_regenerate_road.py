@@ -367,7 +367,7 @@ def test_ours_what_is_wrong_is_told_before_the_first_request(world: World, what:
     upload, more, extra, said = WRONG[what]
     world.upload = upload or world.upload
     if more:
-        section = "search_console]\naccount" if "json" in more else "websub]\nhubs = []\n[email]\nlogin"
+        section = "search_console]\naccount" if "json" in more else "email]\nlogin"
         world.more = f'[{section} = "{more}\n' + ('to = ["me@example.com"]\n' if "email" in section else "")
     ran = world.run(by=by, **extra)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), ran.err

@@ -64,7 +64,15 @@ def routes() -> dict[str, Route]:
     }
 
 
-OPTIONS = ("--exclude", "*/out/*", "--retries", "0", "--max-depth", "2", "--max-failed", "1", "--swap-delay", "0")
+OPTIONS = (
+    "--exclude",
+    "*/out/*",
+    "--set=fetch.retries=0",
+    "--max-depth",
+    "2",
+    "--set=output.max_failed=1",
+    "--set=output.swap_delay=0",
+)
 
 
 def lines_of(story: Explanation, topic: str) -> list[str]:
@@ -238,7 +246,7 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
             "run",
             [
                 "run 2 (TIME): truncated, published",
-                "1 URL further from the start than --max-depth; 3 URLs failed (server error: 2, unreachable: 1)",
+                "1 URL further from the start than scope.max_depth; 3 URLs failed (server error: 2, unreachable: 1)",
             ],
         ),
     ],
@@ -357,7 +365,7 @@ def test_ours_a_terminal_shows_what_a_page_says_and_never_obeys_it(crawled: Craw
 
 def test_ours_a_run_that_was_cut_short_is_told_as_far_as_it_came(tmp_path: Path) -> None:
     with scripted({"/": links("/a", "/b"), "/a": links(), "/b": links()}) as site:
-        ran = crawl(tmp_path, site.url, "--max-pages", "2", "--no-sitemap-seeds")
+        ran = crawl(tmp_path, site.url, "--max-pages", "2", "--set=scope.sitemap_seeds=false")
         assert ran.code == 4, ran.err
         here = Crawled(tmp_path, site)
         home, waiting = here.tell("/", "/b")
@@ -371,7 +379,7 @@ def test_ours_a_run_that_was_cut_short_is_told_as_far_as_it_came(tmp_path: Path)
 
 def test_ours_urls_of_a_staging_server_are_known_by_their_public_names(tmp_path: Path) -> None:
     with scripted({"/": links("/a"), "/a": links()}) as site:
-        ran = crawl(tmp_path, "https://www.example.com/", "--source", site.url, "--no-sitemap-seeds")
+        ran = crawl(tmp_path, "https://www.example.com/", "--source", site.url, "--set=scope.sitemap_seeds=false")
         assert ran.code == 0, ran.err
         first, second = Crawled(tmp_path, site).tell("/a", "https://www.example.com/a")
     assert first.url == second.url == "https://www.example.com/a"

@@ -202,7 +202,7 @@ class AuditFinisher:
 
     def _unchecked(self, activity: BotActivity | None) -> dict[str, str]:
         """Why the index status was not checked, nor search engines for pages that they leave out if there are logs."""
-        reasons = {} if self._plan.config.audit.inspect_urls else dict.fromkeys(INDEX_RULES, "no --inspect-urls given")
+        reasons = {} if self._plan.config.audit.inspect_urls else dict.fromkeys(INDEX_RULES, "audit.inspect_urls is 0")
         if not self._plan.config.audit.logs:
             return reasons
         why = activity.why_not_checked if activity else "the access logs have no request of a bot"

@@ -84,7 +84,7 @@ def apply(
         _print(values, f"{counts}, {done.unchanged} unchanged", as_json=as_json)
 
 
-@with_flags("fleet.", "state.directory")
+@with_flags("fleet.database", "fleet.state_store", "state.directory")
 def worker(
     config: SitesConfigOption = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log the progress of each run.")] = False,
@@ -103,7 +103,7 @@ def worker(
         errors.exit_code = 0
 
 
-@with_flags("fleet.")
+@with_flags("fleet.database", "fleet.state_store")
 def recover(
     config: SitesConfigOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, but change nothing.")] = False,
@@ -161,7 +161,7 @@ def status(  # noqa: PLR0913 - the options of a command
         _print(status_values(found), status_text(found), as_json=as_json)
 
 
-@with_flags("fleet.database", "daemon.listen", "daemon.allowed_hosts", "daemon.max_clients", "daemon.client_timeout")
+@with_flags("fleet.database", "daemon.listen", "daemon.allowed_hosts")
 def serve(
     max_sites: Annotated[
         int, typer.Option(metavar="N", min=1, help="Maximum sites that a web page and /metrics list.")

@@ -14,10 +14,10 @@ from crawler.audit.report.layout import fitted
 from crawler.audit.verdict import rules_failing
 from crawler.cli.errors import CommandErrors
 from crawler.cli.progress import AuditProgressDisplays, CrawlProgressDisplay
-from crawler.cli.sites import ConfiguredSite, configured_sites
+from crawler.cli.sites import configured_sites
 from crawler.cli.summary import print_summary
 from crawler.config.fetcher import build_fetcher
-from crawler.config.load import SitePaths, check_distinct_paths
+from crawler.config.load import ConfiguredSite, SitePaths, check_distinct_paths
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, UsageError

@@ -14,7 +14,7 @@ from crawler.errors import worst_exit_code
 _MAX_IN_FULL: Final = 3  # sites that are shown in full without --site
 
 
-@with_flags("state.directory", "daemon.directory")
+@with_flags("state.directory")
 def status(
     config: SitesConfigOption = None,
     site: SiteOption = None,

@@ -270,7 +270,7 @@ def build_renderer(
     config, render = plan.config, plan.config.render
     body = BodyLimits(wire=render.max_resource, decoded=2 * render.max_resource)
     resources = ResourceOptions(
-        posts=compile_patterns("--render-post", render.post),
+        posts=compile_patterns("render.post", render.post),
         max_requests=render.max_requests,
         body=body,
         cache=render.cache,

@@ -130,7 +130,6 @@ def _refused_text(refused: RefusedDelivery) -> str:
 
 
 _SEARCH_CONSOLE: Final = "search console"  # the key of its channel
-_WEBSUB_PREFIX: Final = "websub "  # how the keys of hubs begin
 _RETRY_NOTE: Final = "the next run tries to send these messages again; siteatlas notify tries now"
 _REFUSED_NOTE: Final = (
     "siteatlas does not send refused notifications again by itself; siteatlas notify --resend-refused does"
@@ -166,8 +165,6 @@ class DeliveryReport(Struct, frozen=True, kw_only=True):
             return f"{self.channel}: {self.occasion.content}"
         if self.channel == _SEARCH_CONSOLE:
             return f"{self.channel}: the sitemap ({self.said})"
-        if self.channel.startswith(_WEBSUB_PREFIX):
-            return f"{self.channel}: the feed"
         return f"{self.channel}: {count_text(self.urls, 'change' if self.after else 'page')}"
 
 

@@ -13,7 +13,7 @@ from crawler.config.plan import AUDIT, CrawlPlan
 from crawler.notify.delivery import claim_key, send_with_retry
 from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery, audit_channel_key
 from crawler.notify.ledger_status import DeliveryReport
-from crawler.notify.notice import MessageChannel, Notice, Occasion, SendResult, SendStatus
+from crawler.notify.notice import MessageChannel, Notice, Occasion, SendResult, SendStatus, notice_sentence
 from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import ChangeCounts, ChangeSample
 from crawler.publish.recent_feed import recent_feed_url
@@ -206,6 +206,9 @@ async def send_message(session: NotifySession, channel: MessageChannel, notice: 
     async def is_worth() -> bool:
         return True
 
+    if session.dry_run:
+        changes = [f"{change.kind} {change.url}" for change in notice.changes]
+        return session.dry_run.record(channel.key, changes or [notice_sentence(notice)])
     content = f"audit {notice.audit.number}" if notice.audit else f"run {notice.after}, up to run {notice.until}"
     what = f"{channel.key}: {notice.occasion.value} after {content}"
     section, key = session.plan.config.notify, _claim_key(channel, notice)

@@ -67,7 +67,7 @@ def _check_services(plan: CrawlPlan) -> None:
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415
 
         check_upload(plan)
-    if plan.config.has_channels:
+    if plan.config.channels:
         from crawler.notify.notify import register_channels  # noqa: PLC0415
 
         register_channels(plan)
@@ -101,7 +101,7 @@ def _record_failed_upload(plan: CrawlPlan, number: int, reason: str, code: int) 
 
 async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> "NotifyResult | None":
     """Send notifications. Channels that were removed from the configuration are still in the ledger."""
-    if not plan.config.notify.enabled or not (plan.config.has_channels or (plan.state / LEDGER_FILE).is_file()):
+    if not plan.config.notify.enabled or not (plan.config.channels or (plan.state / LEDGER_FILE).is_file()):
         return None
     from crawler.notify.notify import send_notifications  # noqa: PLC0415
 

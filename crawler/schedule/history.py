@@ -141,7 +141,7 @@ class History(HistoryReader):
 
     def __enter__(self) -> Self:
         try:
-            self._lock = hold_lock(self.directory, SCHEDULE_LOCK, "--schedule-state")
+            self._lock = hold_lock(self.directory, SCHEDULE_LOCK, "daemon.directory")
         except StateInUse:
             raise StateInUse(
                 f"another siteatlas schedule (process {self.daemon() or 'unknown'}) uses {self.directory} for its "

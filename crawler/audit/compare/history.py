@@ -114,7 +114,7 @@ def is_audit_due(directory: Path, every: float, now: float) -> bool:
     """Whether the last finished audit began at least ``every`` seconds ago, or one is unfinished."""
     try:
         audits = audit_status(directory)
-    except SiteatlasError:  # the audit itself reports the fault, or migrates the database
+    except SiteatlasError:  # the audit itself reports the fault
         return True
     return not audits.is_finished or audits.last is None or not 0 <= now - audits.last.started < every
 

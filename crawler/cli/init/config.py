@@ -4,12 +4,8 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
-
-from crawler.audit.report.layout import wrap
-from crawler.cli.options import FLAGS
-from crawler.config.config import Config
 
 _HEAD: Final = """\
 # The configuration of Siteatlas for {what}:
@@ -19,7 +15,7 @@ _HEAD: Final = """\
 #   siteatlas run --config {file}
 #     crawls the site and publishes the sitemap; later runs download only pages that changed
 #
-# To use a setting, remove the # before it. "siteatlas init --example" prints all settings with their defaults.
+# To use a setting, remove the # before it. "siteatlas config" prints all settings with their defaults.
 # Paths are relative to the directory of this file.
 """
 
@@ -84,7 +80,8 @@ _OPTIONAL_SECTIONS: Final = """
 # account = "service-account.json"
 
 [webhook]
-# urls = ["env:CHAT_URL"]
+# Send a JSON message to your own URL:
+# urls = ["https://tools.example.com/sitemap-changes"]
 
 [email]
 # Send an e-mail when runs begin to fail, and when an audit has new findings:
@@ -183,70 +180,3 @@ def _show_key(sites: Mapping[str, tuple[str, str]]) -> str:
 
 def _toml_string(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-_EXAMPLE_HEAD = """\
-# Every setting of Siteatlas, with its default. To use the file: siteatlas run --config site.toml
-# The text in parentheses is the option that sets the same value. An option on the command line overrides its
-# environment variable, such as SITEATLAS_MAX_DEPTH for --max-depth. The variable overrides this file.
-# Times are numbers of seconds, or 90s, 15m, 2h, 1d. Sizes are numbers of bytes, or 512K, 20M, 1G.
-"""
-
-_EXAMPLE_SITES = """\
-# [sites]
-# Several sites in one file. Each site has a name and its own sections. The name consists of letters, digits, ".",
-# "_" and "-". A key in a section of a site overrides the same key in the shared section above. If its value is a
-# list or a table, it replaces the whole shared value. Paths are relative to the directory of this file.
-#
-# [sites.shop.site]
-# url = "https://shop.example.com/"
-# [sites.shop.output]
-# directory = "/srv/www/shop"
-#
-# [sites.blog]
-# site = {url = "https://blog.example.com/"}
-# output = {directory = "/srv/www/blog", gzip = true}
-"""
-
-
-_WIDTH: Final = 112  # columns of comments and lists
-
-
-def example_config(width: int = 0) -> str:
-    """The text of ``config.example.toml``, or its comments in at most ``width`` columns."""
-    width = min(width or _WIDTH, _WIDTH)
-    flags = {flag.key: flag.long for flag in FLAGS}
-    lines = [_EXAMPLE_HEAD]
-    for name, field in Config.model_fields.items():
-        section = field.default
-        lines.append(f"[{name}]")
-        lines += [*wrap(" ".join(str(section.__doc__).split()), width, "# ", "# "), ""]
-        for key, setting in type(section).model_fields.items():
-            flag = flags.get(f"{name}.{key}")
-            text = f"{setting.description} ({flag})" if flag else str(setting.description)
-            lines += wrap(" ".join(text.split()), width, "# ", "# ")
-            value = getattr(section, key)
-            lines.append(f"# {key} =" if value is None else f"{key} = {_toml(value, width)}")
-        lines.append("")
-    lines.append(_EXAMPLE_SITES)
-    return "\n".join(lines)
-
-
-def _toml(value: Any, width: int = _WIDTH) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, tuple):
-        listed = f"[{', '.join(map(_toml, value))}]"
-        if len(listed) < 100:
-            return listed
-        filled = "\n".join(wrap(f"{listed[1:-1]},", width, "    ", "    "))
-        return f"[\n{filled}\n]"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{json.dumps(key)} = {_toml(item)}' for key, item in value.items())}}}"
-    return repr(value)
-
-
-if __name__ == "__main__":
-    print(example_config(), end="")  # noqa: T201 - python -m crawler.cli.init.config > config.example.toml

@@ -17,10 +17,9 @@ from msgspec import Struct
 from crawler.cli.init import github, kubernetes, systemd
 from crawler.cli.init.config import new_config, site_names
 from crawler.cli.init.kit import InitKit, crontab, install_command, timer_schedule
-from crawler.cli.options import config_from_flags, flag_of
 from crawler.config.config import Config, FetchConfig
 from crawler.config.fetcher import request_signer
-from crawler.config.load import SitePaths, check_distinct_paths, read_tables, resolve_paths, split_sites
+from crawler.config.load import ConfigFile, SitePaths, check_distinct_paths, load_sites, split_sites
 from crawler.config.plan import plan_crawl
 from crawler.config.start import parse_url_setting
 from crawler.errors import StorageError, UsageError
@@ -195,7 +194,7 @@ def plan_files(options: InitOptions) -> InitFiles:
             "--kubernetes-workers), or give a URL and --force to replace the file"
         )
     else:
-        read_tables(options.config)  # for its errors
+        ConfigFile.read(options.config).tables()  # for its errors
         text = options.config.read_text(encoding="utf-8-sig")
     kit = _build_kit(options, text)
     files = {options.config: text} if is_new else {}
@@ -272,8 +271,8 @@ def _build_kit(options: InitOptions, text: str) -> InitKit:
     file = options.config.absolute()
     source = str(options.config)
     sites, places, writes = {}, [], []
-    for name, tables in split_sites(tomllib.loads(text), source, flag_of).items():
-        config = config_from_flags(resolve_paths(tables, file.parent), {}, source)
+    for site in load_sites(ConfigFile(file, text)):
+        name, config = site.name, site.config
         _keep_private(options.config, Path(config.output.directory))
         plan = plan_crawl(config)
         site_name = name or host_of(plan.seed)
@@ -363,8 +362,7 @@ def _kubernetes(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
     result.files[file] = kubernetes.cronjob(kit)
     result.steps.append(_image_step(file))
     result.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", options.starts("the CronJob")))
-    source = str(options.config)
-    unmounted = kubernetes.unmounted_directories(split_sites(tomllib.loads(kit.text), source))
+    unmounted = kubernetes.unmounted_directories(split_sites(tomllib.loads(kit.text)))
     if unmounted:
         result.notes.append(
             f"{', '.join(unmounted)} is not on the volume of the CronJob, which is "

@@ -1,6 +1,5 @@
 """``siteatlas init``: writes the configuration of sites, and files for other schedulers."""
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from crawler.audit.report.layout import Line, fitted, output_width, wrap
+from crawler.audit.report.layout import Line, fitted, fitted_file
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import TraceOption
@@ -22,7 +21,6 @@ EPILOG: Final = f"""{RAW}Examples:
 Exit codes: 0 done, 1 internal error, 2 usage, or a file already exists, 7 a file cannot be written.
 """
 _DEFAULT_CONFIG: Final = Path("siteatlas.toml")
-_COMMENT: Final = re.compile(r" *+# ( {4})?(?=\S)(?!\w++ =)").match  # neither a command nor a setting
 
 UrlsArgument = Annotated[
     list[str] | None,
@@ -81,10 +79,6 @@ UserOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 PrintOption = Annotated[bool, typer.Option("--print", help="Print the files instead of writing them.")]
-ExampleOption = Annotated[
-    bool, typer.Option("--example", help="Print all settings with their defaults and meanings, and exit.")
-]
-
 SigningKeyOption = Annotated[
     Path | None,
     typer.Option(
@@ -119,7 +113,6 @@ def init(  # noqa: PLR0913 - the command line is wide
     user: UserOption = "",
     force: ForceOption = False,
     print_only: PrintOption = False,
-    example: ExampleOption = False,
     signing_key: SigningKeyOption = None,
     signature_agent: SignatureAgentOption = "",
     verbose: TraceOption = False,
@@ -130,11 +123,6 @@ def init(  # noqa: PLR0913 - the command line is wide
     no requests, and replaces existing files only with --force.
     """
     with CommandErrors(verbose) as errors:
-        if example:
-            from crawler.cli.init.config import example_config  # noqa: PLC0415
-
-            sys.stdout.write(_fitted_file(example_config(output_width(sys.stdout))))
-            return
         if signing_key or signature_agent:
             from crawler.cli.init.files import key_directory  # noqa: PLC0415
 
@@ -160,7 +148,7 @@ def init(  # noqa: PLR0913 - the command line is wide
         for note in planned.notes:
             errors.print_line(note)
         if print_only:
-            sys.stdout.write(_fitted_file(_print_files(planned.files)))
+            sys.stdout.write(fitted_file(_print_files(planned.files)))
             return
         files.write_files(planned.files, replaces=force)
         sys.stdout.write(fitted(_step_lines(planned.files, planned.steps)))
@@ -170,16 +158,6 @@ def _print_files(files: dict[Path, str]) -> str:
     if len(files) == 1:
         return next(iter(files.values()))
     return "\n".join(f"# ==> {path} <==\n{text}" for path, text in files.items())
-
-
-def _fitted_file(text: str) -> str:
-    """A file for standard output: on a terminal, comments fit its width, and all else stays as it is."""
-    width = output_width(sys.stdout)
-    lines: list[str] = []
-    for line in text.splitlines():
-        mark = _COMMENT(line)
-        lines += wrap(line[mark.end() :], width, mark[0], mark[0]) if mark else [line]
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _step_lines(files: dict[Path, str], steps: list[tuple[str, str]]) -> Iterator[str | Line]:

@@ -294,7 +294,7 @@ def _state_topic(story: UrlStory) -> StoryTopic:
     if end is State.PENDING and visit and visit.due > 0:
         lines.append(f"the next attempt is not before {utc_time_text(visit.due)}")
     if remedy := exclude_remedy_of(story.url, reason):
-        lines.append(f"{remedy} excludes all URLs like it; --trap-limit 0 crawls them")
+        lines.append(f"{remedy} excludes all URLs like it; --set scope.trap_limit=0 crawls them")
     if history and history.failures:
         lines.append(f"transient failures in {count_text(history.failures, 'run')} in a row")
     values = {

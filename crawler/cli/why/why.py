@@ -24,7 +24,7 @@ URL is unknown.
 """
 
 
-@with_flags("state.directory", "render.browser", "render.sandbox", "render.timeout")
+@with_flags("state.directory")
 def why(
     urls: Annotated[
         list[str],

@@ -64,7 +64,12 @@ class Fleet:
 
     def start(self, *options: str) -> "subprocess.Popen[bytes]":
         words = ["fleet", "worker", "--database", self.url, "--state-store", f"file://{self.folder}/store"]
-        words += ["--lease", LEASE, "--dispatch-interval", "0.3", "--state", f"worker{len(self.workers)}"]
+        words += [
+            f"--set=fleet.lease={LEASE}",
+            "--set=fleet.dispatch_interval=0.3",
+            "--state",
+            f"worker{len(self.workers)}",
+        ]
         words += options
         log = (self.folder / f"worker{len(self.workers)}.log").open("wb")
         process = subprocess.Popen(command(*words), cwd=self.folder, env=environment(), stdout=log, stderr=log)

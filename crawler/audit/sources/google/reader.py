@@ -60,11 +60,6 @@ CREATE TABLE inspection (
 """
 
 
-def _from_1(db: sqlite3.Connection) -> None:
-    """Version 1 had no inspections."""
-    db.execute(_INSPECTION_TABLE)
-
-
 GOOGLE_DB: Final = Database(
     file="google.db",
     application_id=0x53_41_47_4F,  # "SAGO"
@@ -88,7 +83,6 @@ CREATE TABLE request (
 """,
     description="the results of Google's APIs",
     remedy="Move the file away. The next audit then requests them again",
-    migrations={1: _from_1},
 )
 _COUNT: Final = """INSERT INTO request VALUES (?, ?, 1)
   ON CONFLICT (name, day) DO UPDATE SET requests = requests + 1"""
@@ -178,7 +172,7 @@ class ReportCache(ApiCache):
                 yield start, zlib.decompress(packed)
 
 
-_SETTING: Final = "--google-credentials"
+_SETTING: Final = "audit.google_credentials"
 _BODY: Final = BodyLimits(wire=64 * MIB, decoded=256 * MIB)
 _OTHER: Final = "(other)"  # https://support.google.com/analytics/answer/13331684
 _NOT_A_PAGE: Final = frozenset({"", "(not set)", _OTHER})
@@ -203,7 +197,7 @@ def google_reports(config: Config) -> list[GoogleReport]:
 def check_reports(config: Config) -> None:
     """Check properties and credentials before the first request. Raises UsageError."""
     if config.audit.inspect_urls and not config.audit.search_console:
-        raise UsageError("--inspect-urls needs a property of Search Console. Add --search-console PROPERTY")
+        raise UsageError("audit.inspect_urls needs a property of Search Console. Add --search-console PROPERTY")
     for report in google_reports(config):
         AccessTokens(_account(config), report.scope, _SETTING)
 
@@ -235,7 +229,7 @@ async def _fetch_rows(report: GoogleReport, config: Config, cache: ReportCache, 
     if start is None:
         return
     limit = config.audit.max_google_requests
-    async with ApiReader(report, config, cache, now, limit, "--max-google-requests") as reader:
+    async with ApiReader(report, config, cache, now, limit, "audit.max_google_requests") as reader:
         while start is not None:
             body = await reader.post(report.request(days, start))
             try:
