@@ -50,9 +50,9 @@ def test_ours_what_goes_on_for_ever_is_told_once_with_the_rule_that_ends_it(tmp_
         assert len(site.log) < 70
         assert {f"{site.url[:-1]}{path}" for path in ("/", "/a", "/b", PARTY)} <= {*listed(tmp_path)}
         told = json.loads(siteatlas(tmp_path, "why", f"{site.url}cal?day=21", "--json").out)
-        state = told["urls"][0]["state"]
-        assert state["state"] == "trap"
-        assert shlex.split(state["remedy"]) == rule_of(ran.out)
+        (url,) = told["urls"]
+        assert url["state"] == "trap"
+        assert shlex.split(url["facts"]["state"]["remedy"]) == rule_of(ran.out)
         assert "scope.trap_limit" in siteatlas(tmp_path, "why", f"{site.url}cal?day=21").out
         again = crawl(tmp_path, site.url, *WORDS, *rule_of(ran.out), "--accept-shrink", "--json")
         report = json.loads(again.out)

@@ -19,9 +19,9 @@ from crawler.audit.rules import REPORTED_RULES
 from crawler.cli.options import given_layers
 from crawler.cli.sites import find_states
 from crawler.cli.why.explain import Explanation, explain
-from crawler.cli.why.queries import UrlStories
+from crawler.cli.why.rules import CrawlRules, readings_topic
+from crawler.cli.why.story import UrlStories
 from crawler.cli.why.suggestions import nearest_urls, other_spellings
-from crawler.cli.why.topics import CrawlRules, readings_topic
 from crawler.config.config import Config
 from crawler.config.load import override
 from crawler.config.plan import AUDIT, plan_audit, plan_scope
@@ -231,7 +231,7 @@ def story_lines(stories: Sequence[Explanation]) -> Iterator[str | Line]:
     for number, story in enumerate(stories):
         if number:
             yield ""
-        yield safe(story.url)
+        yield safe(story.story.url)
         yield f"  {safe(story.summary)}"
         yield ""
         for topic in story.topics:
@@ -263,7 +263,7 @@ def _with_readings(story: Explanation, site: KnownSite) -> Explanation:
 
     plan, known = plan_audit(site.config), site.templates()
     try:
-        readings = anyio.run(read_both_ways, plan, Url(story.url), known, backend_options=loop_options())
+        readings = anyio.run(read_both_ways, plan, Url(story.story.url), known, backend_options=loop_options())
     except ExceptionGroup as group:
         raise single_error(group) from None
     return replace(story, topics=[*story.topics, readings_topic(readings)])

@@ -64,8 +64,8 @@ def why(
         from crawler.cli.why import lookup  # noqa: PLC0415 - the crawler is not needed to show help
 
         stories = lookup.explain_urls(urls, config, flags, site or [], render=render)
-        values = {"version": 1, "urls": [story.as_json() for story in stories]}
+        values = {"version": 2, "urls": [each.as_json() for each in stories]}
         sys.stdout.write(f"{json.dumps(values, indent=2)}\n" if as_json else fitted(lookup.story_lines(stories)))
         sys.stdout.flush()
-        if not all(story.is_known for story in stories):
+        if not all(each.story.is_known for each in stories):
             errors.exit_code = FindingsFound.exit_code

@@ -47,7 +47,7 @@ def test_ours_why_shows_both_readings_and_leaves_the_state_alone(tmp_path: Path)
             assert line in text
         told = json.loads(why(tmp_path, "/", "/two", "/secret/x", "/missing", "--json").out)["urls"]
         assert state.read_bytes() == before
-    home, two, secret, missing = (each["render"] for each in told)
+    home, two, secret, missing = (each["facts"]["render"] for each in told)
     assert home["changed"] == ["links", "canonical", "title", "main text"]
     assert (home["as_sent"]["images"], home["rendered"]["images"]) == (0, 1)
     assert (two["changed"], two["template"]) == ([], None)
