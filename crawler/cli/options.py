@@ -232,13 +232,19 @@ def with_flags(
 
     ``switches`` are annotations of more parameters, by name.
     """
-    chosen = [flag for flag in FLAGS if flag.key in keys]
+    more: list[tuple[str, bool | None, Any]] = [("settings", None, SetOption)]
+    more += [(name, False, switch) for name, switch in switches.items()]
+    more += [(flag.field, None, _annotation(flag)) for flag in FLAGS if flag.key in keys]
+    return with_parameters(more)
+
+
+def with_parameters(
+    more: Sequence[tuple[str, bool | None, Any]],
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a Typer command that ends in ``**flags`` more parameters: each a name, a default and an annotation."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
-        more: list[tuple[str, bool | None, Any]] = [("settings", None, SetOption)]
-        more += [(name, False, switch) for name, switch in switches.items()]
-        more += [(flag.field, None, _annotation(flag)) for flag in chosen]
         own += [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
             for name, default, annotation in more

@@ -10,7 +10,7 @@ import typer
 from crawler.audit.report.layout import Line, fitted, fitted_file
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import TraceOption
+from crawler.cli.options import TraceOption, with_parameters
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas init https://www.example.com/ -o public
@@ -45,30 +45,17 @@ ConfigFileOption = Annotated[
         "--config", metavar="FILE", help="Configuration file (TOML).", envvar="SITEATLAS_CONFIG", show_envvar=False
     ),
 ]
-SystemdOption = Annotated[bool, typer.Option("--systemd", help="Write a systemd service and its timer.")]
-SystemdDaemonOption = Annotated[
-    bool, typer.Option("--systemd-daemon", help="Write a systemd service for siteatlas schedule.")
-]
-CronOption = Annotated[bool, typer.Option("--cron", help="Write lines to add to a crontab.")]
-GithubOption = Annotated[
-    bool, typer.Option("--github", help="Write a GitHub Actions workflow that commits the sitemap.")
-]
-KubernetesOption = Annotated[bool, typer.Option("--kubernetes", help="Write a Kubernetes CronJob with a volume.")]
-SystemdWorkerOption = Annotated[
-    bool, typer.Option("--systemd-worker", help="Write a systemd service for a worker of a fleet.")
-]
-SystemdServeOption = Annotated[
-    bool,
-    typer.Option(
-        "--systemd-serve", help="Write a systemd service for the web page of a fleet (siteatlas fleet serve)."
-    ),
-]
-KubernetesWorkersOption = Annotated[
-    bool,
-    typer.Option(
-        "--kubernetes-workers", help="Write Kubernetes manifests for the workers and the web page of a fleet."
-    ),
-]
+_SCHEDULERS: Final = {
+    "systemd": "Write a systemd service and its timer.",
+    "systemd_daemon": "Write a systemd service for siteatlas schedule.",
+    "cron": "Write lines to add to a crontab.",
+    "github": "Write a GitHub Actions workflow that commits the sitemap.",
+    "kubernetes": "Write a Kubernetes CronJob with a volume.",
+    "systemd_worker": "Write a systemd service for a worker of a fleet.",
+    "systemd_serve": "Write a systemd service for the web page of a fleet (siteatlas fleet serve).",
+    "kubernetes_workers": "Write Kubernetes manifests for the workers and the web page of a fleet.",
+}
+"""The options that write files for a scheduler; :data:`crawler.cli.init.files.SCHEDULERS` makes these files."""
 UserOption = Annotated[
     str,
     typer.Option(
@@ -98,24 +85,23 @@ SignatureAgentOption = Annotated[
 ]
 
 
+@with_parameters(
+    [
+        (name, False, Annotated[bool, typer.Option(f"--{name.replace('_', '-')}", help=text)])
+        for name, text in _SCHEDULERS.items()
+    ]
+)
 def init(  # noqa: PLR0913 - the command line is wide
     urls: UrlsArgument = None,
     output: OutputOption = None,
     config: ConfigFileOption = _DEFAULT_CONFIG,
-    systemd: SystemdOption = False,
-    systemd_daemon: SystemdDaemonOption = False,
-    cron: CronOption = False,
-    github: GithubOption = False,
-    kubernetes: KubernetesOption = False,
-    systemd_worker: SystemdWorkerOption = False,
-    systemd_serve: SystemdServeOption = False,
-    kubernetes_workers: KubernetesWorkersOption = False,
     user: UserOption = "",
     force: ForceOption = False,
     print_only: PrintOption = False,
     signing_key: SigningKeyOption = None,
     signature_agent: SignatureAgentOption = "",
     verbose: TraceOption = False,
+    **schedulers: bool,
 ) -> None:
     """Write a configuration file, and files for schedulers such as systemd.
 
@@ -134,14 +120,7 @@ def init(  # noqa: PLR0913 - the command line is wide
             urls=tuple(urls or ()),
             config=config,
             output=output,
-            systemd=systemd,
-            daemon=systemd_daemon,
-            cron=cron,
-            github=github,
-            kubernetes=kubernetes,
-            worker=systemd_worker,
-            serve=systemd_serve,
-            workers=kubernetes_workers,
+            chosen=tuple(name for name, is_chosen in schedulers.items() if is_chosen),
             user=user,
         )
         planned = files.plan_files(options)
