@@ -166,7 +166,7 @@ def test_ours_what_an_audit_found_is_told_once_though_nobody_took_it_at_first(tm
     with world(tmp_path, answer=answer) as shop:
         down[0] = True
         ran = shop.run()
-        assert ran["audit"]["announced"]["untold"] is True
+        assert ran["audit"]["announced"]["notify_pending"] is True
         (channel,) = status(tmp_path)["sites"][0]["channels"]
         assert channel["outstanding"][0].startswith("audit findings: ")
         looked = siteatlas(tmp_path, "notify", "--config", "sites.toml", "--dry-run")
@@ -240,8 +240,8 @@ def test_ours_an_audit_that_sites_would_wait_for_is_left_to_the_next_run(tmp_pat
             process.stdin.write(msgspec.json.encode(order) + b"\n")
             process.stdin.flush()
             ended = json.loads(process.stdout.read())
-        assert (ended["fate"], ended["outcome"], shop.audits) == ("done", "published", 0)
-        assert ended["told"].endswith(
+        assert (ended["status"], ended["outcome"], shop.audits) == ("done", "published", 0)
+        assert ended["message"].endswith(
             "; the audit is postponed to the next run, because other sites wait for their runs"
         )
 
@@ -365,7 +365,7 @@ def scheduled(shop: World, schedule: str, **settings: Any) -> None:
 def attempts(folder: Path) -> list[tuple[str, int | None, str]]:
     """How the attempts of the schedule ended, the first one first."""
     (site,) = status(folder)["sites"]
-    told = [(each["fate"], each["exit_code"], each["told"]) for each in site["schedule"]["attempts"]]
+    told = [(each["status"], each["exit_code"], each["message"]) for each in site["schedule"]["attempts"]]
     return told[::-1]
 
 

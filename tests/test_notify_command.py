@@ -95,7 +95,7 @@ def test_ours_the_same_as_json(site: Site, notify: Command) -> None:
     code, out, _ = notify("--config", str(notify.file), "--dry-run", "--json")
     (told,) = json.loads(out)["sites"]
     assert code == json.loads(out)["exit_code"] == 0
-    assert (told["name"], told["untold"], told["channels"]) == ("127.0.0.1", False, ["indexnow"])
+    assert (told["name"], told["notify_pending"], told["channels"]) == ("127.0.0.1", False, ["indexnow"])
     assert told["deliveries"][0]["shown"] == [site.url("/a")]
 
 

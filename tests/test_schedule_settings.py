@@ -108,7 +108,7 @@ def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("fate", "because", "untold", "told"),
+    ("fate", "because", "notify_pending", "told"),
     [
         (RunStatus.FAILED, Trigger.DUE, False, "failed after 2.0 s: it is down; next try in 5 min"),
         (RunStatus.DONE, Trigger.DUE, False, "done after 2.0 s: it is down"),
@@ -117,12 +117,12 @@ def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_pa
     ],
 )  # fmt: skip
 def test_ours_the_log_says_how_it_ended_and_when_it_is_tried_again(
-    monkeypatch: pytest.MonkeyPatch, fate: RunStatus, because: Trigger, untold: bool, told: str
+    monkeypatch: pytest.MonkeyPatch, fate: RunStatus, because: Trigger, notify_pending: bool, told: str
 ) -> None:
     monkeypatch.setattr("time.time", lambda: 12.0)
     attempt = Attempt(
-        number=1, site="a", slot=10.0, because=because, turn=1, began=10.0, ended=12.0, fate=fate,
-        told="it is down", untold=untold,
+        number=1, site="a", slot=10.0, trigger=because, try_number=1, began=10.0, ended=12.0, status=fate,
+        message="it is down", notify_pending=notify_pending,
     )  # fmt: skip
     assert attempt_text(attempt, 312.0).endswith(told)
     assert "next try" not in attempt_text(attempt)

@@ -121,7 +121,7 @@ class AuditFinisher:
             raise self._nothing_to_audit(run)
         bots = self._bot_activity(graph, figures, pages.copies)
         if not doubts:  # URLs that nothing leads to may fail: the crawl of the site is complete all the same
-            run = replace(run, completeness=CompletenessLevel.COMPLETE.value, because="")
+            run = replace(run, completeness=CompletenessLevel.COMPLETE.value, reason="")
         notes = [*visited.notes, *observed.notes, *notes, *index_notes, *self._notes(figures, pages, facts)]
         run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))

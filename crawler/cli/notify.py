@@ -123,7 +123,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
 
 def _exit_code(result: "NotifyResult") -> int:
     is_refused = any(sent.reception.value == "refused" or sent.refused > 0 for sent in result.deliveries)
-    is_left = result.untold or is_refused
+    is_left = result.notify_pending or is_refused
     return result.exit_code or (Incomplete.exit_code if is_left else 0)
 
 
@@ -141,7 +141,7 @@ def _check_replay(sites: "list[tuple[str, CrawlPlan]]", replay: "ReplayRequest")
 def _check(results: "list[NotifyResult]", only: str) -> None:
     """Raise UsageError if no channel matches."""
     channels = sorted({key for result in results for key in result.channels})
-    if not channels and not any(result.untold for result in results):
+    if not channels and not any(result.notify_pending for result in results):
         from crawler.config.config import Config  # noqa: PLC0415 - not needed to show help
 
         keys = (f"{section.switch} in [{name}]" for name, section in Config().all_channels.items())

@@ -155,7 +155,7 @@ def _print_audit(name: str, followed: "FollowUpAudit", options: RunOptions, erro
         notified = [f"  {safe(line)}" for line in announced.lines()] if announced else []
         lines = [f"== {name} ==", safe(f"{followed.sentence}{report}"), *notified]
         sys.stdout.write(fitted((*lines, "")))
-    elif announced and announced.untold:
+    elif announced and announced.notify_pending:
         for sentence in announced.sentences:
             errors.print_line(f"{name}: {sentence}")
 

@@ -153,10 +153,10 @@ def _crawl(report: Report) -> list[str]:
     if traffic.unchanged:
         line += f"; {count_text(traffic.unchanged, 'response')} unchanged"
     lines = [line, *_bottlenecks(report)]
-    if not report.because:
+    if not report.reason:
         return lines
     remedy = "" if report.complete else "; run the same command again to continue"
-    return [*lines, f"{report.completeness}: {safe(report.because)}{remedy}"]
+    return [*lines, f"{report.completeness}: {safe(report.reason)}{remedy}"]
 
 
 def _bottlenecks(report: Report) -> list[str]:

@@ -503,7 +503,7 @@ def with_counts(run: Run, visited: VisitResult, judged: Completeness) -> Run:
     return replace(
         run,
         completeness=judged.kind.value,
-        because=judged.reason,
+        reason=judged.reason,
         fetched=run.fetched + tally.fetched,
         unchanged=run.unchanged + tally.unchanged,
         bytes=run.bytes + tally.bytes,

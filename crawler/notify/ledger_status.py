@@ -169,7 +169,7 @@ class DeliveryReport(Struct, frozen=True, kw_only=True):
 
 
 class NotifyResult(Struct, frozen=True, kw_only=True):
-    """The result of notifying all channels. ``untold``: a notification is outstanding and may be sent later.
+    """The result of notifying all channels. ``notify_pending``: a notification is outstanding and may be sent later.
 
     ``channels`` are the keys of all configured channels, ``notes`` sentences for a person. ``reading`` is the last
     status of the sitemap in Search Console, None: unknown. ``exit_code`` is that of an error that prevented all
@@ -179,7 +179,7 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
     deliveries: tuple[DeliveryReport, ...] = ()
     channels: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    untold: bool = False
+    notify_pending: bool = False
     reading: SubmissionStatus | None = None
     exit_code: int = 0
 
@@ -197,13 +197,13 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
     @property
     def has_failures(self) -> bool:
         """Whether something was refused or is still to be sent."""
-        return self.untold or any(delivery.reception is SendStatus.REFUSED for delivery in self.deliveries)
+        return self.notify_pending or any(delivery.reception is SendStatus.REFUSED for delivery in self.deliveries)
 
     def lines(self, *, is_tried_again: bool = True) -> list[str]:
         """The notifications, in lines; ``is_tried_again`` unless the user has to fix something else first."""
         accepted = (delivery for delivery in self.deliveries if delivery.reception is SendStatus.ACCEPTED)
         lines = [*(f"notified {delivery.content}" for delivery in accepted), *self.sentences]
-        if self.untold and is_tried_again:
+        if self.notify_pending and is_tried_again:
             lines.append(_RETRY_NOTE)
         if any(delivery.refused for delivery in self.deliveries):
             lines.append(_REFUSED_NOTE)

@@ -170,14 +170,14 @@ class MessageNotifier:
 
 def run_failed(result: RunResult) -> bool:
     """Whether a run failed."""
-    return result.exit_code not in _NEUTRAL_EXIT_CODES or result.fate in _FAILURES
+    return result.exit_code not in _NEUTRAL_EXIT_CODES or result.status in _FAILURES
 
 
 def next_health_notice(health: HealthNotice, result: RunResult, now: float) -> HealthNotice:
     """What a channel is to be notified of after a run that ended at ``now`` (Unix time): news only."""
     has_failed = run_failed(result)
     is_well = result.exit_code == 0 and not has_failed
-    facts = {"run": result.run or 0, "exit_code": result.exit_code, "told": result.told, "at": now}
+    facts = {"run": result.run or 0, "exit_code": result.exit_code, "told": result.message, "at": now}
     if has_failed and not health.knows:
         if health.pending is None:
             return replace(health, pending=Occasion.TROUBLE, **facts)

@@ -82,11 +82,13 @@ async def _result_or_error(plan: CrawlPlan, send: Callable[[], Awaitable[NotifyR
     try:
         return await send()
     except SiteatlasError as error:
-        return NotifyResult(notes=(f"no notification was sent: {error}",), untold=True, exit_code=error.exit_code)
+        return NotifyResult(
+            notes=(f"no notification was sent: {error}",), notify_pending=True, exit_code=error.exit_code
+        )
     except OSError as error:
         reason = f"cannot use {error.filename or plan.state}: {error.strerror or type(error).__name__}"
         return NotifyResult(
-            notes=(f"no notification was sent: {reason}",), untold=True, exit_code=StorageError.exit_code
+            notes=(f"no notification was sent: {reason}",), notify_pending=True, exit_code=StorageError.exit_code
         )
 
 
@@ -163,7 +165,7 @@ async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: 
             deliveries=tuple(reports),
             channels=channels.keys,
             notes=tuple(notes),
-            untold=any(report.reception is SendStatus.DEFERRED for report in reports),
+            notify_pending=any(report.reception is SendStatus.DEFERRED for report in reports),
         )
 
 
@@ -276,7 +278,7 @@ def _build_result(
         deliveries=tuple(reports),
         channels=channels.keys,
         notes=tuple(session.notes),
-        untold=any(report.reception is SendStatus.DEFERRED for report in reports),
+        notify_pending=any(report.reception is SendStatus.DEFERRED for report in reports),
         reading=status,
     )
 

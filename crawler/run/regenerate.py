@@ -52,7 +52,7 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
     except SiteatlasError as error:
         if not choices.dry_run and not isinstance(error, StateInUse):  # the process that uses it reports
             announced = await _announce(plan, name, run_result_of_error(error))
-            error.notify_pending = bool(announced and announced.untold)
+            error.notify_pending = bool(announced and announced.notify_pending)
             _log(announced, error)
         raise
     if choices.dry_run or report.ending == FinishReason.INTERRUPTED.value:
@@ -93,8 +93,8 @@ def _record_failed_upload(plan: CrawlPlan, number: int, reason: str, code: int) 
     try:
         with lock_state(plan.state), closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
             run = RunStore(db).get(number)
-            reasons = f"{run.because}; {reason}" if run.because else reason
-            RunStore(db).write(replace(run, exit_code=code, because=reasons))
+            reasons = f"{run.reason}; {reason}" if run.reason else reason
+            RunStore(db).write(replace(run, exit_code=code, reason=reasons))
     except SiteatlasError as error:
         log.warning("the failed upload could not be recorded with run %d: %s", number, error)
 

@@ -76,7 +76,7 @@ class AuditStatus(Struct, frozen=True, kw_only=True):
         if run is None or self.is_finished or self.holder:
             return ""
         if run.is_open:
-            reason = run.refusal or run.because
+            reason = run.refusal or run.reason
             return f"it was cut short{f' ({reason})' if reason else ''}, and the next one continues it"
         return run.refusal or "it was cut short while its report was written, and the next run audits again"
 

@@ -221,7 +221,7 @@ def _run(story: UrlStory) -> StoryTopic | None:
         lines = [f"{run_text(run.number, story.starts)} is active, or was cut short: the same command continues it"]
     else:
         lines = [f"{run_text(run.number, story.starts)}: {', '.join(filter(None, (run.completeness, run.outcome)))}"]
-    lines += [text for text in (run.because, run.refusal) if text]
+    lines += [text for text in (run.reason, run.refusal) if text]
     return StoryTopic("run", lines)
 
 

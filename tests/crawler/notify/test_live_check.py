@@ -176,5 +176,5 @@ def test_ours_a_key_file_without_an_end_is_none(site: Site) -> None:
     endless = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk * 300
     site.double.files[f"/{KEY}.txt"] = Say(raw=endless)
     answer = anyio.run(lambda: send_notifications(site.plan, "shop"))
-    assert answer.untold
+    assert answer.notify_pending
     assert not site.double.messages
