@@ -67,7 +67,7 @@ def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> AppliedS
     if file is None:
         raise UsageError("no site is given. Use siteatlas fleet apply --config FILE")
     settings = shared_config(file, flags).fleet
-    plans = site_plans(file, {}, [])
+    plans = site_plans(file, flags, [])
     for name, plan in plans:
         check_site(name, plan, file)
     sites = [fleet_site(name, plan) for name, plan in plans]
