@@ -140,6 +140,17 @@ def test_ours_a_fault_of_a_file_is_named_with_its_line(
     assert str(told.value) == said
 
 
+def test_ours_the_line_of_a_key_is_found_in_a_large_file_with_values_of_many_lines(tmp_path: Path) -> None:
+    rows = "".join(f'  "/page-{n}/*", # like = this\n' for n in range(2_000))
+    rates = {n: -5 if n == 699 else 5 for n in range(800)}
+    sites = (f'[sites.s{n}.site]\nurl = "https://s{n}.example/"\n[sites.s{n}.pace]\nrate = {rates[n]}\n' for n in rates)
+    text = f"[scope]\nexclude = [\n{rows}]\n{''.join(sites)}"
+    with pytest.raises(UsageError) as told:
+        load_sites(ConfigFile(Path("sites.toml"), text))
+    line = next(number for number, line in enumerate(text.splitlines(), 1) if line == "rate = -5")
+    assert f"sites.s699.pace.rate (sites.toml, line {line}): it must be at least 0.0" in str(told.value)
+
+
 def setting(*texts: str) -> dict[str, object]:
     return {"settings": list(texts)}
 

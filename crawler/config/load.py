@@ -45,7 +45,9 @@ _EXAMPLE_LISTS = {"hook.command": '["sh", "-c", "true"]'}
 _SHARED_SECTIONS: Final = ("daemon", "fleet")  # that are for all sites
 _EXCLUSIVE_KEYS: Final = ("cron", "every")  # of a schedule: one drops the other of a layer below
 _SINGLE_SITE_KEYS: Final = (("site", "url"), ("site", "sitemap_url"), ("output", "directory"))  # none is shared
+_MAX_LINES_LIKE_ONE: Final = 20  # of one value that look like statements
 _name = re.compile(r"[A-Za-z0-9._-]+")
+_statement = re.compile(r"""\s*(?:\[|["'\w-][^=#]*=)""").match
 
 Place = Callable[[Sequence[str]], str]
 """Who gave the key with this path, for messages; "" if nobody knows."""
@@ -85,19 +87,21 @@ class ConfigFile(Struct, frozen=True):
             raise UsageError(f"{name} has a number with too many digits. Write a smaller number") from None
 
     def place(self, path: Sequence[str]) -> str:
-        """The file, and the line of a key: the first one with which the text up to there has the key."""
+        """The file, and the line of a key: of the first statement with which the text up to its end has the key."""
         lines = self.text.splitlines(keepends=True)
+        starts = [number for number, line in enumerate(lines) if _statement(line)]
+        ends = [*starts[1:], len(lines)]
 
-        def has_key(count: int) -> bool:
-            for end in range(count, len(lines) + 1):  # a value may continue on the next lines
+        def has_key(number: int) -> bool:
+            for end in ends[number : number + _MAX_LINES_LIKE_ONE]:
                 try:
                     return _has(tomllib.loads("".join(lines[:end])), path)
-                except tomllib.TOMLDecodeError:
+                except tomllib.TOMLDecodeError:  # the value continues on a line that looks like a statement
                     continue
             return True
 
-        line = bisect_left(range(len(lines)), True, key=has_key)
-        return f"{self.path}, line {line}"
+        found = bisect_left(range(len(starts)), True, key=has_key)
+        return f"{self.path}, line {starts[found] + 1}" if found < len(starts) else str(self.path)
 
 
 def read_toml(path: Path, name: str) -> dict[str, Any]:
