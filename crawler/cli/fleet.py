@@ -11,7 +11,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors, set_up_logging
 from crawler.cli.help import EXIT_CODES, RAW, HelpfulCommand
-from crawler.cli.options import NEXT_RUN_OPTIONS, RollbackRun, SitesConfigOption, TraceOption, with_flags
+from crawler.cli.options import NEXT_RUN_OPTIONS, JsonOption, RollbackRun, SitesConfigOption, TraceOption, with_flags
 
 fleet = typer.Typer(
     help="Run many sites on many machines.",
@@ -25,7 +25,6 @@ _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet apply --config sites.toml --database env:FLEET_DATABASE
   siteatlas fleet worker --config sites.toml --state-store s3://bucket/states
   siteatlas fleet serve --config sites.toml --listen 127.0.0.1:9188"""
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Names that siteatlas fleet status shows.")]
 _NOTICES: Final = (
     "NAME is the id of a notification, which siteatlas fleet status shows. Or it is the name of a site, and means all "

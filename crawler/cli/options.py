@@ -125,7 +125,7 @@ RollbackRun = Annotated[
         show_default=False,
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 TraceOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="For an internal error, print the Python traceback.")

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import TraceOption, with_flags
+from crawler.cli.options import ConfigOption, JsonOption, SiteOption, TraceOption, with_flags
 from crawler.errors import FindingsFound
 
 EPILOG = f"""{RAW}Examples:
@@ -30,20 +29,9 @@ def why(
         list[str],
         typer.Argument(metavar="URL", help="URLs in any spelling, or paths such as /about.", show_default=False),
     ],
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            help="Configuration file of the site (TOML). Default: why finds the site of each URL in --state.",
-            envvar="SITEATLAS_CONFIG",
-            show_envvar=False,
-        ),
-    ] = None,
-    site: Annotated[
-        list[str] | None, typer.Option("--site", metavar="NAME", help="Name of one site in the configuration.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
+    config: ConfigOption = None,
+    site: SiteOption = None,
+    as_json: JsonOption = False,
     render: Annotated[
         bool,
         typer.Option(
