@@ -33,10 +33,9 @@ def write_commands() -> Iterator[tuple[str, str, str, str, int]]:
     for stale in COMMANDS.glob("*.md"):
         stale.unlink()
     for name, command in commands_of(get_command(siteatlas), "siteatlas"):
-        option = "--help" if "commands" in vars(command) else "--help-all"
-        shown = CliRunner(env={"COLUMNS": "80"}).invoke(siteatlas, [*name.split()[1:], option], prog_name="siteatlas")
+        shown = CliRunner(env={"COLUMNS": "80"}).invoke(siteatlas, [*name.split()[1:], "--help"], prog_name="siteatlas")
         if shown.exit_code:
-            raise RuntimeError(f"{name} {option}: {shown.output}")
+            raise RuntimeError(f"{name} --help: {shown.output}")
         page = name.replace(" ", "-")
         (COMMANDS / f"{page}.md").write_text(f"# {name}\n\n```text\n{shown.output}```\n", encoding="utf-8")
         if command.name != "siteatlas":

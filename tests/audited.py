@@ -17,7 +17,7 @@ from scripted import Answer, Route, links
 
 from crawler.cli import app
 
-FAST = ("--rate", "0", "--retries", "0", "--processes", "1", "--second-reads", "0")
+FAST = ("--rate", "0", "--set=fetch.retries=0", "--set=parse.processes=1", "--set=fetch.second_reads=0")
 CLOSED = "http://127.0.0.1:2/"  # a port that nobody listens to
 Command = Callable[..., Ran]
 

@@ -113,7 +113,7 @@ def classes(report: dict[str, Any]) -> dict[str, list[str]]:
 
 def audit(cms: Cms, folder: Path, start: str, *words: str) -> dict[str, Any]:
     """Audit a site from a path of it."""
-    fast = (*FAST, "--max-clicks", "99", "-o", "report", "-q")
+    fast = (*FAST, "--set=audit.max_clicks=99", "-o", "report", "-q")
     ran = siteatlas(folder, "audit", cms.url(start), *cms.resolving(), *fast, *words, timeout=LONG)
     assert ran.code == 0, ran.err
     report: dict[str, Any] = json.loads((folder / "report" / "audit.json").read_bytes())

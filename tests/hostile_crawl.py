@@ -17,8 +17,14 @@ from run import FAST, environment, listed, published
 # Everything that may be waited for or kept in memory, small enough for a test. The time of the first document is also
 # that of the process that reads it to start, which a busy machine takes a second for.
 LIMITS = (
-    *("--timeout", "3", "--read-timeout", "1", "--connect-timeout", "1", "--parse-timeout", "5"),
-    *("--max-body", "200K", "--max-download", "1M", "--retries", "1", "--max-failed", "1", "-v"),
+    *("--timeout", "3", "--set=fetch.read_timeout=1", "--set=fetch.connect_timeout=1", "--set=parse.timeout=5"),
+    *(
+        "--set=fetch.max_body=200K",
+        "--set=fetch.max_download=1M",
+        "--set=fetch.retries=1",
+        "--set=output.max_failed=1",
+        "-v",
+    ),
 )
 CANARIES = ("/canary-1", "/canary-2", "/canary-3")
 MOST_MEMORY = 350 * 2**20  # bytes of the largest process

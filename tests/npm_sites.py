@@ -12,7 +12,7 @@ from typing import Any
 from sitemap import Entry, read
 
 HIDDEN, COPIES = (7, 8), (11, 12)  # noindex; their canonical is item 10
-CRAWL = ("-o", "out", "--state", "state", "--rate", "0", "--browser-no-sandbox", "--json")
+CRAWL = ("-o", "out", "--state", "state", "--rate", "0", "--set=render.sandbox=false", "--json")
 WORDS = ("boat", "sail", "mast", "rope", "wind", "wave", "port", "crew", "deck", "keel", "anchor", "tide", "harbour")
 
 

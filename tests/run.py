@@ -17,7 +17,7 @@ from typing import IO
 
 import warm
 
-FAST = ("--rate", "0", "-c", "8", "--processes", "1")
+FAST = ("--rate", "0", "-c", "8", "--set=parse.processes=1")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _text(stream: IO[bytes]) -> str:
 
 def crawl(folder: Path, url: str, *words: str, anew: bool = False, **extra: str) -> Ran:
     """Crawl at full speed into ``out`` in the folder."""
-    return siteatlas(folder, "crawl", url, "-o", "out", "--swap-delay", "0", *FAST, *words, anew=anew, **extra)
+    return siteatlas(folder, "crawl", url, "-o", "out", "--set=output.swap_delay=0", *FAST, *words, anew=anew, **extra)
 
 
 def published(folder: Path) -> dict[str, bytes]:

@@ -33,7 +33,7 @@ class Judge:
     def judge(self) -> None:
         for site in self.world.sites:
             attempts = self.of_site[site.name]
-            runs = [each for each in attempts if each.attempt.because is not Trigger.NOTIFY]
+            runs = [each for each in attempts if each.attempt.trigger is not Trigger.NOTIFY]
             self._slots(site, runs)
             self._ended_in_time(site, attempts)
             self._in_time(site, attempts)
@@ -44,25 +44,25 @@ class Judge:
         due, jitter, handled = self.due[site.name], site.config.schedule.jitter, self.world.base
         done: set[float] = set()
         for attempt in (lived.attempt for lived in runs):
-            self.counts[attempt.because] += 1
+            self.counts[attempt.trigger] += 1
             assert attempt.slot not in done, f"done again: {attempt}"
-            if attempt.fate is RunStatus.DONE:
+            if attempt.status is RunStatus.DONE:
                 done.add(attempt.slot)
             if attempt.slot == handled:
                 continue
             late = attempt.began - attempt.slot
             assert late >= 0, f"before its time: {attempt}"
-            assert attempt.turn == 1, f"again, and never before: {attempt}"
+            assert attempt.try_number == 1, f"again, and never before: {attempt}"
             assert attempt.slot > handled, f"handled again: {attempt}"
             number = bisect_left(due, attempt.slot)
             assert due[number] == attempt.slot, f"was not due: {attempt}"
             left_out = number - bisect_right(due, handled)
             self.counts["left out"] += left_out
             assert due[number + 1] + jitter > attempt.began, f"not the last that was due: {attempt}"
-            if attempt.because is Trigger.DUE:
+            if attempt.trigger is Trigger.DUE:
                 assert not left_out, f"says nothing of those left out: {attempt}"
                 assert late <= jitter + LATE, f"late without a word: {attempt}"
-            elif attempt.because is Trigger.MISSED:
+            elif attempt.trigger is Trigger.MISSED:
                 assert left_out or late > LATE, f"in time, and says it was missed: {attempt}"
             handled = attempt.slot
         self.counts["slots"] += bisect_right(due, handled) - bisect_right(due, self.world.base)
@@ -78,7 +78,7 @@ class Judge:
             is_overlong = lived.attempt.outcome == "overlong"
             self.counts["overlong"] += is_overlong
             assert is_overlong <= (lived.ended - lived.began >= longest), f"did not take long: {lived}"
-            assert lived.attempt.fate is not RunStatus.STOPPED or lived.ended >= life.ended, f"by nobody: {lived}"
+            assert lived.attempt.status is not RunStatus.STOPPED or lived.ended >= life.ended, f"by nobody: {lived}"
 
     def _in_time(self, site: ScheduledSite, attempts: list[Lived]) -> None:
         """Whenever a slot is due, there is a daemon, the site does not run and there is room, it is soon begun."""
@@ -100,21 +100,21 @@ class Judge:
         for lived in attempts:
             attempt, name = lived.attempt, f"{site.name}: {lived.attempt}"
             self._again_soon(reasons, moment, lived.began, name)
-            if attempt.because is Trigger.NOTIFY:
-                self.counts[attempt.because] += 1
+            if attempt.trigger is Trigger.NOTIFY:
+                self.counts[attempt.trigger] += 1
                 assert reasons.tell is not None, f"nothing to tell: {name}"
                 assert not self._is_steady(told, lived.began) or attempt.began >= reasons.tell - 1e-3, name
-            elif attempt.turn > 1 or (attempt.because is Trigger.FIRST and attempt.slot == self.world.base):
+            elif attempt.try_number > 1 or (attempt.trigger is Trigger.FIRST and attempt.slot == self.world.base):
                 assert reasons.again is not None, f"again without a reason: {name}"
                 because, when = reasons.again
                 if because is Trigger.RETRY and reasons.is_broken:
                     assert any(moment <= life.began <= lived.began for life in self.world.lives), name
-                assert because is attempt.because, f"{because}: {name}"
+                assert because is attempt.trigger, f"{because}: {name}"
                 assert not self._is_steady(ran, lived.began) or attempt.began >= when - 1e-3, f"too soon: {name}"
             reasons.take(attempt)
             moment = lived.ended
-            told = lived.began if attempt.fate is None else lived.ended
-            ran = ran if attempt.because is Trigger.NOTIFY else told
+            told = lived.began if attempt.status is None else lived.ended
+            ran = ran if attempt.trigger is Trigger.NOTIFY else told
         self._again_soon(reasons, moment, self.world.end, site.name)
 
     def _again_soon(self, reasons: "Reasons", begin: float, end: float, name: str) -> None:
@@ -185,25 +185,25 @@ class Reasons:
     def take(self, attempt: Attempt) -> None:
         """What follows from an attempt."""
         ended = attempt.began if attempt.ended is None else attempt.ended
-        if attempt.because is Trigger.NOTIFY:
-            is_told = attempt.fate is RunStatus.DONE and not attempt.untold
+        if attempt.trigger is Trigger.NOTIFY:
+            is_told = attempt.status is RunStatus.DONE and not attempt.notify_pending
             self.tells = 0 if is_told else self.tells + 1
             self.tell = None if is_told else ended + self.later(self.tells + 1)
             return
         if attempt.slot != self.slot:
             self.slot, self.spent = attempt.slot, 0
-        self.again, self.tells, self.is_broken = None, 0, attempt.fate is RunStatus.BROKEN
-        self.tell = ended + self.later(1) if attempt.untold else None
-        self.cut = self.cut + 1 if attempt.fate is None else 0
-        if attempt.fate is RunStatus.FAILED or self.cut > CUT_SHORT:
+        self.again, self.tells, self.is_broken = None, 0, attempt.status is RunStatus.BROKEN
+        self.tell = ended + self.later(1) if attempt.notify_pending else None
+        self.cut = self.cut + 1 if attempt.status is None else 0
+        if attempt.status is RunStatus.FAILED or self.cut > CUT_SHORT:
             self.spent += 1
             if self.spent <= self.schedule.retries:
                 self.again = Trigger.RETRY, ended + self.later(self.spent)
-        elif attempt.fate in {None, RunStatus.STOPPED}:
+        elif attempt.status in {None, RunStatus.STOPPED}:
             self.again = Trigger.RESUMED, ended
-        elif attempt.fate is RunStatus.BUSY:
-            self.again = attempt.because, ended + self.later(1)
-        elif attempt.fate is RunStatus.BROKEN:
+        elif attempt.status is RunStatus.BUSY:
+            self.again = attempt.trigger, ended + self.later(1)
+        elif attempt.status is RunStatus.BROKEN:
             self.again = Trigger.RETRY, ended  # by the next daemon
 
 

@@ -108,9 +108,9 @@ class World:
         lived = self.running[site.name] = Lived(attempt, self.mono())
         self.lived.append(lived)
         try:
-            if attempt.because is Trigger.NOTIFY:
+            if attempt.trigger is Trigger.NOTIFY:
                 await anyio.sleep(5)
-                lived.said = RunResult(exit_code=0, fate=RunStatus.DONE, untold=self.random.random() < 0.3)
+                lived.said = RunResult(exit_code=0, status=RunStatus.DONE, notify_pending=self.random.random() < 0.3)
             else:
                 lived.said = await self._ended(site, stop)
             if self.random.random() < 0.001 or site.name == self.deadly:
@@ -126,14 +126,14 @@ class World:
         with anyio.move_on_after(long):
             await stop.wait()
             await anyio.sleep(self.random.uniform(0.1, self.SAVING))
-            return RunResult(exit_code=4, fate=RunStatus.STOPPED)
+            return RunResult(exit_code=4, status=RunStatus.STOPPED)
         if chance < 0.07:
-            return RunResult(exit_code=5, fate=RunStatus.FAILED, untold=chance < 0.01)
+            return RunResult(exit_code=5, status=RunStatus.FAILED, notify_pending=chance < 0.01)
         if chance < 0.08:
-            return RunResult(exit_code=6, fate=RunStatus.BUSY)
+            return RunResult(exit_code=6, status=RunStatus.BUSY)
         if chance < 0.085:
-            return RunResult(exit_code=2, fate=RunStatus.BROKEN)
-        return RunResult(exit_code=0, fate=RunStatus.DONE, outcome="published", untold=chance < 0.1)
+            return RunResult(exit_code=2, status=RunStatus.BROKEN)
+        return RunResult(exit_code=0, status=RunStatus.DONE, outcome="published", notify_pending=chance < 0.1)
 
     def live(self, directory: Path, *, is_durable: bool) -> None:
         """Live through all of it."""
@@ -143,9 +143,9 @@ class World:
             written = {each.number: each for site in self.sites for each in look.attempts(site.name, 10_000)}
         for lived in self.lived:
             attempt = lived.attempt = written.pop(lived.attempt.number)
-            if attempt.fate is not None:  # else the daemon died first
+            if attempt.status is not None:  # else the daemon died first
                 assert lived.said is not None
-                assert attempt.fate is lived.said.fate or attempt.outcome == "overlong"
+                assert attempt.status is lived.said.status or attempt.outcome == "overlong"
                 assert attempt.ended == self.wall_at(lived.ended)
         assert not written
 

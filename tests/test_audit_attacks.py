@@ -55,7 +55,7 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     threshold = gc.get_threshold()
 
     def run(url: str, *words: str) -> Audit:
-        fast = ("--rate", "0", "--retries", "0", "--processes", "1", "-o", "out", "-q")
+        fast = ("--rate", "0", "--set=fetch.retries=0", "--set=parse.processes=1", "-o", "out", "-q")
         monkeypatch.setattr("sys.argv", ["siteatlas", "audit", url, *fast, *words])
         audited = Audit()
         assert app.run_command_line() in (0, 4)
@@ -102,12 +102,12 @@ UNSEEN: dict[str, tuple[dict[str, Route], tuple[str, ...], str]] = {
     ),
     "a noindexed hub that is cut": (
         site(links("/hub", "/b"), b=HOME, hub='<meta name="robots" content="noindex">' + MANY),
-        ("--max-links", "5"),
+        ("--set=parse.max_links=5",),
         "read in part only",
     ),
     "a copy that is cut": (
         site(links("/hub", "/b"), b=HOME, hub='<link rel="canonical" href="/">' + MANY),
-        ("--max-links", "5"),
+        ("--set=parse.max_links=5",),
         "read in part only",
     ),
     "an answer that is none": (site(links("/hub", "/b"), b=HOME, hub=Answer(HOME, 203)), (), "answered 203"),
@@ -131,13 +131,13 @@ def test_ours_what_is_linked_from_beside_the_directory_is_no_certain_orphan(audi
         (doubt,) = audited.doubts
         assert f"such as {server.url}about" in doubt
         assert audited.rules()["orphan.sitemap"] == {"/a/lost": False}
-        assert audit(f"{server.url}a/", "--trust-blocked").rules()["orphan.sitemap"] == {"/a/lost": True}
+        assert audit(f"{server.url}a/", "--set=audit.trust_blocked=true").rules()["orphan.sitemap"] == {"/a/lost": True}
 
 
 def test_ours_a_part_of_an_orphan_leaves_no_doubt(audit: Run) -> None:
     """It cannot lead another page into the site."""
     with scripted(site(links("/b"), "big", b=HOME, big="<title>big</title>" + MANY)) as server:
-        audited = audit(server.url, "--max-links", "5")
+        audited = audit(server.url, "--set=parse.max_links=5")
     assert (audited.doubts, audited.rules()["orphan.sitemap"]) == ([], {"/lost": True, "/big": True})
 
 
@@ -205,7 +205,7 @@ def test_ours_a_page_with_parameters_is_a_page_of_its_own_when_it_says_something
     }
     with scripted({**site(links("/team", "/b"), b=HOME), **pages}) as server:
         Path("urls.txt").write_text(f"{server.url}team?x=1\n{server.url}team?from=mail\n")
-        audited = audit(server.url, "--list", "urls.txt", "--ask-all")
+        audited = audit(server.url, "--list", "urls.txt", "--set=scope.ask_all=true")
     assert audited.rules()["orphan.list"] == {"/team?x=1": True}
 
 

@@ -63,7 +63,7 @@ class Bench:
         self.asked: list[str] = []
 
     def crawl(self, *words: str) -> Ran:
-        return self._run("crawl", "-o", "out", "--swap-delay", "0", *words)
+        return self._run("crawl", "-o", "out", "--set=output.swap_delay=0", *words)
 
     def audit(self, *words: str) -> dict[str, Any]:
         ran = self._run("audit", "-o", "report", *words)
@@ -170,7 +170,7 @@ def test_ours_every_report_says_which_crawl_the_audit_rests_on_and_how_old_it_is
     assert line.endswith(f" UTC{after}")
     assert line.strip().removeprefix("is based on ") in Path("report/audit.html").read_text()
     assert report["crawl"]["age"] == pytest.approx(3 * 3600, abs=60)
-    told = bench._run("audit", "-o", "report", "--max-crawl-age", "2h").out
+    told = bench._run("audit", "-o", "report", "--set=audit.max_crawl_age=2h").out
     assert "\n  is based on its own crawl (the last crawl is 3 hours old)\n" in told
     assert "The audit is based on <bdi>its own crawl (the last crawl is 3 hours old)</bdi>." in Path(
         "report/audit.html"
@@ -179,7 +179,7 @@ def test_ours_every_report_says_which_crawl_the_audit_rests_on_and_how_old_it_is
 
 def test_ours_what_failed_in_a_run_is_asked_for_again(bench: Bench) -> None:
     bench.site.routes["/hub/"] = Answer("not now", 503)
-    bench.crawl("--retries", "0")
+    bench.crawl("--set=fetch.retries=0")
     bench.site.routes["/hub/"] = pages()["/hub/"]
     report = bench.audit()
     assert "/hub/" in bench.pages
@@ -256,10 +256,10 @@ def planted(folder: Path, number: int) -> None:
     with serving(number) as site:
         port = site.origin.rpartition(":")[2]
         words = [word for name in (HOST, f"www.{HOST}") for word in ("--resolve", f"{name}:{port}:127.0.0.1")]
-        words += ["--rate", "0", "-c", "16", "--retries", "0", "--state", "state", "--second-reads", "0"]
+        words += ["--rate", "0", "-c", "16", "--set=fetch.retries=0", "--state", "state", "--set=fetch.second_reads=0"]
         ran = run.siteatlas(folder, "crawl", f"{site.origin}/", "-o", "public", *words, timeout=110)
         assert ran.code == 0, ran.err
-        words += [*planted_sources.write(site, folder), "--max-clicks", str(MAX_CLICKS), "-o", "out", "-q"]
+        words += [*planted_sources.write(site, folder), f"--set=audit.max_clicks={MAX_CLICKS}", "-o", "out", "-q"]
         found = []
         for more in ((), ("--fresh-crawl",)):
             ran = run.siteatlas(folder, "audit", f"{site.origin}/", *words, *more, timeout=110)
@@ -306,7 +306,7 @@ def going_on(bench: Bench) -> str:
 def came_to_nothing(bench: Bench) -> str:
     shutil.rmtree(".siteatlas")  # with the copy of robots.txt
     bench.site.routes["/robots.txt"] = Answer("", 503)
-    assert bench.crawl("--retries", "0", "--replace").code == 5
+    assert bench.crawl("--set=fetch.retries=0", "--replace").code == 5
     bench.site.routes["/robots.txt"] = robots("Disallow: /private/")
     return "the last run had no result"
 
@@ -347,16 +347,16 @@ def test_ours_an_audit_crawls_the_site_itself_and_says_why(bench: Bench, spoil: 
     ("words", "reason"),
     [
         (["--fresh-crawl"], "--fresh-crawl"),
-        (["--max-crawl-age", "0"], "--fresh-crawl"),
+        (["--set=audit.max_crawl_age=0"], "--fresh-crawl"),
         (["--fresh"], "--fresh"),
         (["--exclude", "/hub/*"], "scope.exclude"),
-        (["--no-respect-noindex", "--ignore-robots"], "obey.noindex, obey.robots"),
+        (["--set=obey.noindex=false", "--ignore-robots"], "obey.noindex, obey.robots"),
         (["-u", "Other/1.0"], "fetch.user_agent"),
         (["-H", "Accept-Language: da"], "fetch.headers"),
         (["--cookie", "session=1"], "fetch.cookies"),
         (["--basic-auth", "me:s3cr3t-w0rd"], "fetch.basic_auth"),
         (["--source", "{url}"], "fetch.source, server"),
-        (["--max-links", "100"], "fetch.max_body or parse.max_links"),
+        (["--set=parse.max_links=100"], "fetch.max_body or parse.max_links"),
     ],
 )
 def test_ours_an_audit_with_other_settings_than_the_run_crawls_the_site_itself(
@@ -371,8 +371,17 @@ def test_ours_an_audit_with_other_settings_than_the_run_crawls_the_site_itself(
 
 
 def test_ours_settings_that_change_nothing_of_what_is_seen_are_no_reason_to_crawl(bench: Bench) -> None:
-    bench.crawl("--gzip", "--no-sitemap-seeds", "-H", "X-From: a")
-    words = ("--delay", "0.01", "--max-pages", "9000", "--timeout", "20", "--max-clicks", "2", "-H", "X-From: a")
+    bench.crawl("--gzip", "--set=scope.sitemap_seeds=false", "-H", "X-From: a")
+    words = (
+        "--set=pace.delay=0.01",
+        "--max-pages",
+        "9000",
+        "--timeout",
+        "20",
+        "--set=audit.max_clicks=2",
+        "-H",
+        "X-From: a",
+    )
     assert bench.audit(*words)["crawl"]["run"] == 1
 
 
@@ -380,7 +389,7 @@ def test_ours_going_back_to_an_earlier_set_is_no_crawl(bench: Bench) -> None:
     bench.crawl()
     bench.site.routes["/hub/two"] = page("/", "/told")
     bench.crawl()
-    assert bench._siteatlas("rollback", bench.site.url, "-o", "out", "--swap-delay", "0").code == 0
+    assert bench._siteatlas("rollback", bench.site.url, "-o", "out", "--set=output.swap_delay=0").code == 0
     assert bench.audit()["crawl"]["run"] == 2
 
 

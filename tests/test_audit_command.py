@@ -59,12 +59,12 @@ BAD_INPUT = [
     (("not a url",), '"not a url"'),
     ((CLOSED, "--log", "missing.log"), "missing.log"),
     ((CLOSED, "--log", "nothing*.log"), "nothing*.log"),
-    ((CLOSED, "--log", "odd.log"), "--log-format"),
-    ((CLOSED, "--log", "odd.log", "--log-format", "nonsense"), "nonsense"),
+    ((CLOSED, "--log", "odd.log"), "audit.log_format"),
+    ((CLOSED, "--log", "odd.log", "--set=audit.log_format=nonsense"), "nonsense"),
     ((CLOSED, "--log", "ftp://127.0.0.1/access.log"), "ftp"),
     ((CLOSED, "--search", "missing.csv"), "missing.csv"),
-    ((CLOSED, "--search", "odd.csv"), "--url-column"),
-    ((CLOSED, "--list", "odd.csv", "--url-column", "c"), '"c"'),
+    ((CLOSED, "--search", "odd.csv"), "audit.url_column"),
+    ((CLOSED, "--list", "odd.csv", "--set=audit.url_column=c"), '"c"'),
     ((CLOSED, "--list", "-"), "standard input"),
     ((CLOSED, "--sitemap", "-"), "standard input"),
     ((CLOSED, "--sitemap", "missing.xml"), "missing.xml"),
@@ -77,7 +77,7 @@ BAD_INPUT = [
     (("--config", "missing.toml"), "missing.toml"),
     (("--config", "unknown.toml"), '"min_visits"'),
     ((CLOSED, "--fresh", "--restart"), "--restart"),
-    ((CLOSED, "--min-visits", "0"), "--min-visits"),
+    ((CLOSED, "--set=audit.min_visits=0"), "audit.min_visits"),
     ((CLOSED, "--max-unlinked", "-1"), "--max-unlinked"),
     ((CLOSED, "--basic-auth", "env:NOT_SET"), "NOT_SET"),
 ]
@@ -100,8 +100,8 @@ START = [
     ({}, "http://no-such-host.invalid/", "no-such-host.invalid does not exist"),
     ({}, CLOSED, "refused"),
     ({"/robots.txt": Answer("", 503), "/": page()}, "", "robots.txt answered 503"),
-    ({"/robots.txt": robots("Disallow: /"), "/": page()}, "", "--ignore-robots"),
-    ({"/": page(head='<meta name="robots" content="noindex">')}, "", "--no-respect-noindex"),
+    ({"/robots.txt": robots("Disallow: /"), "/": page()}, "", "--set obey.robots=false"),
+    ({"/": page(head='<meta name="robots" content="noindex">')}, "", "--set obey.noindex=false"),
     ({}, "", "404"),
     ({"/": Answer("", 401)}, "", "--basic-auth"),
     ({"/": Answer("", 301, {"Location": "https://elsewhere.example/"})}, "", "siteatlas audit https://elsewhere.example/"),
@@ -141,21 +141,21 @@ def test_ours_a_site_that_cannot_be_had_is_told_before_its_log_is_read(audit: Co
 # ---------------------------------------------------------------- limits, locks, disks
 
 
-@pytest.mark.parametrize("limit", [("--max-pages", "3"), ("--max-time", "0.3")])
+@pytest.mark.parametrize("limit", [("--max-pages", "3"), ("--set=scope.max_time=0.3",)])
 def test_ours_a_limit_ends_an_audit_and_the_same_command_goes_on_to_the_same_findings(
     audit: Command, limit: tuple[str, str]
 ) -> None:
     Path("access.log").write_text(log("/asked"))
     slow = {path: Answer(body, delay=0.1) for path, body in pages().items() if isinstance(body, str)}
     with scripted(pages(**{path[1:]: each for path, each in slow.items()})) as site:
-        words = (site.url, "--log", "access.log", "-o", "out", "-c", "1", "--second-reads", "0")
+        words = (site.url, "--log", "access.log", "-o", "out", "-c", "1", "--set=fetch.second_reads=0")
         codes = []
         while not codes or codes[-1]:
             ran = audit(*words, *limit)
             codes.append(ran.code)
             assert ran.code in (0, 4), ran.err
             if ran.code:
-                assert limit[0] in ran.out
+                assert limit[0].removeprefix("--set=").partition("=")[0] in ran.out
                 assert "run the same command again to resume" in re.sub(r"\s+", " ", ran.out)
                 assert all(not each["is_certain"] for each in report()["findings"] if "orphan" in each["rule"])
         assert len(codes) > 2
@@ -253,7 +253,7 @@ def test_ours_fail_on_takes_severities_families_and_rules_from_flag_environment_
             assert audit(site.url, "-q", *flags).code == code, names
         toml.write_text(f"[site]\nurl = '{site.url}'\n[audit]\nfail_on = ['error', 'orphan']\n")
         assert audit("--config", "site.toml", "-q").code == 10
-        monkeypatch.setenv("SITEATLAS_FAIL_ON", "error\norphan")
+        monkeypatch.setenv("SITEATLAS_AUDIT_FAIL_ON", "error\norphan")
         ran = audit(site.url, "-q")
         assert (ran.code, ran.out) == (10, "")
         assert "orphan.sitemap" in ran.err
@@ -352,9 +352,9 @@ def test_ours_paths_in_a_configuration_are_those_of_its_folder_and_a_site_is_cho
 def test_ours_the_environment_names_sources_a_line_each(audit: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.log").write_text(log("/asked"))
     Path("b.log").write_text(log("/other"))
-    monkeypatch.setenv("SITEATLAS_LOG", "a.log\nb.log\n")
-    monkeypatch.setenv("SITEATLAS_REPORT", "out")
-    monkeypatch.setenv("SITEATLAS_MIN_VISITS", "2")
+    monkeypatch.setenv("SITEATLAS_AUDIT_LOGS", "a.log\nb.log\n")
+    monkeypatch.setenv("SITEATLAS_AUDIT_REPORT", "out")
+    monkeypatch.setenv("SITEATLAS_AUDIT_MIN_VISITS", "2")
     with scripted(pages(other=page("/"))) as site:
         assert audit(site.url).code == 0
         assert lost(report()) == {"/lost", "/asked", "/other"}
@@ -404,7 +404,7 @@ def test_ours_guesses_of_scanners_cost_no_request(audit: Command) -> None:
     noise = "".join(line(path, 404, 1 + n % 20, 10 + n % 200) for n, path in enumerate(guesses))
     Path("access.log").write_text(noise + log("/asked") + log("/was", status=404) + log("/once", status=404)[:400])
     with scripted(pages()) as site:
-        assert audit(site.url, "--log", "access.log", "-o", "out", "--second-reads", "0").code == 0
+        assert audit(site.url, "--log", "access.log", "-o", "out", "--set=fetch.second_reads=0").code == 0
         assert [path for path in site.paths if path not in site.routes] == ["/was"]
         assert ("gone.visited", "/was") in found(report())
         assert len(site.paths) < 15
@@ -447,10 +447,10 @@ def test_ours_robots_patterns_and_depth_hold_for_what_sources_know(audit: Comman
         assert {"/chained", "/second", "/third", "/fourth"} <= asked
         assert ("orphan.island", "/fourth") in found(report())
         site.log.clear()
-        assert audit(*words, "--fresh", "--max-depth", "1").code == 0
+        assert audit(*words, "--fresh", "--set=scope.max_depth=1").code == 0
         assert "/chained" in site.paths
         assert "/second" not in site.paths
-        assert "--max-depth" in report()["doubts"][0]
+        assert "scope.max_depth" in report()["doubts"][0]
 
 
 # ---------------------------------------------------------------- secrets

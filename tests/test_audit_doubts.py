@@ -81,7 +81,7 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Audit]:
     threshold = gc.get_threshold()
 
     def run(url: str, *words: str) -> Audited:
-        fast = ("--rate", "0", "--retries", "0", "--processes", "1", "-o", "out", "-q")
+        fast = ("--rate", "0", "--set=fetch.retries=0", "--set=parse.processes=1", "-o", "out", "-q")
         monkeypatch.setattr("sys.argv", ["siteatlas", "audit", url, *fast, *words])
         code = app.run_command_line()
         report = json.loads(Path("out/audit.json").read_bytes())
@@ -175,11 +175,11 @@ CASES: dict[str, tuple[dict[str, Route], tuple[str, ...], int, str]] = {
         "1 URL is blocked by robots.txt and was not read, such as {url}hub/ (robots.txt line 2: Disallow: /hub/)",
     ),
     "a hub behind a login": ({"hub/": Answer("", 401)}, (), 0, "1 URL refused the crawl (401, 403), such as {url}hub/"),
-    "--max-depth": ({}, ("--max-depth", "1"), 0, "2 URLs were further from the start than --max-depth"),
+    "--max-depth": ({}, ("--set=scope.max_depth=1",), 0, "2 URLs were further from the start than scope.max_depth"),
     "--exclude": ({}, ("--exclude", "/hub/*"), 0, "1 URL was left out by --include or --exclude, such as {url}hub/"),
     "a cut page": (
         {"hub/": HUB + "<!--" + "x" * 20_000 + "-->" + links("/lost")},
-        ("--max-body", "10K"),
+        ("--set=fetch.max_body=10K",),
         0,
         "1 URL was read in part only, such as {url}hub/",
     ),
@@ -240,7 +240,7 @@ def test_ours_trust_blocked_takes_it_that_blocked_pages_lead_to_nothing(
     audit: Audit, changed: dict[str, Route]
 ) -> None:
     with scripted(pages(**changed)) as site:
-        audited = audit(site.url, "--trust-blocked")
+        audited = audit(site.url, "--set=audit.trust_blocked=true")
         assert (audited.code, audited.doubts) == (0, [])
         assert audited.is_orphan(site.url) if "hub/" in changed else True
 
@@ -264,9 +264,13 @@ def test_ours_a_closed_page_is_weighed_like_one_that_failed(audit: Audit, facets
         grades = {each["url"]: each["certainty"] for each in audited.report["findings"] if each["rule"] != "reach.few"}
         assert grades[f"{site.url}lost"] == ("likely" if facets == 1 else "inconclusive")
         assert grades[f"{site.url}shop/secret"] == "inconclusive"  # a page below the facet's: it may list it
-        audited = audit(site.url, "--trust-blocked")
+        audited = audit(site.url, "--set=audit.trust_blocked=true")
         assert audited.is_orphan(site.url)
-        (note,) = [note for note in audited.report["notes"] if "--trust-blocked assumes that they contain no" in note]
+        (note,) = [
+            note
+            for note in audited.report["notes"]
+            if "--set audit.trust_blocked=true assumes that they contain no" in note
+        ]
         assert note.startswith(f"{facets} URL")
 
 
@@ -394,11 +398,11 @@ def test_ours_trust_failed_makes_findings_likely_and_fails_the_audit(audit: Audi
         fail = ("--fail-on", "orphan", "--fresh-crawl")
         doubtful = audit(site.url, *fail)
         assert (doubtful.code, doubtful.report["certainty"]) == (4, "inconclusive")
-        trusted = audit(site.url, *fail, "--trust-failed", "1")
+        trusted = audit(site.url, *fail, "--set=audit.trust_failed=1")
         assert (trusted.code, trusted.report["certainty"]) == (10, "likely")
         assert {each["certainty"] for each in trusted.report["findings"] if each["rule"] == ORPHAN} == {"likely"}
         site.routes["/plain"] = Answer("ill", 500)
-        assert audit(site.url, *fail, "--trust-failed", "1").report["certainty"] == "inconclusive"
+        assert audit(site.url, *fail, "--set=audit.trust_failed=1").report["certainty"] == "inconclusive"
 
 
 MENU = "[['/lost','lost']].forEach(([u,t])=>{{const a=document.createElement('a');a.href=u;{0}.append(a)}})"
@@ -422,7 +426,7 @@ def test_ours_scripts_that_were_not_run_make_orphans_likely(audit: Audit, kind: 
         "plain": Answer(links("/") + COUNTER + CONSENT, headers=tagged),
     }
     with scripted(pages(**changed)) as site:
-        never = ("--render", "never", "--fail-on", "orphan", "--second-reads", "0")
+        never = ("--render", "never", "--fail-on", "orphan", "--set=fetch.second_reads=0")
         for words in ((), ("--fresh-crawl",)):
             audited = audit(site.url, *never, *words)
             (doubt,) = audited.doubts
@@ -440,10 +444,10 @@ def test_ours_the_crawl_of_a_run_keeps_what_scripts_it_did_not_run(
     audit: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with scripted(pages(**{"hub/": HUB + TEXT + SCRIPTED["a file"]})) as site:
-        fast = ("--rate", "0", "--processes", "1", "-o", "out", "-q", "--render", "never")
+        fast = ("--rate", "0", "--set=parse.processes=1", "-o", "out", "-q", "--render", "never")
         monkeypatch.setattr("sys.argv", ["siteatlas", "crawl", site.url, *fast])
         assert app.run_command_line() == 0
-        audited = audit(site.url, "--render", "never", "--second-reads", "0")
+        audited = audit(site.url, "--render", "never", "--set=fetch.second_reads=0")
         assert site.paths.count("/hub/") == 1
         assert (len(audited.doubts), audited.report["certainty"]) == (1, "likely")
 

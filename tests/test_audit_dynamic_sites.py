@@ -1,6 +1,6 @@
 """Audits of drawn sites whose scripts build links and whose boxes show some by chance; and that the trials are sound.
 
-As a table: ``python -m tests.trials.dynamic --seed 7 --trials 30``, with ``--browser`` in Chromium.
+As a table: ``python -m tests.trials.dynamic --seed 7 --trials 30``, with ``render.browser`` in Chromium.
 """
 
 import random

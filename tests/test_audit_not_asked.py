@@ -45,7 +45,7 @@ def test_ours_an_audit_requests_no_url_that_acts_and_finds_the_orphans(tmp_path:
         kept = [path.read_bytes() for part in "rs" for path in (tmp_path / part).rglob("*") if path.is_file()]
         for secret in (b"joe.doe", b"Jane", b"1701234567", b"d41d8cd98f00b204"):
             assert not [1 for content in kept if secret in content], secret
-        assert siteatlas(tmp_path, *words, "--ask-all").code in (0, 10)
+        assert siteatlas(tmp_path, *words, "--set=scope.ask_all=true").code in (0, 10)
         assert {"/logout", "/vote?poll=3&answer=2", "/rate?stars=5"} <= {*site.paths}
         assert "/order?name=Jane+Doe&phone=%2B491701234567" not in site.paths  # it is masked, and no URL any more
 
@@ -65,5 +65,5 @@ def test_ours_a_crawl_requests_a_link_that_acts_only_if_a_sitemap_lists_it(tmp_p
             *(site.url + path[1:] for path in [*honest, "/delete/5"]),
         }
         assert "2  action" in ran.out
-        assert siteatlas(tmp_path, "crawl", site.url, "-o", "out", "--rate", "0", "--ask-all").code == 0
+        assert siteatlas(tmp_path, "crawl", site.url, "-o", "out", "--rate", "0", "--set=scope.ask_all=true").code == 0
         assert {*acting} <= {*site.paths}

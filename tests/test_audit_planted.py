@@ -48,12 +48,10 @@ def audits(site: Planted, folder: Path) -> Callable[..., Audited]:
     sources = planted_sources.write(site, folder)
     port = site.origin.rpartition(":")[2]
     resolve = [word for name in (HOST, f"www.{HOST}") for word in ("--resolve", f"{name}:{port}:127.0.0.1")]
-    words = [*sources, *resolve, "--rate", "0", "-c", "16", "--retries", "0"]
+    words = [*sources, *resolve, "--rate", "0", "-c", "16", "--set=fetch.retries=0"]
     words += [
-        "--min-log-days",
-        "9999",
-        "--max-clicks",
-        str(MAX_CLICKS),
+        "--set=audit.min_log_days=9999",
+        f"--set=audit.max_clicks={MAX_CLICKS}",
         "--state",
         "state",
         "-o",
@@ -154,7 +152,7 @@ def test_ours_what_was_not_read_makes_every_orphan_inconclusive(
 ) -> None:
     with serving(pages=400) as site:
         site.answers[path] = answer
-        audited = audits(site, tmp_path)("--no-media")
+        audited = audits(site, tmp_path)("--set=audit.media=false")
         (said,) = audited.report["doubts"]
         assert said.startswith(doubt.format(site.origin))
         assert audited.code == 0

@@ -128,7 +128,7 @@ def test_ours_a_log_of_two_sites_without_host_names_proves_nothing_alone(audit: 
         assert "$host" in source["doubt"]
         assert "may contain requests for another site" in " ".join(ran.out.split())
         assert audit(*words, "--fail-on", "gone.visited").code == 4
-        assert audit(*words, "--fail-on", "gone.visited", "--trust-logs").code == 10
+        assert audit(*words, "--fail-on", "gone.visited", "--set=audit.trust_logs=true").code == 10
         assert all(each["is_certain"] for each in report()["findings"])
 
 

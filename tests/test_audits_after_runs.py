@@ -128,16 +128,16 @@ def test_ours_a_run_is_followed_by_an_audit_when_one_is_due_and_by_none_before(t
         assert Path(told["audit"]["report"]) == tmp_path / "report" / "shop"
         assert shop.run()["audit"] is None
         assert (shop.audits, shop.occasions) == (1, ["changes", "findings"])
-        assert shop.run("--audit-every", "0.001", "--dry-run")["audit"] is None
+        assert shop.run("--set=audit.every=0.001", "--dry-run")["audit"] is None
         # of an audit that found nothing new nobody is told
-        second = shop.run("--audit-every", "0.001")["audit"]["news"]
+        second = shop.run("--set=audit.every=0.001")["audit"]["news"]
         assert (second["number"], second["new"], second["mended"]) == (2, 0, 0)
         assert second["before"] == first["audit"]["news"]["started"]
         assert shop.occasions == ["changes", "findings"]
         shop.site.routes["/sitemap.xml"] = sitemap("", "a", "b", "forlorn")
         shop.site.routes["/forlorn"] = "<p>nobody comes here"
         del shop.site.routes["/lost"]
-        shop.run("--audit-every", "0.001")
+        shop.run("--set=audit.every=0.001")
         assert shop.occasions == ["changes", "findings", "changes", "findings"]
         told = shop.messages[3]["audit"]
         assert (told["new"], told["mended"]) == (1, 1)
@@ -166,7 +166,7 @@ def test_ours_what_an_audit_found_is_told_once_though_nobody_took_it_at_first(tm
     with world(tmp_path, answer=answer) as shop:
         down[0] = True
         ran = shop.run()
-        assert ran["audit"]["announced"]["untold"] is True
+        assert ran["audit"]["announced"]["notify_pending"] is True
         (channel,) = status(tmp_path)["sites"][0]["channels"]
         assert channel["outstanding"][0].startswith("audit findings: ")
         looked = siteatlas(tmp_path, "notify", "--config", "sites.toml", "--dry-run")
@@ -240,8 +240,8 @@ def test_ours_an_audit_that_sites_would_wait_for_is_left_to_the_next_run(tmp_pat
             process.stdin.write(msgspec.json.encode(order) + b"\n")
             process.stdin.flush()
             ended = json.loads(process.stdout.read())
-        assert (ended["fate"], ended["outcome"], shop.audits) == ("done", "published", 0)
-        assert ended["told"].endswith(
+        assert (ended["status"], ended["outcome"], shop.audits) == ("done", "published", 0)
+        assert ended["message"].endswith(
             "; the audit is postponed to the next run, because other sites wait for their runs"
         )
 
@@ -253,7 +253,7 @@ def test_ours_who_is_new_is_told_of_the_next_audit_and_of_none_that_is_over(tmp_
         shop.run()
         assert "findings" not in shop.occasions
         shop.site.routes["/sitemap.xml"] = sitemap("", "a", "b")
-        shop.run("--audit-every", "0.001")
+        shop.run("--set=audit.every=0.001")
         assert shop.occasions.count("findings") == 1
         assert shop.messages[-1]["audit"]["mended"] >= 1
 
@@ -286,7 +286,7 @@ def test_ours_a_memory_that_cannot_be_used_costs_the_telling_and_neither_the_aud
         with closing(sqlite3.connect(memory)) as db, db:
             db.execute("PRAGMA user_version = 99")
         (tmp_path / "report/shop/audit.json").unlink()
-        ran = shop.run("--audit-every", "0.001")
+        ran = shop.run("--set=audit.every=0.001")
         assert (ran["audit"]["news"], shop.report["compared"]) == (None, None)
         assert "the findings of the audit are in the report" in ran["audit"]["error"]
         assert "audits.db was written by a newer version" in ran["audit"]["error"]
@@ -297,14 +297,14 @@ def test_ours_a_memory_that_cannot_be_used_costs_the_telling_and_neither_the_aud
 @pytest.mark.slow
 def test_ours_no_audit_follows_a_run_of_a_site_in_trouble(tmp_path: Path) -> None:
     with world(tmp_path) as shop:
-        shop.run("--audit-every", "100000d")
+        shop.run("--set=audit.every=100000d")
         for path in ("/", "/a", "/b", "/lost"):
             shop.site.routes[path] = Answer("oh no", 503)
-        ran = siteatlas(tmp_path, "run", "--config", "sites.toml", "--json", "--audit-every", "0.001")
+        ran = siteatlas(tmp_path, "run", "--config", "sites.toml", "--json", "--set=audit.every=0.001")
         (told,) = json.loads(ran.out)["sites"]
         assert (ran.code, told["completeness"], told["audit"]) == (3, "degraded", None)
         shop.site.routes.clear()
-        ran = siteatlas(tmp_path, "run", "--config", "sites.toml", "--json", "--audit-every", "0.001")
+        ran = siteatlas(tmp_path, "run", "--config", "sites.toml", "--json", "--set=audit.every=0.001")
         assert (ran.code, json.loads(ran.out)["sites"][0]["audit"]) == (5, None)
         assert shop.audits == 1
 
@@ -365,7 +365,7 @@ def scheduled(shop: World, schedule: str, **settings: Any) -> None:
 def attempts(folder: Path) -> list[tuple[str, int | None, str]]:
     """How the attempts of the schedule ended, the first one first."""
     (site,) = status(folder)["sites"]
-    told = [(each["fate"], each["exit_code"], each["told"]) for each in site["schedule"]["attempts"]]
+    told = [(each["status"], each["exit_code"], each["message"]) for each in site["schedule"]["attempts"]]
     return told[::-1]
 
 

@@ -19,7 +19,16 @@ from scripted import Answer, Route, Site, links, scripted
 
 pytestmark = pytest.mark.thorough
 
-WORDS = (*FAST, "--swap-delay", "0", "--grace-period", "0", "--retries", "0", "--state", "state", "-o", "out")
+WORDS = (
+    *FAST,
+    "--set=output.swap_delay=0",
+    "--set=output.grace_period=0",
+    "--set=fetch.retries=0",
+    "--state",
+    "state",
+    "-o",
+    "out",
+)
 OLD = "Tue, 03 Mar 2020 04:05:06 GMT"
 LOGIN = Answer("", 302, {"Location": "/login"})
 
@@ -180,7 +189,7 @@ def test_ours_a_site_that_times_out_is_gone_on_with(nights: Nights) -> None:
     nights.good()
     before = nights.files()
     with trouble(nights, {path: Answer("", delay=3) for path in nights.site.routes}):
-        ended = nights.run("--read-timeout", "0.2", "--timeout", "0.3")
+        ended = nights.run("--set=fetch.read_timeout=0.2", "--timeout", "0.3")
     assert ended.status == 4, ended.said
     assert nights.files() == before
     nights.quiet()
@@ -190,18 +199,18 @@ def test_ours_what_fails_keeps_its_place_for_some_nights_and_what_it_led_to_for_
     nights.good()
     before = nights.files()
     with trouble(nights, {"/hub": Answer("", 500), "/p1": Answer("", 404), "/p2": Answer("", 502)}):
-        ended = nights.run("--keep-failed", "2")
+        ended = nights.run("--set=output.keep_failed=2")
         assert ended.status == 0, ended.said
         assert "degraded: 2 URLs failed (server error: 2)" in ended.said
         assert nights.feed() == {"/p1": ("removed", "answered 404, not found")}
-        nights.quiet("--keep-failed", "2")
-        nights.good("--keep-failed", "2")
+        nights.quiet("--set=output.keep_failed=2")
+        nights.good("--set=output.keep_failed=2")
         left = nights.feed()
         assert left == {
             "/hub": ("removed", "answered 500, internal error, in 3 runs in a row"),
             "/p2": ("removed", "answered 502, bad gateway, in 3 runs in a row"),
         }
-        nights.quiet("--keep-failed", "2")
+        nights.quiet("--set=output.keep_failed=2")
         assert "/deep2" in nights.dates()
     nights.good()
     assert sorted(nights.feed()) == ["/hub", "/p1", "/p2"]
@@ -213,7 +222,7 @@ def test_ours_what_fails_keeps_its_place_for_some_nights_and_what_it_led_to_for_
 def test_ours_what_a_page_that_fails_led_to_is_known_however_it_was_read(nights: Nights) -> None:
     nights.good()
     with trouble(nights, {"/hub": Answer("", 500)}):
-        nights.quiet("--no-images")  # so that nothing of what was read before can be taken as it is
+        nights.quiet("--set=content.images=false")  # so that nothing of what was read before can be taken as it is
     assert {"/hub", "/deep0", "/deep1", "/deep2"} <= nights.dates().keys()
 
 
@@ -261,7 +270,7 @@ def test_ours_a_server_that_always_says_not_modified_is_found_out(nights: Nights
     nights.site.routes |= {f"/p{n}": page(f"/p{n}", f"A text about {word(n * 99)} alone.", **stamp) for n in range(30)}
     found: dict[str, int] = {}
     for _ in range(4):
-        nights.good("--refetch-every", "4")
+        nights.good("--set=fetch.refetch_every=4")
         found |= dict.fromkeys(nights.feed(), nights.day)
     assert len(found) == 30
     assert len(set(found.values())) > 1  # not all of them in one night

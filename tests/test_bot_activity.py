@@ -108,7 +108,7 @@ def bots() -> dict[str, Any]:
 @pytest.mark.parametrize("seed", [3, 17])
 def test_ours_bot_activity_is_what_a_plain_script_counts(siteatlas: Command, seed: int) -> None:
     visits = written(seed, 40)
-    segment = ("--segment", "shop=/shop/*")
+    segment = ("--set=audit.segments.shop=/shop/*",)
     with scripted(site()) as served:
         ran = siteatlas("audit", served.url, "--log", "logs", *segment, "-o", "out", *FAST)
     assert ran.code == 0, ran.err
@@ -162,11 +162,13 @@ def test_ours_a_short_log_reports_no_page_as_not_crawled_and_says_why(siteatlas:
     written(5, 29)
     with scripted(site()) as served:
         ran = siteatlas("audit", served.url, "--log", "logs", "-o", "out", *FAST)
-        assert bots()["why_not_checked"] == "the access logs have requests on 29 days only, and --min-log-days is 30"
+        assert (
+            bots()["why_not_checked"] == "the access logs have requests on 29 days only, and audit.min_log_days is 30"
+        )
         assert "bots.uncrawled" not in ran.out
         assert Path("out/csv/uncrawled.csv").exists()
         assert not Path("out/csv/bots.uncrawled.csv").exists()
-        ran = siteatlas("audit", served.url, "--log", "logs", "--min-log-days", "29", "-o", "out", *FAST)
+        ran = siteatlas("audit", served.url, "--log", "logs", "--set=audit.min_log_days=29", "-o", "out", *FAST)
         assert "bots.uncrawled" in ran.out
     told = json.loads(Path("out/audit.json").read_bytes())
     assert [point["bots"] for point in told["history"]] == [told["bots"]["total"]] * 2

@@ -115,7 +115,14 @@ def test_ours_a_page_that_a_partial_crawl_did_not_see_is_not_gone() -> None:
 
 
 def test_ours_two_exports_are_compared_with_other_hosts(process: Forked, tmp_path: Path) -> None:
-    words = (*FAST, "--render", "never", "--swap-delay", "0", "--retries", "0", "--not-found-checks", "0")
+    words = (
+        *FAST,
+        "--render",
+        "never",
+        "--set=output.swap_delay=0",
+        "--set=fetch.retries=0",
+        "--set=fetch.not_found_checks=0",
+    )
     hosts = []
     for name, robots in (("live", ""), ("staging", '<meta name="robots" content="noindex">')):
         with scripted({}) as site:

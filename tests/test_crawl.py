@@ -78,7 +78,7 @@ def test_whatwg_url_a_percent_sign_that_begins_no_escape_is_requested_as_it_is_a
     with scripted(
         {"/": links(*odd), "/s.asp?q=%u0416~": links("/a"), odd[1]: "<p>b", odd[2]: "<p>c", "/a": "<p>"}
     ) as site:
-        ran = crawl(tmp_path, site.url, "-v", "--json", "--transport", transport)
+        ran = crawl(tmp_path, site.url, "-v", "--json", f"--set=fetch.transport={transport}")
         assert {*site.paths} >= {"/s.asp?q=%u0416~", *odd[1:]}
         assert paths(tmp_path, site) == ["/", "/a"]
         assert set(states(ran)["out of scope"]) == {"/s.asp?q=%u0416~", *odd[1:]}
@@ -93,7 +93,7 @@ def test_ours_a_page_that_redirects_to_itself_until_a_cookie_is_set_says_so(tmp_
     with scripted(
         {"/": links("/wants", "/loops", "/page"), "/wants": wants, "/loops": wall("/loops"), "/page": "<p>"}
     ) as site:
-        ran = crawl(tmp_path, site.url, "-v", "--json", "--transport", transport)
+        ran = crawl(tmp_path, site.url, "-v", "--json", f"--set=fetch.transport={transport}")
         loop = "redirect.loop: answered 302; it redirects to itself"
         cookie = f"{loop} and sets a cookie, but Siteatlas keeps none. Set it with --cookie"
         assert states(ran)["bad answer"] == {"/wants": cookie, "/loops": loop}
@@ -102,7 +102,7 @@ def test_ours_a_page_that_redirects_to_itself_until_a_cookie_is_set_says_so(tmp_
 
 def test_ours_no_sitemap_seeds_turns_the_sites_own_sitemaps_off(tmp_path: Path) -> None:
     with scripted({"/": links(), "/sitemap.xml": Answer("{url}texted\n"), "/texted": "x"}) as site:
-        crawl(tmp_path, site.url, "--no-sitemap-seeds")
+        crawl(tmp_path, site.url, "--set=scope.sitemap_seeds=false")
         assert paths(tmp_path, site) == ["/"]
         assert "/sitemap.xml" not in site.paths
 
@@ -137,7 +137,7 @@ def test_ours_every_url_ends_in_one_state_with_a_reason(tmp_path: Path) -> None:
         "/robots.txt": Answer("User-agent: *\nDisallow: /secret/\n", headers={"Content-Type": "text/plain"}),
     }  # fmt: skip
     with scripted(routes) as site:
-        ran = crawl(tmp_path, site.url, "--exclude", "*/out/*", "--retries", "0", "-v", "--json")
+        ran = crawl(tmp_path, site.url, "--exclude", "*/out/*", "--set=fetch.retries=0", "-v", "--json")
         assert ran.code == 0, ran.err
         expected = ["/", "/bad-canonical", "/conflict", "/fragment", "/only-as-canonical", "/self", "/via-noindex"]
         assert paths(tmp_path, site) == expected
@@ -175,7 +175,7 @@ def test_google_noindex_for_one_search_engine_is_obeyed_unless_told_otherwise(tm
             "/google": 'only for googlebot: meta googlebot "noindex"',
             "/bing": 'only for bingbot: X-Robots-Tag "bingbot: noindex"',
         }
-        crawl(tmp_path, site.url, "--no-respect-engine-noindex")
+        crawl(tmp_path, site.url, "--set=obey.engine_noindex=false")
         assert paths(tmp_path, site) == ["/", "/behind", "/bing", "/google", "/other"]
 
 
@@ -230,7 +230,7 @@ def test_ours_a_nofollow_link_is_known_and_not_followed_until_another_link_vouch
         ran = crawl(tmp_path, site.url, "-v", "--json")
         assert paths(tmp_path, site) == ["/", "/later", "/page"]
         assert states(ran)["linked by nofollow only"].keys() == {"/never"}
-        crawl(tmp_path, site.url, "--no-respect-nofollow")
+        crawl(tmp_path, site.url, "--set=obey.nofollow=false")
         assert "/never" in paths(tmp_path, site)
 
 
@@ -247,7 +247,7 @@ def test_ours_overlong_urls_are_reported_and_never_listed(tmp_path: Path) -> Non
 def test_ours_both_transports_give_the_same_sitemap(tmp_path: Path, transport: str) -> None:
     routes = {"/": links(*(f"/p{n}" for n in range(30)))} | {f"/p{n}": links("/") for n in range(30)}
     with scripted(routes) as site:
-        ran = crawl(tmp_path, site.url, "--transport", transport)
+        ran = crawl(tmp_path, site.url, f"--set=fetch.transport={transport}")
         assert ran.code == 0, ran.err
         assert len(listed(tmp_path)) == 31
 
@@ -293,7 +293,7 @@ def test_google_a_logo_is_an_image_of_the_start_page_only(tmp_path: Path) -> Non
     pages: dict[str, Route] = {path: f"{texts[path]}<img src={path}.jpg>{logo}" for path in paths}
     with scripted({"/": links(*paths) + logo, **pages}) as site:
         assert images() == {"logo.svg": 1, "1.jpg": 1, "9.jpg": 1}
-        assert images("--max-image-share", "1") == {"logo.svg": 11, "1.jpg": 1, "9.jpg": 1}
+        assert images("--set=content.max_image_share=1") == {"logo.svg": 11, "1.jpg": 1, "9.jpg": 1}
         for path in paths[:6]:  # 5 of 11 pages have it now: not enough for a new one
             site.routes[path] = f"{texts[path]}<img src={path}.jpg>"
         assert images() == {"logo.svg": 5, "1.jpg": 1, "9.jpg": 1}
@@ -312,7 +312,13 @@ def test_ours_images_videos_and_alternates_are_listed_and_can_be_turned_off(tmp_
         assert f"<video:content_loc>{site.url}v.mp4</video:content_loc>" in body
         assert 'hreflang="de"' in body
         assert 'hreflang="fr"' not in body  # that page is gone, which this crawl has seen
-        crawl(tmp_path, site.url, "--no-images", "--no-videos", "--no-alternates")
+        crawl(
+            tmp_path,
+            site.url,
+            "--set=content.images=false",
+            "--set=content.videos=false",
+            "--set=content.alternates=false",
+        )
         body = published(tmp_path)["sitemap.xml"].decode()
         assert "image:" not in body
         assert "video:" not in body
@@ -331,7 +337,7 @@ def test_ours_a_video_that_cannot_be_listed_is_told_with_the_reason(tmp_path: Pa
 def test_ours_more_urls_than_a_file_takes_give_an_index_and_shards(tmp_path: Path) -> None:
     routes = {"/": links(*(f"/p{n:03}" for n in range(50)))} | {f"/p{n:03}": links() for n in range(50)}
     with scripted(routes) as site:
-        ran = crawl(tmp_path, site.url, "--max-urls-per-file", "20", "--gzip")
+        ran = crawl(tmp_path, site.url, "--set=output.max_urls=20", "--gzip")
         assert ran.code == 0, ran.err
         files = published(tmp_path)
         assert list(files) == ["sitemap-1.xml.gz", "sitemap-2.xml.gz", "sitemap-3.xml.gz", "sitemap.xml"]
@@ -339,15 +345,15 @@ def test_ours_more_urls_than_a_file_takes_give_an_index_and_shards(tmp_path: Pat
             f"{site.url}sitemap-{n}.xml.gz" for n in (1, 2, 3)
         ]
         assert len(listed(tmp_path)) == 51
-        crawl(tmp_path, site.url, "--grace-period", "0")  # fewer files than before: the old children go
+        crawl(tmp_path, site.url, "--set=output.grace_period=0")  # fewer files than before: the old children go
         assert list(published(tmp_path)) == ["sitemap.xml"]
 
 
 def test_ours_sections_get_files_of_their_own_names_and_a_stylesheet(tmp_path: Path) -> None:
     routes = {"/": links("/shop/1", "/blog/1"), "/shop/1": "x", "/blog/1": "x"}
     with scripted(routes) as site:
-        names = ("--group", "section", "--file-names", "{group}-sitemap{next}.xml")
-        ran = crawl(tmp_path, site.url, *names, "--stylesheet", "css")
+        names = ("--group", "section", "--set=output.file_names={group}-sitemap{next}.xml")
+        ran = crawl(tmp_path, site.url, *names, "--set=output.stylesheet=css")
         assert ran.code == 0, ran.err
         assert set(published(tmp_path)) == {
             "sitemap.xml",
@@ -358,17 +364,17 @@ def test_ours_sections_get_files_of_their_own_names_and_a_stylesheet(tmp_path: P
         }
         assert b"/shop/1</loc>" in published(tmp_path)["shop-sitemap.xml"]
         before = len(site.log)
-        ran = crawl(tmp_path, site.url, "--file-names", "../{n}.xml", "--fresh")
+        ran = crawl(tmp_path, site.url, "--set=output.file_names=../{n}.xml", "--fresh")
         assert (ran.code, len(site.log)) == (2, before)
-        assert "--file-names: " in ran.err
+        assert "output.file_names: " in ran.err
         assert "a plain name without a directory" in ran.err
 
 
 def test_ours_settings_for_many_files_that_changed_nothing_are_told(tmp_path: Path) -> None:
     with scripted({"/": "alone"}) as site:
-        ran = crawl(tmp_path, site.url, "--file-names", "{stem}-{n}.xml")
+        ran = crawl(tmp_path, site.url, "--set=output.file_names={stem}-{n}.xml")
         assert (ran.code, list(published(tmp_path))) == (0, ["sitemap.xml"])
-        assert "note: --file-names had no effect: all pages are in one file" in ran.out
+        assert "note: output.file_names had no effect: all pages are in one file" in ran.out
 
 
 def test_ours_two_crawls_give_the_same_bytes(tmp_path: Path) -> None:
@@ -463,6 +469,6 @@ def test_ours_a_proxy_in_the_environment_is_not_used_and_that_is_said_once(tmp_p
         assert ran.err.count("HTTPS_PROXY is set, but Siteatlas uses no proxy: --proxy URL sets one") == 1
         assert "secret" not in ran.err
         assert "proxy" not in crawl(tmp_path, site.url).err.lower()
-        told = crawl(tmp_path, site.url, "--proxy", "http://user:secret@127.0.0.1:9/", "-v", "--retries", "0")
+        told = crawl(tmp_path, site.url, "--proxy", "http://user:secret@127.0.0.1:9/", "-v", "--set=fetch.retries=0")
         assert told.err.count("the proxy 127.0.0.1:9, which resolves the host names") == 1
         assert "secret" not in told.err + told.out

@@ -126,10 +126,10 @@ def test_ours_the_published_sitemap_is_the_measure_of_the_gate_after_damage(tmp_
 
 def test_ours_a_sitemap_index_is_a_baseline_too(tmp_path: Path) -> None:
     with scripted(routes()) as site:
-        assert crawl(tmp_path, site.url, "--max-urls-per-file", "20", "--gzip").code == 0
+        assert crawl(tmp_path, site.url, "--set=output.max_urls=20", "--gzip").code == 0
         before, path = published(tmp_path), state_of(tmp_path)
         damage(random.Random(1), path, "truncated")
-        ran = crawl(tmp_path, site.url, "--max-urls-per-file", "20", "--gzip", "--fresh", "--json")
+        ran = crawl(tmp_path, site.url, "--set=output.max_urls=20", "--gzip", "--fresh", "--json")
         assert ran.code == 0, ran.err
         counts = json.loads(ran.out)
         assert (counts["is_first"], counts["added"], counts["removed"]) == (False, 0, 0)

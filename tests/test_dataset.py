@@ -20,7 +20,16 @@ from crawler.dataset.query import ask, questions
 from crawler.dataset.schema import TABLES, reference
 from crawler.errors import UsageError
 
-WORDS = (*FAST, "--render", "never", "--swap-delay", "0", "--retries", "0", "--not-found-checks", "0", "-o", "out")
+WORDS = (
+    *FAST,
+    "--render",
+    "never",
+    "--set=output.swap_delay=0",
+    "--set=fetch.retries=0",
+    "--set=fetch.not_found_checks=0",
+    "-o",
+    "out",
+)
 LONG = "A title that has many more characters than a search engine would ever show of it"
 
 

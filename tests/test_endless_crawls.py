@@ -13,7 +13,7 @@ from scripted import Answer, Route, Site, links, scripted
 
 pytestmark = pytest.mark.thorough
 
-WORDS = ("--trap-limit", "20", "--retries", "0")
+WORDS = ("--set=scope.trap_limit=20", "--set=fetch.retries=0")
 PARTY = "/cal?day=7"
 
 
@@ -50,10 +50,10 @@ def test_ours_what_goes_on_for_ever_is_told_once_with_the_rule_that_ends_it(tmp_
         assert len(site.log) < 70
         assert {f"{site.url[:-1]}{path}" for path in ("/", "/a", "/b", PARTY)} <= {*listed(tmp_path)}
         told = json.loads(siteatlas(tmp_path, "why", f"{site.url}cal?day=21", "--json").out)
-        state = told["urls"][0]["state"]
-        assert state["state"] == "trap"
-        assert shlex.split(state["remedy"]) == rule_of(ran.out)
-        assert "--trap-limit" in siteatlas(tmp_path, "why", f"{site.url}cal?day=21").out
+        (url,) = told["urls"]
+        assert url["state"] == "trap"
+        assert shlex.split(url["facts"]["state"]["remedy"]) == rule_of(ran.out)
+        assert "scope.trap_limit" in siteatlas(tmp_path, "why", f"{site.url}cal?day=21").out
         again = crawl(tmp_path, site.url, *WORDS, *rule_of(ran.out), "--accept-shrink", "--json")
         report = json.loads(again.out)
         assert (report["exit_code"], report["completeness"]) == (0, "complete")
@@ -92,7 +92,10 @@ def test_ours_what_is_listed_of_it_does_not_grow_from_run_to_run_as_the_sitemap_
 def test_ours_what_was_listed_before_there_was_a_limit_stays_and_no_more_is_read_each_night(tmp_path: Path) -> None:
     """It had been refused every other night, for it was known every other night that it is endless."""
     with scripted(Calendar()) as site:
-        assert crawl(tmp_path, site.url, "--trap-limit", "0", "--max-depth", "80", "--retries", "0").code == 0
+        assert (
+            crawl(tmp_path, site.url, "--set=scope.trap_limit=0", "--max-depth", "80", "--set=fetch.retries=0").code
+            == 0
+        )
         before = {*listed(tmp_path)}
         assert len(before) > 150
         for _ in range(3):
@@ -104,7 +107,7 @@ def test_ours_what_was_listed_before_there_was_a_limit_stays_and_no_more_is_read
 
 
 def _killed(folder: Path, site: Site, after: int) -> None:
-    line = command("crawl", site.url, "-o", "out", "--swap-delay", "0", *FAST, *WORDS)
+    line = command("crawl", site.url, "-o", "out", "--set=output.swap_delay=0", *FAST, *WORDS)
     process = subprocess.Popen(
         line, cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -136,7 +139,7 @@ def test_ours_an_audit_calls_no_page_an_orphan_for_sure_while_something_endless_
         site.routes["/lost"] = "<p>Lost."
         words = ("audit", site.url, "--list", "list.txt", *FAST, *WORDS)
         ran = siteatlas(tmp_path, *words)
-        assert "--trap-limit" in ran.out
+        assert "scope.trap_limit" in ran.out
         assert "is an infinite URL space" in ran.out
-        trusting = siteatlas(tmp_path, *words, "--trust-blocked")
+        trusting = siteatlas(tmp_path, *words, "--set=audit.trust_blocked=true")
         assert "To read more of them" not in trusting.out

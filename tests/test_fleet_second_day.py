@@ -106,7 +106,7 @@ class Day:
     @contextmanager
     def worker(self, name: str) -> Iterator[None]:
         words = ("fleet", "worker", "--config", "sites.toml", "--state", name)
-        fast = ("--lease", "4", "--dispatch-interval", "0.2")
+        fast = ("--set=fleet.lease=4", "--set=fleet.dispatch_interval=0.2")
         with (self.folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
                 command(*words, *fast), cwd=self.folder, env=environment(), stdout=log, stderr=log
@@ -188,7 +188,7 @@ def test_ours_a_hold_is_accepted_as_its_message_says_and_the_acceptance_travels(
     assert set(day.listed()) == {"/", *PAGES}
     wrong = day.run("one", "rollback", "shop", "--to", "99")
     assert wrong["last"]["exit_code"] == 2
-    assert "there is no copy of the sitemap of run 99" in wrong["last"]["told"]
+    assert "there is no copy of the sitemap of run 99" in wrong["last"]["message"]
     assert not wrong["failing"]
     assert set(day.listed()) == {"/", *PAGES}
 
@@ -282,7 +282,7 @@ def test_ours_after_all_snapshots_are_lost_a_site_begins_again_from_what_is_publ
     shutil.rmtree(day.store)
     shutil.rmtree(day.folder / "one")
     day.site.routes = _routes(PAGES[15:])
-    assert "run siteatlas fleet recover" in day.run("two")["last"]["told"]
+    assert "run siteatlas fleet recover" in day.run("two")["last"]["message"]
     day.fleet("recover")
     lost = day.run("two")
     assert (lost["failing"], lost["last"]["exit_code"]) == (True, 7)

@@ -20,7 +20,7 @@ def shop(count: int) -> dict[str, Route]:
 
 
 def night(folder: Path, url: str, *words: str) -> Ran:
-    return crawl(folder, url, "--retries", "0", "--swap-delay", "0", *words)
+    return crawl(folder, url, "--set=fetch.retries=0", "--set=output.swap_delay=0", *words)
 
 
 @pytest.mark.slow

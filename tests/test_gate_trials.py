@@ -17,7 +17,16 @@ from scripted import Answer, Route, Site, links, scripted
 
 pytestmark = pytest.mark.thorough
 
-WORDS = (*FAST, "--swap-delay", "0", "--grace-period", "0", "--retries", "0", "--state", "state", "-o", "out")
+WORDS = (
+    *FAST,
+    "--set=output.swap_delay=0",
+    "--set=output.grace_period=0",
+    "--set=fetch.retries=0",
+    "--state",
+    "state",
+    "-o",
+    "out",
+)
 EXPLICIT = ("noindex", "301 to start", "404", "410", "308 to one new page")
 
 
@@ -198,13 +207,13 @@ def test_ours_an_explicit_landslide_is_accepted_when_it_stood_for_a_week(process
     with nights(process, tmp_path, 10, seed=7) as month:
         struck = month.struck("410", "second")
         for night in range(1, 4):  # three runs in three days: not yet
-            ended = month.run("--accept-after", "4", routes=struck)
+            ended = month.run("--set=output.accept_after=4", routes=struck)
             assert ended.status == 3, ended.said
             assert f"So far: {night} run" in " ".join(ended.said.split())
-        assert month.run("--accept-after", "4").status == 0  # found again: the streak ends
+        assert month.run("--set=output.accept_after=4").status == 0  # found again: the streak ends
         for _ in range(4):
-            assert month.run("--accept-after", "4", routes=struck).status == 3
-        ended = month.run("--accept-after", "4", routes=struck)
+            assert month.run("--set=output.accept_after=4", routes=struck).status == 3
+        ended = month.run("--set=output.accept_after=4", routes=struck)
         assert ended.status == 0, ended.said
         assert "5 removed" in ended.said
         assert not struck.keys() & month.listed().keys()

@@ -1,5 +1,6 @@
 """How the command explains itself: its list of commands, and what shells complete."""
 
+import ast
 import re
 import shlex
 import subprocess
@@ -14,12 +15,11 @@ from scripted import Answer, links, scripted
 from typer.testing import CliRunner
 
 from crawler.cli.app import app
-from crawler.cli.help import COMMON_OPTIONS
-from crawler.cli.options import CRAWL_KEYS, FILE_ONLY_KEYS, FLAGS
+from crawler.config.settings import parse_setting
 
 COMMANDS = (
     *(
-        "help",
+        "config",
         "crawl",
         "init",
         "run",
@@ -35,6 +35,11 @@ COMMANDS = (
     ),
 )
 NARROW = {"COLUMNS": "80"}
+ROOT = Path(__file__).parent.parent
+OF_OTHER_PROGRAMS = {
+    *("--pdeathsig", "--host-resolver-rules", "--from-literal", "--now", "--system", "--shell"),
+    *("--name-status", "--unshallow"),
+}
 
 
 def test_ours_the_list_of_commands_tells_each_in_a_whole_sentence(tmp_path: Path) -> None:
@@ -66,54 +71,59 @@ def test_ours_an_example_in_a_narrow_help_is_the_same_command_for_a_shell(tmp_pa
 @pytest.mark.parametrize("columns", ["80", "120"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_ours_help_fits_a_terminal_and_shows_no_types_of_python(tmp_path: Path, command: str, columns: str) -> None:
-    text = siteatlas(tmp_path, command, "--help-all", COLUMNS=columns).out
+    text = siteatlas(tmp_path, command, "--help", COLUMNS=columns).out
     assert [line for line in text.splitlines() if len(line) > 80 or re.search(r"\w-$", line)] == []
     assert re.findall(r"<\w+>|<list|Optional|\bNone\b|x>=|TEXT\]", text) == []
     assert re.findall(r"(?m)^  -.* (?:TEXT|INTEGER|FLOAT|BOOLEAN|FILENAME|PATH)\b", text) == []
 
 
+@pytest.mark.parametrize(("command", "most"), [("crawl", 45), ("run", 45), ("audit", 40), ("lint", 40)])
+def test_ours_all_options_of_a_command_are_on_two_screens(tmp_path: Path, command: str, most: int) -> None:
+    lines = siteatlas(tmp_path, command, "--help", **NARROW).out.splitlines()
+    assert len(lines) <= 100
+    shown = [line for line in lines if line.startswith("  -")]
+    assert len(shown) <= most
+    options = vars(typer.main.get_command(app))["commands"][command].params
+    assert len(shown) == 1 + sum(option.param_type_name == "option" for option in options)  # with --help
+
+
 @pytest.mark.parametrize(
-    "command", ["crawl", "run", "audit", "schedule", "notify", "robots", "rollback", "fleet worker"]
+    ("words", "instead"),
+    [
+        (["--retries", "3"], "--set fetch.retries=3"),
+        (["--max-urls-per-file=9"], "--set output.max_urls=9"),
+        (["--no-check-live"], "--set notify.check_live=false"),
+        (["--respect-canonical"], "--set obey.canonical=true"),
+        (["--hook", "sh", "--hook", "-c"], """--set 'hook.command=["sh", "-c"]'"""),
+        (["--smtp-login", "me:hunter2"], "--set email.login=VALUE"),
+    ],
 )
-def test_ours_short_help_fits_two_screens_and_leads_to_the_rest(tmp_path: Path, command: str) -> None:
-    short = siteatlas(tmp_path, *command.split(), "--help", **NARROW).out
-    assert len(short.splitlines()) <= 95
-    assert max(map(len, short.splitlines())) <= 80
-    assert "--help-all" in short
-    groups = re.findall(r"([A-Z][A-Za-z ]+) \((\d+)\)", " ".join(short.split()).partition("one group:")[2])
-    assert groups
-    for group, count in groups:
-        text = siteatlas(tmp_path, "help", *command.split(), group.strip().lower(), **NARROW).out
-        assert len(re.findall(r"(?m)^  -", text)) == int(count), group
+def test_ours_an_option_that_went_answers_with_the_setting_in_its_place(
+    tmp_path: Path, words: list[str], instead: str
+) -> None:
+    ran = siteatlas(tmp_path, "crawl", "http://127.0.0.1:9/", "-o", "out", *words)
+    assert (ran.code, ran.out) == (2, "")
+    option = words[0].partition("=")[0]
+    assert ran.err == f"siteatlas: {option} is not an option of this command. Use {instead}\n"
+    if "VALUE" not in instead:
+        parse_setting(shlex.split(instead)[1])
 
 
-def test_ours_all_flags_are_in_the_full_help(tmp_path: Path) -> None:
-    text = siteatlas(tmp_path, "crawl", "--help-all").out
-    flags = [flag for flag in FLAGS if flag.key in CRAWL_KEYS]
-    shown = {flag.key for flag in flags if re.search(rf"{flag.long}\b(?!-)", text)}
-    assert {flag.key for flag in flags} - shown == set(FILE_ONLY_KEYS)
-    assert {"upload.to", "notify.enabled"} <= shown
-    assert {flag.long for flag in FLAGS} >= COMMON_OPTIONS
-
-
-def test_ours_flags_of_notifications_still_work_in_a_crawl_with_one_line_of_warning(tmp_path: Path) -> None:
-    with scripted({"/": Answer(links())}) as site:
-        hook = ("--no-check-live", "--hook", "sh", "--hook", "-c", "--hook", "cat > message.json")
-        ran = siteatlas(tmp_path, "crawl", site.url, "-o", "out", "--rate", "0", *hook)
-    assert ran.code == 0, ran.err
-    assert (tmp_path / "message.json").exists()
-    place = "is deprecated in this command: set {} of the configuration file"
-    assert [line for line in ran.err.splitlines() if "deprecated" in line] == [
-        f"siteatlas: --no-check-live {place.format('check_live in [notify]')}",
-        f"siteatlas: --hook {place.format('command in [hook]')}",
-    ]
-
-
-def test_ours_help_on_what_does_not_exist_says_what_does(tmp_path: Path) -> None:
-    group, command = siteatlas(tmp_path, "help", "crawl", "nothing"), siteatlas(tmp_path, "help", "nothing")
-    assert (group.code, command.code) == (2, 2)
-    assert "Robots rules" in group.err
-    assert "siteatlas --help" in command.err
+def test_ours_messages_name_only_options_that_exist() -> None:
+    commands = list(vars(typer.main.get_command(app))["commands"].values())
+    commands += [inner for command in commands for inner in vars(command).get("commands", {}).values()]
+    known = {
+        name for command in commands for option in command.params for name in (*option.opts, *option.secondary_opts)
+    }
+    known |= {"--help", "--version", "--install-completion", "--show-completion"}
+    for path in (path for root in ("crawler", "sitemap") for path in (ROOT / root).rglob("*.py")):
+        texts = [
+            node.value
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
+        ]
+        named = {name for text in texts for name in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+(?=[ ,.)=;:'\"`]|$)", text)}
+        assert named - known - OF_OTHER_PROGRAMS == set(), path
 
 
 def test_ours_help_shows_the_arguments_as_they_are_typed(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ SITES: dict[str, tuple[list[Trap], tuple[str, ...]]] = {
     "statuses": (STATUSES, ()),
     "redirects": (REDIRECTS, ()),
     "bodies": (BODIES, ("-c", "32")),
-    "pages": (PAGES, ("--max-body", "2M", "--processes", "2")),
+    "pages": (PAGES, ("--set=fetch.max_body=2M", "--set=parse.processes=2")),
 }
 ROBOTS = b"User-agent: *\nDisallow: /blocked\n"
 SEEN: dict[str, tuple[Crawled, HostileServer]] = {}
@@ -193,8 +193,9 @@ def test_ours_a_page_of_100_000_links_is_cut_at_the_limit_and_said(tmp_path: Pat
         furnish(server, [], before=f'<a href="/many">m</a>{"<a href=/same>x</a>" * 50_000}')
         server.route("/many", page(many))
         server.route("/same", page())
-        ran = crawl_hostile(tmp_path, server.url(), "--max-body", "9M", "--max-download", "9M", "--max-links", "1000",
-                            "--exclude", "/out/*", "--parse-timeout", "9")  # fmt: skip
+        ran = crawl_hostile(tmp_path, server.url(), "--set=fetch.max_body=9M", "--set=fetch.max_download=9M",
+                            "--set=parse.max_links=1000",
+                            "--exclude", "/out/*", "--set=parse.timeout=9")  # fmt: skip
         check(tmp_path, ran)
         assert len(server.seen("/same")) == 1
         assert sum(state == "excluded" for state, _ in ran.ends.values()) == 1000
@@ -205,9 +206,9 @@ def test_ours_links_that_were_dropped_are_told(tmp_path: Path) -> None:
     with HostileServer() as server:
         furnish(server, ["/many"])
         server.route("/many", page(anchors(f"/out/{n}" for n in range(300))))
-        ran = crawl_hostile(tmp_path, server.url(), "--max-links", "100", "--exclude", "/out/*")
+        ran = crawl_hostile(tmp_path, server.url(), "--set=parse.max_links=100", "--exclude", "/out/*")
         check(tmp_path, ran)
-        assert "--max-links" in ran.out
+        assert "parse.max_links" in ran.out
 
 
 # ---------------------------------------------------------------------------------------------------- traps
@@ -254,7 +255,7 @@ def test_ours_paths_that_repeat_or_deepen_for_ever_end(
     tmp_path: Path, make: Callable[[str], str | None], most: int
 ) -> None:
     with scripted(Endless(make)) as site:  # type: ignore[arg-type]
-        ran = crawl_hostile(tmp_path, site.url, "--max-segments", "12")
+        ran = crawl_hostile(tmp_path, site.url, "--set=scope.max_segments=12")
         check(tmp_path, ran)
         assert "trap" in {state for state, _ in ran.ends.values()}
         assert len(site.log) < most
@@ -271,7 +272,7 @@ def test_ours_a_calendar_without_end_ends(tmp_path: Path) -> None:
 
 def test_ours_an_endless_site_ends_by_a_limit_and_says_so(tmp_path: Path) -> None:
     with scripted(Endless(_turns)) as site:  # type: ignore[arg-type]
-        ran = crawl_hostile(tmp_path, site.url, "--max-pages", "40", "--partial")
+        ran = crawl_hostile(tmp_path, site.url, "--max-pages", "40", "--set=output.partial=true")
         check(tmp_path, ran, code=4)
         assert "--max-pages" in ran.out
         assert len([path for path in site.paths if path != "/robots.txt"]) == 40
@@ -321,7 +322,7 @@ def test_rfc9309_a_hostile_robots_file_is_read_as_far_as_it_goes(
         furnish(server, ["/blocked"])
         server.route("/blocked", page())
         server.route("/robots.txt", *steps)
-        ran = crawl_hostile(tmp_path, server.url(), "--max-crawl-delay", "0.01")
+        ran = crawl_hostile(tmp_path, server.url(), "--set=obey.max_crawl_delay=0.01")
         if not ends and ran.code == 5:  # a bomb may just as well count as a file that cannot be had
             assert "/blocked" not in [request.path for request in server.requests]
             return
@@ -344,7 +345,7 @@ def test_rfc9309_2_3_1_4_a_robots_file_that_never_ends_means_no_page_is_asked_fo
         with HostileServer() as server:
             furnish(server, [])
             server.route("/robots.txt", *NEVER_ENDING[name])
-            ran = crawl_hostile(folder, server.url(), "--timeout", "0.6", "--read-timeout", "0.4")
+            ran = crawl_hostile(folder, server.url(), "--timeout", "0.6", "--set=fetch.read_timeout=0.4")
             assert ran.code == 5, (name, ran.out)
             assert "robots.txt" in ran.err, name
             assert {request.path for request in server.requests} == {"/robots.txt"}, name
@@ -449,7 +450,7 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawled, HostileSe
             server.route(f"/sm/{name}", *steps)
         for name in READABLE:
             server.route(f"/in-{name}", page())
-        ran = crawl_hostile(folder, server.url(), "--max-sitemap", "9M")
+        ran = crawl_hostile(folder, server.url(), "--set=fetch.max_sitemap=9M")
         check(folder, ran)
     return ran, server, spy
 
@@ -546,7 +547,7 @@ def test_ours_a_site_that_recovered_is_published_by_the_next_run(tmp_path: Path,
         furnish(server, others := [f"/p{n}" for n in range(9)])
         for path in others:
             server.route(path, page())
-        words = ("--retries", "0", "--max-failed", "0.1")
+        words = ("--set=fetch.retries=0", "--set=output.max_failed=0.1")
         bad = crawl_hostile(tmp_path, server.url(), *words)
         assert bad.code in (3, 5)
         check(tmp_path, crawl_hostile(tmp_path, server.url(), *words))
@@ -606,7 +607,7 @@ PEOPLE: list[tuple[str, tuple[str, ...], dict[str, str], int]] = [
     ("infinite", ("--timeout", "inf"), {}, 2),
     ("header", ("-H", "hunter2"), {}, 2),
     ("header-table", ("--config", "headers.toml"), {}, 2),
-    ("header-variable", (), {"SITEATLAS_HEADER": "X-Key: hunter2"}, 0),
+    ("header-variable", (), {"SITEATLAS_FETCH_HEADERS": "X-Key: hunter2"}, 0),
 ]  # fmt: skip
 
 

@@ -244,7 +244,7 @@ def test_ours_the_code_is_typed_strictly() -> None:
         ("sitemap", ["httpx", "selectolax", "anyio", "pydantic", "crawler", "typer", "rich"]),
         ("crawler.parse.worker", ["httpx", "anyio", "pydantic", "pyreqwest", "sqlite3", "typer", "rich"]),
         (
-            "crawler.run.crawl, crawler.crawl.worker, crawler.publish.write, crawler.cli.why.queries, sitemap.linter",
+            "crawler.run.crawl, crawler.crawl.worker, crawler.publish.write, crawler.cli.why.story, sitemap.linter",
             ["requests", "tldextract"],
         ),
         ("crawler.audit.audit", ["numpy"]),  # only the tests have it

@@ -132,7 +132,13 @@ def test_rfc9113_a_broken_stream_is_fetched_again_and_costs_no_other_page(
     tmp_path: Path, transport: str, fault: str
 ) -> None:
     with http2_server(tmp_path, fault, 1) as server:
-        words = ("--transport", transport, "--http2", "--ca-file", "ca.pem", "--read-timeout", "1", *FAST)
+        words = (
+            f"--set=fetch.transport={transport}",
+            "--set=fetch.http2=true",
+            "--set=fetch.ca_file=ca.pem",
+            "--set=fetch.read_timeout=1",
+            *FAST,
+        )
         ran = crawl(tmp_path, server.url, *words)
         assert ran.code == 0, ran.err
         assert sorted(listed(tmp_path)) == addresses(server)
@@ -145,7 +151,13 @@ def test_rfc9113_a_page_whose_streams_always_break_fails_alone(tmp_path: Path, t
     with http2_server(tmp_path, fault, 1_000) as server:
         # Two retries: by chance a neighbour on the same connection may be retried in the same millisecond as the page
         # that breaks it, and lose that attempt as well.
-        words = ("--transport", transport, "--http2", "--ca-file", "ca.pem", "--read-timeout", "1", "--retries", "2")
+        words = (
+            f"--set=fetch.transport={transport}",
+            "--set=fetch.http2=true",
+            "--set=fetch.ca_file=ca.pem",
+            "--set=fetch.read_timeout=1",
+            "--set=fetch.retries=2",
+        )
         ran = crawl(tmp_path, server.url, *words, *FAST)
         assert ran.code == 0, ran.err
         assert f"{server.url}{BROKEN[1:]}  (" in ran.out
@@ -155,7 +167,15 @@ def test_rfc9113_a_page_whose_streams_always_break_fails_alone(tmp_path: Path, t
 @pytest.mark.parametrize("transport", ["fast", "httpx"])
 def test_rfc9113_headers_without_measure_cost_one_page_at_most(tmp_path: Path, transport: str) -> None:
     with http2_server(tmp_path, "headers", 1_000) as server:
-        words = ("--transport", transport, "--http2", "--ca-file", "ca.pem", "--retries", "1", *FAST, "-c", "1")
+        words = (
+            f"--set=fetch.transport={transport}",
+            "--set=fetch.http2=true",
+            "--set=fetch.ca_file=ca.pem",
+            "--set=fetch.retries=1",
+            *FAST,
+            "-c",
+            "1",
+        )
         ran = crawl(tmp_path, server.url, *words)
         assert ran.code == 0, ran.err
         assert set(addresses(server, BROKEN)) <= set(listed(tmp_path)) <= set(addresses(server))

@@ -8,7 +8,6 @@ import pytest
 from run import Ran, siteatlas
 from scripted import Answer, links, scripted
 
-from crawler.cli.init.config import example_config
 from crawler.packages import WHEEL
 
 URL = "https://www.example.com/"
@@ -126,7 +125,6 @@ def test_ours_print_writes_nothing(tmp_path: Path) -> None:
     both = init(tmp_path, URL, "--print", "--kubernetes")
     assert both.out.index("# ==> siteatlas.toml <==") < both.out.index("# ==> siteatlas.yaml <==")
     assert files(tmp_path) == {}
-    assert init(tmp_path, "--example").out == example_config()
 
 
 def test_ours_a_workflow_lies_at_the_top_of_the_repository(tmp_path: Path) -> None:

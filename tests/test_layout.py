@@ -14,7 +14,21 @@ from crawler.audit.report.layout import MIN_WIDTH, Line, columns, fit, fitted, w
 LONG = "the-complete-guide-to-buying-second-hand-furniture-in-upper-austria-and-salzburg"
 URL = f"https://www.example.com/{LONG}.html"
 SAMPLES = (
-    *("a", "of", "words", "sentence", "--max-shrink", "with-a-hyphen", "1,204", "(100", "%)", "→", "-", "+", "…", ">"),
+    *(
+        "a",
+        "of",
+        "words",
+        "sentence",
+        "--set=output.max_shrink=with-a-hyphen",
+        "1,204",
+        "(100",
+        "%)",
+        "→",
+        "-",
+        "+",
+        "…",
+        ">",
+    ),
     *(URL, f"({URL})", "漢字", "\x1b[31mred\x1b[0m", "--exclude '/docs/old pages/*'", "2026-11-22 20:01"),
 )
 
@@ -164,7 +178,7 @@ READING = {
     "audit --rules": ("audit", "--rules"),
     "notify": ("notify", "--config", "sites.toml", "--dry-run"),
     "init": ("init", "https://www.example.com/", "--print"),
-    "init --example": ("init", "--example"),
+    "config": ("config",),
 }
 """Commands that change nothing."""
 VERBATIM = re.compile(
@@ -201,9 +215,9 @@ def without_comments(text: str) -> list[str]:
 
 
 WRITING = {
-    "crawl": ("crawl", "{url}", "-o", "other", "--state", "other-state", "--rate", "0", "--retries", "0"),
+    "crawl": ("crawl", "{url}", "-o", "other", "--state", "other-state", "--rate", "0", "--set=fetch.retries=0"),
     "run": ("run", "--config", "sites.toml"),
-    "audit": ("audit", "{url}", "--state", "other-state", "--rate", "0", "--retries", "0", "-o", "report", "-v"),
+    "audit": ("audit", "{url}", "--state", "other-state", "--rate", "0", "--set=fetch.retries=0", "-o", "report", "-v"),
     "notify": ("notify", "--config", "sites.toml"),
     "rollback": ("rollback", *SHOP),
     "init": ("init", "https://www.example.com/", "--systemd", "--cron", "--github", "--kubernetes", "--force"),

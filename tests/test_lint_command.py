@@ -13,7 +13,7 @@ from run import Ran, command, environment, siteatlas
 from scripted import Answer, Route, Site, scripted
 
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-NOW = ("--rate", "0", "--retries", "0")
+NOW = ("--rate", "0", "--set=fetch.retries=0")
 
 
 def urlset(*locs: str) -> str:
@@ -257,7 +257,7 @@ def test_ours_a_host_that_refuses_ends_with_5(folder: Path) -> None:
 def test_ours_a_server_that_fails_for_now_is_asked_again(folder: Path, site: Site) -> None:
     good = xml(urlset("{url}1"))
     site.routes["/sitemap.xml"] = lambda before: good if before else Answer("", 503, {"Retry-After": "1"})
-    assert siteatlas(folder, "lint", f"{site.url}sitemap.xml", "--rate", "0", "--retries", "1").code == 0
+    assert siteatlas(folder, "lint", f"{site.url}sitemap.xml", "--rate", "0", "--set=fetch.retries=1").code == 0
 
 
 def test_ours_secrets_go_to_the_first_origin_only(folder: Path, site: Site) -> None:
@@ -448,14 +448,10 @@ def test_ours_an_index_on_the_standard_input_says_what_is_missing(folder: Path) 
 
 @pytest.mark.parametrize("name", ["crawl", "lint"])
 def test_ours_help_fits_80_columns_and_cuts_nothing(folder: Path, name: str) -> None:
-    ran = siteatlas(folder, name, "--help-all", COLUMNS="80")
+    ran = siteatlas(folder, name, "--help", COLUMNS="80")
     assert max(map(len, ran.out.splitlines())) <= 80
     assert "…" not in ran.out
-    for word in (
-        "Examples:\n    siteatlas",
-        "Exit codes:",
-        "--respect-canonical" if name == "crawl" else "--max-findings",
-    ):
+    for word in ("Examples:\n    siteatlas", "Exit codes:", "--set KEY=VALUE" if name == "crawl" else "--max-findings"):
         assert word in ran.out
     assert not {"<bool>", "52428800", "(10.0)"} & set(ran.out.split())
 

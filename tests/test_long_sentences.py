@@ -95,7 +95,7 @@ def test_ours_no_sentence_repeats_more_than_200_bytes_of_a_site(tmp_path: Path) 
 
 
 def check(folder: Path, site: Site) -> None:
-    words = ("--rate", "0", "--retries", "0", "--state", "state")
+    words = ("--rate", "0", "--set=fetch.retries=0", "--state", "state")
     crawled = siteatlas(folder, "crawl", site.url, "-o", "out", "-v", *words)
     again = siteatlas(folder, "crawl", site.url, "-o", "out", "--json", *words)
     (folder / "access.log").write_text(

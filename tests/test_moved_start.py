@@ -162,7 +162,7 @@ def test_ours_a_start_url_that_redirects_to_https_is_followed(tmp_path: Path, co
     with scripted(dict(PAGES), tls=context) as site:
         home = site.url.replace("127.0.0.1", "shop.test")
         with scripted({"/": Answer("", 308, {"Location": home})}) as plain:
-            words = ("--ca-file", "ca.pem", *resolved(site, "shop.test"), *resolved(plain, "shop.test"))
+            words = ("--set=fetch.ca_file=ca.pem", *resolved(site, "shop.test"), *resolved(plain, "shop.test"))
             ran = crawl(tmp_path, plain.url.replace("127.0.0.1", "shop.test"), *words)
             assert ran.code == 0, ran.err
             assert listed(tmp_path) == [home, f"{home}a", f"{home}b"]
@@ -175,7 +175,7 @@ def schemeless(folder: Path, site: Site, *words: str) -> Ran:
 
 def test_ours_a_host_alone_is_crawled_by_https(tmp_path: Path, context: ssl.SSLContext) -> None:
     with scripted(dict(PAGES), tls=context) as site:
-        assert schemeless(tmp_path, site, "--ca-file", "ca.pem").code == 0
+        assert schemeless(tmp_path, site, "--set=fetch.ca_file=ca.pem").code == 0
         assert listed(tmp_path)[0] == site.url.replace("127.0.0.1", "shop.test")
 
 

@@ -95,7 +95,7 @@ def test_ours_the_same_as_json(site: Site, notify: Command) -> None:
     code, out, _ = notify("--config", str(notify.file), "--dry-run", "--json")
     (told,) = json.loads(out)["sites"]
     assert code == json.loads(out)["exit_code"] == 0
-    assert (told["name"], told["untold"], told["channels"]) == ("127.0.0.1", False, ["indexnow"])
+    assert (told["name"], told["notify_pending"], told["channels"]) == ("127.0.0.1", False, ["indexnow"])
     assert told["deliveries"][0]["shown"] == [site.url("/a")]
 
 
@@ -126,7 +126,7 @@ def test_ours_what_could_not_be_delivered_is_exit_code_4(site: Site, notify: Com
 def test_ours_one_site_by_its_url(site: Site, notify: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     site.run(["/"])
     words = [f"{site.double.home}/", "-o", str(site.plan.output), "--state", str(site.folder / "state")]
-    words += ["--indexnow-key", "env:INDEXNOW", "--indexnow-endpoint", f"{site.double.home}/indexnow"]
+    words += ["--set=indexnow.key=env:INDEXNOW", f"--set=indexnow.endpoint={site.double.home}/indexnow"]
     assert notify(*words)[0] == 0
     site.run(["/", "/a"])
     assert notify(*words)[0] == 0
@@ -154,18 +154,10 @@ def test_ours_all_sites_of_a_configuration(site: Site, notify: Command, tmp_path
 
 
 def test_ours_a_test_message_is_for_those_who_are_the_sites_own(site: Site, notify: Command) -> None:
-    notify.write(
-        site,
-        indexnow__key="env:INDEXNOW",
-        webhook__urls=[f"{site.double.home}/hook"],
-        hook__command=["cat"],
-        output__recent="atom",
-        websub__hubs=[f"{site.double.home}/hub"],
-    )
+    notify.write(site, indexnow__key="env:INDEXNOW", webhook__urls=[f"{site.double.home}/hook"], hook__command=["cat"])
     code, out, _ = notify("--config", str(notify.file), "--test")
     assert code == 0
     assert f"indexnow: accepted: test: the key file of {_host(site)} exists and is correct\n" in out
-    assert "not tested: this channel has no test message" in out
     (message,) = site.double.messages
     assert (message["occasion"], message["sentence"]) == ("test", "this is a test message: no event occurred")
     assert site.double.heads[0]["x-siteatlas-event"] == "test"
@@ -231,7 +223,6 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site
             "the secret env:EMPTY, to which webhook.urls refers, is empty",
         ),
         ({"webhook__urls": ["nonsense"]}, ["--config"], "an entry of webhook.urls is not an http(s) URL"),
-        ({"websub__hubs": ["https://hub.example/"]}, ["--config"], "Set output.recent"),
         ({"indexnow__key": "", "indexnow__key_url": "https://a.example/k.txt"}, ["--config"], "indexnow.key is"),
         ({}, ["--test", "--resend-refused", "--config"], "Use --test alone"),
         ({}, ["--only", "email", "--config"], "--only email does not match a channel. Choose one of indexnow"),

@@ -21,7 +21,7 @@ PLAIN = {"Content-Type": "text/plain"}
 def test_rfc2606_a_start_host_without_an_address_ends_with_5_and_leaves_what_is_published(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "other.txt").write_text("kept")
-    ran = crawl(tmp_path, "http://no-such-host.invalid/", "--retries", "0")
+    ran = crawl(tmp_path, "http://no-such-host.invalid/", "--set=fetch.retries=0")
     assert ran.code == 5
     assert "no-such-host.invalid" in ran.err
     assert len(ran.err.splitlines()) <= 3
@@ -103,7 +103,7 @@ def test_whatwg_ten_thousand_metas_are_read_in_linear_time(tmp_path: Path) -> No
     with HostileServer() as server:
         furnish(server, ["/metas"])
         server.route("/metas", answer(html(head=metas + ">"), "Content-Type: text/html"))
-        ran = crawl_hostile(tmp_path, server.url(), "--max-body", "2M")
+        ran = crawl_hostile(tmp_path, server.url(), "--set=fetch.max_body=2M")
         check(tmp_path, ran)
         assert "/metas" in ran.listed
 

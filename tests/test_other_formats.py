@@ -110,7 +110,7 @@ def test_ours_an_unchanged_site_leaves_the_files_alone_and_a_format_that_is_off_
 
 def test_ours_many_pages_make_an_index_of_text_files(run: Run, site: Site, tmp_path: Path) -> None:
     run("--format", "text")
-    _, report = run("--format", "text", "--max-urls-per-file", "2")
+    _, report = run("--format", "text", "--set=output.max_urls=2")
     assert sorted(file["name"] for file in report["other_formats"]) == [
         "sitemap-1.txt",
         "sitemap-2.txt",
@@ -126,7 +126,7 @@ def test_ours_many_pages_make_an_index_of_text_files(run: Run, site: Site, tmp_p
 def test_ours_a_small_limit_of_bytes_makes_an_index_too(run: Run, site: Site, tmp_path: Path) -> None:
     paths = [f"/{'long' * 15}/{number}" for number in range(200)]
     site.routes = {"/": page("Start", *paths), **{path: page(f"Page {path}") for path in paths}}
-    _, report = run("--format", "text", "--max-bytes-per-file", "10000")
+    _, report = run("--format", "text", "--set=output.max_bytes=10000")
     listed = {file["name"] for file in report["other_formats"]}
     assert listed == {"sitemap-text.xml", "sitemap-1.txt", "sitemap-2.txt"}
     assert sum(file["urls"] for file in report["other_formats"]) == 201 + 2
@@ -139,7 +139,7 @@ def test_rfc4287_4_1_2_pages_without_a_date_do_not_count_for_the_index_of_a_feed
     run: Run, site: Site, tmp_path: Path
 ) -> None:
     site.routes["/a"] = page("Page A", date="")
-    _, report = run("--format", "atom", "--max-urls-per-file", "3")
+    _, report = run("--format", "atom", "--set=output.max_urls=3")
     assert [file["name"] for file in report["other_formats"]] == ["sitemap.atom"]
     assert len(list(read(tmp_path / "out" / "sitemap.atom"))) == 3
 
@@ -243,9 +243,9 @@ def test_ours_formats_that_were_written_before_a_failure_are_recorded(run: Run, 
 
 @pytest.mark.parametrize("name", ["sitemap.rss", "sitemap.atom"])
 def test_ours_the_feed_of_recent_changes_has_a_name_of_its_own(run: Run, name: str) -> None:
-    code, report = run(*ALL, "--recent", name.rpartition(".")[2], "--recent-name", name)
+    code, report = run(*ALL, f"--set=output.recent={name.rpartition('.')[2]}", f"--set=output.recent_name={name}")
     assert code == 2
-    assert f"--recent-name '{name}'" in report["error"]
+    assert f"output.recent_name '{name}'" in report["error"]
 
 
 def test_ours_a_dry_run_writes_no_format(run: Run, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_rfc4287_4_1_2_an_atom_entry_needs_a_date_so_pages_without_one_are_left_
 
 
 def test_ours_an_upload_takes_the_other_formats_along_before_the_sitemap(run: Run, site: Site, tmp_path: Path) -> None:
-    run(*ALL, "--html-sitemap-links", "10")
+    run(*ALL, "--set=output.html_sitemap_links=10")
     output = {"directory": str(tmp_path / "out"), "html_sitemap": True}
     config = build_config(
         {"site": {"url": site.url}, "output": output, "state": {"directory": str(tmp_path / "state")}}

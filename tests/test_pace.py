@@ -50,7 +50,7 @@ def test_ours_crawl_delay_means_one_at_a_time_and_so_far_apart(tmp_path: Path) -
     with scripted(routes) as site:
         routes["/robots.txt"] = Answer(robots.format(50), headers={"Content-Type": "text/plain"})
         # within the minute that a run may take
-        assert crawl(tmp_path, site.url, "--max-crawl-delay", "0.1", "--replace").code == 0
+        assert crawl(tmp_path, site.url, "--set=obey.max_crawl_delay=0.1", "--replace").code == 0
         assert len(gaps(site)) == 4
 
 
@@ -72,7 +72,7 @@ def test_ours_a_crawl_delay_holds_from_robots_txt_on_at_every_origin(tmp_path: P
 
 def test_ours_delay_is_kept_between_two_requests(tmp_path: Path) -> None:
     with scripted(flat(5)) as site:
-        assert crawl(tmp_path, site.url, "--delay", "0.3").code == 0
+        assert crawl(tmp_path, site.url, "--set=pace.delay=0.3").code == 0
         assert len(gaps(site)) == 5
         assert sum(gaps(site)) >= 1.2
 
@@ -95,7 +95,7 @@ def test_rfc9110_10_2_3_a_pause_of_days_ends_the_run_and_keeps_the_rest(tmp_path
 
 def test_ours_429_without_a_date_backs_off_more_and_more(tmp_path: Path) -> None:
     with scripted({"/": lambda before: Answer("", 429) if before < 2 else Answer("x")}) as site:
-        assert crawl(tmp_path, site.url, "--no-sitemap-seeds").code == 0
+        assert crawl(tmp_path, site.url, "--set=scope.sitemap_seeds=false").code == 0
         assert listed(tmp_path) == [site.url]
         assert gaps(site)[0] >= 0.9
         assert gaps(site)[1] >= 1.8
@@ -105,9 +105,9 @@ def test_ours_a_run_ends_when_the_server_has_cost_it_enough_time_and_the_next_go
     routes = flat(30)
     routes |= {f"/p{n}": Answer("", 503) for n in range(0, 30, 2)}
     with scripted(routes) as site:
-        ran = crawl(tmp_path, site.url, "--max-error-time", "0.5")
+        ran = crawl(tmp_path, site.url, "--set=pace.max_error_time=0.5")
         assert ran.code == 4
-        assert "(--max-error-time); run again to continue" in ran.out
+        assert "(pace.max_error_time); run again to continue" in ran.out
         assert len([path for path in site.paths if path.startswith("/p")]) < 30
         routes |= flat(30)
         done = len(site.log)
@@ -153,8 +153,8 @@ def test_rfc9110_10_2_3_a_pause_that_is_too_long_ends_the_next_run_too(tmp_path:
     with scripted(busy("600")) as site:
         until_refused_and_killed(tmp_path, site, "-c", "1")
         asked = len(site.log)
-        for limit, flag in (("60", "--max-retry-after"), ("60", "--max-error-time")):
-            ran = crawl(tmp_path, site.url, "-c", "1", flag, limit)
+        for limit, flag in (("60", "pace.max_retry_after"), ("60", "pace.max_error_time")):
+            ran = crawl(tmp_path, site.url, "-c", "1", f"--set={flag}={limit}")
             assert ran.code == 4, ran.err
             assert flag in ran.out
         assert len(site.log) == asked

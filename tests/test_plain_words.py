@@ -8,7 +8,7 @@ import pytest
 from run import siteatlas
 from test_readme import ALL, ROOT, name_of, text_of
 
-from crawler.cli.options import misspelt_variables
+from crawler.config.settings import misspelt_variables
 
 URL = "http://a.example/"
 PROSE = [*ALL, ROOT / "CHANGELOG.md"]
@@ -25,9 +25,9 @@ SEVERAL = '[sites.a.site]\nurl = "http://a.example/"\n[sites.b.site]\nurl = "htt
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["crawl", URL, "-o", "p", "--rate", "ten"], "--rate (pace.rate): it must be a number (given: 'ten')"),
-        (["crawl", URL, "-o", "p", "-c", "0"], "--concurrency (pace.concurrency): it must be at least 1"),
-        (["crawl", URL, "-o", "p", "--recent", "html"], "it must be 'atom' or 'rss' (given: 'html')"),
+        (["crawl", URL, "-o", "p", "--rate", "ten"], "pace.rate (--rate): it must be a number (given: 'ten')"),
+        (["crawl", URL, "-o", "p", "-c", "0"], "pace.concurrency (--concurrency): it must be at least 1"),
+        (["crawl", URL, "-o", "p", "--set=output.recent=html"], "it must be 'atom' or 'rss' (given: 'html')"),
         (["audit", URL, "--format", "html"], "'--format': 'html' is not one of 'text', 'json'"),
         (["lint", "x", "--max-files", "ten"], "'--max-files': it must be a whole number"),
         (["rollback"], "no site is given. Use siteatlas rollback https://example.com/ -o DIR, or --config FILE"),
@@ -44,22 +44,25 @@ def test_ours_a_mistake_is_told_in_plain_words(tmp_path: Path, words: list[str],
 
 def test_ours_a_value_from_the_environment_is_told_by_its_variable(tmp_path: Path) -> None:
     words = ("crawl", URL, "-o", "p")
-    ended = siteatlas(tmp_path, *words, SITEATLAS_CONCURRENCY="abc")
-    assert ended.err.startswith("siteatlas: SITEATLAS_CONCURRENCY (pace.concurrency): it must be a whole number")
-    typed = siteatlas(tmp_path, *words, "-c", "x", SITEATLAS_CONCURRENCY="8")
-    assert typed.err.startswith("siteatlas: --concurrency (pace.concurrency): ")
-    assert "SITEATLAS_HEADER needs the form NAME: VALUE" in siteatlas(tmp_path, *words, SITEATLAS_HEADER="x").err
+    ended = siteatlas(tmp_path, *words, SITEATLAS_PACE_CONCURRENCY="abc")
+    assert ended.err.startswith("siteatlas: pace.concurrency (SITEATLAS_PACE_CONCURRENCY): it must be a whole number")
+    typed = siteatlas(tmp_path, *words, "-c", "x", SITEATLAS_PACE_CONCURRENCY="8")
+    assert typed.err.startswith("siteatlas: pace.concurrency (--concurrency): ")
+    assert (
+        "SITEATLAS_FETCH_HEADERS needs the form NAME: VALUE"
+        in siteatlas(tmp_path, *words, SITEATLAS_FETCH_HEADERS="x").err
+    )
 
 
 def test_ours_a_variable_that_is_nearly_one_of_ours_is_told_once(tmp_path: Path) -> None:
-    ended = siteatlas(tmp_path, "status", SITEATLAS_CONCURENCY="8", SITEATLAS_SHOP_PASSWORD="x")
+    ended = siteatlas(tmp_path, "status", SITEATLAS_PACE_CONCURENCY="8", SITEATLAS_SHOP_PASSWORD="x")
     said, *rest = ended.err.splitlines()
     assert (
         said.split(maxsplit=1)[1]
-        == "SITEATLAS_CONCURENCY is not a variable of siteatlas. Did you mean SITEATLAS_CONCURRENCY?"
+        == "SITEATLAS_PACE_CONCURENCY is not a variable of siteatlas. Did you mean SITEATLAS_PACE_CONCURRENCY?"
     )
     assert len(rest) == 1, "what the command itself has to say"
-    known = ["SITEATLAS_CONFIG", "SITEATLAS_FAIL_ON", "SITEATLAS_MAX_FINDINGS", "SITEATLAS_HEADER", "PATH"]
+    known = ["SITEATLAS_KEY", "SITEATLAS_AUDIT_FAIL_ON", "SITEATLAS_FETCH_HEADERS", "PATH"]
     assert misspelt_variables(known) == []
 
 

@@ -25,11 +25,11 @@ def write(folder: Path, **pages: str) -> None:
 
 
 def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Path) -> None:
-    words = ("crawl", URL, "--source", "site", "-o", "out", "--group", "section", "--swap-delay", "0", "-q")
+    words = ("crawl", URL, "--source", "site", "-o", "out", "--group", "section", "--set=output.swap_delay=0", "-q")
     sets = []
     for pages in ({"a": "one"}, {"a": "one", "b": "two"}, {"a": "one", "b": "two", "c": "three"}):
         write(tmp_path, **pages)
-        assert siteatlas(tmp_path, *words, "--grace-period", "0").code == 0
+        assert siteatlas(tmp_path, *words, "--set=output.grace_period=0").code == 0
         sets.append(published(tmp_path))
     assert sets[0] != sets[1] != sets[2]
 
@@ -52,7 +52,7 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
     assert "there is no copy of the sitemap of run 1. The runs with a copy are 2, 3" in forgotten.err
     assert published(tmp_path) == sets[1]
 
-    assert siteatlas(tmp_path, *words, "--grace-period", "0").code == 0
+    assert siteatlas(tmp_path, *words, "--set=output.grace_period=0").code == 0
     assert published(tmp_path) == sets[2], "the next run publishes what it finds"
     (back,) = _told(tmp_path, "added")
     assert (back["url"], back["run"]) == (f"{URL}c.html", 5)
@@ -69,7 +69,7 @@ def _told(folder: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def test_ours_going_back_drops_a_run_that_was_cut_short_and_says_so(tmp_path: Path) -> None:
-    words = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0", "-q")
+    words = ("crawl", URL, "--source", "site", "-o", "out", "--set=output.swap_delay=0", "-q")
     for pages in ({"a": "one"}, {"a": "one", "b": "two"}):
         write(tmp_path, **pages)
         assert siteatlas(tmp_path, *words).code == 0
@@ -93,25 +93,28 @@ def test_ours_new_files_have_the_mode_that_is_asked_for_and_replaced_ones_keep_t
     words = ("crawl", URL, "--source", "site", "-o", "out", "-q")
     umask = os.umask(0o077)
     try:
-        assert siteatlas(tmp_path, *words, "--mode", "0640").code == 0
+        assert siteatlas(tmp_path, *words, "--set=output.mode=0640").code == 0
         sitemap = tmp_path / "out" / "sitemap.xml"
         assert stat.S_IMODE(sitemap.stat().st_mode) == 0o640
         sitemap.chmod(0o604)
         write(tmp_path, a="one", b="two")
-        assert siteatlas(tmp_path, *words, "--mode", "0640").code == 0
+        assert siteatlas(tmp_path, *words, "--set=output.mode=0640").code == 0
     finally:
         os.umask(umask)
     assert stat.S_IMODE(sitemap.stat().st_mode) == 0o604
-    wrong = siteatlas(tmp_path, *words, "--mode", "rw-r--r--")
-    assert (wrong.code, "--mode (output.mode): permissions must be an octal number" in wrong.err) == (2, True)
+    wrong = siteatlas(tmp_path, *words, "--set=output.mode=rw-r--r--")
+    assert (wrong.code, "output.mode (--set output.mode): permissions must be an octal number" in wrong.err) == (
+        2,
+        True,
+    )
 
 
 def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said_and_used(tmp_path: Path) -> None:
-    to = ("-o", "out", "--swap-delay", "0", "--grace-period", "0")
+    to = ("-o", "out", "--set=output.swap_delay=0", "--set=output.grace_period=0")
     (tmp_path / "hook.toml").write_text(
         '[notify]\ncheck_live = false\n[hook]\ncommand = ["sh", "-c", "cat > told.json"]\n'
     )
-    words = (URL, "--source", "site", *to, "--gzip", "--max-urls-per-file", "3", "--config", "hook.toml")
+    words = (URL, "--source", "site", *to, "--gzip", "--set=output.max_urls=3", "--config", "hook.toml")
     write(tmp_path, a="a", b="b")
     assert "changed from" not in siteatlas(tmp_path, "crawl", *words).out
     assert json.loads((tmp_path / "told.json").read_bytes())["sitemap_url"] == f"{URL}sitemap.xml.gz"
@@ -139,7 +142,7 @@ def test_ours_dates_of_a_build_are_told_of_as_lint_would(tmp_path: Path) -> None
     os.utime(tmp_path / "site" / "index.html", (1_600_000_000, 1_600_000_000))
     for number in range(30):
         os.utime(tmp_path / "site" / f"p{number}.html", (1_700_000_000, 1_700_000_000 + (number > 20)))
-    words = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0")
+    words = ("crawl", URL, "--source", "site", "-o", "out", "--set=output.swap_delay=0")
     note = "note: 30 of 31 lastmods lie between 2023-11-14T22:13:20 and 22:13:21, like those of a build"
     summary = siteatlas(tmp_path, *words).out
     assert note in summary, summary
@@ -159,7 +162,7 @@ def test_ours_the_date_in_a_page_is_better_evidence_than_the_time_of_a_build(tmp
         page.write_text(page.read_text() + (stated if number >= 60 else ""))
         os.utime(page, (stamp, stamp))
     os.utime(tmp_path / "site" / "index.html", (1_600_000_000, 1_600_000_000))
-    words = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0")
+    words = ("crawl", URL, "--source", "site", "-o", "out", "--set=output.swap_delay=0")
     summary = siteatlas(tmp_path, *words).out
     dates = {entry.loc: entry.lastmod for entry in read(tmp_path / "out" / "sitemap.xml") if isinstance(entry, Entry)}
     assert dates[f"{URL}p0.html"] == "2023-11-14T22:13:20+00:00"

@@ -120,7 +120,7 @@ def test_ours_the_options_in_the_pages_are_there() -> None:
     for page in ALL:
         text = re.sub(r"^(\.venv/|python3? |podman |shiv ).*$", "", text_of(page), flags=re.MULTILINE)
         named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", text))
-        assert named - known <= {"--help", "--help-all"}, page
+        assert named - known <= {"--help"}, page
 
 
 def test_ours_the_exit_codes_of_the_manual_are_those_of_the_code() -> None:

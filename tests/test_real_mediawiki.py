@@ -72,7 +72,7 @@ def test_ours_the_audit_of_a_mediawiki_calls_orphans_what_the_wiki_calls_lonely(
         start, sitemap = ("/wiki/Main_Page", "--sitemap-url", cms.url("/sitemap.xml")), cms.url(_SITEMAP)
         bare = audit(cms, tmp_path, *start, "--sitemap", sitemap, "--state", "bare")
         (wiki.root / "site" / "robots.txt").write_text(_ADVICE.format(sitemap))
-        advised = audit(cms, tmp_path, *start, "--trust-blocked")
+        advised = audit(cms, tmp_path, *start, "--set=audit.trust_blocked=true")
     found = classes(advised)
     assert len(lonely) == len(found["orphan.sitemap"]) == LONELY
     assert advised["doubts"] == []

@@ -181,7 +181,7 @@ def test_ours_a_wordpress_is_listed_as_it_is_and_dates_move_where_something_was_
 
     with wordpress(POSTS // 2) as site:
         url, posts = site.cms.url, site.made["posts"]
-        crawling = ("crawl", url("/"), *site.cms.resolving(), *FAST, "--swap-delay", "0", "-o", "out", "-q")
+        crawling = ("crawl", url("/"), *site.cms.resolving(), *FAST, "--set=output.swap_delay=0", "-o", "out", "-q")
         run(*crawling)
         pages = set(listed(tmp_path))
         drawn = site.sql(f"SELECT p.ID FROM wp_posts p WHERE {_SEEN} AND p.post_name != 'kept-note'")

@@ -118,27 +118,7 @@ def test_ours_the_feed_is_called_after_the_sitemap(output: dict[str, object], ad
     assert recent_feed_url(ready) == address
 
 
-@pytest.mark.parametrize("kind", ["atom", "rss"])
-def test_w3c_websub_the_feed_names_the_hubs_that_are_told_of_it(
-    db: sqlite3.Connection, tmp_path: Path, kind: str
-) -> None:
-    History(db).run({"/": HOME})
-    wanted = planned(tmp_path, recent=kind)
-    told = plan_crawl(build_config({**wanted.config.model_dump(), "websub": {"hubs": ["https://hub.example/push"]}}))
-    publish_recent_feed(db, told, Directory(tmp_path))
-    content = (tmp_path / f"sitemap-recent.{kind}").read_text()
-    assert 'rel="hub" href="https://hub.example/push"' in content
-    assert f'rel="self" href="{SITE}/sitemap-recent.{kind}"' in content
-    assert lint(tmp_path / f"sitemap-recent.{kind}").findings == ()
-
-
-def test_ours_a_hub_that_is_none_is_refused_before_a_request_is_sent(tmp_path: Path) -> None:
-    wanted = planned(tmp_path, recent="atom").config.model_dump()
-    with pytest.raises(UsageError, match=r"websub\.hubs"):
-        recent_feed_url(plan_crawl(build_config({**wanted, "websub": {"hubs": ["hub.example"]}})))
-
-
 @pytest.mark.parametrize("name", ["sitemap.xml", "a/b.atom", ".rss", "feed", "sitemap-1.xml"])
 def test_ours_a_name_that_may_be_that_of_a_sitemap_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--recent-name"):
+    with pytest.raises(UsageError, match=r"output\.recent_name"):
         recent_feed_url(planned(tmp_path, recent="atom", recent_name=name))

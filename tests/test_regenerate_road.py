@@ -155,7 +155,7 @@ def world() -> Iterator[World]:
 
 
 def untold(ran: Ran) -> bool:
-    is_untold: bool = json.loads(ran.out)["sites"][0]["announced"]["untold"]
+    is_untold: bool = json.loads(ran.out)["sites"][0]["announced"]["notify_pending"]
     return is_untold
 
 
@@ -179,7 +179,7 @@ def test_ours_a_change_is_uploaded_and_told_once_also_when_that_took_another_run
     assert "the files are not yet at s3://shop/x/" in lines[1]
     kept = json.loads(siteatlas(world.folder, "status", "--config", "site.toml", "--json").out)["sites"][0]
     assert (kept["runs"][0]["exit_code"], kept["runs"][0]["outcome"]) == (7, "published")
-    assert "the files could not be uploaded to s3://shop/x/" in kept["runs"][0]["because"]
+    assert "the files could not be uploaded to s3://shop/x/" in kept["runs"][0]["reason"]
     assert (world.occasions, world.indexed) == (["trouble"], [])
     assert siteatlas(world.folder, "notify", "--config", "site.toml", **world.secrets).code == 4
     assert (world.occasions, world.indexed) == (["trouble"], [])  # nobody else goes ahead of the files either
@@ -367,7 +367,7 @@ def test_ours_what_is_wrong_is_told_before_the_first_request(world: World, what:
     upload, more, extra, said = WRONG[what]
     world.upload = upload or world.upload
     if more:
-        section = "search_console]\naccount" if "json" in more else "websub]\nhubs = []\n[email]\nlogin"
+        section = "search_console]\naccount" if "json" in more else "email]\nlogin"
         world.more = f'[{section} = "{more}\n' + ('to = ["me@example.com"]\n' if "email" in section else "")
     ran = world.run(by=by, **extra)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), ran.err
@@ -492,8 +492,8 @@ def test_ours_what_failed_in_us_is_told_with_what_was_published(world: World) ->
     told = json.loads(world.run("--json").out)["sites"][0]
     groups = dict.fromkeys(("traffic", "counts", "details"), told)  # the JSON has their fields in one object
     report = msgspec.convert({name: value for name, value in told.items() if name != "name"} | groups, Report)
-    assert run_result(report).told == "3 pages listed: 3 added"
+    assert run_result(report).message == "3 pages listed: 3 added"
     lost = OmittedUrls(State.INTERNAL_ERROR, 2, [])
     odd = run_result(replace(report, exit_code=1, left_out=[lost]))
-    assert odd.told == "internal error with 2 URLs, left out; 3 pages listed: 3 added"
-    assert odd.fate is RunStatus.DONE
+    assert odd.message == "internal error with 2 URLs, left out; 3 pages listed: 3 added"
+    assert odd.status is RunStatus.DONE

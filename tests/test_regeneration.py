@@ -21,8 +21,17 @@ from scripted import Answer, Route, Site, links, scripted
 
 pytestmark = pytest.mark.thorough
 
-WORDS = (*FAST, "--swap-delay", "0", "--grace-period", "0", "--retries", "0", "--state", "state", "-o", "out")
-SET = ("--group", "section", "--max-urls-per-file", "4", "--recent", "atom")
+WORDS = (
+    *FAST,
+    "--set=output.swap_delay=0",
+    "--set=output.grace_period=0",
+    "--set=fetch.retries=0",
+    "--state",
+    "state",
+    "-o",
+    "out",
+)
+SET = ("--group", "section", "--set=output.max_urls=4", "--set=output.recent=atom")
 # From which function on a run is in which part of it, and how many of 200 moments fall into that part.
 PARTS = {
     "": 15,

@@ -9,7 +9,7 @@ from run import siteatlas
 from scripted import Answer, Site, scripted
 
 NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
-NOW = ("--rate", "0", "--retries", "0")
+NOW = ("--rate", "0", "--set=fetch.retries=0")
 ASKS_NOBODY = "https://nowhere.invalid/"
 
 
@@ -127,7 +127,11 @@ ROBOTS_ODDITIES = {
     "empty": ("", "robots.txt is empty, so everything is allowed", "robots.txt is empty"),
     "blank": ("\n \n", "robots.txt is empty, so everything is allowed", "robots.txt is empty"),
     "binary": (b"\x00\x01\x02\x7fELF" * 9, "robots.txt is binary data, not text", "robots.txt is binary data"),
-    "long delay": ("User-agent: *\nCrawl-delay: 99\n", "line 2: Crawl-delay: 99 is longer than --max-crawl-delay", ""),
+    "long delay": (
+        "User-agent: *\nCrawl-delay: 99\n",
+        "line 2: Crawl-delay: 99 is longer than obey.max_crawl_delay",
+        "",
+    ),
     "no delay": ("User-agent: *\nCrawl-delay: ten\n", "line 2: Crawl-delay: ten is not a number of seconds", ""),
     "negative": ("User-agent: *\nCrawl-delay: -1\n", "line 2: Crawl-delay: -1 is not a number of seconds", ""),
     "nan": ("User-agent: *\nCrawl delay: nan\n", "line 2: Crawl delay: nan is not a number of seconds", ""),
@@ -140,7 +144,15 @@ def test_ours_an_odd_robots_txt_gets_one_note(tmp_path: Path, kind: str) -> None
     body, note, check = ROBOTS_ODDITIES[kind]
     robots = Answer(body, headers={"Content-Type": "text/plain"})
     with scripted({"/": "<title>A</title>", "/robots.txt": robots}) as site:
-        words = ("--max-crawl-delay", "0.05", "--no-sitemap-seeds", "--state", "s", "-o", "o", "--swap-delay", "0")
+        words = (
+            "--set=obey.max_crawl_delay=0.05",
+            "--set=scope.sitemap_seeds=false",
+            "--state",
+            "s",
+            "-o",
+            "o",
+            "--set=output.swap_delay=0",
+        )
         ran = siteatlas(tmp_path, "crawl", site.url, *words)
         assert ran.code == 0, ran.err
         assert ran.out.count(note) == 1, ran.out
@@ -152,5 +164,5 @@ def test_ours_an_odd_robots_txt_gets_one_note(tmp_path: Path, kind: str) -> None
 def test_ours_an_ordinary_robots_txt_gets_no_note(tmp_path: Path) -> None:
     robots = Answer("User-agent: *\nCrawl-delay: 0.01\nDisallow:\n", headers={"Content-Type": "text/plain"})
     with scripted({"/": "<title>A</title>", "/robots.txt": robots}) as site:
-        ran = siteatlas(tmp_path, "crawl", site.url, "--state", "s", "-o", "o", "--swap-delay", "0")
+        ran = siteatlas(tmp_path, "crawl", site.url, "--state", "s", "-o", "o", "--set=output.swap_delay=0")
         assert (ran.code, "robots.txt" in ran.out) == (0, False)

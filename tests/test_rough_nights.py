@@ -30,7 +30,10 @@ def flat(count: int, delay: float) -> dict[str, Route]:
 
 
 def begin(folder: Path, url: str, *words: str, prefix: tuple[str, ...] = (), **extra: str) -> "subprocess.Popen[str]":
-    line = [*prefix, *command("crawl", url, "-o", "out", "--state", "state", "--swap-delay", "0", *FAST, *words)]
+    line = [
+        *prefix,
+        *command("crawl", url, "-o", "out", "--state", "state", "--set=output.swap_delay=0", *FAST, *words),
+    ]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     return subprocess.Popen(line, cwd=folder, env=environment(**extra), text=True, **streams)  # type: ignore[call-overload, no-any-return]
 
@@ -55,7 +58,9 @@ def test_ours_a_clock_that_is_set_in_mid_crawl_changes_neither_pace_nor_end(seco
     routes = flat(40, 0.05)
     routes["/p9"] = lambda before: Answer("", 503, {"Retry-After": "2"}) if not before else Answer("<p>Late.")
     with scripted(routes) as site:
-        process = begin(tmp_path, site.url, "-c", "2", "--delay", "0.02", PYTHONPATH=str(tmp_path), CLOCK=str(clock))
+        process = begin(
+            tmp_path, site.url, "-c", "2", "--set=pace.delay=0.02", PYTHONPATH=str(tmp_path), CLOCK=str(clock)
+        )
         wait_for(site, lambda: "/p9" in site.paths)
         clock.write_text(f"{seconds}")
         code, said = end(process)
@@ -71,7 +76,7 @@ def test_ours_pages_that_fail_while_the_network_is_away_are_fetched_when_it_is_b
 ) -> None:
     routes = flat(60, 0.05)
     with scripted(routes) as site:
-        process = begin(tmp_path, site.url, "-c", "8", "--retries", retries)
+        process = begin(tmp_path, site.url, "-c", "8", f"--set=fetch.retries={retries}")
         wait_for(site, lambda: len(site.log) >= 20)
         port = int(site.url.rstrip("/").rpartition(":")[2])
     time.sleep(4.0)
@@ -85,7 +90,7 @@ def test_ours_pages_that_fail_while_the_network_is_away_are_fetched_when_it_is_b
 def test_ours_an_outage_ends_the_crawl_after_max_error_time_and_the_next_run_goes_on(tmp_path: Path) -> None:
     routes = flat(40, 0.05)
     with scripted(routes) as site:
-        process = begin(tmp_path, site.url, "-c", "4", "--max-error-time", "3")
+        process = begin(tmp_path, site.url, "-c", "4", "--set=pace.max_error_time=3")
         wait_for(site, lambda: len(site.log) >= 15)
         port = int(site.url.rstrip("/").rpartition(":")[2])
     began = time.monotonic()

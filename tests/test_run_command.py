@@ -34,7 +34,15 @@ def configure(folder: Path, **sites: str) -> None:
 
 def run(folder: Path, *words: str, **extra: str) -> Ran:
     return siteatlas(
-        folder, "run", "--config", "sites.toml", *FAST, "--swap-delay", "0", "--retries", "0", *words, **extra
+        folder,
+        "run",
+        "--config",
+        "sites.toml",
+        *FAST,
+        "--set=output.swap_delay=0",
+        "--set=fetch.retries=0",
+        *words,
+        **extra,
     )
 
 
@@ -124,10 +132,10 @@ def test_ours_what_is_wrong_with_any_site_is_told_before_the_first_request(
 
 def test_ours_a_command_line_that_cannot_be_meant_is_refused(tmp_path: Path) -> None:
     configure(tmp_path, a="http://127.0.0.1:9/", b="http://127.0.0.1:9/b/")
-    both = run(tmp_path, "--fresh", "--restart", SITEATLAS_OUTPUT="x")
+    both = run(tmp_path, "--fresh", "--restart", SITEATLAS_OUTPUT_DIRECTORY="x")
     assert (both.code, "--restart" in both.err) == (2, True)
-    of_one = run(tmp_path, SITEATLAS_OUTPUT="x")
-    assert (of_one.code, "SITEATLAS_OUTPUT" in of_one.err) == (2, True)
+    of_one = run(tmp_path, SITEATLAS_OUTPUT_DIRECTORY="x")
+    assert (of_one.code, "SITEATLAS_OUTPUT_DIRECTORY" in of_one.err) == (2, True)
     ran = siteatlas(tmp_path, "crawl", "--config", "sites.toml")
     assert (ran.code, "siteatlas run --config sites.toml" in ran.err) == (2, True)
     assert "siteatlas run --config FILE" in siteatlas(tmp_path, "run").err

@@ -69,7 +69,7 @@ def test_ours_what_hundreds_of_sites_have_alike_is_checked_once(
 
 
 NOW = 1_790_000_000.0
-STOPPED = RunResult(exit_code=4, fate=RunStatus.STOPPED, told="saved")
+STOPPED = RunResult(exit_code=4, status=RunStatus.STOPPED, message="saved")
 
 
 class Hand:
@@ -82,7 +82,7 @@ class Hand:
         self.daemon: Scheduler | None = None
 
     async def run(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
-        self.begun.append(attempt.because)
+        self.begun.append(attempt.trigger)
         if self.daemon:
             self.last.append(self.daemon.last_attempt(site.name))
         if self.ends:
@@ -133,20 +133,20 @@ def test_ours_a_run_that_was_ended_before_it_could_tell_is_told_of(
     assert hand.begun[:2] == [Trigger.FIRST, Trigger.NOTIFY]
     last = hand.last[1]
     assert last is not None
-    assert (last.fate, told in last.told) == (RunStatus.FAILED, True)
+    assert (last.status, told in last.message) == (RunStatus.FAILED, True)
 
 
 def test_ours_the_last_run_is_known_however_often_others_were_told_in_vain(history: History, tmp_path: Path) -> None:
-    in_vain = RunResult(exit_code=4, fate=RunStatus.DONE, untold=True)
-    hand = Hand(RunResult(exit_code=-9, fate=RunStatus.FAILED, told="killed", untold=True), *[in_vain] * 6)
+    in_vain = RunResult(exit_code=4, status=RunStatus.DONE, notify_pending=True)
+    hand = Hand(RunResult(exit_code=-9, status=RunStatus.FAILED, message="killed", notify_pending=True), *[in_vain] * 6)
     anyio.run(kept, history, hand, made(tmp_path, max_retry_delay=1), 8)
-    assert [each.told for each in hand.last[1:] if each] == ["killed"] * 7
+    assert [each.message for each in hand.last[1:] if each] == ["killed"] * 7
 
 
 def test_ours_sites_that_cannot_be_taken_up_leave_the_schedule_as_it_was(
     history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hand, one = Hand(*[RunResult(exit_code=0, fate=RunStatus.DONE)] * 9), made(tmp_path)
+    hand, one = Hand(*[RunResult(exit_code=0, status=RunStatus.DONE)] * 9), made(tmp_path)
     real = history.since_done
 
     def since_done(name: str) -> list[Attempt]:

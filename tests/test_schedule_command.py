@@ -75,7 +75,7 @@ def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tm
     assert told == ["READY=1", *["RELOADING=1", "READY=1"] * 3, "STOPPING=1"]
     assert listed(tmp_path, "shop") == 3
     (site,) = status(tmp_path)["sites"]
-    assert [(each["because"], each["fate"]) for each in site["schedule"]["attempts"]] == [("first", "done")]
+    assert [(each["trigger"], each["status"]) for each in site["schedule"]["attempts"]] == [("first", "done")]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def under_way(daemon: Kept, site: Site) -> int:
 def attempts(folder: Path) -> list[tuple[str, str | None, int | None]]:
     """Why the runs of the one site were begun, how they ended and what run it was, the first at the left."""
     (site,) = status(folder)["sites"]
-    told = [(each["because"], each["fate"], each["run"]) for each in site["schedule"]["attempts"]]
+    told = [(each["reason"], each["status"], each["run"]) for each in site["schedule"]["attempts"]]
     return told[::-1]
 
 
@@ -203,7 +203,7 @@ def test_ours_a_daemon_that_is_killed_again_and_again_does_each_slot_once_and_ne
         told = status(tmp_path, "--runs", "1000")
     for site in told["sites"]:
         tried = site["schedule"]["attempts"][::-1]
-        done = [each["slot"] for each in tried if each["fate"] == "done"]
+        done = [each["slot"] for each in tried if each["status"] == "done"]
         assert done == sorted(set(done))
         slots = [each["slot"] for each in tried]
         assert slots == sorted(slots)

@@ -273,9 +273,9 @@ def _check_attempts(trial: Trial) -> None:
     with closing(sqlite3.connect(trial.folder / "state" / "schedule.db")) as db:
         db.row_factory = sqlite3.Row
         attempts = [dict(row) for row in db.execute("SELECT * FROM attempt ORDER BY number")]
-    done = Counter((each["site"], each["slot"]) for each in attempts if each["fate"] == "done")
+    done = Counter((each["site"], each["slot"]) for each in attempts if each["status"] == "done")
     runs = Counter(
-        (each["site"], each["slot"]) for each in attempts if each["fate"] == "done" and each["because"] != "tell"
+        (each["site"], each["slot"]) for each in attempts if each["status"] == "done" and each["reason"] != "tell"
     )
     assert done
     assert max(runs.values()) == 1

@@ -45,9 +45,9 @@ def written(folder: Path, schedule: str = CRON, daemon: str = "", more: str = ""
     [
         (CRON, {}, {"every": "6h"}, "every 6 hours"),
         ('every = "1d"', {}, {"cron": "1 2 * * *"}, "1 2 * * * UTC"),
-        (CRON, {"EVERY": "6h"}, {"every": "6h"}, "every 6 hours"),
-        (CRON, {"EVERY": "6h"}, {"every": "6h", "cron": "1 2 * * *"}, "1 2 * * * UTC"),
-        ('every = "1d"', {"CRON": "1 2 * * *"}, {"every": "2h", "cron": "1 2 * * *"}, "every 2 hours"),
+        (CRON, {"EVERY": "6h"}, {}, "every 6 hours"),
+        (CRON, {"EVERY": "6h"}, {"cron": "1 2 * * *"}, "1 2 * * * UTC"),
+        ('every = "1d"', {"CRON": "1 2 * * *"}, {"every": "2h"}, "every 2 hours"),
     ],
 )
 def test_ours_a_flag_says_when_over_the_environment_and_that_over_the_file(
@@ -59,7 +59,7 @@ def test_ours_a_flag_says_when_over_the_environment_and_that_over_the_file(
     words: str,
 ) -> None:
     for name, value in variables.items():
-        monkeypatch.setenv(f"SITEATLAS_{name}", value)
+        monkeypatch.setenv(f"SITEATLAS_SCHEDULE_{name}", value)
     given = {f"schedule__{key}": value for key, value in flags.items()}
     (site, _) = load_sites(written(tmp_path, schedule), given, []).sites
     assert site.schedule is not None
@@ -70,9 +70,9 @@ def test_ours_a_flag_says_when_over_the_environment_and_that_over_the_file(
     ("flags", "told"),
     [
         ({"schedule__every": "6h", "schedule__cron": "1 2 * * *"}, "Choose one of them"),
-        ({"schedule__every": "6h", "schedule__timezone": "Mars/Base"}, '"Mars/Base" of the site "a" is not a known'),
-        ({"daemon__allowed_hosts": ["http://a.b/c"]}, "--allowed-host (daemon.allowed_hosts): \"http://a.b/c\" is no"),
-        ({"schedule__enabled": False}, "no site in"),
+        ({"schedule__every": "6h", "settings": ["schedule.timezone=Mars/Base"]}, '"Mars/Base" of the site "a" is not'),
+        ({"daemon__allowed_hosts": ["http://a.b/c"]}, "daemon.allowed_hosts (--allowed-host): \"http://a.b/c\" is no"),
+        ({"settings": ["schedule.enabled=false"]}, "no site in"),
     ],
 )  # fmt: skip
 def test_ours_settings_that_cannot_be_kept_are_told(tmp_path: Path, flags: dict[str, object], told: str) -> None:
@@ -84,10 +84,10 @@ def test_ours_settings_that_cannot_be_kept_are_told(tmp_path: Path, flags: dict[
 def test_ours_a_file_is_named_for_what_stands_in_it_and_not_for_what_was_typed(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as error:
         load_sites(written(tmp_path), {"schedule__every": "6q"}, [])
-    assert str(error.value).startswith('--every (schedule.every): "6q" is not a duration')
+    assert str(error.value).startswith('schedule.every (--every): "6q" is not a duration')
     with pytest.raises(UsageError) as error:
         load_sites(written(tmp_path, 'every = "6q"'), {}, [])
-    assert "sites.toml" in str(error.value)
+    assert "sites.toml, line 3" in str(error.value)
 
 
 def test_ours_one_site_is_taken_out_of_what_all_share(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("fate", "because", "untold", "told"),
+    ("fate", "because", "notify_pending", "told"),
     [
         (RunStatus.FAILED, Trigger.DUE, False, "failed after 2.0 s: it is down; next try in 5 min"),
         (RunStatus.DONE, Trigger.DUE, False, "done after 2.0 s: it is down"),
@@ -117,12 +117,12 @@ def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_pa
     ],
 )  # fmt: skip
 def test_ours_the_log_says_how_it_ended_and_when_it_is_tried_again(
-    monkeypatch: pytest.MonkeyPatch, fate: RunStatus, because: Trigger, untold: bool, told: str
+    monkeypatch: pytest.MonkeyPatch, fate: RunStatus, because: Trigger, notify_pending: bool, told: str
 ) -> None:
     monkeypatch.setattr("time.time", lambda: 12.0)
     attempt = Attempt(
-        number=1, site="a", slot=10.0, because=because, turn=1, began=10.0, ended=12.0, fate=fate,
-        told="it is down", untold=untold,
+        number=1, site="a", slot=10.0, trigger=because, try_number=1, began=10.0, ended=12.0, status=fate,
+        message="it is down", notify_pending=notify_pending,
     )  # fmt: skip
     assert attempt_text(attempt, 312.0).endswith(told)
     assert "next try" not in attempt_text(attempt)

@@ -26,7 +26,7 @@ from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.runs import RunResult, RunStatus
 
 pytestmark = pytest.mark.anyio
-DUE = Attempt(number=1, site="shop", slot=0.0, because=Trigger.DUE, turn=1, began=0.0)
+DUE = Attempt(number=1, site="shop", slot=0.0, trigger=Trigger.DUE, try_number=1, began=0.0)
 
 
 def site(
@@ -61,7 +61,7 @@ async def test_ours_a_site_is_run_in_a_process_of_its_own(tmp_path: Path) -> Non
     with scripted({"/": '<a href="/a">', "/a": "<p>a"}) as shop:
         ended = await ProcessRunner(said).run(site(tmp_path, shop.url), DUE, anyio.Event())
     assert ended == RunResult(
-        exit_code=0, fate=RunStatus.DONE, run=1, outcome="published", told="2 pages listed: 2 added"
+        exit_code=0, status=RunStatus.DONE, run=1, outcome="published", message="2 pages listed: 2 added"
     )
     assert said.lines == []
     assert (tmp_path / "out" / "sitemap.xml").read_bytes().count(b"<loc>") == 2
@@ -81,7 +81,7 @@ async def test_ours_a_stop_before_the_first_page_ends_a_run_at_once(tmp_path: Pa
                 await anyio.sleep(0.01)
             stop.set()
         told = "the state is saved, and the next run continues it"
-        assert ends == [RunResult(exit_code=4, fate=RunStatus.STOPPED, told=told)]
+        assert ends == [RunResult(exit_code=4, status=RunStatus.STOPPED, message=told)]
 
 
 @pytest.mark.thorough
@@ -99,14 +99,14 @@ async def test_ours_a_message_names_the_command_that_takes_its_option(
     runner = ProcessRunner(Said(), command=command)
     with scripted({"/": Answer("", 404)}) as shop:
         gone = await runner.run(site(tmp_path, shop.url), DUE, anyio.Event())
-        assert f"{advice} --accept-shrink to crawl" in gone.told
+        assert f"{advice} --accept-shrink to crawl" in gone.message
         (tmp_path / "out" / "sitemap.xml").write_text("theirs")
         foreign = await runner.run(site(tmp_path, shop.url), DUE, anyio.Event())
-        assert f"To overwrite the file, {advice} --replace." in foreign.told
+        assert f"To overwrite the file, {advice} --replace." in foreign.message
         (state,) = tmp_path.glob("state/*/state.db")  # noqa: ASYNC240 - a local disk
         state.write_bytes(b"SQLite format 3\0" + bytes(5_000))
         damaged = await runner.run(site(tmp_path, shop.url), DUE, anyio.Event())
-        assert f"{advice} --fresh to rename" in damaged.told.replace("Run ", "run ") or not command
+        assert f"{advice} --fresh to rename" in damaged.message.replace("Run ", "run ") or not command
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ async def test_ours_a_run_without_a_report_has_failed_and_others_are_to_be_told(
 ) -> None:
     instead(program)
     ended = await ProcessRunner(Said()).run(site(tmp_path), DUE, anyio.Event())
-    assert ended == RunResult(exit_code=code, fate=RunStatus.FAILED, told=told, untold=True)
+    assert ended == RunResult(exit_code=code, status=RunStatus.FAILED, message=told, notify_pending=True)
 
 
 async def test_ours_a_log_is_passed_on_line_by_line_and_a_line_without_end_is_cut(
@@ -176,7 +176,7 @@ async def test_ours_who_does_not_stop_is_killed_with_all_it_has_started(
     wait_for(lambda: not psutil.pid_exists(grandchild) or psutil.Process(grandchild).status() == "zombie")
     if not is_cancelled:
         told = "it did not stop within 0.05 s and was killed; the next run continues it"
-        assert ends == [RunResult(exit_code=-9, fate=RunStatus.STOPPED, told=told)]
+        assert ends == [RunResult(exit_code=-9, status=RunStatus.STOPPED, message=told)]
 
 
 async def test_ours_a_pipe_that_somebody_else_holds_does_not_hold_up_the_daemon(
@@ -185,7 +185,7 @@ async def test_ours_a_pipe_that_somebody_else_holds_does_not_hold_up_the_daemon(
     monkeypatch.setattr(processes, "_DRAIN_TIMEOUT", 0.05)
     instead("import subprocess, sys; subprocess.Popen(['sleep', '30']); sys.exit('gone')")
     ended = await ProcessRunner(Said()).run(site(tmp_path), DUE, anyio.Event())
-    assert (ended.exit_code, ended.told.endswith("gone")) == (1, True)
+    assert (ended.exit_code, ended.message.endswith("gone")) == (1, True)
 
 
 _WAITING = """
@@ -228,7 +228,7 @@ async def test_ours_the_service_manager_is_not_that_of_a_run(
     monkeypatch.setenv("NOTIFY_SOCKET", "/run/somewhere")
     instead("import os, sys; sys.exit(os.environ.get('NOTIFY_SOCKET', 'none'))")
     ended = await ProcessRunner(Said()).run(site(tmp_path), DUE, anyio.Event())
-    assert ended.told.endswith(": none")
+    assert ended.message.endswith(": none")
 
 
 async def test_systemd_a_service_manager_is_told_in_its_own_words(tmp_path: Path) -> None:

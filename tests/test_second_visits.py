@@ -216,4 +216,4 @@ def test_ours_what_was_read_in_part_only_is_told_every_night(tmp_path: Path) -> 
         nights = Nights(site, tmp_path)
         for _ in range(2):
             ran = nights.crawl({"/long": long}, {"fetch": {"max_body": 10_000}})
-            assert "1 document read in part only" in ran.because
+            assert "1 document read in part only" in ran.reason

@@ -236,8 +236,6 @@ first_run = true
 [search_console]
 account = "account.json"
 endpoint = "{ears}/console"
-[websub]
-hubs = ["{ears}/hub"]
 [webhook]
 urls = ["env:HOOK"]
 secret = "file:signs"
@@ -397,7 +395,6 @@ WRONG = {
     "a key that is none": ("indexnow", 'key = "{}/"'),
     "a service that is none": ("indexnow", 'key = "12345678"\nendpoint = "ftp://me:{}@127.0.0.1/"'),
     "a webhook that is none": ("webhook", 'urls = ["{}/T0/B0"]'),
-    "a hub that is none": ("websub", 'hubs = ["ftp://me:{}@127.0.0.1/"]'),
     "a mail server with a password": ("email", 'to = ["me@example.com"]\nserver = "me:{}@127.0.0.1:25"'),
     "a login in the clear": ("email", 'to = ["me@example.com"]\nlogin = "me:{}"'),
     "an account that is none": ("search_console", 'account = \'{{"private_key": "{}"}}\''),

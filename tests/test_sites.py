@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from crawler.cli.options import flag_of, site_config
+from crawler.cli.options import site_config
 from crawler.cli.sites import configured_sites
 from crawler.config.load import SitePaths, check_distinct_paths, choose_sites, resolve_paths, split_sites
 from crawler.errors import EXIT_CODES_BY_SEVERITY, UsageError, worst_exit_code
@@ -87,7 +87,7 @@ def test_ours_one_daemon_is_for_all_sites(tmp_path: Path) -> None:
 def test_ours_paths_of_a_file_are_taken_from_its_folder_and_secrets_stay_what_they_are(tmp_path: Path) -> None:
     own = (
         '[site]\nurl = "https://shop.example/"\n[indexnow]\nkey = "file:secrets/key"\n[email]\nlogin = "me:pass/word"\n'
-        '[webhook]\nurls = ["file:secrets/hook", "https://chat.example/x", "env:HOOK"]\ntemplate = "chat.json"\n'
+        '[webhook]\nurls = ["file:secrets/hook", "https://chat.example/x", "env:HOOK"]\n'
         '[search_console]\naccount = "google.json"\n[daemon]\ndirectory = "history"\n'
     )
     (site,) = configured_sites(written(tmp_path, own), {}, [])
@@ -95,7 +95,6 @@ def test_ours_paths_of_a_file_are_taken_from_its_folder_and_secrets_stay_what_th
     assert config.indexnow.key == f"file:{tmp_path}/secrets/key"
     assert config.email.login == "me:pass/word"
     assert config.webhook.urls == (f"file:{tmp_path}/secrets/hook", "https://chat.example/x", "env:HOOK")
-    assert config.webhook.template == f"{tmp_path}/chat.json"
     assert config.search_console.account == f"{tmp_path}/google.json"
     assert config.daemon.directory == f"{tmp_path}/history"
 
@@ -123,12 +122,12 @@ def test_ours_a_command_for_one_site_takes_one_of_several_by_its_name(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[sites.shop.output]\ndirectry = 'x'", 'the key "sites.shop.output.directry" in sites.toml is unknown. '),
+        ("[sites.shop.output]\ndirectry = 'x'", 'the key "sites.shop.output.directry" (sites.toml, line 2) is unknown'),
         ("[sites.shop.output]\ndirectry = 'x'", 'Did you mean "directory"?'),
-        ("[sites.shop.outptu]", 'the key "sites.shop.outptu" in sites.toml is unknown. Did you mean "output"'),
+        ("[sites.shop.outptu]", 'the key "sites.shop.outptu" (sites.toml, line 2) is unknown. Did you mean "output"'),
         ("[sites.shop.pace]\nmax_pages = 3", 'Did you mean "scope.max_pages"'),
-        ("[sites.shop.pace]\nconcurrency = 0", "--concurrency (sites.shop.pace.concurrency) in sites.toml"),
-        ("[sites.shop.site]\n[output]\ndirectry = 'x'", 'the key "output.directry" in sites.toml is unknown'),
+        ("[sites.shop.pace]\nconcurrency = 0", "sites.shop.pace.concurrency (sites.toml, line 2): it must be"),
+        ("[sites.shop.site]\n[output]\ndirectry = 'x'", 'the key "output.directry" (sites.toml, line 2) is unknown'),
         ("[sites.shop.fetch]\nbasic_auth = 3", "sites.shop.fetch.basic_auth"),
         ("[sites.'my shop'.site]", 'the site name "my shop"'),
         ("[sites.''.site]", 'the site name ""'),
@@ -140,7 +139,7 @@ def test_ours_a_command_for_one_site_takes_one_of_several_by_its_name(tmp_path: 
 )  # fmt: skip
 def test_ours_what_is_wrong_is_named_as_it_stands_in_the_file(text: str, said: str) -> None:
     with pytest.raises(UsageError) as told:
-        split_sites(tomllib.loads(text), "sites.toml", flag_of)
+        split_sites(tomllib.loads(text), lambda _: "sites.toml, line 2", "sites.toml")
     assert said in str(told.value)
     assert "\n" not in str(told.value)
 

@@ -99,7 +99,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 SECRET = ("--basic-auth", "editor:open sesame")
-MANY = ("--max-urls-per-file", "6", "--group", "section")  # an index and its files
+MANY = ("--set=output.max_urls=6", "--group", "section")  # an index and its files
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +200,7 @@ def test_ours_another_source_goes_on_from_what_is_remembered_and_trusts_no_valid
 def test_ours_a_source_that_does_not_answer_is_named_beside_the_site(tmp_path: Path) -> None:
     with scripted({}) as site:
         gone = site.url
-    ran = crawl(tmp_path, "https://www.example.com/", "--source", gone, "--retries", "0")
+    ran = crawl(tmp_path, "https://www.example.com/", "--source", gone, "--set=fetch.retries=0")
     assert ran.code == 5
     assert "https://www.example.com" in ran.err
     assert gone.removeprefix("http://").rstrip("/") in ran.err
@@ -241,7 +241,7 @@ def test_ours_a_source_that_cannot_be_is_refused_in_a_sentence(fetch: dict[str, 
 
 def test_ours_a_host_of_ones_own_needs_http1() -> None:
     config = build_config({"fetch": {"headers": {"host": "www.example.com"}, "http2": True}})
-    with pytest.raises(UsageError, match="--http2"):
+    with pytest.raises(UsageError, match=r"--set fetch\.http2=true"):
         build_fetcher(config, ["https://www.example.com"])
 
 

@@ -17,7 +17,16 @@ from forked import Ended, Forked
 from run import FAST, command, environment
 from scripted import Answer, Route, Site, links, scripted
 
-WORDS = (*FAST, "--swap-delay", "0", "--grace-period", "0", "--retries", "0", "--state", "state", "-o", "out")
+WORDS = (
+    *FAST,
+    "--set=output.swap_delay=0",
+    "--set=output.grace_period=0",
+    "--set=fetch.retries=0",
+    "--state",
+    "state",
+    "-o",
+    "out",
+)
 TABLES = ("url", "visit", "content", "memory", "published", "run")
 
 
@@ -71,7 +80,7 @@ def forget(days: Days, count: int) -> None:
     for generation in range(2):
         new = [f"/gone{generation}-{n}" for n in range(count)]
         days.site.routes |= {"/": links("/p0", *new), **{path: f"<p>{path}" for path in new}}
-        assert days.run("--max-shrink", "1").status == 0
+        assert days.run("--set=output.max_shrink=1").status == 0
         (highest,) = days.rows("SELECT max(id) FROM url")[0]
         days.site.routes |= {"/": home, **{path: Answer("", 410) for path in new}}
         for _ in range(12):

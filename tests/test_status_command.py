@@ -56,9 +56,9 @@ def state(folder: Path, name: str, runs: Sequence[Run]) -> None:
 
 def attempt(history: History, site: str, fate: RunStatus, told: str = "", *, retry: bool = False) -> None:
     because = Trigger.RETRY if retry else Trigger.DUE
-    begun = history.begin(PlannedAttempt(site=site, slot=START, trigger=because, turn=1 + retry), START)
+    begun = history.begin(PlannedAttempt(site=site, slot=START, trigger=because, try_number=1 + retry), START)
     whole = {name: getattr(begun, name) for name in Attempt.__struct_fields__}
-    history.end(Attempt(**{**whole, "ended": START + 60, "fate": fate, "exit_code": 5, "told": told}))
+    history.end(Attempt(**{**whole, "ended": START + 60, "status": fate, "exit_code": 5, "message": told}))
 
 
 def test_ours_a_trend_compares_the_last_run_with_the_median_of_those_before() -> None:
@@ -108,7 +108,7 @@ def test_ours_one_site_is_told_of_in_full_and_fits_the_terminal(tmp_path: Path) 
     times = 'cron = "30 3 * * *"\ntimezone = "Europe/Berlin"\nrun_on_start = true'
     write(tmp_path, times, shop="http://shop.example/")
     because = "611 URLs failed (server error: 611), " + "and a long tale of each of them " * 5
-    state(tmp_path, "shop", [*(run(n, 230) for n in range(1, 6)), run(6, 290, because=because)])
+    state(tmp_path, "shop", [*(run(n, 230) for n in range(1, 6)), run(6, 290, reason=because)])
     ran = siteatlas(tmp_path, "status", "--config", "sites.toml", COLUMNS="80", TZ="UTC")
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -126,7 +126,7 @@ def test_ours_what_is_not_known_is_no_zero_and_what_is_going_on_has_no_numbers(t
     write(tmp_path, "", shop="http://shop.example/")
     files = [PublishedFile("sitemap.xml", "http://shop.example/sitemap.xml", 1, 1)]
     nothing = {"listed": 0, "fetched": 0, "completeness": "", "exit_code": 5, "refusal": "no robots.txt"}
-    said = {"because": "the files could not be uploaded to s3://shop/: 503", "exit_code": 7}
+    said = {"reason": "the files could not be uploaded to s3://shop/: 503", "exit_code": 7}
     stale = {"completeness": "truncated", "refusal": "it took too long", "exit_code": 4}
     known = [run(1, files=files), run(2, 0, "nothing", **nothing), run(3, outcome="unchanged", files=files, **said)]
     state(tmp_path, "shop", known)
@@ -135,7 +135,7 @@ def test_ours_what_is_not_known_is_no_zero_and_what_is_going_on_has_no_numbers(t
     assert "published, written by run 1 and unchanged up to run 3: http://shop.example/sitemap.xml" in told
     last, why, before, *_ = told.partition("exit\n")[2].splitlines()
     assert last.split()[-1] == "7"
-    assert why.strip() == said["because"]
+    assert why.strip() == said["reason"]
     assert before.split()[3:] == ["-", "-", "no", "result", "-", "-", "-", "-", "5"]
     with closing(STATE_DB.open(place / STATE_DB.file)) as db:
         RunStore(db).write(replace(run(4, outcome=""), outcome="refused", ended=None, **stale))

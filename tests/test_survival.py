@@ -106,7 +106,7 @@ def test_ours_a_limit_of_pages_ends_a_run_and_the_next_goes_on(tmp_path: Path) -
         assert first.code == 4
         assert "--max-pages" in first.out
         assert published(tmp_path) == {}
-        partial = crawl(tmp_path, site.url, "--max-pages", "5", "--partial")
+        partial = crawl(tmp_path, site.url, "--max-pages", "5", "--set=output.partial=true")
         assert partial.code == 4
         some = len(listed(tmp_path))
         assert 10 <= some <= 17
@@ -116,9 +116,11 @@ def test_ours_a_limit_of_pages_ends_a_run_and_the_next_goes_on(tmp_path: Path) -
 
 def test_ours_a_limit_of_the_state_ends_a_run_and_a_higher_one_goes_on(tmp_path: Path) -> None:
     with scripted(web(400, delay=0.02)) as site:
-        first = crawl(tmp_path, site.url, "--max-state", "150k")
+        first = crawl(tmp_path, site.url, "--set=state.max_size=150k")
         assert first.code == 4
-        assert "the state of the site reached its maximum size (raise --max-state); run again to continue" in first.out
+        assert (
+            "the state of the site reached its maximum size (raise state.max_size); run again to continue" in first.out
+        )
         asked = len(site.log)
         assert asked < 400
         assert crawl(tmp_path, site.url).code == 0
@@ -136,7 +138,7 @@ def test_ours_a_limit_of_time_ends_a_run(tmp_path: Path) -> None:
     with scripted(web(100, delay=0.2)) as site:
         ran = crawl(tmp_path, site.url, "--max-time", "1s")
         assert ran.code == 4
-        assert "--max-time" in ran.out
+        assert "scope.max_time" in ran.out
 
 
 def test_ours_other_settings_do_not_silently_resume_and_fresh_forgets(tmp_path: Path) -> None:
@@ -237,11 +239,11 @@ def test_rfc9309_2_3_1_4_robots_that_cannot_be_had_means_no_page_is_asked_for(tm
         folder = tmp_path / str(number)
         folder.mkdir()
         with scripted({"/": links("/a"), "/a": links(), "/robots.txt": ROBOTS_GONE[number]}) as site:
-            ran = crawl(folder, site.url, "--read-timeout", "0.5", "--timeout", "2")
+            ran = crawl(folder, site.url, "--set=fetch.read_timeout=0.5", "--timeout", "2")
             assert ran.code == 5, (number, ran.err)
             assert "robots.txt" in ran.err, number
             assert set(site.paths) == {"/robots.txt"}, number
-            again = crawl(folder, site.url, "--ignore-robots", "--read-timeout", "0.5", "--timeout", "2")
+            again = crawl(folder, site.url, "--ignore-robots", "--set=fetch.read_timeout=0.5", "--timeout", "2")
             assert again.code == 0, (number, again.err)
 
     with ThreadPoolExecutor() as all_at_once:  # each waits between its attempts
@@ -288,12 +290,12 @@ def test_ours_a_site_that_mostly_fails_does_not_replace_what_is_published(tmp_pa
         assert crawl(tmp_path, site.url).code == 0
         before = published(tmp_path)
         routes |= {f"/p{n}": Answer("", 500) for n in range(7, 20)}
-        ran = crawl(tmp_path, site.url, "--retries", "0")
+        ran = crawl(tmp_path, site.url, "--set=fetch.retries=0")
         assert ran.code == 3
-        assert "--max-failed" in ran.out
+        assert "output.max_failed" in ran.out
         assert published(tmp_path) == before
         routes["/"] = Answer("", 500)
-        assert crawl(tmp_path, site.url, "--retries", "0").code in (3, 5)
+        assert crawl(tmp_path, site.url, "--set=fetch.retries=0").code in (3, 5)
         assert published(tmp_path) == before
 
 
@@ -315,7 +317,7 @@ def test_ours_a_start_url_that_moved_is_told_with_where_to_go(tmp_path: Path) ->
 @pytest.mark.slow
 def test_ours_a_site_that_dies_leaves_the_rest_pending(tmp_path: Path) -> None:
     with scripted(web(40, delay=0.05)) as site:
-        process = start(tmp_path, site.url, "--retries", "1", "--max-error-time", "5")
+        process = start(tmp_path, site.url, "--set=fetch.retries=1", "--set=pace.max_error_time=5")
         while len(site.log) < 12:
             time.sleep(0.01)
     # the server is gone now
@@ -342,7 +344,7 @@ def test_ours_secrets_go_to_their_origin_only_and_nowhere_else(tmp_path: Path) -
 def test_ours_a_page_that_hangs_the_parser_costs_itself_only(tmp_path: Path) -> None:
     hang = "<div>" * 100_000 + '<a href="/found">x</a>'
     with scripted({"/": links("/hang", "/b"), "/hang": hang, "/b": links(), "/found": links()}) as site:
-        ran = crawl(tmp_path, site.url, "--parse-timeout", "2")
+        ran = crawl(tmp_path, site.url, "--set=parse.timeout=2")
         assert ran.code == 0, ran.err
         assert f"{site.url}found" in listed(tmp_path)
         assert f"{site.url}b" in listed(tmp_path)
@@ -375,6 +377,6 @@ def test_ours_environment_and_file_and_flag_have_their_order(tmp_path: Path) -> 
     closed = f"http://127.0.0.1:{reserved_port()}/"
     words = ("crawl", closed, "-o", "out", "--config", "site.toml")
     assert "--concurrency" in siteatlas(tmp_path, *words).err
-    assert siteatlas(tmp_path, *words, SITEATLAS_CONCURRENCY="2").code == 5
-    assert siteatlas(tmp_path, *words, "-c", "0", SITEATLAS_CONCURRENCY="2").code == 2
-    assert os.environ.get("SITEATLAS_CONCURRENCY") is None
+    assert siteatlas(tmp_path, *words, SITEATLAS_PACE_CONCURRENCY="2").code == 5
+    assert siteatlas(tmp_path, *words, "-c", "0", SITEATLAS_PACE_CONCURRENCY="2").code == 2
+    assert os.environ.get("SITEATLAS_PACE_CONCURRENCY") is None

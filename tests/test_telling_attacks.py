@@ -35,7 +35,7 @@ def occasions(site: Site) -> list[str]:
 
 
 def tell(site: Site, code: int, fate: RunStatus, run: int | None = None) -> NotifyResult:
-    ended = RunResult(exit_code=code, fate=fate, run=run, told="what happened")
+    ended = RunResult(exit_code=code, status=fate, run=run, message="what happened")
     return anyio.run(lambda: send_notifications(site.plan, "shop", ended=ended))
 
 
@@ -62,8 +62,8 @@ def failed(site: Site, run: int | None = None) -> SiteJob:
     """The errand to tell of a run that was killed now, and could not tell itself."""
     now = time.time()
     last = Attempt(
-        number=1, site="shop", slot=now, because=Trigger.DUE, turn=1, began=now, ended=now + 1,
-        fate=RunStatus.FAILED, exit_code=-9, run=run, told="killed",
+        number=1, site="shop", slot=now, reason=Trigger.DUE, turn=1, began=now, ended=now + 1,
+        status=RunStatus.FAILED, exit_code=-9, run=run, told="killed",
     )  # fmt: skip
     return SiteJob(name="shop", task="tell", config=site.plan.config.model_dump(mode="json"), last=last)
 
@@ -104,9 +104,9 @@ def test_ours_an_interrupt_before_the_files_are_elsewhere_is_gone_on_with_at_onc
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = {"upload__to": "s3://bucket/", "upload__s3_endpoint": site.double.home}
-    assert interrupted(monkeypatch, site, **there).fate is RunStatus.STOPPED
+    assert interrupted(monkeypatch, site, **there).status is RunStatus.STOPPED
     ended = interrupted(monkeypatch, site)
-    assert (ended.fate, ended.untold, ended.exit_code) == (RunStatus.DONE, True, 0)
+    assert (ended.status, ended.notify_pending, ended.exit_code) == (RunStatus.DONE, True, 0)
 
 
 def test_ours_trouble_of_a_site_that_never_had_a_run_is_told_once_too(site: Site) -> None:
@@ -115,7 +115,7 @@ def test_ours_trouble_of_a_site_that_never_had_a_run_is_told_once_too(site: Site
     assert new.state != site.plan.state
 
     def tell_of(code: int, fate: RunStatus) -> None:
-        ended = RunResult(exit_code=code, fate=fate, told="the directory cannot be used")
+        ended = RunResult(exit_code=code, status=fate, message="the directory cannot be used")
         anyio.run(lambda: send_notifications(new, "shop", ended=ended))
 
     tell_of(6, RunStatus.BUSY)
@@ -144,14 +144,14 @@ def test_ours_a_failure_that_could_not_even_be_noted_is_told_when_it_can_be(
     ledger.mkdir()  # as unusable as one on a full disk
     order = replace(failed(site), task="run", last=None)
     ended = worker._run_job(order)
-    assert (ended.fate, ended.exit_code, ended.untold) == (RunStatus.FAILED, 7, True)
+    assert (ended.status, ended.exit_code, ended.notify_pending) == (RunStatus.FAILED, 7, True)
     assert not site.double.messages
     ledger.rmdir()
     last = Attempt(
-        number=1, site="shop", slot=0, because=Trigger.DUE, turn=1, began=time.time(), ended=time.time(),
-        fate=ended.fate, exit_code=ended.exit_code, told=ended.told,
+        number=1, site="shop", slot=0, reason=Trigger.DUE, turn=1, began=time.time(), ended=time.time(),
+        status=ended.status, exit_code=ended.exit_code, told=ended.told,
     )  # fmt: skip
-    assert not worker._run_job(replace(order, task="tell", last=last)).untold
+    assert not worker._run_job(replace(order, task="tell", last=last)).notify_pending
     assert occasions(site) == ["trouble"]
 
 
@@ -161,22 +161,22 @@ def test_indexnow_org_who_asked_to_wait_is_not_sent_what_lies_on_another_host_me
     now = time.time()
 
     def tell_at(moment: float, run: int) -> NotifyResult:
-        ended = RunResult(exit_code=0, fate=RunStatus.DONE, run=run)
+        ended = RunResult(exit_code=0, status=RunStatus.DONE, run=run)
         plan = site.planned(**settings)
         return anyio.run(lambda: send_notifications(plan, "shop", ended=ended, clock=lambda: moment))
 
     pages = ["/", site.other("/")]
     tell_at(now, site.run(pages))
     double.files[f"localhost:{double.port}/{KEY}.txt"] = 404
-    assert tell_at(now, site.run([*pages, "/a", site.other("/a")])).untold
+    assert tell_at(now, site.run([*pages, "/a", site.other("/a")])).notify_pending
     assert list(double.taken) == [site.url("/a")]
     double.says += [Say(429, (("Retry-After", "3600"),))]
-    assert tell_at(now, site.run([*pages, "/a", "/b", site.other("/a")])).untold
+    assert tell_at(now, site.run([*pages, "/a", "/b", site.other("/a")])).notify_pending
     double.files[f"localhost:{double.port}/{KEY}.txt"] = key
     run, before = site.run([*pages, "/a", "/b", site.other("/a")], outcome="unchanged"), len(double.messages)
-    assert tell_at(now + 600, run).untold
+    assert tell_at(now + 600, run).notify_pending
     assert len(double.messages) == before
-    assert not tell_at(now + 3600, run).untold
+    assert not tell_at(now + 3600, run).notify_pending
     assert double.taken == dict.fromkeys([site.url("/a"), site.url("/b"), site.other("/a")], 1)
 
 
@@ -190,7 +190,7 @@ def test_ours_what_the_first_run_changed_of_who_is_new_is_told_although_it_died_
     site.run(["/", "/new"])  # killed before it could tell
     run = site.run(["/", "/new"], outcome="unchanged")
     register_channels(plan)
-    anyio.run(lambda: send_notifications(plan, "shop", ended=RunResult(exit_code=0, fate=RunStatus.DONE, run=run)))
+    anyio.run(lambda: send_notifications(plan, "shop", ended=RunResult(exit_code=0, status=RunStatus.DONE, run=run)))
     told = [message for message in site.double.messages if "occasion" in message]
     assert [message["counts"]["added"] for message in told] == [1 if before else 2]
     assert set(site.double.taken) == ({site.url("/new"), site.url("/old-1")} if before else set())

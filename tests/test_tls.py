@@ -26,13 +26,15 @@ def tls(tmp_path: Path) -> tuple[str, str]:
 
 @pytest.mark.needs_nginx
 @pytest.mark.parametrize("transport", ["fast", "httpx"])
-@pytest.mark.parametrize(("flag", "protocol"), [("--http2", "HTTP/2.0"), ("--no-http2", "HTTP/1.1")])
+@pytest.mark.parametrize(
+    ("flag", "protocol"), [("--set=fetch.http2=true", "HTTP/2.0"), ("--set=fetch.http2=false", "HTTP/1.1")]
+)
 def test_rfc9113_http2_is_spoken_when_asked_for(
     tmp_path: Path, tls: tuple[str, str], transport: str, flag: str, protocol: str
 ) -> None:
     lines, url = tls
     with nginx(WWW, lines) as server:
-        ran = crawl(tmp_path, url, "--transport", transport, flag, "--ca-file", "ca.pem")
+        ran = crawl(tmp_path, url, f"--set=fetch.transport={transport}", flag, "--set=fetch.ca_file=ca.pem")
         assert ran.code == 0, ran.err
         assert len(listed(tmp_path)) == 8
         assert server.protocols() == {protocol}
@@ -45,7 +47,7 @@ def test_ours_a_certificate_of_nobody_we_trust_ends_it_before_a_request(
 ) -> None:
     lines, url = tls
     with nginx(WWW, lines) as server:
-        ran = crawl(tmp_path, url, "--transport", transport)
+        ran = crawl(tmp_path, url, f"--set=fetch.transport={transport}")
         assert ran.code == 5
         assert "certificate" in ran.err
         assert server.requests() == []

@@ -20,7 +20,16 @@ from crawler.fetch.challenge import Challenge, detect_challenge
 from crawler.fetch.retry import is_transient
 from crawler.model import Reply, Url
 
-WORDS = (*FAST, "--render", "never", "--swap-delay", "0", "--retries", "0", "--not-found-checks", "0", "-o", "out")
+WORDS = (
+    *FAST,
+    "--render",
+    "never",
+    "--set=output.swap_delay=0",
+    "--set=fetch.retries=0",
+    "--set=fetch.not_found_checks=0",
+    "-o",
+    "out",
+)
 WALLS = [wall for half in ("shown", "held") for wall in specimens(half) if wall.kind == "wall"]
 SOME = ("anubis-pow", "qrator-401", "azure-frontdoor-403", "testcookie-aes")
 

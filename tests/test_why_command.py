@@ -15,7 +15,7 @@ from scripted import Answer, Route, Site, links, scripted
 from crawler.audit.report.layout import fit
 from crawler.cli.why.explain import Explanation
 from crawler.cli.why.lookup import explain_urls, known_sites, site_for_url, story_lines
-from crawler.cli.why.story import StoryTopic
+from crawler.cli.why.story import StoryTopic, UrlStory
 from crawler.config.plan import state_directory
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import UsageError
@@ -64,7 +64,15 @@ def routes() -> dict[str, Route]:
     }
 
 
-OPTIONS = ("--exclude", "*/out/*", "--retries", "0", "--max-depth", "2", "--max-failed", "1", "--swap-delay", "0")
+OPTIONS = (
+    "--exclude",
+    "*/out/*",
+    "--set=fetch.retries=0",
+    "--max-depth",
+    "2",
+    "--set=output.max_failed=1",
+    "--set=output.swap_delay=0",
+)
 
 
 def lines_of(story: Explanation, topic: str) -> list[str]:
@@ -147,8 +155,8 @@ def test_ours_the_story_begins_with_how_it_ended(crawled: Crawled, text: str) ->
     if text == f"/{LONG}":
         expected, said = expected.replace(f"{len(LONG):,}", "N"), re.sub(r"2,1\d\d", "N", said)
     assert said == expected
-    assert story.is_listed == expected.startswith("is listed")
-    assert story.is_known == (text != "/nowhere")
+    assert (story.story.position is not None) == expected.startswith("is listed")
+    assert story.story.is_known == (text != "/nowhere")
 
 
 def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
@@ -238,7 +246,7 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
             "run",
             [
                 "run 2 (TIME): truncated, published",
-                "1 URL further from the start than --max-depth; 3 URLs failed (server error: 2, unreachable: 1)",
+                "1 URL further from the start than scope.max_depth; 3 URLs failed (server error: 2, unreachable: 1)",
             ],
         ),
     ],
@@ -261,14 +269,14 @@ def test_ours_a_page_that_changed_says_when_and_what(crawled: Crawled) -> None:
 )
 def test_ours_a_url_is_found_in_any_spelling(crawled: Crawled, text: str) -> None:
     (story,) = crawled.tell(text)
-    assert story.url == f"{crawled.site.url}caf%C3%A9?a=1"
-    assert story.is_known
+    assert story.story.url == f"{crawled.site.url}caf%C3%A9?a=1"
+    assert story.story.is_known
 
 
 def test_ours_a_path_is_one_of_the_site_and_the_host_has_any_case(crawled: Crawled) -> None:
     flags = {"state__directory": str(crawled.folder / ".siteatlas")}
     told = explain_urls(["/a", crawled.site.url.replace("http", "HTTP") + "a"], None, flags, [])
-    assert [story.is_listed for story in told] == [True, True]
+    assert [story.story.position is not None for story in told] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -317,19 +325,23 @@ def test_ours_the_command_tells_people_and_machines(crawled: Crawled) -> None:
     ran = siteatlas(crawled.folder, "why", "--json", url, "/never")
     assert ran.code == 10, ran.err
     told: dict[str, Any] = json.loads(ran.out)
-    assert told["version"] == 1
+    assert told["version"] == 2
     first, second = told["urls"]
     assert first.keys() == second.keys()
     assert (first["url"], first["known"], first["listed"]) == (url, True, False)
-    assert first["state"]["state"] == "noindex"
-    assert first["noindex"]["evidence"] == 'meta robots "noindex, nofollow"'
-    assert first["found"]["path"][-1] == {"url": url, "by": ["link"]}
-    start = {"url": crawled.site.url, "by": "link", "via": None}
-    assert (first["links"]["inlinks"], first["links"]["clicks"], first["links"]["referrers"]) == (1, 1, [start])
-    assert 0.0 < first["links"]["weight"] < 1.0
-    assert [each["answer"] for each in first["requests"]] == ["200"]
-    assert first["robots"]["allowed"] is True
-    assert (second["known"], second["state"], second["would"]["asked_for"]) == (False, None, True)
+    assert first["state"] == "noindex"
+    facts = first["facts"]
+    assert facts["page"]["noindex"] == 'meta robots "noindex, nofollow"'
+    assert facts["steps"][-1] == {"url": url, "by": ["link"]}
+    start = {"url": crawled.site.url, "how": "link", "via": ""}
+    links = facts["link_facts"]
+    assert (links["inlinks"], links["clicks"], links["referrers"]) == (1, 1, [start])
+    assert 0.0 < links["weight"] < 1.0
+    assert [each["answer"] for each in facts["last_visit"]["requests"]] == ["200"]
+    assert facts["robots"]["allowed"] is True
+    assert first["topics"]["noindex"][0] == 'meta robots "noindex, nofollow"'
+    assert second["facts"].keys() == facts.keys()
+    assert (second["known"], second["state"], second["facts"]["would"]["asked_for"]) == (False, None, True)
 
 
 @pytest.mark.parametrize(
@@ -348,7 +360,7 @@ def test_ours_without_a_state_there_is_no_story(tmp_path: Path) -> None:
 
 
 def test_ours_a_terminal_shows_what_a_page_says_and_never_obeys_it(crawled: Crawled) -> None:
-    raw = Explanation("", "b\x1b[2J", True, False, "c\u202e", [StoryTopic("state", ["\x9b2Jd"], None)])
+    raw = Explanation("", UrlStory(url=Url("b\x1b[2J")), "c\u202e", [StoryTopic("state", ["\x9b2Jd"])])
     text = "\n".join(part for line in story_lines([*crawled.tell("/evil"), raw]) for part in fit(line, 0))
     assert "red" in text
     assert "b\\x1b[2J\n  c\\u202e\n\nstate      \\x9b2Jd" in text
@@ -357,7 +369,7 @@ def test_ours_a_terminal_shows_what_a_page_says_and_never_obeys_it(crawled: Craw
 
 def test_ours_a_run_that_was_cut_short_is_told_as_far_as_it_came(tmp_path: Path) -> None:
     with scripted({"/": links("/a", "/b"), "/a": links(), "/b": links()}) as site:
-        ran = crawl(tmp_path, site.url, "--max-pages", "2", "--no-sitemap-seeds")
+        ran = crawl(tmp_path, site.url, "--max-pages", "2", "--set=scope.sitemap_seeds=false")
         assert ran.code == 4, ran.err
         here = Crawled(tmp_path, site)
         home, waiting = here.tell("/", "/b")
@@ -371,11 +383,11 @@ def test_ours_a_run_that_was_cut_short_is_told_as_far_as_it_came(tmp_path: Path)
 
 def test_ours_urls_of_a_staging_server_are_known_by_their_public_names(tmp_path: Path) -> None:
     with scripted({"/": links("/a"), "/a": links()}) as site:
-        ran = crawl(tmp_path, "https://www.example.com/", "--source", site.url, "--no-sitemap-seeds")
+        ran = crawl(tmp_path, "https://www.example.com/", "--source", site.url, "--set=scope.sitemap_seeds=false")
         assert ran.code == 0, ran.err
         first, second = Crawled(tmp_path, site).tell("/a", "https://www.example.com/a")
-    assert first.url == second.url == "https://www.example.com/a"
-    assert first.is_listed
+    assert first.story.url == second.story.url == "https://www.example.com/a"
+    assert first.story.position
 
 
 def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> None:
@@ -399,7 +411,7 @@ def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> No
             "https://a.example/",
         ]
     told = explain_urls(urls, None, flags, [])
-    assert [story.is_known for story in told] == [True, True, False, True]
+    assert [story.story.is_known for story in told] == [True, True, False, True]
     with pytest.raises(UsageError, match=r"https://d\.example/. belongs to none of the crawled sites"):
         explain_urls(["https://d.example/"], None, flags, [])
     with pytest.raises(

@@ -1,6 +1,6 @@
 """Joins the requests of bots in the access logs with the pages of the site: what bots do, and what they leave out.
 
-A bot is who its user agent names: a claim, which --verify-bots checks for the bots that DNS can verify.
+A bot is who its user agent names: a claim, which --set audit.verify_bots=true checks for the bots that DNS can verify.
 """
 
 import sqlite3
@@ -270,5 +270,7 @@ def _why_not_checked(days: int, min_days: int, *, has_agents: bool, has_engines:
     if not has_engines:
         return "the access logs have no request of a search engine"
     if days < min_days:
-        return f"the access logs have requests on {count_text(days, 'day')} only, and --min-log-days is {min_days:,}"
+        return (
+            f"the access logs have requests on {count_text(days, 'day')} only, and audit.min_log_days is {min_days:,}"
+        )
     return ""

@@ -138,7 +138,7 @@ def _local_files(names: Iterable[str]) -> list[str]:
 def _fetch_log(
     url: str, path: Path, plan: CrawlPlan, watch: OnSourceProgress, successes: AddressCounts, ledger: BotLedger
 ) -> tuple[SourceReport, Iterator[SourceRecord]]:
-    """Download a log to ``path`` and read it. It may be no larger than a sitemap (``--max-sitemap``)."""
+    """Download a log to ``path`` and read it. It may be no larger than a sitemap (``fetch.max_sitemap``)."""
     config = plan.config
     max_bytes = config.fetch.max_sitemap
     try:
@@ -161,7 +161,7 @@ def _fetch_log(
         next(reading, None)  # closes the file
         report.faults = [fault.replace(str(path), url) for fault in report.faults]
         if len(content) > max_bytes:
-            report.faults.append(f"{url} is larger than --max-sitemap: download it yourself and give the file")
+            report.faults.append(f"{url} is larger than fetch.max_sitemap: download it yourself and give the file")
             report.complete = False
 
     return report, claims()

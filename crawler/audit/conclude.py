@@ -121,7 +121,7 @@ class AuditFinisher:
             raise self._nothing_to_audit(run)
         bots = self._bot_activity(graph, figures, pages.copies)
         if not doubts:  # URLs that nothing leads to may fail: the crawl of the site is complete all the same
-            run = replace(run, completeness=CompletenessLevel.COMPLETE.value, because="")
+            run = replace(run, completeness=CompletenessLevel.COMPLETE.value, reason="")
         notes = [*visited.notes, *observed.notes, *notes, *index_notes, *self._notes(figures, pages, facts)]
         run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
@@ -202,7 +202,7 @@ class AuditFinisher:
 
     def _unchecked(self, activity: BotActivity | None) -> dict[str, str]:
         """Why the index status was not checked, nor search engines for pages that they leave out if there are logs."""
-        reasons = {} if self._plan.config.audit.inspect_urls else dict.fromkeys(INDEX_RULES, "no --inspect-urls given")
+        reasons = {} if self._plan.config.audit.inspect_urls else dict.fromkeys(INDEX_RULES, "audit.inspect_urls is 0")
         if not self._plan.config.audit.logs:
             return reasons
         why = activity.why_not_checked if activity else "the access logs have no request of a bot"

@@ -164,7 +164,7 @@ class AuditComparisonResult(Struct, frozen=True, kw_only=True):
 class BotRequests(Struct, frozen=True, kw_only=True):
     """The requests of one bot in the logs: of all, by ``statuses`` ("0": no response), and the first and last day.
 
-    ``kind`` is a :class:`crawler.audit.sources.logs.bots.BotKind`. ``is_verifiable``: --verify-bots can check the name.
+    ``kind`` is a :class:`crawler.audit.sources.logs.bots.BotKind`. ``is_verifiable``: audit.verify_bots can check it.
     """
 
     name: str
@@ -221,8 +221,8 @@ class CrawlPoint(Struct, frozen=True, kw_only=True):
 class BotActivity(Struct, frozen=True, kw_only=True):
     """What bots do, from the access logs. Requests are GET and HEAD for URLs of the site; days are in UTC.
 
-    ``is_verified``: --verify-bots has checked the names that DNS can verify. ``by_day`` has every day of the logs. The
-    requests of ``sections`` and ``segments`` leave out images, style sheets and other files; ``states`` has all.
+    ``is_verified``: audit.verify_bots has checked the names that DNS can verify. ``by_day`` has every day of the logs.
+    The requests of ``sections`` and ``segments`` leave out images, style sheets and other files; ``states`` has all.
     ``why_not_checked`` says why ``bots.uncrawled`` was not checked, or is "".
     """
 

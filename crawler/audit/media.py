@@ -71,7 +71,7 @@ async def check_media(
     if more and config.audit.media:
         notes.insert(
             0,
-            f"only {len(media_urls):,} of the images and videos in sitemaps were fetched: raise --max-media to "
+            f"only {len(media_urls):,} of the images and videos in sitemaps were fetched: raise audit.max_media to "
             f"fetch more",
         )
     requests.findings.sort(key=lambda finding: finding.url)

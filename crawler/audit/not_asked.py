@@ -53,7 +53,9 @@ class AskableUrls:
             return []
         urls = count_text(len(self._refused), "URL")
         why = "because a request may change something or contains personal data"
-        remedy = "If requests change nothing on your site, use --ask-all and --keep-tokens"
+        remedy = (
+            "If requests change nothing on your site, use --set scope.ask_all=true and --set audit.keep_tokens=true"
+        )
         return [f"not asked: {urls} that only sources name, {why}; csv/not-asked.csv lists them. {remedy}"]
 
     def _reason(self, url: Url) -> str:
@@ -63,7 +65,7 @@ class AskableUrls:
             return ""
         if action := action_in(url):
             return f"it may change something: {mask_private(action)}"
-        if mask_private(url) != url:  # with --keep-tokens
+        if mask_private(url) != url:  # with --set audit.keep_tokens=true
             return "it contains personal data or a token"
         names = _names_of(url.partition("?")[2])
         unknown = next((name for name in names if name not in PRESENTATION and name not in self._linked_names()), "")

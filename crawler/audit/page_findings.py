@@ -278,7 +278,7 @@ class PageFindings:
     def _sentence(self, rule: str, facts: UrlFacts, stats: SourceStats, base: AuditFinding) -> str:
         match rule:
             case "reach.deep":
-                return f"more than {self._limits.max_clicks} clicks from the start URL (--max-clicks)"
+                return f"more than {self._limits.max_clicks} clicks from the start URL (audit.max_clicks)"
             case "reach.few":
                 return f"{count_text(facts.inlinks, 'page')} {'links' if facts.inlinks == 1 else 'link'} to it"
             case "gone.soft":

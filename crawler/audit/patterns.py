@@ -179,7 +179,7 @@ class Segments:
             try:
                 self._patterns.append((name, UrlPattern(text)))
             except ScopeError as error:
-                raise UsageError(f"--segment {name}: {error}") from None
+                raise UsageError(f"audit.segments.{name}: {error}") from None
 
     def __bool__(self) -> bool:
         return bool(self._patterns)

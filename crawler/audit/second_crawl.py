@@ -131,8 +131,8 @@ def _discovered_by(rank: int, url: UncrawledUrl) -> int:
 _LOGIN_STATUSES: Final = frozenset({401, 403, 407})
 
 _REMEDIES: Final = {
-    State.NOINDEX: "start from a page that is indexed, or ignore noindex with --no-respect-noindex",
-    State.ROBOTS: "if the site is yours, ignore robots.txt with --ignore-robots",
+    State.NOINDEX: "start from a page that is indexed, or ignore noindex with --set obey.noindex=false",
+    State.ROBOTS: "if the site is yours, ignore robots.txt with --set obey.robots=false",
     State.SERVER_ERROR: "run the same command again when that is fixed",
     State.CHALLENGED: "let Siteatlas through in the settings of the firewall",
     State.UNREACHABLE: "run the same command again when that is fixed",

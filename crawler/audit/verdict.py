@@ -204,7 +204,7 @@ def not_checked(inputs: Sequence[SourceReport], media: bool) -> dict[str, str]:
     ``inputs`` are all sources that were read; ``media``: images and videos were fetched.
     """
     used = {report.source for report in inputs if report.used}
-    reasons: dict[str, str] = {} if media else {"media": "--no-media"}
+    reasons: dict[str, str] = {} if media else {"media": "audit.media=false"}
     if not used:
         reasons["orphans"] = NO_SOURCE_GIVEN
     for rules, sources, why in RULE_SOURCES:

@@ -12,7 +12,6 @@ from typer.main import get_command
 from typing_extensions import override
 
 from crawler.cli.help import EXIT_CODES, HelpfulCommand
-from crawler.errors import UsageError
 from crawler.version import __version__
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 _MODULES: Final = {
     "crawl": ("crawler.cli.crawl", "Crawl a website from URL and publish its sitemap in a directory."),
     "init": ("crawler.cli.init.init", "Write a configuration file, and files for schedulers such as systemd."),
+    "config": ("crawler.cli.config", "Print every key of the configuration with its default and its meaning."),
     "run": ("crawler.cli.run", "Regenerate the sitemaps of the sites in a configuration."),
     "schedule": (
         "crawler.cli.schedule",
@@ -144,30 +144,3 @@ def siteatlas(version: Annotated[bool, typer.Option("--version", help="Print the
     if version:
         typer.echo(f"siteatlas {__version__}")
         raise typer.Exit
-
-
-@app.command("help", cls=HelpfulCommand)
-def show_help(
-    ctx: typer.Context,
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="COMMAND [GROUP]",
-            help="Name of a command, such as crawl. GROUP is a group of its options, such as scope.",
-            show_default=False,
-        ),
-    ],
-) -> None:
-    """Show all options of a command, or those of one group."""
-    from crawler.cli.errors import CommandErrors  # noqa: PLC0415 - the list of commands shows at once without it
-
-    with CommandErrors(verbose=False):
-        rest = list(words)
-        found, path = ctx.find_root().command, ctx.find_root()
-        while rest and isinstance(found, TyperGroup) and (inner := found.get_command(path, rest[0])):
-            found, path = inner, typer.Context(inner, parent=path, info_name=rest.pop(0))
-        if isinstance(found, HelpfulCommand):
-            found.show_help(path, found.find_group(path, " ".join(rest)))
-        if rest:
-            raise UsageError(f"siteatlas has no command {' '.join(words)!r}. siteatlas --help lists the commands")
-        typer.echo(found.get_help(path))

@@ -25,7 +25,6 @@ from crawler.run.options import RunOptions
 EPILOG = f"""{RAW}Examples:
   siteatlas audit https://www.example.com/ -o report
   siteatlas audit https://www.example.com/ --log '/var/log/nginx/*' -o report
-  siteatlas audit https://www.example.com/ --search Pages.csv -o report
   siteatlas audit --config site.toml --site shop --fail-on error,orphan
   siteatlas audit https://www.example.com/ --fail-on new:warning
 
@@ -34,14 +33,11 @@ continue), or selected findings are inconclusive, 5 nothing to crawl, 6 another 
 10 conclusive findings that you selected with --fail-on.
 """
 
-_AUDIT_SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "render", "audit")
-_MORE_KEYS = ("site.sitemap_url", "state.directory", "state.keep_runs")
-_EXCLUDED_KEYS = ("scope.sitemap_seeds", "audit.every")
-
-_KEYS = tuple(
-    flag.key
-    for flag in FLAGS
-    if flag.key in _MORE_KEYS or (flag.key.partition(".")[0] in _AUDIT_SECTIONS and flag.key not in _EXCLUDED_KEYS)
+_KEYS = (
+    *("site.sitemap_url", "scope.include", "scope.exclude", "scope.max_pages", "scope.hosts", "state.directory"),
+    *("pace.concurrency", "pace.rate", "fetch.timeout", "fetch.source", "fetch.user_agent", "fetch.headers"),
+    *("fetch.basic_auth", "fetch.cookies", "fetch.resolve", "render.mode"),
+    *(flag.key for flag in FLAGS if flag.key.startswith("audit.")),
 )
 
 
@@ -69,8 +65,8 @@ def audit(  # noqa: PLR0913 - the command line is wide
     and the logs, exports and lists that you name. It requests the URLs that only a source names, and reports their
     present state. It also reports errors in the sitemaps.
 
-    If the last run is recent (--max-crawl-age), the audit uses the crawl of that run. It then requests only URLs that
-    the run did not visit.
+    If the last run is recent (audit.max_crawl_age), the audit uses the crawl of that run. It then requests only URLs
+    that the run did not visit.
     """
     with CommandErrors(verbose, INTERRUPTED) as errors:
         if rules:
@@ -82,7 +78,7 @@ def audit(  # noqa: PLR0913 - the command line is wide
         from crawler.cli import audit_run  # noqa: PLC0415 - the crawler is not needed to show help
 
         if fresh_crawl:
-            flags["audit__max_crawl_age"] = 0.0
+            flags["settings"] = [*(flags["settings"] or ()), "audit.max_crawl_age=0"]
         settings = site_config(config, flags, url, site)
         options = RunOptions(fresh=fresh, restart=restart, quiet=quiet, verbose=verbose)
         audit_run.run_audit(settings, options, form, errors)

@@ -6,15 +6,7 @@ from typing import Any
 
 from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.help import EXIT_CODES, RAW
-from crawler.cli.options import (
-    CRAWL_KEYS,
-    FILE_ONLY_KEYS,
-    RUN_OPTIONS,
-    ConfigOption,
-    StartUrlArgument,
-    site_config,
-    with_flags,
-)
+from crawler.cli.options import CRAWL_KEYS, RUN_OPTIONS, ConfigOption, StartUrlArgument, site_config, with_flags
 from crawler.run.options import RunOptions
 
 EPILOG = f"""{RAW}Examples:
@@ -26,7 +18,7 @@ EPILOG = f"""{RAW}Examples:
 {EXIT_CODES}"""
 
 
-@with_flags(*CRAWL_KEYS, switches=RUN_OPTIONS, file_only=FILE_ONLY_KEYS)
+@with_flags(*CRAWL_KEYS, switches=RUN_OPTIONS)
 def crawl(url: StartUrlArgument = None, config: ConfigOption = None, **flags: Any) -> None:
     """Crawl a website from URL and publish its sitemap in a directory.
 

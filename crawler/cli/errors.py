@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from crawler.audit.report.layout import output_width, wrap
-from crawler.cli.options import misspelt_variables
+from crawler.cli.options import notable_variables
 from crawler.errors import Incomplete, SiteatlasError
 from crawler.url.secrets import mask_secrets
 from sitemap import safe, shorten
@@ -40,7 +40,7 @@ class CommandErrors:
         handler.setFormatter(SafeLogFormatter("%(message)s", width=self._width and self._width - _LEVEL))
         logging.basicConfig(level=logging.INFO if self._verbose else logging.WARNING, handlers=[handler], force=True)
         logging.getLogger("httpx").setLevel(logging.WARNING)
-        for sentence in misspelt_variables(os.environ):
+        for sentence in notable_variables():
             log.warning("%s", sentence)
         return self
 

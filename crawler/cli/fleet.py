@@ -11,7 +11,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors, set_up_logging
 from crawler.cli.help import EXIT_CODES, RAW, HelpfulCommand
-from crawler.cli.options import NEXT_RUN_OPTIONS, RollbackRun, SitesConfigOption, TraceOption, with_flags
+from crawler.cli.options import NEXT_RUN_OPTIONS, JsonOption, RollbackRun, SitesConfigOption, TraceOption, with_flags
 
 fleet = typer.Typer(
     help="Run many sites on many machines.",
@@ -25,7 +25,6 @@ _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet apply --config sites.toml --database env:FLEET_DATABASE
   siteatlas fleet worker --config sites.toml --state-store s3://bucket/states
   siteatlas fleet serve --config sites.toml --listen 127.0.0.1:9188"""
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Names that siteatlas fleet status shows.")]
 _NOTICES: Final = (
     "NAME is the id of a notification, which siteatlas fleet status shows. Or it is the name of a site, and means all "
@@ -84,7 +83,7 @@ def apply(
         _print(values, f"{counts}, {done.unchanged} unchanged", as_json=as_json)
 
 
-@with_flags("fleet.", "state.directory")
+@with_flags("fleet.database", "fleet.state_store", "state.directory")
 def worker(
     config: SitesConfigOption = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log the progress of each run.")] = False,
@@ -103,7 +102,7 @@ def worker(
         errors.exit_code = 0
 
 
-@with_flags("fleet.")
+@with_flags("fleet.database", "fleet.state_store")
 def recover(
     config: SitesConfigOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, but change nothing.")] = False,
@@ -161,7 +160,7 @@ def status(  # noqa: PLR0913 - the options of a command
         _print(status_values(found), status_text(found), as_json=as_json)
 
 
-@with_flags("fleet.database", "daemon.listen", "daemon.allowed_hosts", "daemon.max_clients", "daemon.client_timeout")
+@with_flags("fleet.database", "daemon.listen", "daemon.allowed_hosts")
 def serve(
     max_sites: Annotated[
         int, typer.Option(metavar="N", min=1, help="Maximum sites that a web page and /metrics list.")

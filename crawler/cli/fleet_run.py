@@ -10,10 +10,8 @@ import anyio
 import msgspec
 
 from crawler.audit.report.layout import TableColumn, output_width, table_lines
-from crawler.cli.options import config_from_flags
 from crawler.cli.run_sites import check_site, site_plans
 from crawler.cli.sites import shared_config
-from crawler.config.config import Config
 from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError, single_error
 from crawler.packages import missing_packages
@@ -69,7 +67,7 @@ def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> AppliedS
     if file is None:
         raise UsageError("no site is given. Use siteatlas fleet apply --config FILE")
     settings = shared_config(file, flags).fleet
-    plans = site_plans(file, {}, [])
+    plans = site_plans(file, flags, [])
     for name, plan in plans:
         check_site(name, plan, file)
     sites = [fleet_site(name, plan) for name, plan in plans]
@@ -83,7 +81,7 @@ def change_sites(
 
     ``asked`` are the options for the next run of the sites.
     """
-    url = database_url(fleet_config(file, flags).fleet)
+    url = database_url(shared_config(file, flags).fleet)
     if action == "rollback":
         asked = {"rollback": asked.get("to")}
     else:
@@ -102,7 +100,7 @@ def change_sites(
 
 def run_worker(file: Path | None, flags: Mapping[str, Any], *, is_verbose: bool) -> None:
     """Run a worker until it is stopped or drained. Raises UsageError, StateInUse, StorageError."""
-    config = fleet_config(file, flags)
+    config = shared_config(file, flags)
     root = Path(config.state.directory)
 
     async def work(fleet: FleetDatabase) -> None:
@@ -114,7 +112,7 @@ def run_worker(file: Path | None, flags: Mapping[str, Any], *, is_verbose: bool)
 
 def run_server(file: Path | None, flags: Mapping[str, Any], max_sites: int) -> None:
     """Serve the page and the metrics of the fleet until a signal. Raises UsageError, StorageError."""
-    config = fleet_config(file, flags)
+    config = shared_config(file, flags)
     if not config.daemon.listen:
         raise UsageError("the web server of the fleet needs an address. Add --listen HOST:PORT")
     url = database_url(config.fleet)
@@ -124,7 +122,7 @@ def run_server(file: Path | None, flags: Mapping[str, Any], max_sites: int) -> N
 
 def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool) -> Findings:
     """Compare the database with the state store, and adopt what is newer there. Raises UsageError, StorageError."""
-    settings = fleet_config(file, flags).fleet
+    settings = shared_config(file, flags).fleet
     snapshots = snapshot_store(settings)
     if snapshots is None:
         raise UsageError(
@@ -139,11 +137,6 @@ def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool)
         return found
 
     return with_fleet(database_url(settings), run)
-
-
-def fleet_config(file: Path | None, flags: Mapping[str, Any]) -> Config:
-    """The settings of the fleet, from a file and the flags. Raises UsageError."""
-    return shared_config(file, flags) if file else config_from_flags({}, flags, "the command line")
 
 
 def with_fleet(url: str, action: Callable[[FleetDatabase], Awaitable[T]], connections: int = 4) -> T:
@@ -172,7 +165,7 @@ def read_status(
     """
     if only and only not in FILTERS:
         raise UsageError(f'--only "{only}" is not a state of a site. The states are {", ".join(FILTERS)}')
-    url = database_url(fleet_config(file, flags).fleet)
+    url = database_url(shared_config(file, flags).fleet)
     found = with_fleet(url, lambda fleet: fleet_status(fleet, names, runs, only=only, limit=limit))
     if unknown := sorted({*names} - {site.name for site in found.shown}):
         raise UsageError(f"the fleet has no site {', '.join(unknown)}")

@@ -47,7 +47,7 @@ Exit codes: 0 no findings of the severity of --fail-on or worse, 1 internal erro
 """
 
 
-@with_flags(*REQUEST_KEYS, "pace.delay", "fetch.http2")
+@with_flags(*REQUEST_KEYS)
 def lint(  # noqa: PLR0913 - the command line is wide
     sources: SourcesArgument = None,
     url: UrlOption = "",

@@ -13,7 +13,6 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import (
     CLIENT_KEYS,
-    NOTIFY_KEYS,
     ConfigOption,
     JsonOption,
     QuietOption,
@@ -40,20 +39,10 @@ EPILOG: Final = f"""{RAW}Examples:
 Exit codes: 0 all messages are sent, 2 usage or configuration, 4 some messages could not be sent yet, 6 another process
 uses the state, 7 storage error."""
 _KEYS: Final = (
-    "output.directory",
-    "output.recent",
-    "output.recent_name",
-    "site.sitemap_url",
-    "state.directory",
-    "fetch.source",
+    *("output.directory", "site.sitemap_url", "state.directory", "fetch.source", "notify.enabled"),
     *CLIENT_KEYS,
-    *NOTIFY_KEYS,
 )
 _MAX_NAMED: Final = 5  # URLs of a dry run without --verbose
-_NO_CHANNEL: Final = (
-    "no channel is configured: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
-    "[webhook], to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
-)
 _TURNED_OFF: Final = "notifications are off (enabled = false in [notify]): add --notify to send them"
 
 DryRunOption = Annotated[
@@ -134,7 +123,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
 
 def _exit_code(result: "NotifyResult") -> int:
     is_refused = any(sent.reception.value == "refused" or sent.refused > 0 for sent in result.deliveries)
-    is_left = result.untold or is_refused
+    is_left = result.notify_pending or is_refused
     return result.exit_code or (Incomplete.exit_code if is_left else 0)
 
 
@@ -152,8 +141,11 @@ def _check_replay(sites: "list[tuple[str, CrawlPlan]]", replay: "ReplayRequest")
 def _check(results: "list[NotifyResult]", only: str) -> None:
     """Raise UsageError if no channel matches."""
     channels = sorted({key for result in results for key in result.channels})
-    if not channels and not any(result.untold for result in results):
-        raise UsageError(_NO_CHANNEL)
+    if not channels and not any(result.notify_pending for result in results):
+        from crawler.config.config import Config  # noqa: PLC0415 - not needed to show help
+
+        keys = (f"{section.switch} in [{name}]" for name, section in Config().all_channels.items())
+        raise UsageError(f"no channel is configured: set {' or '.join(keys)}")
     if channels and not any(key.startswith(only) for key in channels):
         raise UsageError(f"--only {only} does not match a channel. Choose one of {', '.join(channels)}")
 

@@ -10,7 +10,7 @@ import typer
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import REQUEST_KEYS, SiteOption, TraceOption, with_flags
+from crawler.cli.options import REQUEST_KEYS, ConfigOption, JsonOption, SiteOption, TraceOption, with_flags
 from crawler.errors import FindingsFound, UsageError
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
@@ -45,16 +45,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
             show_default=False,
         ),
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            help="Configuration file of the sites (TOML).",
-            envvar="SITEATLAS_CONFIG",
-            show_envvar=False,
-        ),
-    ] = None,
+    config: ConfigOption = None,
     site: SiteOption = None,
     patch: Annotated[
         Path | None,
@@ -66,7 +57,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
         bool, typer.Option("--dry-run", help="With --patch: show the missing lines, but write nothing.")
     ] = False,
     readers: ReadersOption = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: JsonOption = False,
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:

@@ -28,10 +28,7 @@ _NEXT_RUN_NOTE: Final = (
 )
 
 
-@with_flags(
-    *("output.directory", "output.swap_delay", "output.grace_period", "output.generations"),
-    *("site.sitemap_url", "state.directory", "upload."),
-)
+@with_flags("output.directory", "site.sitemap_url", "state.directory", "upload.to")
 def rollback(
     url: SiteUrlArgument = None,
     config: ConfigOption = None,

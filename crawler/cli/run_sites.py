@@ -14,10 +14,10 @@ from crawler.audit.report.layout import fitted
 from crawler.audit.verdict import rules_failing
 from crawler.cli.errors import CommandErrors
 from crawler.cli.progress import AuditProgressDisplays, CrawlProgressDisplay
-from crawler.cli.sites import ConfiguredSite, configured_sites
+from crawler.cli.sites import configured_sites
 from crawler.cli.summary import print_summary
 from crawler.config.fetcher import build_fetcher
-from crawler.config.load import SitePaths, check_distinct_paths
+from crawler.config.load import ConfiguredSite, SitePaths, check_distinct_paths
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, UsageError
@@ -155,7 +155,7 @@ def _print_audit(name: str, followed: "FollowUpAudit", options: RunOptions, erro
         notified = [f"  {safe(line)}" for line in announced.lines()] if announced else []
         lines = [f"== {name} ==", safe(f"{followed.sentence}{report}"), *notified]
         sys.stdout.write(fitted((*lines, "")))
-    elif announced and announced.untold:
+    elif announced and announced.notify_pending:
         for sentence in announced.sentences:
             errors.print_line(f"{name}: {sentence}")
 

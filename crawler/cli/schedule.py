@@ -12,14 +12,14 @@ from crawler.errors import UsageError
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas schedule --config sites.toml
-  siteatlas schedule --config sites.toml --every 6h --jitter 10m
+  siteatlas schedule --config sites.toml --every 6h --set schedule.jitter=10m
   siteatlas schedule --config sites.toml --listen ''
 
 Exit codes: 0 SIGTERM or SIGINT stopped the daemon, 1 internal error, 2 usage or configuration, 6 another daemon uses
 the same history, 7 storage error."""
 
 
-@with_flags("schedule.", "daemon.", "audit.every", "state.directory")
+@with_flags("schedule.cron", "schedule.every", "daemon.listen", "daemon.allowed_hosts", "state.directory")
 def schedule(
     config: SitesConfigOption = None,
     site: SiteOption = None,

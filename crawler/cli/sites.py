@@ -2,69 +2,36 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from msgspec import Struct
-
-from crawler.cli.options import FLAGS, config_from_flags, flag_of, site_config
+from crawler.cli.options import given_layers, site_config
 from crawler.config.config import Config
-from crawler.config.load import SITES, choose_sites, read_tables, resolve_paths, split_sites
+from crawler.config.load import ConfigFile, ConfiguredSite, choose_sites, load_shared, load_sites
 from crawler.errors import NothingCrawlable, UsageError
 from crawler.state.schema import STATE_DB
 
-_SINGLE_SITE_KEYS: Final = ("output.directory", "site.sitemap_url")  # no two sites may share them
-
-
-class ConfiguredSite(Struct, frozen=True):
-    """A site of a configuration, and whether the command line selects it."""
-
-    name: str
-    config: Config
-    is_wanted: bool
-
 
 def configured_sites(file: Path, flags: Mapping[str, Any], names: Sequence[str]) -> list[ConfiguredSite]:
-    """All sites of a file, in its order. The flags apply to those in ``names``, or to all if it is empty.
+    """All sites of a file, in its order: see :func:`crawler.config.load.load_sites`.
 
-    A file without ``sites`` has one, named after its host. Raises UsageError for unknown names, bad values, and flags
-    for one site that would apply to several.
+    A file without ``sites`` has one, named after its host. Raises UsageError.
     """
-    source = str(file)
-    sites = {
-        name: resolve_paths(tables, file.parent)
-        for name, tables in split_sites(read_tables(file), source, flag_of).items()
-    }
-    if "" in sites:
-        config = config_from_flags(sites[""], flags, source)
-        name = _host(config, source)
-        choose_sites([name], names, source)
-        return [ConfiguredSite(name, config, is_wanted=True)]
-    chosen = choose_sites(list(sites), names, source)
-    _check(flags, chosen, source)
-    return [
-        ConfiguredSite(name, config_from_flags(tables, flags if name in chosen else {}, source), name in chosen)
-        for name, tables in sites.items()
-    ]
+    first, *others = load_sites(ConfigFile.read(file), given_layers(flags), names)
+    if first.name:
+        return [first, *others]
+    name = _host(first.config, str(file))
+    choose_sites([name], names, str(file))
+    return [ConfiguredSite(name, first.config)]
 
 
-def shared_config(file: Path, flags: Mapping[str, Any]) -> Config:
+def shared_config(file: Path | None, flags: Mapping[str, Any]) -> Config:
     """The configuration that the sites of a file share: daemon, state directory. Raises UsageError."""
-    tables = {name: table for name, table in read_tables(file).items() if name != SITES}
-    return config_from_flags(resolve_paths(tables, file.parent), flags, str(file))
+    return load_shared(ConfigFile.read(file) if file else None, given_layers(flags))
 
 
 def history_directory(config: Config) -> Path:
     """The directory of the schedule's history."""
     return Path(config.daemon.directory or config.state.directory)
-
-
-def _check(flags: Mapping[str, Any], chosen: Sequence[str], source: str) -> None:
-    for flag in FLAGS:
-        if len(chosen) > 1 and flag.key in _SINGLE_SITE_KEYS and flags.get(flag.field) is not None:
-            raise UsageError(
-                f"{flag.long} (or {flag.variable}) applies to one site, but {source} has {', '.join(chosen)}. "
-                f"Choose a site with --site, or set {flag.key} for each site in {source}"
-            )
 
 
 def _host(config: Config, source: str) -> str:
@@ -143,7 +110,7 @@ def find_states(
         raise UsageError("--site needs a configuration. Add --config FILE")
     from crawler.config.plan import AUDIT  # noqa: PLC0415 - it loads the whole crawler
 
-    root = Path(site_config(None, flags).state.directory)
+    root = Path(shared_config(None, flags).state.directory)
     is_one = STATE_DB.is_in(root) or STATE_DB.is_in(root / AUDIT)
     directories = [root] if is_one else sorted({*state_directories(root), *audited_directories(root)})
     if not directories:

@@ -8,18 +8,18 @@ import typer
 
 from crawler.audit.report.layout import output_width
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import SiteOption, SitesConfigOption, TraceOption, with_flags
+from crawler.cli.options import JsonOption, SiteOption, SitesConfigOption, TraceOption, with_flags
 from crawler.errors import worst_exit_code
 
 _MAX_IN_FULL: Final = 3  # sites that are shown in full without --site
 
 
-@with_flags("state.directory", "daemon.directory")
+@with_flags("state.directory")
 def status(
     config: SitesConfigOption = None,
     site: SiteOption = None,
     runs: Annotated[int, typer.Option("--runs", metavar="N", min=1, help="Number of last runs to show.")] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the status as JSON.")] = False,
+    as_json: JsonOption = False,
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from crawler.audit.compare import history
 from crawler.audit.compare.history import AuditStatus
-from crawler.cli.options import site_config
+from crawler.cli.options import given_layers
 from crawler.cli.sites import find_states, history_directory, shared_config
-from crawler.cli.why.story import w3c_or_none
 from crawler.config.config import Config
 from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
@@ -25,6 +24,7 @@ from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.state.runs import PUBLISHING_OUTCOMES, Run
 from crawler.state.schema import STATE_DB
 from crawler.state.status import StateStatus, state_status
+from crawler.units import w3c
 
 _MAX_COMPARED: Final = 20  # runs that a trend is made of
 _MIN_COMPARED: Final = 3  # earlier runs that a trend needs
@@ -129,9 +129,10 @@ def _schedule_history(
     """The schedule of a configuration; without one, only the daemon that writes the history beside the states."""
     from crawler.schedule.history import HISTORY_DB, HistoryReader  # noqa: PLC0415 - most sites have no schedule
 
-    config = site_config(None, flags) if file is None else shared_config(file, flags)
+    config = shared_config(file, flags)
     directory = history_directory(config)
-    if flags.get("daemon__directory") and not HISTORY_DB.is_in(directory):
+    is_named = any(each.path == ("daemon", "directory") for layer in given_layers(flags) for each in layer)
+    if is_named and not HISTORY_DB.is_in(directory):
         return ScheduleHistory(directory=directory, error=f"{directory} has no history of a schedule")
     if file is None:
         if not HISTORY_DB.is_in(directory):
@@ -177,6 +178,11 @@ def run_trend(runs: Sequence[Run]) -> RunTrend | None:
         usual_listed=round(median(run.listed for run in earlier)),
         runs=len(earlier),
     )
+
+
+def w3c_or_none(at: float | None) -> str | None:
+    """A Unix time for machines: ``2026-01-31T12:00:00+00:00``."""
+    return None if at is None else w3c(at)
 
 
 def status_values(report: StatusReport) -> dict[str, Any]:

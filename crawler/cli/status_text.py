@@ -206,7 +206,7 @@ def _problem(site: SiteOverview, *, is_kept: bool) -> Iterator[str]:
     elif site.schedule and site.schedule.failures:
         yield from _failing(site.schedule, is_kept=is_kept)
     elif run and run.exit_code and not run.is_open and (run.refusal or _not_uploaded(run)):
-        yield safe(run.refusal or run.because)
+        yield safe(run.refusal or run.reason)
     if site.audit.trouble:
         yield f"the last audit failed: {safe(site.audit.trouble)}"
     if site.audit.errors:
@@ -261,7 +261,7 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
             else f"process {state.holder} is using the state"
         )
     elif run:
-        reason = f" ({safe(run.because)})" if run.because else ""
+        reason = f" ({safe(run.reason)})" if run.reason else ""
         yield f"run {run.number} was cut short{reason}; the next run continues it"
 
 
@@ -278,7 +278,7 @@ def _schedule_lines(status: SiteStatus, *, is_kept: bool) -> Iterator[str]:
         yield f"schedule: {status.schedule}{next_run}"
     if status.failures:
         yield from _failing(status, is_kept=is_kept)
-    elif status.last and status.last.fate not in (RunStatus.DONE, None):
+    elif status.last and status.last.status not in (RunStatus.DONE, None):
         yield f"the last run was {status_text(status.last)}, {_last_attempt(status.last)}"
 
 
@@ -290,7 +290,7 @@ def _failing(status: SiteStatus, *, is_kept: bool) -> Iterator[str]:
 
 
 def _last_attempt(attempt: Attempt) -> str:
-    message = f": {safe(attempt.told)}" if attempt.told else ""
+    message = f": {safe(attempt.message)}" if attempt.message else ""
     return f"on {local_time(attempt.began)}{message}"
 
 
@@ -331,7 +331,7 @@ def _remarks(run: Run) -> Iterator[str]:
     """The reasons and refusals of a run, below its row."""
     if run.is_open:  # the lines above the table say why it was cut short
         return
-    if run.because:
-        yield safe(run.because)
-    if run.refusal and run.refusal not in run.because:
+    if run.reason:
+        yield safe(run.reason)
+    if run.refusal and run.refusal not in run.reason:
         yield safe(run.refusal)

@@ -20,10 +20,10 @@ _MAX_NAMED = 3  # changes of each kind
 
 _LONG_CRAWL = 10.0  # seconds from which the summary says what limited the crawl
 _BOTTLENECKS = {
-    CrawlStage.PACE: "pace (--rate, --delay, robots.txt)",
+    CrawlStage.PACE: "pace (--rate, pace.delay, robots.txt)",
     CrawlStage.ERRORS: "waits after errors of the server",
     CrawlStage.NETWORK: "responses of the server (-c)",
-    CrawlStage.PARSE: "parsing or rendering (--processes, --render-concurrency)",
+    CrawlStage.PARSE: "parsing or rendering (parse.processes, render.concurrency)",
     CrawlStage.FRONTIER: "the main process",
     CrawlStage.COMMIT: "the disk",
 }
@@ -153,10 +153,10 @@ def _crawl(report: Report) -> list[str]:
     if traffic.unchanged:
         line += f"; {count_text(traffic.unchanged, 'response')} unchanged"
     lines = [line, *_bottlenecks(report)]
-    if not report.because:
+    if not report.reason:
         return lines
     remedy = "" if report.complete else "; run the same command again to continue"
-    return [*lines, f"{report.completeness}: {safe(report.because)}{remedy}"]
+    return [*lines, f"{report.completeness}: {safe(report.reason)}{remedy}"]
 
 
 def _bottlenecks(report: Report) -> list[str]:

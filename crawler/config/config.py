@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from crawler.config.sections import (
     AuditConfig,
+    ChannelConfig,
     ConfigSection,
     DaemonConfig,
     Duration,
@@ -19,15 +20,17 @@ from crawler.config.sections import (
     HookConfig,
     IndexNowConfig,
     NotifyConfig,
+    OwnPath,
     PositiveDuration,
     PositiveInt,
     PositiveSeconds,
     ScheduleConfig,
     SearchConsoleConfig,
+    Secret,
+    SecretTable,
     Size,
     UploadConfig,
     WebhookConfig,
-    WebSubConfig,
 )
 from crawler.url.params import TRACKING_PARAMS
 from crawler.url.scope import UrlPattern
@@ -85,7 +88,7 @@ class ScopeConfig(ConfigSection):
     """Limit for generated pages, such as the days of a calendar. After this many such pages in a row without new
     content, Siteatlas does not fetch more of them. 0: no limit."""
     subdomains: bool = False
-    """Also crawl the subdomains of the site, such as shop.example.com for www.example.com."""
+    """Also crawl the subdomains of the site. For www.example.com, these are names such as shop.example.com."""
     hosts: tuple[str, ...] = ()
     """Also crawl this host. A registrable domain (example.com) includes its subdomains. The host may have a private IP
     address."""
@@ -100,7 +103,7 @@ class UrlsConfig(ConfigSection):
     """How Siteatlas normalizes URLs."""
 
     drop_params: tuple[str, ...] = TRACKING_PARAMS
-    """Query parameter to remove from URLs, because it never changes a page: a name or a glob."""
+    """Query parameter to remove from URLs: a name or a glob. Such a parameter never changes a page."""
     keep_params: tuple[str, ...] = ()
     """Query parameter to keep in URLs, even if --drop-param names it: a name or a glob."""
 
@@ -126,34 +129,34 @@ class ObeyConfig(ConfigSection):
 class FetchConfig(ConfigSection):
     """How Siteatlas fetches pages."""
 
-    source: str = ""
-    """Read the site from another server, such as http://127.0.0.1:8080, or from a folder of built pages. The sitemap
-    still lists the public URLs."""
+    source: OwnPath = ""
+    """Read the site from another server or from a folder of built pages. The sitemap still lists the public URLs. A
+    server is a URL such as http://127.0.0.1:8080."""
     resolve: tuple[str, ...] = ()
-    """For this host and port, connect to this IP address instead of the address from DNS (as in curl). The address may
+    """For this host and port, connect to this IP address, as in curl. Siteatlas does not ask DNS then. The address may
     be private."""
     user_agent: str = Field(default=f"Siteatlas/{__version__}", min_length=1)
     """User-Agent header of all requests. The part before the slash selects the rules in robots.txt."""
-    headers: dict[str, str] = Field(default={})
+    headers: SecretTable = Field(default={})
     """Header to add to the requests. Siteatlas sends it only to the origin (scheme, host and port) of the start URL."""
-    basic_auth: str = ""
+    basic_auth: Secret = ""
     """User name and password for HTTP basic authentication, as user:password. Siteatlas sends them only to the origin
     of the start URL. To keep them out of the configuration, write env:NAME or file:PATH."""
-    cookies: dict[str, str] = Field(default={})
+    cookies: SecretTable = Field(default={})
     """Cookie to send with the requests. Siteatlas sends it only to the origin of the start URL."""
-    signing_key: str = ""
+    signing_key: OwnPath = ""
     """File of the Ed25519 private key that signs all requests (Web Bot Auth). env:NAME reads the key from an
     environment variable. Needs the extra sign."""
     signature_agent: str = ""
-    """Origin of the server that publishes the public key for --signing-key, such as https://bot.example.com."""
-    proxy: str = ""
+    """Origin of the server that publishes the public key for fetch.signing_key, such as https://bot.example.com."""
+    proxy: Secret = ""
     """Proxy for all requests (http://host:port). The proxy resolves host names, so Siteatlas cannot refuse to connect
     to private addresses. Siteatlas ignores proxies in environment variables such as HTTP_PROXY."""
     transport: Literal["fast", "httpx"] = "fast"
     """HTTP library. fast: the library reqwest, or httpx if reqwest cannot be loaded. httpx: always httpx."""
     http2: bool = False
     """Use HTTP/2 if the server supports it."""
-    ca_file: str = ""
+    ca_file: OwnPath = ""
     """PEM file of certificate authorities to trust, in addition to the authorities that the system trusts."""
     timeout: PositiveSeconds = 120.0
     """Maximum seconds of one fetch in total."""
@@ -222,9 +225,9 @@ class RenderConfig(ConfigSection):
     """How Siteatlas reads pages that scripts draw. Needs the extra render and Chromium."""
 
     mode: Literal["auto", "never", "always"] = "auto"
-    """Which pages to render, that is, to read as a browser shows them. auto: pages on which scripts change the links,
-    canonical, robots rules, title or text. always: all pages with scripts. never: no page. Without the extra render,
-    auto renders no page."""
+    """Which pages to read as a browser shows them: auto, never or always. auto: pages on which scripts change the
+    links, canonical, robots rules, title or text. always: all pages with scripts. never: no page. Without the extra
+    render, auto renders no page."""
     browser: str = ""
     """Program of the browser. Default: a headless shell, Chromium or Chrome that is installed on this machine, in this
     order."""
@@ -261,10 +264,11 @@ class ContentConfig(ConfigSection):
     """What the sitemap contains about each page."""
 
     lastmod: Literal["observed", "header", "page", "git", "none"] = "observed"
-    """Source of lastmod, the date of the last change of a page. observed: the header Last-Modified, dates in the page,
+    """Source of lastmod: observed, header, page, git or none. lastmod is the date of the last change of a page.
+    observed: the header Last-Modified, dates in the page,
     and changes that Siteatlas observes. header: only the header. page: only dates in the page. git: the last commit of
     the source file of the page, or as observed if there is no such file. none: no lastmod."""
-    repository: str = ""
+    repository: OwnPath = ""
     """For --lastmod git: the directory of the source files of the site in a Git repository. Default: the current
     directory."""
     generator: Literal["", "hugo", "jekyll", "eleventy", "mkdocs", "sphinx", "astro", "docusaurus"] = ""
@@ -284,7 +288,7 @@ class ContentConfig(ConfigSection):
 class OutputConfig(ConfigSection):
     """Where and how Siteatlas writes the sitemap."""
 
-    directory: str = ""
+    directory: OwnPath = ""
     """Directory of the published sitemap."""
     gzip: bool = False
     """Compress the sitemap files with gzip. Siteatlas never compresses a sitemap index."""
@@ -293,7 +297,8 @@ class OutputConfig(ConfigSection):
     max_bytes: Annotated[int, Field(ge=10_000, le=52_428_800), FromSize] = 52_428_800
     """Maximum bytes of one sitemap file, uncompressed."""
     group: Literal["", "section", "language", "type"] = ""
-    """Write separate sitemap files for each section (first directory), language or type (news, video, image, page)."""
+    """Write separate sitemap files for each section, language or type. A section is the first directory of the URL, and
+    a type is news, video, image or page."""
     file_names: str = ""
     """Template for the names of the sitemap files that an index lists, such as "{stem}-{group}-{n}.xml". {stem} is the
     name of the sitemap without .xml, {group} the section, language or type (--group), and {n} the number of the file.
@@ -308,8 +313,8 @@ class OutputConfig(ConfigSection):
     """File name of the feed of recent changes. Default: the name of the sitemap with -recent, such as
     sitemap-recent.atom."""
     formats: tuple[Literal["xml", "text", "rss", "atom"], ...] = ()
-    """Also publish the sitemap in this format (text, rss or atom), in the same directory. Siteatlas always publishes
-    the format xml."""
+    """Also publish the sitemap in this format: text, rss or atom. The files are in the same directory. Siteatlas always
+    publishes the format xml."""
     html_sitemap: bool = False
     """Also publish sitemap.html, a list of the pages for people. It shows the titles by section."""
     html_sitemap_links: int = Field(default=1_000, ge=10, le=50_000)
@@ -344,8 +349,8 @@ class OutputConfig(ConfigSection):
     """Maximum share of the published pages that may leave the sitemap, or lose their main text, in one run (0.2 is
     20%). If more pages do so, the sitemap keeps the old entries of these pages."""
     accept_after: int = Field(default=7, ge=0)
-    """Number of runs with the same reason (404, 410, 301, 308 or noindex) after which the pages that --max-shrink keeps
-    leave the sitemap. The runs must also span this number of days. 0: the pages never leave."""
+    """Number of runs with the same reason (404, 410, 301, 308 or noindex) after which the pages that output.max_shrink
+    keeps leave the sitemap. The runs must also span this number of days. 0: the pages never leave."""
 
     @field_validator("mode")
     @classmethod
@@ -358,9 +363,9 @@ class OutputConfig(ConfigSection):
 class StateConfig(ConfigSection):
     """Where Siteatlas stores its state, that is, what it knows about the site and its pages."""
 
-    directory: str = Field(default=".siteatlas", min_length=1)
-    """Directory of the state, which is what Siteatlas stores about the sites and their pages. It must not be inside the
-    published directory."""
+    directory: OwnPath = Field(default=".siteatlas", min_length=1)
+    """Directory of the state. The state is what Siteatlas stores about the sites and their pages. It must not be inside
+    the published directory."""
     max_size: Size = 20 * 2**30
     """Maximum bytes of the state of the site. At this size, the crawl stops and keeps its results. To continue, run
     again with a higher limit."""
@@ -391,13 +396,17 @@ class Config(ConfigSection):
     notify: NotifyConfig = NotifyConfig()
     indexnow: IndexNowConfig = IndexNowConfig()
     search_console: SearchConsoleConfig = SearchConsoleConfig()
-    websub: WebSubConfig = WebSubConfig()
     webhook: WebhookConfig = WebhookConfig()
     email: EmailConfig = EmailConfig()
     hook: HookConfig = HookConfig()
 
     @property
-    def has_channels(self) -> bool:
-        """Whether the section of a notification channel differs from its defaults."""
-        sections = self.indexnow, self.search_console, self.websub, self.webhook, self.email, self.hook
-        return any(section != type(section)() for section in sections)
+    def all_channels(self) -> dict[str, ChannelConfig]:
+        """The sections of notification channels, by name."""
+        sections = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: section for name, section in sections.items() if isinstance(section, ChannelConfig)}
+
+    @property
+    def channels(self) -> dict[str, ChannelConfig]:
+        """Those of them that are not at their defaults."""
+        return {name: section for name, section in self.all_channels.items() if section != type(section)()}

@@ -46,12 +46,12 @@ def build_fetcher(
         connect=fetch.connect_timeout, first_byte=fetch.read_timeout, idle=fetch.read_timeout, total=fetch.timeout
     )
     if fetch.ca_file and not Path(fetch.ca_file).is_file():
-        raise UsageError(f"--ca-file {fetch.ca_file} is not a file. Give a PEM file with certificates")
+        raise UsageError(f"fetch.ca_file: {fetch.ca_file} is not a file. Give a PEM file with certificates")
     proxy = reveal_secret(fetch.proxy)
     if fetch.http2 and sources.host_header(config):
         raise UsageError(
-            "-H 'Host: …' does not work with --http2, because HTTP/2 takes the host from the URL. Use --resolve "
-            "instead of -H"
+            "-H 'Host: …' does not work with --set fetch.http2=true, because HTTP/2 takes the host from the URL. Use "
+            "--resolve instead of -H"
         )
     if proxy and not _is_proxy(proxy):
         raise UsageError("--proxy needs a URL such as http://host:port, https://host:port or socks5://host:port")
@@ -88,16 +88,16 @@ def request_signer(config: Config, clock: Callable[[], float] = time.time) -> "R
     if not key and not agent:
         return None
     if not key or not agent:
-        raise UsageError("--signing-key and --signature-agent work only together. Set both options, or neither")
+        raise UsageError("fetch.signing_key and fetch.signature_agent work only together. Set both options, or neither")
     is_reference = key.startswith(("env:", "file:"))
     try:
         from crawler.fetch.signature import RequestSigner  # noqa: PLC0415 - an extra
 
         return RequestSigner(reveal_secret(key if is_reference else f"file:{key}"), agent.rstrip("/"), clock)
     except ModuleNotFoundError:
-        raise missing_packages("--signing-key", "sign") from None
+        raise missing_packages("fetch.signing_key", "sign") from None
     except ValueError as error:
-        raise UsageError(f"--signing-key and --signature-agent: {error}") from None
+        raise UsageError(f"fetch.signing_key and fetch.signature_agent: {error}") from None
 
 
 def build_service_fetcher(user_agent: str, options: TransportOptions, limits: FetchLimits) -> Fetcher:

@@ -5,9 +5,10 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from enum import Enum
 from functools import cache
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 from typing_extensions import override
@@ -25,6 +26,22 @@ Duration = Annotated[float, Field(ge=0), _FromDuration]
 PositiveDuration = Annotated[float, Field(gt=0), _FromDuration]
 Size = Annotated[int, Field(ge=1), FromSize]
 """Bytes, or a text such as ``20M``."""
+
+
+class ValueKind(Enum):
+    """How a text in a configuration file is read."""
+
+    PATH = "a path, relative to the directory of the file"
+    SECRET = "a text that no message shows, or env:NAME, or file:PATH relative to the directory of the file"  # noqa: S105
+
+
+OwnPath = Annotated[str, ValueKind.PATH]
+OwnPaths = Annotated[tuple[str, ...], ValueKind.PATH]
+Secret = Annotated[str, ValueKind.SECRET]
+Secrets = Annotated[tuple[str, ...], ValueKind.SECRET]
+SecretTable = Annotated[dict[str, str], ValueKind.SECRET]
+Account = Annotated[str, ValueKind.PATH, ValueKind.SECRET]
+"""The path of a key file, or its content."""
 
 
 class ConfigSection(BaseModel):
@@ -70,26 +87,26 @@ def _texts_of(declared: ast.ClassDef) -> Iterator[tuple[str, str]]:
 class AuditConfig(ConfigSection):
     """The sources that an audit compares the site with, and the limits of the audit."""
 
-    sitemaps: tuple[str, ...] = ()
+    sitemaps: OwnPaths = ()
     """Sitemap to check (a file or URL). Default: the sitemaps that robots.txt names, /sitemap.xml, and the sitemap that
     Siteatlas published."""
-    logs: tuple[str, ...] = ()
-    """Access logs, uncompressed or compressed: a file, glob, folder or URL. A log at a URL may have at most
-    --max-sitemap bytes."""
+    logs: OwnPaths = ()
+    """Access logs: a file, glob, folder or URL, also compressed. A log at a URL may have at most
+    fetch.max_sitemap bytes."""
     log_format: str = ""
     """Format of the access logs: a name such as combined, or the value of log_format in nginx or of LogFormat in
     Apache. Default: Siteatlas detects the format."""
-    search: tuple[str, ...] = ()
-    """Export of the webmaster tools of a search engine, such as Google Search Console."""
-    analytics: tuple[str, ...] = ()
-    """Export of a web analytics tool: a table that lists the visited pages."""
+    search: OwnPaths = ()
+    """Export of Google Search Console, or of the webmaster tools of another search engine."""
+    analytics: OwnPaths = ()
+    """Export of a web analytics tool. It is a table that lists the visited pages."""
     search_console: str = ""
-    """Search Console property to read by the API: a URL with a slash at the end, or sc-domain:example.com. Siteatlas
-    reads the pages with their clicks and impressions."""
+    """Search Console property to read by the API. It is a URL with a slash at the end, or sc-domain:example.com.
+    Siteatlas reads the pages with their clicks and impressions."""
     ga4: str = ""
-    """Number of the Google Analytics 4 property to read by the API. Siteatlas reads the pages with their views,
+    """Google Analytics 4 property to read by the API, a number. Siteatlas reads the pages with their views,
     sessions and users."""
-    google_credentials: str = ""
+    google_credentials: OwnPath = ""
     """Key file (JSON) of a service account that may read the properties of --search-console and --ga4: a path,
     file:PATH or env:NAME. Default: the account in [search_console]."""
     google_days: int = Field(default=90, ge=1, le=480)
@@ -104,12 +121,12 @@ class AuditConfig(ConfigSection):
     """URL of the URL Inspection API."""
     ga4_endpoint: str = "https://analyticsdata.googleapis.com/v1beta"
     """URL of the Google Analytics Data API."""
-    backlinks: tuple[str, ...] = ()
+    backlinks: OwnPaths = ()
     """Table of links from other sites."""
-    lists: tuple[str, ...] = ()
-    """List of URLs: one per line, or a column of a table."""
-    crawls: tuple[str, ...] = ()
-    """Another crawl of the site: a state directory of Siteatlas, or a table that another crawler wrote."""
+    lists: OwnPaths = ()
+    """List of URLs. It has one URL per line, or is a table with a column of URLs."""
+    crawls: OwnPaths = ()
+    """Another crawl of the site. It is a state directory of Siteatlas, or a table that another crawler wrote."""
     url_column: str = ""
     """Name of the column with the URLs, in tables. Default: Siteatlas detects the column."""
     verify_bots: bool = False
@@ -123,7 +140,8 @@ class AuditConfig(ConfigSection):
     """Maximum age of the last run (seconds, or 24h). If the run is not older, the audit uses its crawl, and requests
     only URLs that the run did not visit. 0: the audit always crawls the site."""
     max_unlinked: int = Field(default=10_000, ge=0)
-    """Maximum URLs to fetch that a source (sitemap, log, export or list) names, but the crawl did not find."""
+    """Maximum URLs to fetch that only a source names. A source is a sitemap, log, export or list, and the crawl did not
+    find these URLs."""
     min_visits: PositiveInt = 5
     """Ignore a URL in the logs that never returned a page, if people and search engines visited it less often than
     this."""
@@ -150,23 +168,33 @@ class AuditConfig(ConfigSection):
     segments: dict[str, str] = Field(default={})
     """Part of the site that the reports count separately: a name, and a pattern as for --include. If a URL matches
     several segments, it belongs to the first one."""
-    accepted: str = ""
+    accepted: OwnPath = ""
     """TOML file of accepted findings. The report lists these findings separately and does not count them."""
-    report: str = ""
-    """Directory for the report: HTML, JSON, XLSX, CSV, SARIF and JUnit. If several sites share the directory, each site
-    gets a subdirectory with its name."""
+    report: OwnPath = ""
+    """Directory for the report. Its formats are HTML, JSON, XLSX, CSV, SARIF and JUnit. If several sites share the
+    directory, each site gets a subdirectory with its name."""
     fail_on: tuple[str, ...] = ()
-    """End with exit code 10 if the audit has conclusive findings of these severities, families, rules or headings of
-    the report, such as error, orphan, entry.gone or dead-urls. With new:error, only findings count that the previous
+    """End with exit code 10 for conclusive findings of these names, such as error or entry.gone. A name is a severity,
+    a family, a rule or a heading of the report. With new:error, only findings count that the previous
     audit did not have. new means new findings of any kind."""
+
+
+class ChannelConfig(ConfigSection):
+    """A channel of notifications. It is on if its key ``switch`` has a value."""
+
+    switch: ClassVar[str]
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the channel is configured."""
+        return bool(getattr(self, self.switch))
 
 
 OccasionName = Literal["changes", "trouble", "findings"]
 
 
 class NotifyConfig(ConfigSection):
-    """When Siteatlas sends notifications, for all channels (IndexNow, Search Console, WebSub, webhook, e-mail,
-    hook)."""
+    """When Siteatlas sends notifications, for all channels (IndexNow, Search Console, webhook, e-mail, hook)."""
 
     enabled: bool = True
     """Send notifications after a run, through the channels that the configuration sets."""
@@ -185,10 +213,12 @@ class NotifyConfig(ConfigSection):
     """Maximum URLs that a message lists for each kind of change, such as added or removed."""
 
 
-class IndexNowConfig(ConfigSection):
+class IndexNowConfig(ChannelConfig):
     """Notify Bing, Yandex and other search engines of changed URLs (https://www.indexnow.org/). Off without a key."""
 
-    key: str = ""
+    switch = "key"
+
+    key: Secret = ""
     """IndexNow key of 8 to 128 letters, digits and dashes. `openssl rand -hex 16` prints a new key. To keep the key out
     of the configuration, write env:NAME or file:PATH."""
     key_url: str = ""
@@ -202,10 +232,12 @@ class IndexNowConfig(ConfigSection):
     """Also send the pages of the first run. Default: Siteatlas sends only changes of later runs."""
 
 
-class SearchConsoleConfig(ConfigSection):
+class SearchConsoleConfig(ChannelConfig):
     """Submit the sitemap to Google Search Console when it changes, and read how Google processed it."""
 
-    account: str = ""
+    switch = "account"
+
+    account: Account = ""
     """Key file (JSON) of a service account that is an owner of the property: a path, file:PATH or env:NAME."""
     property: str = ""
     """Search Console property: a URL with a slash at the end, or sc-domain:example.com. Default: the origin of the
@@ -217,30 +249,24 @@ class SearchConsoleConfig(ConfigSection):
     when it submits the sitemap."""
 
 
-class WebSubConfig(ConfigSection):
-    """Notify the hubs of the feed of recent changes (the key recent in [output]) when the feed changes."""
-
-    hubs: tuple[str, ...] = ()
-    """URL of a WebSub hub. A hub forwards the changes of a feed to its subscribers."""
-
-
-class WebhookConfig(ConfigSection):
+class WebhookConfig(ChannelConfig):
     """Send a JSON message to your own URLs."""
 
-    urls: tuple[str, ...] = ()
+    switch = "urls"
+
+    urls: Secrets = ()
     """URL that receives the messages. To keep a secret URL out of the configuration, write env:NAME or file:PATH."""
-    secret: str = ""
+    secret: Secret = ""
     """Secret that signs each message. The header X-Siteatlas-Signature contains the HMAC-SHA256 of the body."""
-    template: str = ""
-    """File with the Jinja2 template of the message body. Use it for receivers that need another form of JSON, such as
-    chat services."""
     on: tuple[OccasionName, ...] = ("changes", "trouble", "findings")
     """Event that causes a message. changes: the sitemap changed. trouble: a run failed, or succeeded after a failure.
     findings: an audit has new or resolved findings."""
 
 
-class EmailConfig(ConfigSection):
+class EmailConfig(ChannelConfig):
     """Send an e-mail. Off without a recipient."""
+
+    switch = "to"
 
     to: tuple[str, ...] = ()
     """Recipient of the e-mail."""
@@ -251,18 +277,18 @@ class EmailConfig(ConfigSection):
     """SMTP server, as host:port."""
     security: Literal["none", "starttls", "tls"] = "none"
     """Encryption of the connection to the SMTP server. Siteatlas never sends a login without encryption."""
-    login: str = ""
+    login: Secret = ""
     """User name and password for the SMTP server, as user:password. To keep them out of the configuration, write
     env:NAME or file:PATH."""
-    template: str = ""
-    """File with the Jinja2 template of the e-mail. The first line of its output is the subject."""
     on: tuple[OccasionName, ...] = ("trouble", "findings")
     """Event that causes an e-mail. changes: the sitemap changed. trouble: a run failed, or succeeded after a failure.
     findings: an audit has new or resolved findings."""
 
 
-class HookConfig(ConfigSection):
+class HookConfig(ChannelConfig):
     """Run your own command. The command gets the same JSON message as a webhook, on its standard input."""
+
+    switch = "command"
 
     command: tuple[str, ...] = ()
     """Command that gets each message as JSON on its standard input. Give the command and its arguments as separate
@@ -278,8 +304,8 @@ class UploadConfig(ConfigSection):
     """Upload the published files. Siteatlas uploads the sitemap index last."""
 
     to: str = ""
-    """Upload the published files to s3://bucket/prefix (needs the extra s3) or to sftp://user@host:22/directory (needs
-    the extra sftp)."""
+    """Upload the published files to s3://bucket/prefix or to sftp://user@host:22/directory. S3 needs the extra s3, and
+    SFTP the extra sftp."""
     cache_control: str = ""
     """Value of the header Cache-Control for the files on S3, such as max-age=300."""
     s3_endpoint: str = ""
@@ -287,16 +313,16 @@ class UploadConfig(ConfigSection):
     s3_region: str = ""
     """Region of the S3 storage. Default: the region in the AWS settings (environment variables or configuration
     files)."""
-    s3_access_key: str = ""
+    s3_access_key: Secret = ""
     """Access key of the S3 storage, as env:NAME or file:PATH. Default: the key in the AWS settings (environment
     variables, configuration files or roles)."""
-    s3_secret_key: str = ""
-    """Secret key of the S3 storage, as env:NAME or file:PATH. Set it together with --s3-access-key."""
-    sftp_password: str = ""
+    s3_secret_key: Secret = ""
+    """Secret key of the S3 storage, as env:NAME or file:PATH. Set it together with upload.s3_access_key."""
+    sftp_password: Secret = ""
     """SFTP password, as env:NAME or file:PATH. If you use a private key, you do not need a password."""
-    sftp_key: str = ""
+    sftp_key: OwnPath = ""
     """File with the private key for SFTP. Default: the keys in ~/.ssh and in the SSH agent."""
-    sftp_known_hosts: str = ""
+    sftp_known_hosts: OwnPath = ""
     """File of the host keys that Siteatlas trusts. Default: ~/.ssh/known_hosts."""
     timeout: PositiveDuration = 60.0
     """Maximum seconds that an upload may make no progress. After this time, the upload fails."""
@@ -352,7 +378,7 @@ class ScheduleConfig(ConfigSection):
 class FleetConfig(ConfigSection):
     """A fleet is a group of workers on many machines that share one PostgreSQL. Needs the extra fleet."""
 
-    database: str = ""
+    database: Secret = ""
     """PostgreSQL database of the fleet: a connection string, env:NAME or file:PATH."""
     state_store: str = ""
     """Where the workers store snapshots (copies of the states of the sites): file:///directory on a shared disk, or
@@ -376,9 +402,9 @@ class FleetConfig(ConfigSection):
     """URL of the S3 storage of the state store. Default: Amazon S3."""
     s3_region: str = ""
     """Region of the S3 storage of the state store. Default: the region in the AWS settings."""
-    s3_access_key: str = ""
+    s3_access_key: Secret = ""
     """Access key of the S3 storage of the state store: env:NAME or file:PATH. Default: the key in the AWS settings."""
-    s3_secret_key: str = ""
+    s3_secret_key: Secret = ""
     """Secret key of the S3 storage of the state store: env:NAME or file:PATH. Set it together with the access key."""
     store_timeout: PositiveDuration = 60.0
     """Maximum seconds that a transfer from or to the state store may make no progress. After this time, the transfer
@@ -388,7 +414,7 @@ class FleetConfig(ConfigSection):
 class DaemonConfig(ConfigSection):
     """How siteatlas schedule works. One daemon runs all sites, so this section always applies to all sites."""
 
-    directory: str = ""
+    directory: OwnPath = ""
     """Directory for the history of scheduled runs. Default: the directory of the state."""
     max_parallel_runs: PositiveInt = 2
     """Maximum runs that are active at the same time. An audit after a run counts as part of the run. If other sites

@@ -38,12 +38,12 @@ class FinishReason(StrEnum):
 
     COMPLETE = "everything was visited"
     MAX_PAGES = "the limit of pages (--max-pages) was reached"
-    MAX_STATE = "the state of the site reached its maximum size (raise --max-state)"
-    MAX_TIME = "the limit of time (--max-time) was reached"
+    MAX_STATE = "the state of the site reached its maximum size (raise state.max_size)"
+    MAX_TIME = "the limit of time (scope.max_time) was reached"
     INTERRUPTED = "it was interrupted"
     SITE_DOWN = "the site stopped responding"
-    PARKED = "the site requested a long pause (--max-retry-after)"
-    TROUBLED = "failed requests and the waits after them took too long in total (--max-error-time)"
+    PARKED = "the site requested a long pause (pace.max_retry_after)"
+    TROUBLED = "failed requests and the waits after them took too long in total (pace.max_error_time)"
 
 
 @dataclass(frozen=True, slots=True)

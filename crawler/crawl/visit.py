@@ -271,7 +271,7 @@ def build_renderer(
     config, render = plan.config, plan.config.render
     body = BodyLimits(wire=render.max_resource, decoded=2 * render.max_resource)
     resources = ResourceOptions(
-        posts=compile_patterns("--render-post", render.post),
+        posts=compile_patterns("render.post", render.post),
         max_requests=render.max_requests,
         body=body,
         cache=render.cache,
@@ -504,7 +504,7 @@ def with_counts(run: Run, visited: VisitResult, judged: Completeness) -> Run:
     return replace(
         run,
         completeness=judged.kind.value,
-        because=judged.reason,
+        reason=judged.reason,
         fetched=run.fetched + tally.fetched,
         unchanged=run.unchanged + tally.unchanged,
         bytes=run.bytes + tally.bytes,

@@ -58,8 +58,8 @@ _RENEW: Final = """UPDATE site SET lease_until = now() + %(seconds)s * interval 
   WHERE name = of_name AND epoch = of_epoch AND lease_until > now() RETURNING name"""
 _HELD: Final = f"""SELECT {SITE_COLUMNS} FROM site
   WHERE name = %(name)s AND epoch = %(epoch)s AND lease_until > now() FOR UPDATE"""  # noqa: S608 - names of our own
-_STORE_RESULT: Final = """UPDATE attempt SET ended = %(now)s, fate = %(fate)s, exit_code = %(exit_code)s, run = %(run)s,
-  outcome = %(outcome)s, told = %(told)s, untold = %(untold)s WHERE number = %(number)s"""
+_STORE_RESULT: Final = """UPDATE attempt SET ended = %(now)s, fate = %(status)s, exit_code = %(exit_code)s,
+  run = %(run)s, outcome = %(outcome)s, told = %(message)s, untold = %(notify_pending)s WHERE number = %(number)s"""
 _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, attempt = NULL,
   applying = coalesce(%(asked)s, applying), held = coalesce(%(is_held)s, held),
   home = CASE WHEN unsaved IS NULL OR %(is_unsaved)s THEN coalesce(%(home)s, home) ELSE home END,
@@ -96,7 +96,7 @@ class SiteLease(Struct, frozen=True):
     @property
     def is_notify_only(self) -> bool:
         """Whether nothing is run."""
-        return self.attempt.because is Trigger.NOTIFY
+        return self.attempt.trigger is Trigger.NOTIFY
 
 
 def schedule_of(name: str, config: Config) -> SiteSchedule:
@@ -150,18 +150,23 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
             await rows(connection, _LEAVE, name=name, handled=state.handled, at=at)
             return None
         epoch, now = site["epoch"] + 1, site["now"]
-        values = {"slot": planned.slot, "because": planned.trigger.value, "turn": planned.turn}
+        values = {"slot": planned.slot, "because": planned.trigger.value, "turn": planned.try_number}
         begun = {"name": name, "now": now, "epoch": epoch, "worker": worker}
         (row,) = await rows(connection, _BEGIN, **values, **begun)
         attempt = Attempt(
-            number=row["number"], site=name, slot=planned.slot, because=planned.trigger, turn=planned.turn, began=now
+            number=row["number"],
+            site=name,
+            slot=planned.slot,
+            trigger=planned.trigger,
+            try_number=planned.try_number,
+            began=now,
         )
         handled = state.handled if planned.trigger is Trigger.NOTIFY else planned.slot
         taken = {"name": name, "epoch": epoch, "worker": worker, "job": job, "attempt": attempt.number}
         await rows(connection, _TAKE, **taken, seconds=seconds, handled=handled)
         await rows(connection, _FORGET, name=name, keep=config.daemon.history_limit)
     known = site["generation"], site["snapshot"], site["output"]
-    wanted = site["wanted"] if attempt.because is Trigger.NOTIFY else []
+    wanted = site["wanted"] if attempt.trigger is Trigger.NOTIFY else []
     return SiteLease(name, epoch, attempt, state.last, config, *known, wanted, site["asked"])
 
 
@@ -182,7 +187,7 @@ def _plan(state: SiteState, site: Mapping[str, Any]) -> PlannedAttempt | None:
         return None
     now, is_paused = site["now"], site["paused"]
     if site["run_now"] is not None and (is_paused or state.run_at > now):
-        return PlannedAttempt(site["name"], state.handled, Trigger.ASKED, state.turn + 1)
+        return PlannedAttempt(site["name"], state.handled, Trigger.ASKED, state.try_number + 1)
     if state.at <= now and not is_paused:
         return state.start(now)
     is_wanted = bool(site["wanted"])
@@ -234,10 +239,10 @@ async def end_lease(
     """
     async with fleet.transaction() as connection:
         site = await _held(connection, lease)
-        values = {**asdict(result), "fate": result.fate.value, "number": lease.attempt.number, "now": site["now"]}
+        values = {**asdict(result), "status": result.status.value, "number": lease.attempt.number, "now": site["now"]}
         await rows(connection, _STORE_RESULT, **values)
         wanted = set(site["wanted"])
-        if result.fate is not RunStatus.STOPPED:
+        if result.status is not RunStatus.STOPPED:
             wanted -= set(lease.wanted)
             await _forget_wanted(connection, lease)
         config = _readable_config(site) or lease.config

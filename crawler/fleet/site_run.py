@@ -130,7 +130,7 @@ class SiteWorker:
         except Exception as error:  # the other runs and the worker continue
             log.exception("the run of %s failed", lease.site)
             message = f"internal error: {type(error).__name__}: {error}"
-            return await self._end(run, RunResult(exit_code=1, fate=RunStatus.FAILED, told=message))
+            return await self._end(run, RunResult(exit_code=1, status=RunStatus.FAILED, message=message))
         finally:
             run.close()
         log.warning("%s: the lease is over, so the run does not count; another worker takes the site", lease.site)
@@ -148,10 +148,10 @@ class SiteWorker:
             run.options = {"replace": await self._owns_output(run, plan)} | run.asked
             site = scheduled_site(lease.site, plan)
         except StateInUse as error:
-            return RunResult(exit_code=error.exit_code, fate=RunStatus.BUSY, told=str(error))
+            return RunResult(exit_code=error.exit_code, status=RunStatus.BUSY, message=str(error))
         except SiteatlasError as error:
             fate = RunStatus.FAILED if isinstance(error, StorageError) else RunStatus.BROKEN
-            return RunResult(exit_code=error.exit_code, fate=fate, told=str(error), untold=True)
+            return RunResult(exit_code=error.exit_code, status=fate, message=str(error), notify_pending=True)
         run.has_begun = True
         command = "siteatlas fleet run-now"
         runner = ProcessRunner(_log_line, lambda _: lease.last, is_verbose=self._is_verbose, command=command)
@@ -161,8 +161,8 @@ class SiteWorker:
             deliveries = run.deliveries = RunDeliveries(*values, lambda: self._save_before_notices(run, config))
             result = await runner.run(site, lease.attempt, run.stop, run)
         await self._insist(run, deliveries.finish)
-        if not lease.is_notify_only and result.fate is not RunStatus.BUSY:  # else it has not begun
-            run.asked = {} if result.fate is RunStatus.DONE else _later(run.asked)
+        if not lease.is_notify_only and result.status is not RunStatus.BUSY:  # else it has not begun
+            run.asked = {} if result.status is RunStatus.DONE else _later(run.asked)
         return result
 
     async def _bring_state(self, run: LeasedRun, config: Config) -> CrawlPlan:
@@ -260,10 +260,12 @@ class SiteWorker:
         if run.is_lost:
             return None
         if run.unsaved:
-            result = replace(result, told=f"{result.told}; no snapshot of its state could be stored: {run.unsaved}")
+            result = replace(
+                result, message=f"{result.message}; no snapshot of its state could be stored: {run.unsaved}"
+            )
             may_publish = run.lease.is_notify_only or (self._snapshots and self._snapshots.is_optional)
-            if result.fate is RunStatus.DONE and not may_publish:
-                result = replace(result, fate=RunStatus.FAILED, exit_code=StorageError.exit_code)
+            if result.status is RunStatus.DONE and not may_publish:
+                result = replace(result, status=RunStatus.FAILED, exit_code=StorageError.exit_code)
                 run.asked = _later(run.lease.asked)
         home = self._name if run.unsaved else None if run.has_begun else ""
         await self._insist(run, lambda: end_lease(self._fleet, run.lease, result, run.asked, home))

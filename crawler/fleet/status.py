@@ -238,8 +238,8 @@ async def _find(
 
 
 def _site(row: dict[str, Any], since_done: Sequence[Attempt]) -> FleetSiteStatus:
-    ended = [attempt for attempt in since_done if attempt.ended is not None and attempt.because is not Trigger.NOTIFY]
-    failures = sum(attempt.fate in (RunStatus.FAILED, RunStatus.BROKEN) for attempt in ended)
+    ended = [attempt for attempt in since_done if attempt.ended is not None and attempt.trigger is not Trigger.NOTIFY]
+    failures = sum(attempt.status in (RunStatus.FAILED, RunStatus.BROKEN) for attempt in ended)
     return FleetSiteStatus(**row, failures=failures, last=ended[-1] if ended else None)
 
 

@@ -243,7 +243,7 @@ def site_condition(site: FleetSiteStatus) -> Condition:
     if site.unsaved:
         return Condition(Tone.WARNING, "unsaved", f"no snapshot: the newest state is only on {site.home}")
     if site.held:
-        return Condition(Tone.WARNING, "held", site.last.told if site.last else "")
+        return Condition(Tone.WARNING, "held", site.last.message if site.last else "")
     if site.lost:
         return Condition(Tone.WARNING, "lost", f"the worker {site.worker} no longer renews its lease")
     if site.late:

@@ -158,13 +158,13 @@ class FleetWorker:
         if lease is None:
             return
         run = self._runs[name] = LeasedRun(lease, lease_deadline(asked_at, seconds))
-        log.info("%s: starts (epoch %d, %s)", name, lease.epoch, lease.attempt.because.value)
+        log.info("%s: starts (epoch %d, %s)", name, lease.epoch, lease.attempt.trigger.value)
         try:
             result = await self._with_timeout(run, lease.config.schedule.run_timeout)
         finally:
             del self._runs[name]
         if result:
-            log.info("%s: %s", name, result.told or result.outcome or result.fate.value)
+            log.info("%s: %s", name, result.message or result.outcome or result.status.value)
 
     async def _with_timeout(self, run: LeasedRun, seconds: float) -> RunResult | None:
         async def stop_after() -> None:

@@ -74,7 +74,7 @@ class Repository:
         if generator is None:
             wanted = content.generator or "a site generator that Siteatlas knows"
             raise UsageError(
-                f"{self._directory} has no settings file of {wanted}. Choose another repository with --repository"
+                f"{self._directory} has no settings file of {wanted}. Choose another repository with content.repository"
             )
         self.generator: SiteGenerator = generator.with_settings(self._head(generator.marker, None))
 
@@ -126,7 +126,7 @@ class Repository:
             raise UsageError("--lastmod git needs the program git, which is not installed. Install Git") from None
         if run.returncode:
             reason = run.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
-            raise UsageError(f"Git cannot read the repository {self._directory} (--repository): {reason}")
+            raise UsageError(f"Git cannot read the repository {self._directory} (content.repository): {reason}")
         return run.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
 
     def _command(self, *words: str) -> list[str]:

@@ -172,12 +172,6 @@ CREATE INDEX sent_by_channel ON sent (channel, id);
 """
 
 
-def _from_1(db: sqlite3.Connection) -> None:
-    """Version 1 did not count its messages: the log has the last ones."""
-    db.execute("CREATE TABLE total (reception TEXT PRIMARY KEY, messages INTEGER NOT NULL) WITHOUT ROWID")
-    db.execute("INSERT INTO total SELECT reception, count(*) FROM sent GROUP BY 1")
-
-
 LEDGER_DB: Final = Database(
     file=LEDGER_FILE,
     application_id=0x53_41_4E_4F,  # "SANO"
@@ -185,7 +179,6 @@ LEDGER_DB: Final = Database(
     tables=_LEDGER_TABLES,
     description="the record of notifications",
     remedy="Move the file away. Siteatlas then sends only later changes",
-    migrations={1: _from_1},
 )
 
 

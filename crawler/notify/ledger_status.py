@@ -130,7 +130,6 @@ def _refused_text(refused: RefusedDelivery) -> str:
 
 
 _SEARCH_CONSOLE: Final = "search console"  # the key of its channel
-_WEBSUB_PREFIX: Final = "websub "  # how the keys of hubs begin
 _RETRY_NOTE: Final = "the next run tries to send these messages again; siteatlas notify tries now"
 _REFUSED_NOTE: Final = (
     "siteatlas does not send refused notifications again by itself; siteatlas notify --resend-refused does"
@@ -166,13 +165,11 @@ class DeliveryReport(Struct, frozen=True, kw_only=True):
             return f"{self.channel}: {self.occasion.content}"
         if self.channel == _SEARCH_CONSOLE:
             return f"{self.channel}: the sitemap ({self.said})"
-        if self.channel.startswith(_WEBSUB_PREFIX):
-            return f"{self.channel}: the feed"
         return f"{self.channel}: {count_text(self.urls, 'change' if self.after else 'page')}"
 
 
 class NotifyResult(Struct, frozen=True, kw_only=True):
-    """The result of notifying all channels. ``untold``: a notification is outstanding and may be sent later.
+    """The result of notifying all channels. ``notify_pending``: a notification is outstanding and may be sent later.
 
     ``channels`` are the keys of all configured channels, ``notes`` sentences for a person. ``reading`` is the last
     status of the sitemap in Search Console, None: unknown. ``exit_code`` is that of an error that prevented all
@@ -182,7 +179,7 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
     deliveries: tuple[DeliveryReport, ...] = ()
     channels: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    untold: bool = False
+    notify_pending: bool = False
     reading: SubmissionStatus | None = None
     exit_code: int = 0
 
@@ -200,13 +197,13 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
     @property
     def has_failures(self) -> bool:
         """Whether something was refused or is still to be sent."""
-        return self.untold or any(delivery.reception is SendStatus.REFUSED for delivery in self.deliveries)
+        return self.notify_pending or any(delivery.reception is SendStatus.REFUSED for delivery in self.deliveries)
 
     def lines(self, *, is_tried_again: bool = True) -> list[str]:
         """The notifications, in lines; ``is_tried_again`` unless the user has to fix something else first."""
         accepted = (delivery for delivery in self.deliveries if delivery.reception is SendStatus.ACCEPTED)
         lines = [*(f"notified {delivery.content}" for delivery in accepted), *self.sentences]
-        if self.untold and is_tried_again:
+        if self.notify_pending and is_tried_again:
             lines.append(_RETRY_NOTE)
         if any(delivery.refused for delivery in self.deliveries):
             lines.append(_REFUSED_NOTE)

@@ -13,7 +13,7 @@ from crawler.config.plan import AUDIT, CrawlPlan
 from crawler.notify.delivery import claim_key, send_with_retry
 from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery, audit_channel_key
 from crawler.notify.ledger_status import DeliveryReport
-from crawler.notify.notice import MessageChannel, Notice, Occasion, SendResult, SendStatus
+from crawler.notify.notice import MessageChannel, Notice, Occasion, SendResult, SendStatus, notice_sentence
 from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import ChangeCounts, ChangeSample
 from crawler.publish.recent_feed import recent_feed_url
@@ -170,14 +170,14 @@ class MessageNotifier:
 
 def run_failed(result: RunResult) -> bool:
     """Whether a run failed."""
-    return result.exit_code not in _NEUTRAL_EXIT_CODES or result.fate in _FAILURES
+    return result.exit_code not in _NEUTRAL_EXIT_CODES or result.status in _FAILURES
 
 
 def next_health_notice(health: HealthNotice, result: RunResult, now: float) -> HealthNotice:
     """What a channel is to be notified of after a run that ended at ``now`` (Unix time): news only."""
     has_failed = run_failed(result)
     is_well = result.exit_code == 0 and not has_failed
-    facts = {"run": result.run or 0, "exit_code": result.exit_code, "told": result.told, "at": now}
+    facts = {"run": result.run or 0, "exit_code": result.exit_code, "told": result.message, "at": now}
     if has_failed and not health.knows:
         if health.pending is None:
             return replace(health, pending=Occasion.TROUBLE, **facts)
@@ -206,6 +206,9 @@ async def send_message(session: NotifySession, channel: MessageChannel, notice: 
     async def is_worth() -> bool:
         return True
 
+    if session.dry_run:
+        changes = [f"{change.kind} {change.url}" for change in notice.changes]
+        return session.dry_run.record(channel.key, changes or [notice_sentence(notice)])
     content = f"audit {notice.audit.number}" if notice.audit else f"run {notice.after}, up to run {notice.until}"
     what = f"{channel.key}: {notice.occasion.value} after {content}"
     section, key = session.plan.config.notify, _claim_key(channel, notice)

@@ -5,13 +5,14 @@ A batch channel takes changed URLs in batches, a message channel takes messages.
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from msgspec import Struct
 
 from crawler.audit.summary import AuditSummary
+from crawler.config.secrets import plain_line
 from crawler.model import Url
-from crawler.publish.changes import Change, ChangeCounts
+from crawler.publish.changes import Change, ChangeCounts, counts_text
 
 
 class Occasion(StrEnum):
@@ -63,6 +64,16 @@ class Notice(Struct, frozen=True, kw_only=True):
     report: str = ""
 
 
+def notice_sentence(notice: Notice) -> str:
+    """The notice in one sentence without its full stop."""
+    if notice.occasion is not Occasion.CHANGES:
+        return plain_line(notice.message).rstrip(".")
+    listed = f"{notice.pages:,} {'page is' if notice.pages == 1 else 'pages are'} listed"
+    if not notice.after:
+        return f"the whole sitemap is new: {listed}"
+    return f"{counts_text(notice.counts)}; {listed} now"
+
+
 class SendStatus(StrEnum):
     """The outcome of sending a message."""
 
@@ -95,6 +106,7 @@ class SendResult(Struct, frozen=True, kw_only=True):
         return cls(reception=SendStatus.REFUSED, message=message)
 
 
+@runtime_checkable
 class MessageChannel(Protocol):
     """Takes one message for each notice. ``key`` names it in the ledger, never changes, and holds no secret."""
 
@@ -110,6 +122,7 @@ class MessageChannel(Protocol):
         """Send the message once. Never raises for a failing receiver."""
 
 
+@runtime_checkable
 class BatchChannel(Protocol):
     """Takes the changed URLs in batches, each of one host and in a stable order."""
 

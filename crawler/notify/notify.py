@@ -11,21 +11,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from crawler.config.plan import CrawlPlan
 from crawler.errors import SiteatlasError, StorageError
-from crawler.notify.configure import (
-    ConfiguredChannels,
-    build_channels,
-    build_http,
-    check_channels,
-    dry_run_channels,
-    dry_run_report,
-)
+from crawler.notify.configure import ConfiguredChannels, build_channels, build_http, check_channels
 from crawler.notify.delivery import catch_all
 from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus, audit_channel_key
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.live_check import LiveSite
 from crawler.notify.messages import AuditNotifier, MessageNotifier, finished_audits_of, run_failed, wants_audits
 from crawler.notify.notice import BatchChannel, MessageChannel, Notice, Occasion, SendResult, SendStatus
-from crawler.notify.session import NotifySession, ReplayRequest
+from crawler.notify.session import DryRun, NotifySession, ReplayRequest
 from crawler.notify.url_batches import BatchNotifier, authority
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import ChangeCounts
@@ -72,10 +65,12 @@ async def send_notifications(
                 session.run_result, session.replay = ended, again
                 session.ask_live = partial(_check_live, plan, site)
                 session.ledger.set_channels(channels.keys)
-                active = dry_run_channels(channels) if dry_run else channels
                 _note_refused(session, channels)
-                reports = await (_dry_run(session, active) if dry_run else _notify_channels(session, active))
-                status = await read_submission_status(session, active.search_console, reports)
+                if dry_run:
+                    session.dry_run = DryRun()
+                reports = await (_dry_run if dry_run else _notify_channels)(session, channels)
+                console = None if dry_run else channels.search_console
+                status = await read_submission_status(session, console, reports)
                 session.ledger.forget(ChangeFeed(session.db).run_range()[0])
                 return _build_result(channels, session, reports, status)
 
@@ -87,11 +82,13 @@ async def _result_or_error(plan: CrawlPlan, send: Callable[[], Awaitable[NotifyR
     try:
         return await send()
     except SiteatlasError as error:
-        return NotifyResult(notes=(f"no notification was sent: {error}",), untold=True, exit_code=error.exit_code)
+        return NotifyResult(
+            notes=(f"no notification was sent: {error}",), notify_pending=True, exit_code=error.exit_code
+        )
     except OSError as error:
         reason = f"cannot use {error.filename or plan.state}: {error.strerror or type(error).__name__}"
         return NotifyResult(
-            notes=(f"no notification was sent: {reason}",), untold=True, exit_code=StorageError.exit_code
+            notes=(f"no notification was sent: {reason}",), notify_pending=True, exit_code=StorageError.exit_code
         )
 
 
@@ -139,16 +136,20 @@ async def send_audit_notifications(plan: CrawlPlan, name: str, clock: Clock = ti
 
 
 async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: Clock = time.time) -> NotifyResult:
-    """Send a test message to the operator's own channels, and check the IndexNow key file.
+    """Send a test message to the channels that people choose the occasions of, and check the IndexNow key file.
 
-    ``only`` is as in :class:`ReplayRequest`. Search engines and hubs get nothing. Raises UsageError.
+    ``only`` is as in :class:`ReplayRequest`. Search engines get nothing. Raises UsageError.
     """
     async with _channels_and_site(plan) as (channels, _):
         reports = []
         for engine in _selected(channels.batch_channels, only):
             result = await catch_all(partial(engine.check_ready, authority(plan.seed)))
             reports.append(_test_report(engine.key, result))
-        for channel in _selected(channels.operator_channels, only):
+        notes = []
+        for channel in _selected(channels.message_channels, only):
+            if Occasion.TEST not in channel.occasions:
+                notes.append(f"{channel.key}: not tested: this channel has no test message")
+                continue
             notice = Notice(
                 site=name,
                 url=plan.seed,
@@ -160,16 +161,11 @@ async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: 
                 message="this is a test message: no event occurred",
             )
             reports.append(_test_report(channel.key, await catch_all(partial(channel.send, notice))))
-        operator_keys = {channel.key for channel in channels.operator_channels}
         return NotifyResult(
             deliveries=tuple(reports),
             channels=channels.keys,
-            notes=tuple(
-                f"{channel.key}: not tested: this channel has no test message"
-                for channel in _selected(channels.message_channels, only)
-                if channel.key not in operator_keys
-            ),
-            untold=any(report.reception is SendStatus.DEFERRED for report in reports),
+            notes=tuple(notes),
+            notify_pending=any(report.reception is SendStatus.DEFERRED for report in reports),
         )
 
 
@@ -250,7 +246,7 @@ async def _dry_run(session: NotifySession, channels: ConfiguredChannels) -> list
         result = await check_live(published)
         if result.reception is not SendStatus.ACCEPTED:
             session.note(f"at the moment, Siteatlas would postpone all messages: {result.message}")
-    return dry_run_report(reports, channels)
+    return session.dry_run.reports(reports) if session.dry_run else reports
 
 
 def _note_refused(session: NotifySession, channels: ConfiguredChannels) -> None:
@@ -282,7 +278,7 @@ def _build_result(
         deliveries=tuple(reports),
         channels=channels.keys,
         notes=tuple(session.notes),
-        untold=any(report.reception is SendStatus.DEFERRED for report in reports),
+        notify_pending=any(report.reception is SendStatus.DEFERRED for report in reports),
         reading=status,
     )
 

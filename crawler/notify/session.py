@@ -1,19 +1,22 @@
 """The state of one site while its channels are notified: the runs, their changes, and whether they are live."""
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.config.plan import CrawlPlan
 from crawler.errors import UsageError
 from crawler.model import Url
+from crawler.notify.delivery import catch_all
 from crawler.notify.ledger import DeliveryCursor, Ledger, SentMessage
 from crawler.notify.ledger_status import DeliveryReport
-from crawler.notify.notice import Occasion, SendResult, SendStatus
+from crawler.notify.notice import BatchChannel, Occasion, SendResult, SendStatus
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
 from crawler.state.runs import ROLLED_BACK, Run, RunResult, RunStore
@@ -55,6 +58,43 @@ class ReplayRequest(Struct, frozen=True, kw_only=True):
 
 
 _NO_REPLAY: Final = ReplayRequest()
+_NOT_SENT: Final = SendResult.accepted("not sent: this was a dry run")
+
+
+class DryRun:
+    """What a dry run would send: the URLs, or the lines of messages, of each channel."""
+
+    def __init__(self) -> None:
+        self._recorded: dict[str, list[str]] = {}
+        self._hosts: dict[str, dict[str, SendResult]] = {}
+
+    def record(self, channel: str, lines: Iterable[str]) -> SendResult:
+        """Record what would be sent, instead of sending it."""
+        self._recorded.setdefault(channel, []).extend(lines)
+        return _NOT_SENT
+
+    async def check_host(self, channel: BatchChannel, host: str) -> SendResult:
+        """Check a host, and report it as ready whatever the result."""
+        hosts = self._hosts.setdefault(channel.key, {})
+        if host not in hosts:
+            hosts[host] = await catch_all(partial(channel.check_ready, host))
+        return _NOT_SENT
+
+    def reports(self, reports: Iterable[DeliveryReport]) -> list[DeliveryReport]:
+        """The reports with "would send" for each accepted delivery; a channel's first one shows what it recorded."""
+        return [self._would_send(report) if report.reception is SendStatus.ACCEPTED else report for report in reports]
+
+    def _would_send(self, report: DeliveryReport) -> DeliveryReport:
+        batches = f" (in {report.batches:,} batches)" if report.batches > 1 else ""
+        results = self._hosts.get(report.channel, {}).values()
+        unready = [result.message for result in results if result.reception is not SendStatus.ACCEPTED]
+        hosts = f"; {'; '.join(result.message for result in results)}" if results else ""
+        if unready:
+            hosts = f"; for now it would be postponed: {'; '.join(unready)}"
+        shown = tuple(self._recorded.pop(report.channel, ()))
+        said = f"a dry run sends nothing{batches}{hosts}"
+        return replace(report, reception=SendStatus.WOULD_SEND, said=said, shown=shown)
+
 
 _IS_LIVE: Final = SendResult.accepted("")
 
@@ -76,6 +116,7 @@ class NotifySession:
     replay: ReplayRequest = _NO_REPLAY
     ask_live: Callable[[Run], Awaitable[SendResult]] | None = None
     notes: list[str] = field(default_factory=list)
+    dry_run: DryRun | None = None
     _live: SendResult | None = None
 
     @property

@@ -133,9 +133,13 @@ class BatchNotifier:
         if result.reception is not SendStatus.ACCEPTED:
             self._is_stopped = True
             return result
+        if dry_run := self._session.dry_run:
+            return await dry_run.check_host(self._channel, host)
         return await catch_all(partial(self._channel.check_ready, host))
 
     async def _send(self, cursor: DeliveryCursor, until: int, host: str, urls: Sequence[str]) -> SendResult:
+        if dry_run := self._session.dry_run:
+            return dry_run.record(self._channel.key, urls)
         what = f"{self._channel.key}: {count_text(len(urls), 'URL')} of {host}, changes after run {cursor.told}"
         section, is_worth = self._session.plan.config.notify, partial(self._is_ready, host)
         notice = self._claim_key(cursor, until, host, urls)

@@ -43,8 +43,8 @@ _WRITE_SIZE = 1 << 18  # bytes written at once
 _BUSY_DOCUMENTS = 4
 _BUSY_SECONDS = 0.1
 _UNREADABLE_ROBOTS = {
-    PARSE_TIMEOUT: "robots.txt cannot be read within --parse-timeout",
-    PARSE_CRASH: "robots.txt cannot be read: its parser process crashes, or needs more than --parse-memory",
+    PARSE_TIMEOUT: "robots.txt cannot be read within parse.timeout",
+    PARSE_CRASH: "robots.txt cannot be read: its parser process crashes, or needs more than parse.memory",
 }
 
 

@@ -49,11 +49,14 @@ def _limits(coverage: Coverage) -> Iterator[str]:
     elif coverage.pending:
         yield f"{count_text(coverage.pending, 'URL')} left to visit"
     if coverage.too_deep:
-        yield f"{count_text(coverage.too_deep, 'URL')} further from the start than --max-depth"
+        yield f"{count_text(coverage.too_deep, 'URL')} further from the start than scope.max_depth"
     if coverage.cut:
         example = f" ({'such as ' if coverage.cut > 1 else ''}{coverage.example})" if coverage.example else ""
         documents = "1 document" if coverage.cut == 1 else f"{coverage.cut:,} documents"
-        yield f"{documents} read in part only{example}: see --max-body, --max-download, --max-sitemap and --max-links"
+        yield (
+            f"{documents} read in part only{example}: see fetch.max_body, fetch.max_download, fetch.max_sitemap and "
+            "parse.max_links"
+        )
 
 
 def _failures(coverage: Coverage) -> Iterator[str]:

@@ -278,7 +278,7 @@ def _sentences(facts: GateFacts, landslide: _Landslide, limits: GateLimits) -> I
     if landslide.lost:
         count = sum(lost.count for lost in landslide.lost)
         yield (
-            f"{count:,} {published} would leave, over the {limits.max_shrink:.0%} that --max-shrink allows: "
+            f"{count:,} {published} would leave, over the {limits.max_shrink:.0%} that output.max_shrink allows: "
             f"{', '.join(_causes(landslide.lost))}"
         )
     if landslide.alike and landslide.is_over_alike and landslide.alike.gained:
@@ -313,7 +313,7 @@ def _until(doubtful: Sequence[LostPages], accept_after: int) -> str:
     runs = min(lost.runs for lost in doubtful)
     return (
         f" Siteatlas accepts a loss that stays the same for {count_text(accept_after, 'run')} in a row and "
-        f"{count_text(accept_after, 'day')} (--accept-after). So far: {count_text(runs, 'run')}."
+        f"{count_text(accept_after, 'day')} (output.accept_after). So far: {count_text(runs, 'run')}."
     )
 
 
@@ -336,7 +336,7 @@ def _too_many_failed(facts: GateFacts, limit: float) -> str:
     failed, visited = facts.failed, facts.visited
     if failed < MIN_FAILED or failed <= limit * visited:
         return ""
-    return f"{failed:,} of {visited:,} pages failed, over the {limit:.0%} that --max-failed allows"
+    return f"{failed:,} of {visited:,} pages failed, over the {limit:.0%} that output.max_failed allows"
 
 
 def _start_delisted(start: StartUrlStatus) -> str:

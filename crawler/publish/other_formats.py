@@ -88,7 +88,7 @@ def check_names(plan: CrawlPlan) -> None:
     names = [*sitemap_names(plan), *leading_names(plan)]
     if feed in names:
         raise UsageError(
-            f"--recent-name {feed!r} is already the name of a file of the sitemap. Choose another name for the feed"
+            f"output.recent_name {feed!r} is already the name of a file of the sitemap. Choose another name"
         )
     if LLMS_TXT in sitemap_names(plan) and plan.config.output.llms_txt:
         raise UsageError(

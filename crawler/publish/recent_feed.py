@@ -13,18 +13,7 @@ from crawler.model import Page, Url
 from crawler.publish.changes import Change, ChangeKind
 from crawler.state.database import storage_errors
 from crawler.units import w3c
-from sitemap import (
-    Channel,
-    Directory,
-    Entry,
-    Format,
-    InvalidEntry,
-    Published,
-    SitemapError,
-    SitemapWriter,
-    WriterOptions,
-    encoder,
-)
+from sitemap import Channel, Directory, Entry, Format, InvalidEntry, Published, SitemapWriter, WriterOptions, encoder
 
 if TYPE_CHECKING:
     from crawler.config.plan import CrawlPlan
@@ -80,28 +69,19 @@ _ending = re.compile(r"\.(?:xml|txt|rss|atom)(?:\.gz)?$|\.gz$")
 
 
 def recent_feed_url(plan: "CrawlPlan") -> Url:
-    """The public URL of the feed, "" when it is off. Raises UsageError for an invalid name or hub.
+    """The public URL of the feed, "" when it is off. Raises UsageError for an invalid name.
 
     The name has the suffix of a feed, so that nobody takes the file for a sitemap.
     """
     if not plan.config.output.recent:
         return Url("")
-    url = _feed_url(plan)
-    try:
-        _feed_channel(plan.sitemap_url, url, plan.config.websub.hubs)
-    except SitemapError as error:
-        raise UsageError(f"websub.hubs: {error}") from None
-    return url
-
-
-def _feed_url(plan: "CrawlPlan") -> Url:
     output = plan.config.output
     directory, _, file = plan.sitemap_url.partition("?")[0].rpartition("/")
     if not output.recent_name:
         return Url(f"{directory}/{_ending.sub('', file)}-recent.{output.recent}")
     name = output.recent_name
     if "/" in name or not name.endswith(_SUFFIXES) or name in _SUFFIXES:
-        raise UsageError(f"--recent-name {name!r} must be a plain file name that ends in .atom or .rss")
+        raise UsageError(f"output.recent_name {name!r} must be a plain file name that ends in .atom or .rss")
     return Url(f"{directory}/{quote(name)}")
 
 
@@ -121,7 +101,7 @@ def publish_recent_feed(db: sqlite3.Connection, plan: "CrawlPlan", destination: 
     options = WriterOptions(
         format=_FEED_FORMATS[plan.config.output.recent],
         child=f"{{stem}}.{{n}}.{plan.config.output.recent}",  # keeps it apart from a group "recent"
-        channel=_feed_channel(plan.sitemap_url, url, plan.config.websub.hubs),
+        channel=_feed_channel(plan.sitemap_url, url),
         vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
     )
     with SitemapWriter(destination, url, options) as writer:
@@ -153,12 +133,11 @@ def build_feed(format_: Format, sitemap_url: Url, entries: Iterable[Entry]) -> I
     yield feed_encoder.foot()
 
 
-def _feed_channel(sitemap_url: Url, address: str = "", hubs: tuple[str, ...] = ()) -> Channel:
+def _feed_channel(sitemap_url: Url, address: str = "") -> Channel:
     directory = sitemap_url.partition("?")[0].rpartition("/")[0]
     return Channel(
         title=f"Recent changes of {directory.partition('://')[2]}",
         link=f"{directory}/",
         description=f"Pages of {directory}/ that were added or changed, the newest first",
         url=address,
-        hubs=hubs,
     )

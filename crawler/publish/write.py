@@ -163,7 +163,7 @@ def build_writer(plan: CrawlPlan, destination: Directory, today: str = "") -> Si
     except DestinationError:
         raise
     except SitemapError as error:
-        option = "--file-names: " if output.file_names and output.file_names in str(error) else ""
+        option = "output.file_names: " if output.file_names and output.file_names in str(error) else ""
         raise UsageError(f"{option}{error}") from error
 
 
@@ -244,7 +244,7 @@ def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
 
 def unused_settings_note(output: OutputConfig, files: Sequence[FileFacts]) -> tuple[str, ...]:
     """A note when a single file leaves settings for several files without effect."""
-    unused = [name for name, value in (("--group", output.group), ("--file-names", output.file_names)) if value]
+    unused = [name for name, value in (("--group", output.group), ("output.file_names", output.file_names)) if value]
     if len(files) > 1 or not unused:
         return ()
     return (f"{' and '.join(unused)} had no effect: all pages are in one file, without an index",)

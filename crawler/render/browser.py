@@ -29,12 +29,12 @@ from sitemap import create_file
 
 log = logging.getLogger(__name__)
 NO_SANDBOX_REMEDY: Final = (
-    "Chromium has no sandbox for root: run siteatlas as another user, or add --browser-no-sandbox in a container that "
-    "holds nothing else"
+    "Chromium has no sandbox for root: run siteatlas as another user, or add --set render.sandbox=false in a container "
+    "that holds nothing else"
 )
 NO_USABLE_SANDBOX: Final = (
     "it has no usable sandbox: allow user namespaces, install Debian's package chromium-sandbox, or add "
-    "--browser-no-sandbox in a container that holds nothing else"
+    "--set render.sandbox=false in a container that holds nothing else"
 )
 _START_TIMEOUT: Final = 30.0  # seconds
 _CLOSE_TIMEOUT: Final = 5.0  # seconds
@@ -85,7 +85,7 @@ def find_browser(path: str) -> str:
         missing = f'the browser "{path}" was not found' if path else "no Chromium was found on this machine"
         raise UsageError(
             f"{missing}. Install Chromium (on Debian, run apt-get install chromium-headless-shell), give its path "
-            "with --browser PATH, or add --render never"
+            "with --set render.browser=PATH, or add --render never"
         )
     return found
 
@@ -358,7 +358,7 @@ class Chromium:
             groups = await anyio.to_thread.run_sync(private_memory)
             for running in self._all:
                 if groups.get(running.group, 0) > self._options.memory:
-                    running.kill(f"it used more than {self._options.memory:,} bytes of memory (--render-memory)")
+                    running.kill(f"it used more than {self._options.memory:,} bytes of memory (render.memory)")
 
 
 def _locked_folder() -> tuple[Path, int]:

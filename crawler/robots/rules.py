@@ -140,7 +140,7 @@ class Robots(Struct, array_like=True):
         if self.delay is None:
             return (f"{self.delay_line} is not a number of seconds, so Siteatlas ignores it",)
         if self.delay > cap:
-            return (f"{self.delay_line} is longer than --max-crawl-delay, so Siteatlas waits {cap:g} seconds",)
+            return (f"{self.delay_line} is longer than obey.max_crawl_delay, so Siteatlas waits {cap:g} seconds",)
         return ()
 
     def allowing_rule(self, url: Url) -> str:

@@ -88,9 +88,9 @@ class FollowUpAudit(Struct, frozen=True, kw_only=True):
         return f"audit: {self.news.sentence}" if self.news else self.error
 
     @property
-    def untold(self) -> bool:
+    def notify_pending(self) -> bool:
         """Whether a notification is still outstanding."""
-        return bool(self.announced and self.announced.untold)
+        return bool(self.announced and self.announced.notify_pending)
 
     def as_json(self) -> dict[str, Any]:
         """The outcome as JSON values."""
@@ -104,7 +104,7 @@ def should_audit(plan: CrawlPlan, report: Report) -> bool:
     A run that will be retried, because it was stopped or the site was in trouble, has no audit.
     """
     every = plan.config.audit.every
-    if every is None or report.outcome == "dry" or run_result(report).fate is not RunStatus.DONE:
+    if every is None or report.outcome == "dry" or run_result(report).status is not RunStatus.DONE:
         return False
     return history.is_audit_due(plan.state / AUDIT, every, time.time())
 
@@ -142,7 +142,7 @@ def _run_audit(plan: CrawlPlan, watches: ProgressWatchers) -> FollowUpAudit:
         if is_finished:
             return _finished(directory, report, plan.config.audit.report)
         unfinished = history.audit_status(directory).newest
-        reason = unfinished.because if unfinished else ""
+        reason = unfinished.reason if unfinished else ""
         return FollowUpAudit(error=f"{CUT_SHORT}: {reason}", is_interrupted=FinishReason.INTERRUPTED.value in reason)
     except StateInUse:
         raise

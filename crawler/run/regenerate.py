@@ -52,7 +52,7 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
     except SiteatlasError as error:
         if not choices.dry_run and not isinstance(error, StateInUse):  # the process that uses it reports
             announced = await _announce(plan, name, run_result_of_error(error))
-            error.notify_pending = bool(announced and announced.untold)
+            error.notify_pending = bool(announced and announced.notify_pending)
             _log(announced, error)
         raise
     if choices.dry_run or report.ending == FinishReason.INTERRUPTED.value:
@@ -67,7 +67,7 @@ def _check_services(plan: CrawlPlan) -> None:
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415
 
         check_upload(plan)
-    if plan.config.has_channels:
+    if plan.config.channels:
         from crawler.notify.notify import register_channels  # noqa: PLC0415
 
         register_channels(plan)
@@ -93,15 +93,15 @@ def _record_failed_upload(plan: CrawlPlan, number: int, reason: str, code: int) 
     try:
         with lock_state(plan.state), closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
             run = RunStore(db).get(number)
-            reasons = f"{run.because}; {reason}" if run.because else reason
-            RunStore(db).write(replace(run, exit_code=code, because=reasons))
+            reasons = f"{run.reason}; {reason}" if run.reason else reason
+            RunStore(db).write(replace(run, exit_code=code, reason=reasons))
     except SiteatlasError as error:
         log.warning("the failed upload could not be recorded with run %d: %s", number, error)
 
 
 async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> "NotifyResult | None":
     """Send notifications. Channels that were removed from the configuration are still in the ledger."""
-    if not plan.config.notify.enabled or not (plan.config.has_channels or (plan.state / LEDGER_FILE).is_file()):
+    if not plan.config.notify.enabled or not (plan.config.channels or (plan.state / LEDGER_FILE).is_file()):
         return None
     from crawler.notify.notify import send_notifications  # noqa: PLC0415
 

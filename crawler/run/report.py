@@ -103,7 +103,7 @@ _GROUPS: Final = ("traffic", "counts", "details")
 class Report(Struct, frozen=True, kw_only=True):
     """One run. ``published`` is empty when nothing was published, and ``refusal`` then says why.
 
-    ``completeness`` is "complete", "degraded" or "truncated"; ``because`` names what failed or the limit.
+    ``completeness`` is "complete", "degraded" or "truncated"; ``reason`` names what failed or the limit.
     ``kept`` counts pages that failed and stay listed, ``held`` those that the gate holds: ``refusal`` then says why.
     ``uploaded`` and ``announced`` are the results of the upload and of the notifications.
     """
@@ -116,7 +116,7 @@ class Report(Struct, frozen=True, kw_only=True):
     ending: str
     outcome: str  # "published", "unchanged", "partial", "refused", "interrupted", "cut short" or "dry"
     completeness: str
-    because: str
+    reason: str
     resumed: bool
     traffic: Traffic
     listed: int
@@ -163,7 +163,7 @@ def build_report(
         ending=visited.ending.value,
         outcome=run.outcome,
         completeness=finished.completeness.kind.value,
-        because=finished.completeness.reason,
+        reason=finished.completeness.reason,
         resumed=store.resumed,
         traffic=Traffic(tally.seconds, tally.fetched, tally.unchanged, tally.bytes, tally.bound_by),
         listed=listed.pages,
@@ -220,11 +220,11 @@ def run_result(report: Report) -> RunResult:
     """Result of a run that has a report."""
     return RunResult(
         exit_code=report.exit_code,
-        fate=_run_status(report),
+        status=_run_status(report),
         run=report.run,
         outcome=report.outcome,
-        told=_sentence(report),
-        untold=bool(report.announced and report.announced.untold),
+        message=_sentence(report),
+        notify_pending=bool(report.announced and report.announced.notify_pending),
     )
 
 
@@ -234,9 +234,9 @@ def run_result_of_error(error: SiteatlasError) -> RunResult:
     outcome = "" if exit_code in _STATUS_BY_EXIT_CODE else "nothing"
     return RunResult(
         exit_code=exit_code,
-        fate=_STATUS_BY_EXIT_CODE.get(exit_code, RunStatus.FAILED),
+        status=_STATUS_BY_EXIT_CODE.get(exit_code, RunStatus.FAILED),
         outcome=outcome,
-        told=str(error),
+        message=str(error),
     )
 
 
@@ -261,7 +261,7 @@ def _sentence(report: Report) -> str:
     if report.upload_error:
         return report.upload_error
     if report.exit_code and not _has_internal_problem(report):
-        return report.refusal or report.because
+        return report.refusal or report.reason
     pages = count_text(report.listed, "page")
     return f"{_internal_problem(report)}{pages} listed: {counts_text(report.counts)}"
 

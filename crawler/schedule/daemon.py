@@ -183,7 +183,7 @@ class DaemonProcess:
 
     def _on_attempt(self, attempt: Attempt, next_at: float | None) -> None:
         """Log which run starts, why, and how it ended."""
-        if attempt.fate is None:
+        if attempt.status is None:
             log.info("%s: starts, %s", attempt.site, trigger_text(attempt))
             return
         level = logging.WARNING if needs_attention(attempt) else logging.INFO

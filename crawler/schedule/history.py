@@ -53,7 +53,14 @@ HISTORY_DB: Final = Database(
 )
 
 
-ATTEMPT_COLUMNS: Final = Attempt.__struct_fields__
+_COLUMN_NAMES: Final = {
+    "trigger": "because",
+    "try_number": "turn",
+    "status": "fate",
+    "message": "told",
+    "notify_pending": "untold",
+}
+ATTEMPT_COLUMNS: Final = tuple(_COLUMN_NAMES.get(name, name) for name in Attempt.__struct_fields__)
 
 _SELECT_ATTEMPT: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt"  # noqa: S608 - names of our own
 
@@ -107,10 +114,10 @@ class HistoryReader:
 
 def read_attempt(row: tuple[Any, ...]) -> Attempt:
     """The attempt in a row of ``ATTEMPT_COLUMNS``."""
-    values = dict(zip(ATTEMPT_COLUMNS, row, strict=True))
-    values["because"] = Trigger(values["because"])
-    values["fate"] = None if values["fate"] is None else RunStatus(values["fate"])
-    values["untold"] = bool(values["untold"])
+    values = dict(zip(Attempt.__struct_fields__, row, strict=True))
+    values["trigger"] = Trigger(values["trigger"])
+    values["status"] = None if values["status"] is None else RunStatus(values["status"])
+    values["notify_pending"] = bool(values["notify_pending"])
     return Attempt(**values)
 
 
@@ -141,7 +148,7 @@ class History(HistoryReader):
 
     def __enter__(self) -> Self:
         try:
-            self._lock = hold_lock(self.directory, SCHEDULE_LOCK, "--schedule-state")
+            self._lock = hold_lock(self.directory, SCHEDULE_LOCK, "daemon.directory")
         except StateInUse:
             raise StateInUse(
                 f"another siteatlas schedule (process {self.daemon() or 'unknown'}) uses {self.directory} for its "
@@ -177,7 +184,12 @@ class History(HistoryReader):
         with self._change():
             (last_number,) = self._rows("SELECT coalesce(max(number), 0) FROM attempt")[0]
             attempt = Attempt(
-                number=last_number + 1, site=plan.site, slot=plan.slot, because=plan.trigger, turn=plan.turn, began=now
+                number=last_number + 1,
+                site=plan.site,
+                slot=plan.slot,
+                trigger=plan.trigger,
+                try_number=plan.try_number,
+                began=now,
             )
             self._put(attempt)
             if plan.trigger is not Trigger.NOTIFY:
@@ -198,7 +210,7 @@ class History(HistoryReader):
             yield
 
     def _put(self, attempt: Attempt) -> None:
-        self._write(_WRITE_ATTEMPT, *(getattr(attempt, name) for name in ATTEMPT_COLUMNS))
+        self._write(_WRITE_ATTEMPT, *(getattr(attempt, name) for name in Attempt.__struct_fields__))
 
     def _write(self, statement: str, *values: object) -> None:
         self._rows(statement, *values)

@@ -116,7 +116,7 @@ class ProcessRunner:
         With a ``link`` the run asks over it for the origins that it sends requests to, and for its notices.
         """
         config = site.config
-        is_notify_only = attempt.because is Trigger.NOTIFY
+        is_notify_only = attempt.trigger is Trigger.NOTIFY
         may_audit = not is_notify_only and await self._may_audit(site, attempt)
         job = SiteJob(
             name=site.name,
@@ -161,7 +161,7 @@ class ProcessRunner:
                 )
             except OSError as error:
                 message = f"the process could not be started: {error.strerror or error}"
-                return RunResult(exit_code=1, fate=RunStatus.FAILED, told=message, untold=True)
+                return RunResult(exit_code=1, status=RunStatus.FAILED, message=message, notify_pending=True)
             running = _RunningProcess(process, job.name, self._say, link)
             try:
                 return await running.end(job, output, log_pipe, stop, shutdown_timeout)
@@ -273,25 +273,28 @@ class _RunningProcess:
         result = self._result
         if result is None:
             return self._without_report(code, shutdown_timeout)
-        if result.fate is RunStatus.STOPPED and not self._is_stopped:  # retry it
+        if result.status is RunStatus.STOPPED and not self._is_stopped:  # retry it
             return replace(
-                result, fate=RunStatus.FAILED, told=f"another program stopped it; {result.told}", untold=True
+                result,
+                status=RunStatus.FAILED,
+                message=f"another program stopped it; {result.message}",
+                notify_pending=True,
             )
         return result
 
     def _without_report(self, code: int, shutdown_timeout: float) -> RunResult:
         if self._is_killed:
             message = f"it did not stop within {shutdown_timeout:g} s and was killed; the next run continues it"
-            return RunResult(exit_code=code, fate=RunStatus.STOPPED, told=message)
+            return RunResult(exit_code=code, status=RunStatus.STOPPED, message=message)
         if self._is_stopped:
             message = "the state is saved, and the next run continues it"
-            return RunResult(exit_code=code, fate=RunStatus.STOPPED, told=message)
+            return RunResult(exit_code=code, status=RunStatus.STOPPED, message=message)
         if code < 0:
             message = f"its process was stopped by {_signal(code)}"
         else:
             message = f"its process ended with exit code {code} and without a report"
             message += f": {self._last_line}" if self._last_line else ""
-        return RunResult(exit_code=code, fate=RunStatus.FAILED, told=message, untold=True)
+        return RunResult(exit_code=code, status=RunStatus.FAILED, message=message, notify_pending=True)
 
 
 def _decode_result(line: bytes) -> RunResult | None:

@@ -39,12 +39,12 @@ def replayed_state(
     state = SiteState(site_schedule, now if handled is None else handled)
     for attempt in attempts:
         state.mark_started(attempt)
-        if attempt.fate is not None:
+        if attempt.status is not None:
             state.mark_ended(attempt)
     if not is_alive:
         state.mark_lost()
     state.handled = handled_until(handled, now)
-    if not state.turn and site_schedule.schedule.starts_at_once:
+    if not state.try_number and site_schedule.schedule.starts_at_once:
         state.retry = ScheduledRetry(Trigger.FIRST, state.handled)
     return state
 
@@ -130,7 +130,7 @@ class RunQueue:
         """Record that an attempt has started."""
         entry = self._entries[attempt.site]
         entry.mark_started(attempt)
-        if attempt.because is not Trigger.NOTIFY:
+        if attempt.trigger is not Trigger.NOTIFY:
             self.changed.discard(attempt.site)
         self._running += 1
         self._plan(entry, attempt.began)

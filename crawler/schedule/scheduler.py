@@ -188,15 +188,15 @@ class Scheduler:
                 result = await self._runner.run(site, attempt, stop)
             except Exception as error:  # the other runs and the daemon continue
                 log.exception('the run of "%s" could not be started', site.name)
-                result = RunResult(exit_code=1, fate=RunStatus.FAILED, told=f"internal error: {error!r}")
-            if result.fate is RunStatus.STOPPED and is_overlong:
+                result = RunResult(exit_code=1, status=RunStatus.FAILED, message=f"internal error: {error!r}")
+            if result.status is RunStatus.STOPPED and is_overlong:
                 text = (
                     f"it took longer than schedule.run_timeout ({limit:,g} s) and was stopped; the next run "
                     f"continues it"
                 )
-                result = replace(result, fate=RunStatus.FAILED, outcome="overlong", told=text, untold=True)
-            elif result.fate is RunStatus.STOPPED and not stop.is_set():  # a signal from outside ended it
-                result = replace(result, fate=RunStatus.FAILED, untold=True)
+                result = replace(result, status=RunStatus.FAILED, outcome="overlong", message=text, notify_pending=True)
+            elif result.status is RunStatus.STOPPED and not stop.is_set():  # a signal from outside ended it
+                result = replace(result, status=RunStatus.FAILED, notify_pending=True)
             tasks.cancel_scope.cancel()
         return result
 

@@ -37,23 +37,24 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
     ``slot`` is the scheduled moment; several attempts share it when some fail. ``number`` counts all attempts of all
     sites. ``ended`` is None while it runs, and for ever when the daemon died during it. ``run`` is its number in the
-    state of the site, None when it has none. ``outcome`` and ``told`` come from the run: "published", "unchanged",
-    "refused", … and a sentence. ``turn`` is 1 for the first run of a slot, and for the first notification after it.
+    state of the site, None when it has none. ``outcome`` and ``message`` come from the run: "published", "unchanged",
+    "refused", … and a sentence. ``try_number`` is 1 for the first run of a slot, and for the first notification after
+    it.
     """
 
     number: int
     site: str
     slot: float
-    because: Trigger
-    turn: int
+    trigger: Trigger
+    try_number: int
     began: float
     ended: float | None = None
-    fate: RunStatus | None = None
+    status: RunStatus | None = None
     exit_code: int | None = None
     run: int | None = None
     outcome: str = ""
-    told: str = ""
-    untold: bool = False
+    message: str = ""
+    notify_pending: bool = False
 
 
 MISSED_AFTER_SECONDS: Final = 60.0  # a run that starts later was missed
@@ -62,12 +63,12 @@ MAX_CUT_SHORT: Final = 3  # attempts in a row in which the daemon may die before
 
 
 class PlannedAttempt(Struct, frozen=True):
-    """An attempt about to start: its site, slot, trigger, and its turn for that slot."""
+    """An attempt about to start: its site, slot, trigger, and its number among the tries for that slot."""
 
     site: str
     slot: float
     trigger: Trigger
-    turn: int
+    try_number: int
 
 
 class SiteSchedule(Struct, frozen=True):
@@ -100,7 +101,7 @@ class SiteState(Struct):
     running: Attempt | None = None
     last: Attempt | None = None  # the last ended run; notification attempts do not count
     failures: int = 0  # in a row
-    turn: int = 0  # number of the last run for the slot
+    try_number: int = 0  # number of the last run for the slot
     spent: int = 0  # retries used for the slot
     cut_short: int = 0  # attempts in a row in which the daemon died
     failed_notifications: int = 0  # notification attempts in a row that failed
@@ -149,7 +150,7 @@ class SiteState(Struct):
                 trigger = Trigger.MISSED if is_late else Trigger.DUE
             return PlannedAttempt(name, slot, trigger, 1)
         if self.retry and self.retry.at <= now:
-            return PlannedAttempt(name, self.handled, self.retry.trigger, self.turn + 1)
+            return PlannedAttempt(name, self.handled, self.retry.trigger, self.try_number + 1)
         return PlannedAttempt(name, self.handled, Trigger.NOTIFY, self.failed_notifications + 1)
 
     def mark_started(self, attempt: Attempt) -> None:
@@ -157,12 +158,12 @@ class SiteState(Struct):
         if self.running:
             self.mark_lost()
         self.running = attempt
-        if attempt.because is Trigger.NOTIFY:
-            self.turn = self.turn or 1  # there was a run, even when the history no longer has it
+        if attempt.trigger is Trigger.NOTIFY:
+            self.try_number = self.try_number or 1  # there was a run, even when the history no longer has it
             return
-        if attempt.slot != self.handled or attempt.turn == 1:
+        if attempt.slot != self.handled or attempt.try_number == 1:
             self.spent = 0
-        self.handled, self.turn = attempt.slot, attempt.turn
+        self.handled, self.try_number = attempt.slot, attempt.try_number
         self.retry = self.notify_retry = None
         self.failed_notifications, self.is_broken = 0, False
 
@@ -170,18 +171,18 @@ class SiteState(Struct):
         """Record the result of the running attempt."""
         self.running = None
         ended_at = attempt.began if attempt.ended is None else attempt.ended
-        if attempt.because is Trigger.NOTIFY:
-            self._after_notify(ended_at, is_sent=attempt.fate is RunStatus.DONE and not attempt.untold)
+        if attempt.trigger is Trigger.NOTIFY:
+            self._after_notify(ended_at, is_sent=attempt.status is RunStatus.DONE and not attempt.notify_pending)
             return
         self.last, self.cut_short = attempt, 0
         delay = self.site_schedule.schedule.retry_delay
-        if attempt.untold:
+        if attempt.notify_pending:
             self.notify_retry = ScheduledRetry(Trigger.NOTIFY, ended_at, delay)
-        match attempt.fate:
+        match attempt.status:
             case RunStatus.DONE:
                 self.failures = self.spent = 0
             case RunStatus.BUSY:
-                self.retry = ScheduledRetry(attempt.because, ended_at, delay)
+                self.retry = ScheduledRetry(attempt.trigger, ended_at, delay)
             case RunStatus.STOPPED:
                 self.retry = ScheduledRetry(Trigger.RESUMED, ended_at)
             case RunStatus.BROKEN:
@@ -195,7 +196,7 @@ class SiteState(Struct):
         attempt, self.running = self.running, None
         if attempt is None:
             return
-        if attempt.because is Trigger.NOTIFY:
+        if attempt.trigger is Trigger.NOTIFY:
             self._after_notify(attempt.began, is_sent=False)
             return
         self.cut_short += 1
@@ -215,7 +216,7 @@ class SiteState(Struct):
         if site_schedule.run_schedule == previous.run_schedule:
             return self.handled
         if self.slot <= now and not (self.retry and self.retry.trigger is Trigger.FIRST):
-            self.retry, self.turn = ScheduledRetry(Trigger.MISSED, self.slot_at), 0
+            self.retry, self.try_number = ScheduledRetry(Trigger.MISSED, self.slot_at), 0
         return max(self.handled, now)
 
     def clear_broken(self, now: float) -> None:

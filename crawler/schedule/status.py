@@ -108,7 +108,7 @@ def _site_status(site: ScheduledSite, entry: SiteState, now: float) -> SiteStatu
         recent=site.recent,
         schedule=site.schedule.describe() if site.schedule else "",
         next_at=next_at if math.isfinite(next_at) else None,
-        running_since=running.began if running and running.because is not Trigger.NOTIFY else None,
+        running_since=running.began if running and running.trigger is not Trigger.NOTIFY else None,
         failures=entry.failures,
         last=entry.last,
         audit_every=site.config.audit.every,
@@ -172,37 +172,37 @@ def duration_text(seconds: float) -> str:
 
 def trigger_text(attempt: Attempt) -> str:
     """Why a run starts."""
-    if attempt.because is Trigger.MISSED:
+    if attempt.trigger is Trigger.MISSED:
         return f"because the run of {local_time(attempt.slot)} was missed"
-    if attempt.because is Trigger.RETRY:
-        return f"again, because the last run failed (attempt {attempt.turn})"
-    return _TRIGGER_TEXTS[attempt.because]
+    if attempt.trigger is Trigger.RETRY:
+        return f"again, because the last run failed (attempt {attempt.try_number})"
+    return _TRIGGER_TEXTS[attempt.trigger]
 
 
 def status_text(ended: Attempt) -> str:
     """How a run ended, in a word or two: ``published``, ``failed``."""
-    if ended.fate is None:
+    if ended.status is None:
         return "cut off"
-    if ended.fate is RunStatus.DONE:
+    if ended.status is RunStatus.DONE:
         return ended.outcome or "done"
-    return _STATUS_TEXTS[ended.fate]
+    return _STATUS_TEXTS[ended.status]
 
 
 def needs_attention(ended: Attempt) -> bool:
     """Whether a person should look at the result."""
-    return ended.fate in (RunStatus.FAILED, RunStatus.BROKEN) or ended.untold
+    return ended.status in (RunStatus.FAILED, RunStatus.BROKEN) or ended.notify_pending
 
 
 def attempt_text(ended: Attempt, next_at: float | None = None) -> str:
     """How an attempt ended, after how long, its message, and when the next try is."""
-    is_notify_only = ended.because is Trigger.NOTIFY
+    is_notify_only = ended.trigger is Trigger.NOTIFY
     seconds = max(0.0, (ended.ended or ended.began) - ended.began)
     text = f"{status_text(ended)} after {clock_text(seconds)}"
-    if ended.told:
-        text = ended.told if is_notify_only and ended.untold else f"{text}: {ended.told}"
-    if ended.untold and not is_notify_only:
+    if ended.message:
+        text = ended.message if is_notify_only and ended.notify_pending else f"{text}: {ended.message}"
+    if ended.notify_pending and not is_notify_only:
         text += "; its notifications are outstanding"
-    is_retried = needs_attention(ended) or ended.fate is RunStatus.BUSY
+    is_retried = needs_attention(ended) or ended.status is RunStatus.BUSY
     if is_retried and next_at is not None:
         text += f"; next try in {duration_text(next_at - time.time()) or '0 s'}"
     return text

@@ -130,10 +130,12 @@ def _run_job(job: SiteJob) -> RunResult:
     except KeyboardInterrupt:
         return _cut_short(plan, last_number)
     except SiteatlasError as error:
-        return replace(run_result_of_error(error), untold=error.notify_pending or _is_notify_pending(plan))
+        return replace(run_result_of_error(error), notify_pending=error.notify_pending or _is_notify_pending(plan))
     except Exception as error:
         log.exception("internal error")
-        return RunResult(exit_code=1, fate=RunStatus.FAILED, told=f"internal error: {type(error).__name__}: {error}")
+        return RunResult(
+            exit_code=1, status=RunStatus.FAILED, message=f"internal error: {type(error).__name__}: {error}"
+        )
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):  # it is about to print its result
             signal.signal(number, signal.SIG_IGN)
@@ -150,16 +152,20 @@ def _result_with_audit(plan: CrawlPlan, job: SiteJob, report: Report, watch: Wat
     if not should_audit(plan, report):
         return done
     if not job.may_audit:
-        return replace(done, told=f"{done.told}; {PUT_OFF}")
+        return replace(done, message=f"{done.message}; {PUT_OFF}")
     status = _notify_status(plan)
-    _print_result(replace(done, told=f"{done.told}; {CUT_SHORT}"))
+    _print_result(replace(done, message=f"{done.message}; {CUT_SHORT}"))
     followed = audit_after_run(job.name, plan, ProgressWatchers(watch, _ignore_progress))
     if followed is None:
         return done
     _log_news(followed.announced, status)
     is_overlong = followed.is_interrupted and _exceeds_time_limit(plan, job)
     timeout = f" ({_timeout_message(plan)})" if is_overlong else ""
-    return replace(done, told=f"{done.told}; {followed.sentence}{timeout}", untold=done.untold or followed.untold)
+    return replace(
+        done,
+        message=f"{done.message}; {followed.sentence}{timeout}",
+        notify_pending=done.notify_pending or followed.notify_pending,
+    )
 
 
 def _roll_back(plan: CrawlPlan, job: SiteJob) -> RunResult:
@@ -170,11 +176,11 @@ def _roll_back(plan: CrawlPlan, job: SiteJob) -> RunResult:
     try:
         run = publish_previous(plan, job.options["rollback"])
     except UsageError as error:
-        return RunResult(exit_code=error.exit_code, fate=RunStatus.DONE, outcome="nothing", told=str(error))
+        return RunResult(exit_code=error.exit_code, status=RunStatus.DONE, outcome="nothing", message=str(error))
     if plan.config.upload.to:
         anyio.run(upload, plan, run, log.warning, backend_options=loop_options())
     told = f"{run.refusal}: {count_text(run.listed, 'page')}"
-    return RunResult(exit_code=0, fate=RunStatus.DONE, run=run.number, outcome=run.outcome, told=told)
+    return RunResult(exit_code=0, status=RunStatus.DONE, run=run.number, outcome=run.outcome, message=told)
 
 
 def _ignore_progress(_: object) -> None:
@@ -191,8 +197,8 @@ def _record_timeout(plan: CrawlPlan, number: int) -> None:
     try:
         with lock_state(plan.state), closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
             run = RunStore(db).get(number)
-            texts = [text.replace(FinishReason.INTERRUPTED.value, reason) for text in (run.because, run.refusal)]
-            RunStore(db).write(replace(run, because=texts[0], refusal=texts[1]))
+            texts = [text.replace(FinishReason.INTERRUPTED.value, reason) for text in (run.reason, run.refusal)]
+            RunStore(db).write(replace(run, reason=texts[0], refusal=texts[1]))
     except SiteatlasError as error:
         log.warning("the reason why the run was ended could not be stored: %s", error)
 
@@ -213,11 +219,11 @@ def _notify(plan: CrawlPlan, job: SiteJob) -> RunResult:
     status = _notify_status(plan)
     announced = anyio.run(send, backend_options=loop_options())
     return RunResult(
-        exit_code=Incomplete.exit_code if announced.untold else 0,
-        fate=RunStatus.DONE,
-        outcome="postponed" if announced.untold else "notified",
-        told=_notify_message(announced, status) or "nothing is left to send",
-        untold=announced.untold,
+        exit_code=Incomplete.exit_code if announced.notify_pending else 0,
+        status=RunStatus.DONE,
+        outcome="postponed" if announced.notify_pending else "notified",
+        message=_notify_message(announced, status) or "nothing is left to send",
+        notify_pending=announced.notify_pending,
     )
 
 
@@ -243,30 +249,32 @@ def _log_news(announced: NotifyResult | None, status: NotifyStatus) -> None:
 
 def _last_scheduled_result(plan: CrawlPlan, last: Attempt | None) -> RunResult | None:
     """The result of the last scheduled run; None when a later successful run replaced it."""
-    if last is None or last.fate is None or last.exit_code is None:
+    if last is None or last.status is None or last.exit_code is None:
         return None
     run = _last_finished_run(plan)
     if run and run.exit_code == 0 and run.number != last.run and run.started >= last.began:
         return None
-    return RunResult(exit_code=last.exit_code, fate=last.fate, run=last.run, outcome=last.outcome, told=last.told)
+    return RunResult(
+        exit_code=last.exit_code, status=last.status, run=last.run, outcome=last.outcome, message=last.message
+    )
 
 
 def _cut_short(plan: CrawlPlan | None, last_number: int) -> RunResult:
     """The result after an interrupt. One that comes after the run itself only cuts short what follows it."""
     run = _last_finished_run(plan) if plan else None
     if run is None or run.number <= last_number or run.exit_code is None:
-        return RunResult(exit_code=Incomplete.exit_code, fate=RunStatus.STOPPED, told=_INTERRUPTED)
+        return RunResult(exit_code=Incomplete.exit_code, status=RunStatus.STOPPED, message=_INTERRUPTED)
     is_done = run.exit_code == 0
     if is_done and plan and why_not_uploaded(plan, run):
         message = "published here; interrupted during the upload, and the next run continues it"
-        return RunResult(exit_code=Incomplete.exit_code, fate=RunStatus.STOPPED, run=run.number, told=message)
+        return RunResult(exit_code=Incomplete.exit_code, status=RunStatus.STOPPED, run=run.number, message=message)
     return RunResult(
         exit_code=run.exit_code,
-        fate=RunStatus.DONE if is_done else RunStatus.FAILED,
+        status=RunStatus.DONE if is_done else RunStatus.FAILED,
         run=run.number,
         outcome=run.outcome,
-        told=run.refusal or f"{count_text(run.listed, 'page')} listed; interrupted before notifications were sent",
-        untold=True,
+        message=run.refusal or f"{count_text(run.listed, 'page')} listed; interrupted before notifications were sent",
+        notify_pending=True,
     )
 
 

@@ -1,4 +1,4 @@
-"""Opens SQLite files: creates, recognises, migrates, reads and refuses them. No other module does.
+"""Opens SQLite files: creates, recognises, reads and refuses them. No other module does.
 
 A package describes its file as a :class:`Database`: its tables in SQL, their version, and the remedy for a bad file.
 """
@@ -7,9 +7,9 @@ import functools
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -36,7 +36,7 @@ _MOVE_REMEDY: Final = "Run the command again, and move the file away if the erro
 def fresh_remedy() -> str:
     """What to do about a damaged state, as a sentence."""
     command = NEXT_RUN.having("--fresh", "use siteatlas crawl or siteatlas run with")
-    return f"{command[0].upper()}{command[1:]} to rename the damaged file and to start again from the published sitemap"
+    return f"{command[0].upper()}{command[1:]} to rename the file and to start again from the published sitemap"
 
 
 @contextmanager
@@ -62,8 +62,8 @@ class Database:
     """One kind of file: its SQLite ``application_id``, its ``tables`` and their ``version``.
 
     ``file`` is its name in a directory. Messages say that it cannot be used as ``description`` and end with the
-    ``remedy``, by default :func:`fresh_remedy`; ``absent_message`` says that a directory has none. ``migrations`` lead
-    from each older version to the next. A file that is always created anew needs neither application_id nor version.
+    ``remedy``, by default :func:`fresh_remedy`; ``absent_message`` says that a directory has none. A file that is
+    always created anew needs neither application_id nor version.
     """
 
     file: str
@@ -73,7 +73,6 @@ class Database:
     description: str
     remedy: str = ""
     absent_message: str = "nothing has been stored in {} yet"
-    migrations: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
 
     @property
     def _remedy(self) -> str:
@@ -86,8 +85,8 @@ class Database:
     def open(self, path: Path, *, is_durable: bool = True, timeout: float = 5.0) -> sqlite3.Connection:
         """Open or create the file for its only writer. If ``is_durable``, every commit survives a power loss.
 
-        Migrates a file of an older version, and keeps a copy of it beside. Raises StorageError for a file of another
-        program or a bad one, UsageError for one of a newer version. ``timeout`` is in seconds.
+        Raises StorageError for a file of another program, of an older version or a bad one, UsageError for one of a
+        newer version. ``timeout`` is in seconds.
         """
         with self.used(path), _opened(path, timeout) as db:
             self._prepare(db, path, is_durable=is_durable)
@@ -105,14 +104,13 @@ class Database:
     def open_read_only(self, path: Path) -> sqlite3.Connection:
         """Open the file for reading, even while another process writes to it.
 
-        Of a file of an older version, a temporary copy is migrated and opened: the next run migrates the file itself.
         Raises UsageError when there is none or it is newer, StorageError when it cannot be read.
         """
         if not _is_there(path):
             raise UsageError(self.absent_message.format(path.parent))
         with self.used(path), _opened(path, mode="ro") as db:
-            version = self._recognise(db, path)
-            return self._migrated_copy(db, version) if version < self.version else db
+            self._recognise(db, path)
+            return db
 
     @contextmanager
     def reading(self, directory: Path) -> Iterator[sqlite3.Connection]:
@@ -148,7 +146,8 @@ class Database:
 
     def _prepare(self, db: sqlite3.Connection, path: Path, *, is_durable: bool) -> None:
         is_empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-        version = self.version if is_empty else self._recognise(db, path)
+        if not is_empty:
+            self._recognise(db, path)
         if kind := network_disk_type(path, _read_mounts()):
             _note_network_disk(path.parent, kind)
             db.execute(f"PRAGMA busy_timeout = {_NETWORK_TIMEOUT_MS}")  # a reader holds up a writer without the log
@@ -161,15 +160,13 @@ class Database:
         db.execute("PRAGMA temp_store = FILE")
         if is_empty:
             self._create(db)
-        elif version < self.version:
-            self._migrate(db, path, version)
 
     def _create(self, db: sqlite3.Connection) -> None:
         marks = f"PRAGMA application_id = {self.application_id}; PRAGMA user_version = {self.version};"
         db.executescript(f"BEGIN; {self.tables} {marks} COMMIT;")
 
-    def _recognise(self, db: sqlite3.Connection, path: Path) -> int:
-        """The version of the file. Raises StorageError for a file of another program, UsageError for a newer one."""
+    def _recognise(self, db: sqlite3.Connection, path: Path) -> None:
+        """Raises DamagedFile for a file of another program or an older version, UsageError for a newer one."""
         (application_id,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if application_id != self.application_id:
@@ -180,29 +177,11 @@ class Database:
                 f"{__version__} reads formats up to {self.version}. Update siteatlas, or "
                 f"{self._remedy[0].lower()}{self._remedy[1:]}"
             )
-        return int(version)
-
-    def _migrated_copy(self, db: sqlite3.Connection, version: int) -> sqlite3.Connection:
-        """A copy of an older file in the present version, on disk until it is closed. Closes ``db``."""
-        copy = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        with closing(db):
-            db.backup(copy)
-        self._run_migrations(copy, version)
-        return copy
-
-    def _run_migrations(self, db: sqlite3.Connection, version: int) -> None:
-        with _begin_immediate(db):
-            for step in range(version, self.version):
-                self.migrations[step](db)
-            db.execute(f"PRAGMA user_version = {self.version}")
-
-    def _migrate(self, db: sqlite3.Connection, path: Path, version: int) -> None:
-        """Migrate the file from ``version`` in one transaction. Raises sqlite3.Error, OSError.
-
-        A process that dies meanwhile leaves the old version. A copy of that stays beside it as ``state.db.v1``, say.
-        """
-        _back_up(db, path.with_name(f"{path.name}.v{version}"))
-        self._run_migrations(db, version)
+        if version < self.version:
+            raise DamagedFile(
+                f"{path} was written by an older version of siteatlas: it has format {version}, and siteatlas "
+                f"{__version__} reads format {self.version}. {self._remedy}"
+            )
 
 
 def network_disk_type(path: Path, mounts: str) -> str:

@@ -28,7 +28,7 @@ class Run(Struct, frozen=True, kw_only=True):
     """One run, in the columns of the table. Times are Unix times; ``seconds`` and ``bytes`` add up when it is resumed.
 
     ``ended`` is None while it is running, and when it was cut short and can be resumed. ``exit_code`` is None until its
-    first process ends: it is running, or was killed. ``because`` says why it is incomplete: the crawl, or the upload.
+    first process ends: it is running, or was killed. ``reason`` says why it is incomplete: the crawl, or the upload.
     """
 
     number: int
@@ -36,7 +36,7 @@ class Run(Struct, frozen=True, kw_only=True):
     version: str
     ended: float | None = None
     completeness: str = ""
-    because: str = ""
+    reason: str = ""
     outcome: str = ""
     refusal: str = ""
     exit_code: int | None = None
@@ -56,7 +56,7 @@ class Run(Struct, frozen=True, kw_only=True):
     other_formats: list[PublishedFile] = []  # beside the sitemap
 
     def __post_init__(self) -> None:
-        for name in ("because", "refusal"):
+        for name in ("reason", "refusal"):
             force_setattr(self, name, shorten(getattr(self, name), _MAX_WORD))
         force_setattr(self, "notes", [shorten(note, _MAX_WORD) for note in self.notes])
 
@@ -108,7 +108,7 @@ ROLLED_BACK: Final = "rolled back"
 
 
 _COLUMNS: Final = Run.__struct_fields__
-_NAMES: Final = ", ".join(_COLUMNS)
+_NAMES: Final = ", ".join(_COLUMNS).replace(" reason,", " because,")  # the column has a name of its own
 _SELECT_RUNS: Final = f"SELECT {_NAMES} FROM run"  # noqa: S608 - names of our own
 _WRITE_RUN: Final = f"INSERT OR REPLACE INTO run ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 _HAS_CHANGES: Final = "added + changed + removed + moved + deindexed > 0"
@@ -232,15 +232,15 @@ class RunStatus(StrEnum):
 class RunResult(Struct, frozen=True, kw_only=True):
     """How a run ended, as its process reports. ``exit_code`` is negative for a signal that killed it.
 
-    ``untold``: some notifications could not be sent yet. ``told`` is the last message of the run.
+    ``notify_pending``: some notifications could not be sent yet. ``message`` is the last message of the run.
     """
 
     exit_code: int
-    fate: RunStatus
+    status: RunStatus
     run: int | None = None
     outcome: str = ""
-    told: str = ""
-    untold: bool = False
+    message: str = ""
+    notify_pending: bool = False
 
 
 class CompletenessLevel(StrEnum):

@@ -201,7 +201,7 @@ class Scope:
         if found & DiscoveredBy.SEED:
             return None
         if relation != "own" and self._is_one_host_more(url):
-            return Verdict(State.OUT_OF_SCOPE, f"more than {self.bounds.max_hosts:,} hosts (--max-hosts)")
+            return Verdict(State.OUT_OF_SCOPE, f"more than {self.bounds.max_hosts:,} hosts (scope.max_hosts)")
         if relation == "own" and not url.startswith(self.directory):
             return Verdict(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
         return self._refused_by_pattern(url) or self._refused_by_bound(url, depth, found)
@@ -264,7 +264,7 @@ class Scope:
         origin = origin_of(url)
         if origin not in self._crawled:
             if len(self._crawled) >= self.bounds.max_hosts:
-                self.note = f"only {self.bounds.max_hosts:,} more hosts are crawled; raise --max-hosts to crawl all"
+                self.note = f"only {self.bounds.max_hosts:,} more hosts are crawled; raise scope.max_hosts to crawl all"
                 return True
             self._crawled.add(origin)
         return False
@@ -297,7 +297,9 @@ class Scope:
             return Verdict(State.TRAP, trap)
         is_listed = found & (DiscoveredBy.SITEMAP | DiscoveredBy.PREVIOUS_RUN)
         if not (self.bounds.ask_all or is_listed) and (action := linked_action_in(url, self.directory)):
-            return Verdict(State.ACTION, f'"{action}" may change something on the site (--ask-all requests it)')
+            return Verdict(
+                State.ACTION, f'"{action}" may change something on the site (--set scope.ask_all=true requests it)'
+            )
         if self.bounds.max_depth is not None and depth > self.bounds.max_depth:
             return Verdict(State.TOO_DEEP, f"{depth} clicks from the start; the limit is {self.bounds.max_depth}")
         if found == DiscoveredBy.NOFOLLOW:

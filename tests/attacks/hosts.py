@@ -37,9 +37,9 @@ def attack_hosts(seed: int, hosts: int, *words: str) -> tuple[Cost, int]:
 def attack(seed: int, hosts: int = 40) -> str | None:
     """Some subdomains, sometimes more than are crawled."""
     limit = random.Random(seed).choice((5, 1_000))
-    cost, asked = attack_hosts(seed, hosts, "--max-hosts", str(limit))
+    cost, asked = attack_hosts(seed, hosts, f"--set=scope.max_hosts={limit}")
     if asked > min(limit, hosts) + 1:
-        return f"{asked} hosts were crawled with --max-hosts {limit}"
+        return f"{asked} hosts were crawled with --set scope.max_hosts={limit}"
     return f"{cost.rss / 2**20:.0f} MiB of memory for {hosts} hosts" if cost.rss > RSS_BYTES else None
 
 

@@ -24,9 +24,9 @@ KILLS: Final = 5
 _FIRST_DATE: Final = 1_583_208_246
 _WORDS: Final = (
     (),
-    ("--gzip", "--max-urls-per-file", "9"),
+    ("--gzip", "--set=output.max_urls=9"),
     ("--group", "section"),
-    ("--max-urls-per-file", "5", "--generations", "3"),
+    ("--set=output.max_urls=5", "--set=output.generations=3"),
     ("--group", "type"),
 )
 
@@ -95,7 +95,7 @@ def attack(seed: int) -> str | None:
         whole, killed = Path(folder, "whole"), Path(folder, "killed")
         whole.mkdir()
         killed.mkdir()
-        line = (server.url, "-o", "out", "--swap-delay", "0", *FAST, *words)
+        line = (server.url, "-o", "out", "--set=output.swap_delay=0", *FAST, *words)
         siteatlas(whole, "--version")  # the process whose forks run the crawls is ready
         while kills < KILLS:
             server.routes = site(rng, night, pages)

@@ -31,7 +31,7 @@ class Cost(NamedTuple):
 
 def crawl(folder: Path, url: str, *words: str) -> Cost:
     """Crawl in a process of its own, whose memory is measured."""
-    patience = ("--retries", "0", "--parse-timeout", "60")  # other processes may keep the machine busy
+    patience = ("--set=fetch.retries=0", "--set=parse.timeout=60")  # other processes may keep the machine busy
     command = [sys.executable, "-m", "crawler", "crawl", url, "-o", "out", *FAST, *patience, *words]
     with (
         (folder / "errors").open("w") as errors,

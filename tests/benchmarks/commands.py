@@ -32,7 +32,7 @@ def ours(concurrency: int, processes: int) -> Command:
 
     def line(url: str, folder: Path) -> list[str]:
         words = ["-o", str(folder / "out"), "--state", str(folder / "state"), "--fresh", "-q"]
-        pace = ["--rate", "0", "-c", str(concurrency), "--processes", str(processes)]
+        pace = ["--rate", "0", "-c", str(concurrency), f"--set=parse.processes={processes}"]
         return [sys.executable, "-P", "-m", "crawler", "crawl", url, *words, *pace]
 
     return Command(OURS, line)

@@ -43,7 +43,7 @@ from tests.postgres_server import PostgresServer, postgres_server
 
 START = 1_800_000_000.0  # a Unix time
 DAY = 86_400.0
-DONE = RunResult(exit_code=0, fate=RunStatus.DONE, outcome="published")
+DONE = RunResult(exit_code=0, status=RunStatus.DONE, outcome="published")
 TABLES = ("site", "attempt", "procrastinate_jobs", "procrastinate_events")
 _PUT = """INSERT INTO site (name, config, origin, handled, next_at)
   SELECT w.name, jsonb_build_object('site', jsonb_build_object('url', 'https://' || w.name || '.example'),

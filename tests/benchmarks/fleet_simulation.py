@@ -204,8 +204,8 @@ class Simulation:
             number=self.counts["leases"],
             site=str(site),
             slot=planned.slot,
-            because=planned.trigger,
-            turn=planned.turn,
+            trigger=planned.trigger,
+            try_number=planned.try_number,
             began=self.now,
         )
         self._attempts.setdefault(site, []).append(attempt)
@@ -234,11 +234,11 @@ class Simulation:
             number=open_attempt.number,
             site=open_attempt.site,
             slot=open_attempt.slot,
-            because=open_attempt.because,
-            turn=open_attempt.turn,
+            trigger=open_attempt.trigger,
+            try_number=open_attempt.try_number,
             began=open_attempt.began,
             ended=self.now,
-            fate=fate,
+            status=fate,
         )
         self._attempts[site] = [ended] if is_done else [*attempts, ended]
         self.counts["done" if is_done else "failed"] += 1

@@ -119,7 +119,7 @@ def run_daemon(folder: Path, urls: dict[str, str], parallel: int, timeout: float
             SiteRun(name, attempt.began, attempt.ended)
             for name in urls
             for attempt in history.attempts(name, 2)
-            if attempt.fate is RunStatus.DONE and attempt.ended is not None
+            if attempt.status is RunStatus.DONE and attempt.ended is not None
         ]
     if [run.site for run in runs] != [*urls]:
         raise CommandFailed(f"{len(runs):,} runs of {len(urls):,} sites were done")

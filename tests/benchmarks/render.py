@@ -102,7 +102,14 @@ def make_site(root: Path, pages: int, drawn: int) -> set[str]:
 
 def crawl_with_ours(url: str, folder: Path, concurrency: int, mode: str = "auto") -> Found:
     words = ["crawl", url, "-o", "out", "--state", "state", "--fresh", "--json", "--render", mode]
-    pace = ["--rate", "0", "-c", str(concurrency), "--render-concurrency", str(concurrency), "--browser-no-sandbox"]
+    pace = [
+        "--rate",
+        "0",
+        "-c",
+        str(concurrency),
+        f"--set=render.concurrency={concurrency}",
+        "--set=render.sandbox=false",
+    ]
     command = [sys.executable, "-P", "-m", "crawler", *words, *pace]
     cost = measure(["sh", "-c", 'exec "$@" > report.json', "sh", *command], folder, 1800.0)
     notes = "\n".join(json.loads((folder / "report.json").read_bytes())["notes"])

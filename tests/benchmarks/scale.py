@@ -110,7 +110,7 @@ def _round(level: int, timeout: float) -> Level:
         folder = Path(name)
         command = [sys.executable, "-P", "-m", "crawler", "crawl", server.url, "-o", str(folder / "out"), "-q"]
         command += ["--state", str(folder / "state"), "--rate", "0", "-c", "32", "--render", "never"]
-        command += ["--max-state", "1024G"]
+        command += ["--set=state.max_size=1024G"]
         first, second = (measure(command, folder, timeout) for _ in range(2))
         with_state = next((folder / "state").glob("*/state.db"))
         with sqlite3.connect(with_state) as db:

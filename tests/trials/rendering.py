@@ -118,8 +118,8 @@ class Family:
     """A running crawl that renders every page, and all processes that it has had."""
 
     def __init__(self, site: Drawn, folder: Path) -> None:
-        sandbox = ["--browser-no-sandbox"] if os.geteuid() == 0 else []
-        limits = ["--rate", "0", "-c", "8", "--processes", "1", "--swap-delay", "0"]
+        sandbox = ["--set=render.sandbox=false"] if os.geteuid() == 0 else []
+        limits = ["--rate", "0", "-c", "8", "--set=parse.processes=1", "--set=output.swap_delay=0"]
         words = ["crawl", site.url, "-v", "-o", "out", *limits, "--render", "always", *sandbox]
         environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
         with (folder / "log").open("ab") as log:

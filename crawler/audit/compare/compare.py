@@ -180,13 +180,13 @@ class AuditComparison:
 def _limit(rule: str, audit: AuditConfig) -> str:
     match rule:
         case "reach.deep":
-            return f"--max-clicks {audit.max_clicks}"
+            return f"audit.max_clicks={audit.max_clicks}"
         case "reach.few":
-            return f"--min-inlinks {audit.min_inlinks}"
+            return f"audit.min_inlinks={audit.min_inlinks}"
         case "bots.uncrawled":
-            return f"--min-log-days {audit.min_log_days}"
+            return f"audit.min_log_days={audit.min_log_days}"
         case "gone.visited" | "gone.down" | "gone.named":
-            return f"--min-visits {audit.min_visits}"
+            return f"audit.min_visits={audit.min_visits}"
     return ""
 
 

@@ -76,7 +76,7 @@ class AuditStatus(Struct, frozen=True, kw_only=True):
         if run is None or self.is_finished or self.holder:
             return ""
         if run.is_open:
-            reason = run.refusal or run.because
+            reason = run.refusal or run.reason
             return f"it was cut short{f' ({reason})' if reason else ''}, and the next one continues it"
         return run.refusal or "it was cut short while its report was written, and the next run audits again"
 
@@ -114,7 +114,7 @@ def is_audit_due(directory: Path, every: float, now: float) -> bool:
     """Whether the last finished audit began at least ``every`` seconds ago, or one is unfinished."""
     try:
         audits = audit_status(directory)
-    except SiteatlasError:  # the audit itself reports the fault, or migrates the database
+    except SiteatlasError:  # the audit itself reports the fault
         return True
     return not audits.is_finished or audits.last is None or not 0 <= now - audits.last.started < every
 

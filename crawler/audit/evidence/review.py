@@ -189,7 +189,7 @@ def _doubt_text(misfits: int, pages: int, example: str) -> str:
     return (
         f"{misfits:,} of {pages:,} pages in the log do not exist on this site, such as {example}, and the log has no "
         "host names, so it may contain requests for another site. Log the host ($host in nginx's log_format, %v in "
-        "Apache's LogFormat), or use --trust-logs if all requests are for this site"
+        "Apache's LogFormat), or use --set audit.trust_logs=true if all requests are for this site"
     )
 
 

@@ -24,7 +24,7 @@ REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page exists, bu
 MAX_MISTAKEN: Final = 0.02  # share of the findings; 3 of 100 likely findings may be wrong
 MAX_UNSEEN: Final = 0.03  # share of the pages
 
-_TRUST: Final = "or use --trust-blocked to assume that they contain no other links"
+_TRUST: Final = "or use --set audit.trust_blocked=true to assume that they contain no other links"
 
 
 class EndedUrls(Struct, frozen=True):
@@ -87,7 +87,10 @@ def assumptions(coverage: CrawlCoverage) -> list[str]:
     """A sentence for each way in which the crawl may have missed links, and that the user vouches for."""
     blocked = _blocked(coverage) if coverage.trust_blocked else ()
     # the last sentence is the remedy
-    return [f"{text.rpartition('. ')[0]}; --trust-blocked assumes that they contain no other links" for text in blocked]
+    return [
+        f"{text.rpartition('. ')[0]}; --set audit.trust_blocked=true assumes that they contain no other links"
+        for text in blocked
+    ]
 
 
 def is_closed(state: State, status: int | None) -> bool:
@@ -127,8 +130,8 @@ def _limits(coverage: CrawlCoverage) -> Iterator[str]:
         )
     if deep := _ended_as(coverage, State.TOO_DEEP):
         yield (
-            f"{_count_urls(deep)} {_were(deep)} further from the start than --max-depth allows. Audit without "
-            f"--max-depth"
+            f"{_count_urls(deep)} {_were(deep)} further from the start than scope.max_depth allows. Audit without "
+            f"scope.max_depth"
         )
 
 
@@ -153,7 +156,7 @@ def _closed(coverage: CrawlCoverage) -> Iterator[str]:
     if blocked := _ended_as(coverage, State.ROBOTS):
         yield (
             f"{_count_urls(blocked)} {_are(blocked)} blocked by robots.txt and {_were(blocked)} not read, "
-            f"{_example_text(blocked)}. If the site is yours, use --ignore-robots to read them, {_TRUST}"
+            f"{_example_text(blocked)}. If the site is yours, use --set obey.robots=false to read them, {_TRUST}"
         )
     refused = None
     for (state, status), ended in coverage.end_states.items():
@@ -171,8 +174,8 @@ def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
     if endless := _ended_as(coverage, State.TRAP):
         yield (
             f"{_count_urls(endless)} {_look_like_text(endless)} of a crawler trap and {_were(endless)} not read, "
-            f"{_example_text(endless)}. To read more of them, raise --max-segments, --max-repeats or "
-            f"--trap-limit, {_TRUST}"
+            f"{_example_text(endless)}. To read more of them, raise scope.max_segments, scope.max_repeats or "
+            f"scope.trap_limit, {_TRUST}"
         )
     if coverage.out_of_scope:
         yield (
@@ -207,7 +210,7 @@ def _cut(coverage: CrawlCoverage) -> Iterator[str]:
     if coverage.cut:
         yield (
             f"{_count_urls(coverage.cut)} {_were(coverage.cut)} read in part only, {_example_text(coverage.cut)}. "
-            "Raise --max-body, --max-download or --max-links"
+            "Raise fetch.max_body, fetch.max_download or parse.max_links"
         )
 
 

@@ -100,6 +100,19 @@ def fitted(lines: Iterable[str | Line]) -> str:
     return "".join(f"{part}\n" for line in lines for part in fit(line, width))
 
 
+_COMMENT: Final = re.compile(r" *+# ( {4})?(?=\S)(?!\w++ =)").match  # neither a command nor a setting
+
+
+def fitted_file(text: str) -> str:
+    """A file for standard output: on a terminal, comments fit its width, and all else stays as it is."""
+    width = output_width(sys.stdout)
+    lines: list[str] = []
+    for line in text.splitlines():
+        mark = _COMMENT(line)
+        lines += wrap(line[mark.end() :], width, mark[0], mark[0]) if mark else [line]
+    return "".join(f"{line}\n" for line in lines)
+
+
 _CELL_GAP: Final = "  "
 _MIN_READABLE: Final = 20  # characters of a shortened cell while there are columns to leave out
 _MIN_CELL: Final = 8  # characters of a shortened cell at least

@@ -193,7 +193,7 @@ def _bot_lines(report: AuditReport, page: TextFormatter) -> Iterator[str]:
     bots = ", ".join(f"{safe(bot.name)} {bot.requests:,}" for bot in activity.bots[:MAX_BOTS])
     yield from page.wrap(f"most active: {bots}", 2, 4)
     if not activity.is_verified:
-        claim = "the names are claims of the user agents; --verify-bots verifies search engines by DNS"
+        claim = "the names are claims of the user agents; --set audit.verify_bots=true verifies search engines by DNS"
         yield from page.wrap(claim, 2, 4)
 
 

@@ -17,10 +17,9 @@ from msgspec import Struct
 from crawler.cli.init import github, kubernetes, systemd
 from crawler.cli.init.config import new_config, site_names
 from crawler.cli.init.kit import InitKit, crontab, install_command, timer_schedule
-from crawler.cli.options import config_from_flags, flag_of
 from crawler.config.config import Config, FetchConfig
 from crawler.config.fetcher import request_signer
-from crawler.config.load import SitePaths, check_distinct_paths, read_tables, resolve_paths, split_sites
+from crawler.config.load import ConfigFile, SitePaths, check_distinct_paths, load_sites, split_sites
 from crawler.config.plan import plan_crawl
 from crawler.config.start import parse_url_setting
 from crawler.errors import StorageError, UsageError
@@ -137,32 +136,22 @@ class InitOptions(Struct, frozen=True, kw_only=True):
     urls: tuple[str, ...]
     config: Path
     output: Path | None = None
-    systemd: bool = False
-    daemon: bool = False
-    cron: bool = False
-    github: bool = False
-    kubernetes: bool = False
-    worker: bool = False
-    serve: bool = False
-    workers: bool = False
+    chosen: tuple[str, ...] = ()  # keys of SCHEDULERS
     user: str = ""
 
     @property
     def schedulers(self) -> list[str]:
         """The schedulers to write files for beside the configuration, in words."""
-        chosen = {
-            "the timer": self.systemd,
-            "the daemon": self.daemon,
-            "cron": self.cron,
-            "the workflow": self.github,
-            "the CronJob": self.kubernetes,
-            "the fleet": self.worker or self.serve or self.workers,
-        }
-        return [name for name, is_chosen in chosen.items() if is_chosen]
+        return list(dict.fromkeys(word for name, (word, _) in SCHEDULERS.items() if name in self.chosen))
 
     def starts(self, scheduler: str) -> str:
         """The meaning of the step that starts a scheduler."""
         return f"{'' if scheduler == self.schedulers[0] else 'or instead: '}{scheduler} runs it from now on"
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether systemd runs something."""
+        return any(name.startswith("systemd") for name in self.chosen)
 
 
 class InitFiles(Struct, frozen=True):
@@ -195,16 +184,16 @@ def plan_files(options: InitOptions) -> InitFiles:
             "--kubernetes-workers), or give a URL and --force to replace the file"
         )
     else:
-        read_tables(options.config)  # for its errors
+        ConfigFile.read(options.config).tables()  # for its errors
         text = options.config.read_text(encoding="utf-8-sig")
     kit = _build_kit(options, text)
     files = {options.config: text} if is_new else {}
     notes, steps = list(_notes(options, kit)), list[tuple[str, str]]()
-    for make in (_systemd, _daemon, _cron, _github, _kubernetes, _worker, _serve, _workers):
-        make(options, kit, InitFiles(files, notes, steps))
-    is_unit = options.systemd or options.daemon or options.worker or options.serve
-    preparation = list(install_steps(kit)) if is_unit else []
-    first_runs = list(first_run_steps(kit, options.config, by_units=is_unit)) if is_new else []
+    for name, (word, make) in SCHEDULERS.items():
+        if name in options.chosen:
+            make(options, kit, InitFiles(files, notes, steps), options.starts(word))
+    preparation = list(install_steps(kit)) if options.is_unit else []
+    first_runs = list(first_run_steps(kit, options.config, by_units=options.is_unit)) if is_new else []
     upkeep = [] if options.schedulers else [keep_config_step(options.config)]
     return InitFiles(files, notes, [*preparation, *first_runs, *steps, *upkeep])
 
@@ -215,7 +204,7 @@ def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
     if len(options.schedulers) > 1:
         *others, last = options.schedulers
         yield f"{', '.join(others)} and {last} do the same work: start only one of them"
-    if (options.github or options.kubernetes or options.workers) and (files := kit.secret_files()):
+    if {"github", "kubernetes", "kubernetes_workers"} & {*options.chosen} and (files := kit.secret_files()):
         yield f"{', '.join(files)} exists on this machine only: write this secret as env:NAME for GitHub and Kubernetes"
 
 
@@ -254,7 +243,7 @@ def _config_text(options: InitOptions) -> str:
         file=str(options.config),
         state="/var/lib/siteatlas" if is_of_system else Config().state.directory,
         cron=timer_schedule((), urls[0]).cron,
-        is_scheduled=options.daemon,
+        is_scheduled="systemd_daemon" in options.chosen,
     )
 
 
@@ -272,15 +261,15 @@ def _build_kit(options: InitOptions, text: str) -> InitKit:
     file = options.config.absolute()
     source = str(options.config)
     sites, places, writes = {}, [], []
-    for name, tables in split_sites(tomllib.loads(text), source, flag_of).items():
-        config = config_from_flags(resolve_paths(tables, file.parent), {}, source)
+    for site in load_sites(ConfigFile(file, text)):
+        name, config = site.name, site.config
         _keep_private(options.config, Path(config.output.directory))
         plan = plan_crawl(config)
         site_name = name or host_of(plan.seed)
         sites[site_name] = config
         file_name = plan.sitemap_url.partition("?")[0].rpartition("/")[2]
         places.append(SitePaths(site_name, plan.output / file_name, plan.state))
-        if options.worker and (store := config.fleet.state_store).startswith("file:///"):
+        if "systemd_worker" in options.chosen and (store := config.fleet.state_store).startswith("file:///"):
             writes.append(Path(store.removeprefix("file://")))
         writes += [plan.output, Path(config.state.directory), Path(config.daemon.directory or config.state.directory)]
     check_distinct_paths(places, source)
@@ -316,94 +305,83 @@ def _current_user() -> str:
     return pwd.getpwuid(os.getuid()).pw_name if os.getuid() else "siteatlas"
 
 
-def _systemd(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
-    if options.systemd:
-        units = [options.config.with_name(f"{kit.name}.{kind}") for kind in ("service", "timer")]
-        result.files.update(zip(units, (systemd.service_unit(kit), systemd.timer_unit(kit)), strict=True))
-        result.steps.append(enable_step(units, f"{kit.name}.timer", options.starts("the timer")))
+def _unit(
+    suffix: str, text: Callable[[InitKit], str], more: str = ""
+) -> Callable[[InitOptions, InitKit, InitFiles, str], None]:
+    """What makes the systemd service with this suffix in its name; ``more`` replaces the meaning of its step."""
+
+    def make(options: InitOptions, kit: InitKit, result: InitFiles, starts: str) -> None:
+        unit = options.config.with_name(f"{kit.name}{suffix}.service")
+        result.files[unit] = text(kit)
+        result.steps.append(enable_step([unit], unit.name, more.format(starts) or starts))
+        if suffix == "-schedule" and not any(config.schedule.is_timed for config in kit.sites.values()):
+            result.notes.append(f"{options.config} has no [schedule] with cron or every: the daemon would run no site")
+
+    return make
 
 
-def _daemon(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
-    if not options.daemon:
-        return
-    unit = options.config.with_name(f"{kit.name}-schedule.service")
-    result.files[unit] = systemd.daemon_unit(kit)
-    result.steps.append(enable_step([unit], unit.name, options.starts("the daemon")))
-    if not any(site_config.schedule.is_timed for site_config in kit.sites.values()):
-        result.notes.append(f"{options.config} has no [schedule] with cron or every: the daemon would run no site")
+def _timer(options: InitOptions, kit: InitKit, result: InitFiles, starts: str) -> None:
+    units = [options.config.with_name(f"{kit.name}.{kind}") for kind in ("service", "timer")]
+    result.files.update(zip(units, (systemd.service_unit(kit), systemd.timer_unit(kit)), strict=True))
+    result.steps.append(enable_step(units, f"{kit.name}.timer", starts))
 
 
-def _cron(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
-    if options.cron:
-        file = options.config.with_name(f"{kit.name}.crontab")
-        result.files[file] = crontab(kit)
-        result.steps.append((install_command(kit, file), options.starts("cron")))
+def _cron(options: InitOptions, kit: InitKit, result: InitFiles, starts: str) -> None:
+    file = options.config.with_name(f"{kit.name}.crontab")
+    result.files[file] = crontab(kit)
+    result.steps.append((install_command(kit, file), starts))
 
 
-def _github(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
-    if options.github:
-        folder = kit.config.parent
-        root = next((directory for directory in (folder, *folder.parents) if (directory / ".git").exists()), folder)
-        result.files[relative_path(root / github.WORKFLOW_FILE)] = github.workflow(kit, root)
-        files = shlex.join([str(options.config), str(relative_path(root / github.WORKFLOW_FILE)), WHEEL])
-        build = shlex.join(["pip", "wheel", "-q", "--no-deps", "-w", str(relative_path(root)), installed_from()])
-        result.steps.append((build, "builds the package that the workflow installs: no package index has it yet"))
-        result.steps.append(
-            (
-                f"git add {files} && git commit && git push",
-                f"{options.starts('the workflow')}; the state is not committed",
-            )
-        )
+def _github(options: InitOptions, kit: InitKit, result: InitFiles, starts: str) -> None:
+    folder = kit.config.parent
+    root = next((directory for directory in (folder, *folder.parents) if (directory / ".git").exists()), folder)
+    file = relative_path(root / github.WORKFLOW_FILE)
+    result.files[file] = github.workflow(kit, root)
+    files = shlex.join([str(options.config), str(file), WHEEL])
+    build = shlex.join(["pip", "wheel", "-q", "--no-deps", "-w", str(relative_path(root)), installed_from()])
+    result.steps.append((build, "builds the package that the workflow installs: no package index has it yet"))
+    result.steps.append((f"git add {files} && git commit && git push", f"{starts}; the state is not committed"))
 
 
-def _kubernetes(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
-    if not options.kubernetes:
-        return
+def _apply_steps(file: Path, starts: str) -> Iterator[Step]:
+    command = shlex.join(["podman", "build", "-t", IMAGE, installed_from()])
+    yield command, f"builds the image; push it to a registry of the cluster, and name it in {file}"
+    yield f"kubectl apply -f {shlex.quote(str(file))}", starts
+
+
+def _kubernetes(options: InitOptions, kit: InitKit, result: InitFiles, starts: str) -> None:
     file = options.config.with_name(f"{kit.name}.yaml")
     result.files[file] = kubernetes.cronjob(kit)
-    result.steps.append(_image_step(file))
-    result.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", options.starts("the CronJob")))
-    source = str(options.config)
-    unmounted = kubernetes.unmounted_directories(split_sites(tomllib.loads(kit.text), source))
-    if unmounted:
+    result.steps.extend(_apply_steps(file, starts))
+    if unmounted := kubernetes.unmounted_directories(split_sites(tomllib.loads(kit.text))):
         result.notes.append(
-            f"{', '.join(unmounted)} is not on the volume of the CronJob, which is "
-            f"{kubernetes.DATA_DIRECTORY}: change it in the "
-            f"ConfigMap of {file}"
+            f"{', '.join(unmounted)} is not on the volume of the CronJob, which is {kubernetes.DATA_DIRECTORY}: change "
+            f"it in the ConfigMap of {file}"
         )
 
 
-def _image_step(file: Path) -> Step:
-    command = shlex.join(["podman", "build", "-t", IMAGE, installed_from()])
-    return command, f"builds the image; push it to a registry of the cluster, and name it in {file}"
-
-
-def _worker(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
-    if options.worker:
-        unit = options.config.with_name(f"{kit.name}-worker.service")
-        result.files[unit] = systemd.worker_unit(kit)
-        result.steps.append(enable_step([unit], unit.name, f"{options.starts('the fleet')}; repeat it on each machine"))
-
-
-def _serve(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
-    if options.serve:
-        unit = options.config.with_name(f"{kit.name}-serve.service")
-        result.files[unit] = systemd.serve_unit(kit)
-        result.steps.append(enable_step([unit], unit.name, "serve the page and the metrics of the fleet"))
-
-
-def _workers(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
-    if not options.workers:
-        return
+def _workers(options: InitOptions, kit: InitKit, result: InitFiles, starts: str) -> None:
     file = options.config.with_name(f"{kit.name}-workers.yaml")
     result.files[file] = kubernetes.workers(kit, file.name)
-    result.steps.append(_image_step(file))
-    result.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", options.starts("the fleet")))
+    result.steps.extend(_apply_steps(file, starts))
     if len(kit.text.encode()) > kubernetes.MAX_CONFIG_MAP:
         result.notes.append(
             f"{options.config} is too large for a ConfigMap: the workers need only its section [fleet], so remove the "
             f"sites from {file}, after you have run siteatlas fleet apply"
         )
+
+
+SCHEDULERS: Final[dict[str, tuple[str, Callable[[InitOptions, InitKit, InitFiles, str], None]]]] = {
+    "systemd": ("the timer", _timer),
+    "systemd_daemon": ("the daemon", _unit("-schedule", systemd.daemon_unit)),
+    "cron": ("cron", _cron),
+    "github": ("the workflow", _github),
+    "kubernetes": ("the CronJob", _kubernetes),
+    "systemd_worker": ("the fleet", _unit("-worker", systemd.worker_unit, "{}; repeat it on each machine")),
+    "systemd_serve": ("the fleet", _unit("-serve", systemd.serve_unit, "serve the page and the metrics of the fleet")),
+    "kubernetes_workers": ("the fleet", _workers),
+}
+"""The schedulers, in words, and what makes their files: with the meaning of the step that starts them."""
 
 
 DIRECTORY_AGE: Final = timedelta(days=365)

@@ -1,6 +1,5 @@
 """``siteatlas init``: writes the configuration of sites, and files for other schedulers."""
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,10 +7,10 @@ from typing import Annotated, Final
 
 import typer
 
-from crawler.audit.report.layout import Line, fitted, output_width, wrap
+from crawler.audit.report.layout import Line, fitted, fitted_file
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import TraceOption
+from crawler.cli.options import TraceOption, with_parameters
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas init https://www.example.com/ -o public
@@ -22,7 +21,6 @@ EPILOG: Final = f"""{RAW}Examples:
 Exit codes: 0 done, 1 internal error, 2 usage, or a file already exists, 7 a file cannot be written.
 """
 _DEFAULT_CONFIG: Final = Path("siteatlas.toml")
-_COMMENT: Final = re.compile(r" *+# ( {4})?(?=\S)(?!\w++ =)").match  # neither a command nor a setting
 
 UrlsArgument = Annotated[
     list[str] | None,
@@ -47,30 +45,17 @@ ConfigFileOption = Annotated[
         "--config", metavar="FILE", help="Configuration file (TOML).", envvar="SITEATLAS_CONFIG", show_envvar=False
     ),
 ]
-SystemdOption = Annotated[bool, typer.Option("--systemd", help="Write a systemd service and its timer.")]
-SystemdDaemonOption = Annotated[
-    bool, typer.Option("--systemd-daemon", help="Write a systemd service for siteatlas schedule.")
-]
-CronOption = Annotated[bool, typer.Option("--cron", help="Write lines to add to a crontab.")]
-GithubOption = Annotated[
-    bool, typer.Option("--github", help="Write a GitHub Actions workflow that commits the sitemap.")
-]
-KubernetesOption = Annotated[bool, typer.Option("--kubernetes", help="Write a Kubernetes CronJob with a volume.")]
-SystemdWorkerOption = Annotated[
-    bool, typer.Option("--systemd-worker", help="Write a systemd service for a worker of a fleet.")
-]
-SystemdServeOption = Annotated[
-    bool,
-    typer.Option(
-        "--systemd-serve", help="Write a systemd service for the web page of a fleet (siteatlas fleet serve)."
-    ),
-]
-KubernetesWorkersOption = Annotated[
-    bool,
-    typer.Option(
-        "--kubernetes-workers", help="Write Kubernetes manifests for the workers and the web page of a fleet."
-    ),
-]
+_SCHEDULERS: Final = {
+    "systemd": "Write a systemd service and its timer.",
+    "systemd_daemon": "Write a systemd service for siteatlas schedule.",
+    "cron": "Write lines to add to a crontab.",
+    "github": "Write a GitHub Actions workflow that commits the sitemap.",
+    "kubernetes": "Write a Kubernetes CronJob with a volume.",
+    "systemd_worker": "Write a systemd service for a worker of a fleet.",
+    "systemd_serve": "Write a systemd service for the web page of a fleet (siteatlas fleet serve).",
+    "kubernetes_workers": "Write Kubernetes manifests for the workers and the web page of a fleet.",
+}
+"""The options that write files for a scheduler; :data:`crawler.cli.init.files.SCHEDULERS` makes these files."""
 UserOption = Annotated[
     str,
     typer.Option(
@@ -81,10 +66,6 @@ UserOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 PrintOption = Annotated[bool, typer.Option("--print", help="Print the files instead of writing them.")]
-ExampleOption = Annotated[
-    bool, typer.Option("--example", help="Print all settings with their defaults and meanings, and exit.")
-]
-
 SigningKeyOption = Annotated[
     Path | None,
     typer.Option(
@@ -104,25 +85,23 @@ SignatureAgentOption = Annotated[
 ]
 
 
+@with_parameters(
+    [
+        (name, False, Annotated[bool, typer.Option(f"--{name.replace('_', '-')}", help=text)])
+        for name, text in _SCHEDULERS.items()
+    ]
+)
 def init(  # noqa: PLR0913 - the command line is wide
     urls: UrlsArgument = None,
     output: OutputOption = None,
     config: ConfigFileOption = _DEFAULT_CONFIG,
-    systemd: SystemdOption = False,
-    systemd_daemon: SystemdDaemonOption = False,
-    cron: CronOption = False,
-    github: GithubOption = False,
-    kubernetes: KubernetesOption = False,
-    systemd_worker: SystemdWorkerOption = False,
-    systemd_serve: SystemdServeOption = False,
-    kubernetes_workers: KubernetesWorkersOption = False,
     user: UserOption = "",
     force: ForceOption = False,
     print_only: PrintOption = False,
-    example: ExampleOption = False,
     signing_key: SigningKeyOption = None,
     signature_agent: SignatureAgentOption = "",
     verbose: TraceOption = False,
+    **schedulers: bool,
 ) -> None:
     """Write a configuration file, and files for schedulers such as systemd.
 
@@ -130,11 +109,6 @@ def init(  # noqa: PLR0913 - the command line is wide
     no requests, and replaces existing files only with --force.
     """
     with CommandErrors(verbose) as errors:
-        if example:
-            from crawler.cli.init.config import example_config  # noqa: PLC0415
-
-            sys.stdout.write(_fitted_file(example_config(output_width(sys.stdout))))
-            return
         if signing_key or signature_agent:
             from crawler.cli.init.files import key_directory  # noqa: PLC0415
 
@@ -146,21 +120,14 @@ def init(  # noqa: PLR0913 - the command line is wide
             urls=tuple(urls or ()),
             config=config,
             output=output,
-            systemd=systemd,
-            daemon=systemd_daemon,
-            cron=cron,
-            github=github,
-            kubernetes=kubernetes,
-            worker=systemd_worker,
-            serve=systemd_serve,
-            workers=kubernetes_workers,
+            chosen=tuple(name for name, is_chosen in schedulers.items() if is_chosen),
             user=user,
         )
         planned = files.plan_files(options)
         for note in planned.notes:
             errors.print_line(note)
         if print_only:
-            sys.stdout.write(_fitted_file(_print_files(planned.files)))
+            sys.stdout.write(fitted_file(_print_files(planned.files)))
             return
         files.write_files(planned.files, replaces=force)
         sys.stdout.write(fitted(_step_lines(planned.files, planned.steps)))
@@ -170,16 +137,6 @@ def _print_files(files: dict[Path, str]) -> str:
     if len(files) == 1:
         return next(iter(files.values()))
     return "\n".join(f"# ==> {path} <==\n{text}" for path, text in files.items())
-
-
-def _fitted_file(text: str) -> str:
-    """A file for standard output: on a terminal, comments fit its width, and all else stays as it is."""
-    width = output_width(sys.stdout)
-    lines: list[str] = []
-    for line in text.splitlines():
-        mark = _COMMENT(line)
-        lines += wrap(line[mark.end() :], width, mark[0], mark[0]) if mark else [line]
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _step_lines(files: dict[Path, str], steps: list[tuple[str, str]]) -> Iterator[str | Line]:

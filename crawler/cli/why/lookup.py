@@ -16,15 +16,16 @@ from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.store import EVIDENCE
 from crawler.audit.report.layout import Line
 from crawler.audit.rules import REPORTED_RULES
-from crawler.cli.options import with_flag_values
+from crawler.cli.options import given_layers
 from crawler.cli.sites import find_states
 from crawler.cli.why.explain import Explanation, explain
-from crawler.cli.why.queries import UrlStories
+from crawler.cli.why.rules import CrawlRules, readings_topic
+from crawler.cli.why.story import UrlStories
 from crawler.cli.why.suggestions import nearest_urls, other_spellings
-from crawler.cli.why.topics import CrawlRules, readings_topic
 from crawler.config.config import Config
-from crawler.config.load import build_config, known_keys
+from crawler.config.load import override
 from crawler.config.plan import AUDIT, plan_audit, plan_scope
+from crawler.config.settings import known_keys
 from crawler.config.source import read_source
 from crawler.config.start import lacks_scheme
 from crawler.errors import StorageError, UsageError, single_error
@@ -202,7 +203,7 @@ def _stored_config(db: sqlite3.Connection, directory: Path, flags: Mapping[str, 
             tables.setdefault(section, {})[key] = value
     if agent := about.get("user_agent"):
         tables.setdefault("fetch", {})["user_agent"] = agent
-    return build_config(with_flag_values(tables, flags))
+    return override(tables, None, given_layers(flags))
 
 
 def _finding_text(finding: StoredFinding) -> str:
@@ -230,7 +231,7 @@ def story_lines(stories: Sequence[Explanation]) -> Iterator[str | Line]:
     for number, story in enumerate(stories):
         if number:
             yield ""
-        yield safe(story.url)
+        yield safe(story.story.url)
         yield f"  {safe(story.summary)}"
         yield ""
         for topic in story.topics:
@@ -262,7 +263,7 @@ def _with_readings(story: Explanation, site: KnownSite) -> Explanation:
 
     plan, known = plan_audit(site.config), site.templates()
     try:
-        readings = anyio.run(read_both_ways, plan, Url(story.url), known, backend_options=loop_options())
+        readings = anyio.run(read_both_ways, plan, Url(story.story.url), known, backend_options=loop_options())
     except ExceptionGroup as group:
         raise single_error(group) from None
     return replace(story, topics=[*story.topics, readings_topic(readings)])

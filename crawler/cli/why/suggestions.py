@@ -1,6 +1,7 @@
 """Suggests known URLs for an unknown one: other spellings of it, and similar ones. Pure."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Final
 from urllib.parse import quote, unquote
@@ -11,7 +12,26 @@ from crawler.url.normalize import InvalidUrl, normalize_url
 MAX_SUGGESTIONS: Final = 3
 _INDEXES: Final = ("index.html", "index.htm", "index.php", "default.aspx", "index.jsp")
 _ENDINGS: Final = (".html", ".htm", ".php")
-_PUNCTUATION: Final = ".,;:!')"  # text around a pasted URL
+_ESCAPED: Final = "with other characters escaped"
+_END: Final = r"(?=\?|$)"  # of the path
+_CHANGES: Final = [
+    (re.compile(pattern), new, how)
+    for pattern, new, how in (
+        (rf"(?<=[^/])/+{_END}", "", "without the slash at the end"),
+        (rf"(?<=[^/]){_END}", "/", "with a slash at the end"),
+        ("^https:", "http:", "with http"),
+        ("^http:", "https:", "with https"),
+        (r"//www\.", "//", "without www"),
+        (r"//(?!www\.)", "//www.", "with www"),
+        *((rf"(?i)/{re.escape(name)}{_END}", "/", f"without {name}") for name in _INDEXES),
+        *((rf"/{_END}", f"/{name}", f"with {name}") for name in _INDEXES),
+        (r"\?.*", "", "without the query after the question mark"),
+        *((rf"{re.escape(ending)}{_END}", "", f"without {ending}") for ending in _ENDINGS),
+        *((rf"(/[^/.?]+){_END}", rf"\1{ending}", f"with {ending}") for ending in _ENDINGS),
+        (rf"[.,;:!')]{_END}", "", "without the punctuation at the end"),
+    )
+]
+"""The differences between spellings: a pattern, what replaces its first match, and the difference in words."""
 _MIN_SIMILARITY: Final = 0.75  # of 1, the ratio of difflib
 
 
@@ -57,82 +77,16 @@ def _join_with_and(first: str, second: str) -> str:
 
 
 def _one_difference(url: Url) -> Iterator[tuple[Url, str]]:
-    for change in (_slash, _scheme, _www, _index, _query, _ending, _written):
-        for text, how in change(url):
-            try:
-                other = normalize_url(text)
-            except InvalidUrl:
-                continue
-            if other != url:
-                yield other, how
-
-
-def _parts(url: Url) -> tuple[str, str, str]:
-    """Origin, path and the rest."""
-    address, separator, query = url.partition("?")
-    start = address.index("/", 8)
-    return address[:start], address[start:], f"{separator}{query}"
-
-
-def _slash(url: Url) -> Iterator[tuple[str, str]]:
-    origin, path, query = _parts(url)
-    if path.endswith("/"):
-        yield f"{origin}{path.rstrip('/')}{query}", "without the slash at the end"
-    else:
-        yield f"{origin}{path}/{query}", "with a slash at the end"
-
-
-def _scheme(url: Url) -> Iterator[tuple[str, str]]:
-    name, _, rest = url.partition(":")
-    other = "http" if name == "https" else "https"
-    yield f"{other}:{rest}", f"with {other}"
-
-
-def _www(url: Url) -> Iterator[tuple[str, str]]:
-    scheme, _, rest = url.partition("://")
-    if rest.startswith("www."):
-        yield f"{scheme}://{rest[4:]}", "without www"
-    else:
-        yield f"{scheme}://www.{rest}", "with www"
-
-
-def _index(url: Url) -> Iterator[tuple[str, str]]:
-    origin, path, query = _parts(url)
-    directory, _, name = path.rpartition("/")
-    if name.lower() in _INDEXES:
-        yield f"{origin}{directory}/{query}", f"without {name}"
-    elif not name:
-        for index in _INDEXES:
-            yield f"{origin}{path}{index}{query}", f"with {index}"
-
-
-def _ending(url: Url) -> Iterator[tuple[str, str]]:
-    origin, path, query = _parts(url)
-    if path.endswith("/"):
-        return
-    for ending in _ENDINGS:
-        if path.endswith(ending):
-            yield f"{origin}{path.removesuffix(ending)}{query}", f"without {ending}"
-    if "." not in path.rpartition("/")[2]:
-        for ending in _ENDINGS:
-            yield f"{origin}{path}{ending}{query}", f"with {ending}"
-    while path[-1] in _PUNCTUATION:
-        path = path[:-1]
-        yield f"{origin}{path}{query}", "without the punctuation at the end"
-
-
-def _query(url: Url) -> Iterator[tuple[str, str]]:
-    if "?" in url:
-        yield url.partition("?")[0], "without the query after the question mark"
-
-
-def _written(url: Url) -> Iterator[tuple[str, str]]:
-    """Reserved characters, plain or escaped: some servers tell them apart."""
-    changes: tuple[Callable[[str], str], ...] = (
-        lambda path: quote(unquote(path), safe="/!$&'()*+,;=:@"),
-        lambda path: quote(unquote(path), safe="/"),
-    )
-    origin, path, query = _parts(url)
-    if "%2F" not in path:
-        for change in changes:
-            yield f"{origin}{change(path)}{query}", "with other characters escaped"
+    path = url.partition("?")[0]
+    changed = [(pattern.sub(new, url, count=1), how) for pattern, new, how in _CHANGES if pattern.search(url)]
+    if "%2F" not in path:  # reserved characters, plain or escaped: some servers tell them apart
+        start = url.index("/", 8)
+        plain, query = unquote(path[start:]), url[len(path) :]
+        changed += [(f"{url[:start]}{quote(plain, safe=safe)}{query}", _ESCAPED) for safe in ("/!$&'()*+,;=:@", "/")]
+    for text, how in changed:
+        try:
+            other = normalize_url(text)
+        except InvalidUrl:
+            continue
+        if other != url:
+            yield other, how

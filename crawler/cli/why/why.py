@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import TraceOption, with_flags
+from crawler.cli.options import ConfigOption, JsonOption, SiteOption, TraceOption, with_flags
 from crawler.errors import FindingsFound
 
 EPILOG = f"""{RAW}Examples:
@@ -24,26 +23,15 @@ URL is unknown.
 """
 
 
-@with_flags("state.directory", "render.browser", "render.sandbox", "render.timeout")
+@with_flags("state.directory")
 def why(
     urls: Annotated[
         list[str],
         typer.Argument(metavar="URL", help="URLs in any spelling, or paths such as /about.", show_default=False),
     ],
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            help="Configuration file of the site (TOML). Default: why finds the site of each URL in --state.",
-            envvar="SITEATLAS_CONFIG",
-            show_envvar=False,
-        ),
-    ] = None,
-    site: Annotated[
-        list[str] | None, typer.Option("--site", metavar="NAME", help="Name of one site in the configuration.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
+    config: ConfigOption = None,
+    site: SiteOption = None,
+    as_json: JsonOption = False,
     render: Annotated[
         bool,
         typer.Option(
@@ -64,8 +52,8 @@ def why(
         from crawler.cli.why import lookup  # noqa: PLC0415 - the crawler is not needed to show help
 
         stories = lookup.explain_urls(urls, config, flags, site or [], render=render)
-        values = {"version": 1, "urls": [story.as_json() for story in stories]}
+        values = {"version": 2, "urls": [each.as_json() for each in stories]}
         sys.stdout.write(f"{json.dumps(values, indent=2)}\n" if as_json else fitted(lookup.story_lines(stories)))
         sys.stdout.flush()
-        if not all(story.is_known for story in stories):
+        if not all(each.story.is_known for each in stories):
             errors.exit_code = FindingsFound.exit_code

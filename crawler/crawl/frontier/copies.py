@@ -465,5 +465,5 @@ def _note(reason: str, url: Url, count: int) -> str:
     """The note on one space of copies."""
     return (
         f"{reason.removeprefix(COPY_PREFIX)}. This is an infinite URL space, so {count:,} of its URLs "
-        f"{'was' if count == 1 else 'were'} left out, such as {url}. --trap-limit 0 crawls all of them"
+        f"{'was' if count == 1 else 'were'} left out, such as {url}. --set scope.trap_limit=0 crawls all of them"
     )

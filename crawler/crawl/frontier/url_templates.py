@@ -193,5 +193,5 @@ def trap_note(templates: list[UrlTemplate], url: str, read: int, vain: int) -> s
     return (
         f"{templates[0]}{more} is an infinite URL space: {read:,} such pages were read, and the last {vain:,} of "
         f"them had nothing new. The rest was left out, such as {url}. {exclude_remedy(templates, url)} excludes all "
-        f"such pages, and --trap-limit 0 crawls all of them"
+        f"such pages, and --set scope.trap_limit=0 crawls all of them"
     )

@@ -23,7 +23,7 @@ from typing_extensions import override
 
 from crawler.config.secrets import quote_message
 from crawler.errors import UsageError
-from crawler.notify.channels.message import SAMPLE_NOTICES, MessageTemplate, TemplateError, delivery_id, render_mail
+from crawler.notify.channels.message import delivery_id, mail_texts
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 
 SmtpSecurity = Literal["none", "starttls", "tls"]
@@ -199,20 +199,13 @@ _MAX_LINE: Final = 998  # characters, RFC 5322 section 2.1.1
 class EmailChannel:
     """Sends one message to all of ``to``. Implements :class:`crawler.notify.notice.MessageChannel`.
 
-    ``timeout`` is in seconds. The same notice always has the same Message-ID. Raises UsageError for an invalid address,
-    and for a template that fails on a sample.
+    ``timeout`` is in seconds. The same notice always has the same Message-ID. Raises UsageError for an invalid address.
     """
 
     key: Final = "email"
 
     def __init__(
-        self,
-        server: SmtpServer,
-        to: Iterable[str],
-        on: Iterable[Occasion],
-        sender: str = "",
-        template: MessageTemplate | None = None,
-        timeout: float = 30.0,
+        self, server: SmtpServer, to: Iterable[str], on: Iterable[Occasion], sender: str = "", timeout: float = 30.0
     ) -> None:
         self._to = tuple(_address(address, "email.to") for address in to)
         user = server.login[0] if server.login else ""  # many servers send for the account of the login only
@@ -220,17 +213,11 @@ class EmailChannel:
         self._from = _address(sender or own, "email.sender")
         self.occasions = frozenset(on)
         self._server = server
-        self._template = template or MessageTemplate.builtin("mail.txt")
         self._timeout = timeout
-        for sample in SAMPLE_NOTICES:
-            try:
-                self.build_message(sample)
-            except TemplateError as error:
-                raise UsageError(str(error)) from None
 
     def build_message(self, notice: Notice) -> EmailMessage:
-        """The whole message except its date. Raises TemplateError."""
-        subject, text = render_mail(self._template, notice, self.key)
+        """The whole message except its date."""
+        subject, text = mail_texts(notice, self.key)
         message = EmailMessage(policy=_MAIL_POLICY)
         message["From"] = self._from
         message["To"] = self._to
@@ -243,10 +230,7 @@ class EmailChannel:
 
     async def send(self, notice: Notice) -> SendResult:
         """See :class:`crawler.notify.notice.MessageChannel`."""
-        try:
-            message = self.build_message(notice)
-        except TemplateError as error:
-            return SendResult.refused(str(error))
+        message = self.build_message(notice)
         message["Date"] = format_datetime(datetime.now(UTC))
         recipients = [address.addr_spec for address in self._to]
         return await hand_over(self._server, message, self._from.addr_spec, recipients, self._timeout)

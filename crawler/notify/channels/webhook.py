@@ -7,14 +7,7 @@ from typing import Final
 
 from crawler.errors import UsageError
 from crawler.notify.channels.http import HttpSender, display_origin, result_of
-from crawler.notify.channels.message import (
-    SAMPLE_NOTICES,
-    MessageTemplate,
-    TemplateError,
-    delivery_id,
-    notice_json,
-    render_body,
-)
+from crawler.notify.channels.message import delivery_id, notice_json
 from crawler.notify.notice import Notice, Occasion, SendResult
 
 _JSON: Final = "application/json; charset=utf-8"
@@ -25,19 +18,10 @@ class WebhookChannel:
 
     Headers: ``X-Siteatlas-Event`` is the occasion, ``X-Siteatlas-Delivery`` is the same id whenever the same message is
     sent, and ``X-Siteatlas-Signature`` is ``sha256=`` and the HMAC-SHA256 of the body by ``secret`` in hexadecimal
-    digits, when there is one. ``template`` makes another JSON of
-    :func:`crawler.notify.channels.message.notice_document`. Raises UsageError for an invalid URL, which it does not
-    show, and for a template that fails on a sample.
+    digits, when there is one. Raises UsageError for an invalid URL, which it does not show.
     """
 
-    def __init__(
-        self,
-        http: HttpSender,
-        url: str,
-        on: Iterable[Occasion],
-        secret: str = "",
-        template: MessageTemplate | None = None,
-    ) -> None:
+    def __init__(self, http: HttpSender, url: str, on: Iterable[Occasion], secret: str = "") -> None:
         try:
             origin = display_origin(url)
         except ValueError as error:
@@ -50,25 +34,10 @@ class WebhookChannel:
         self._http = http
         self._url = url
         self._secret = secret.encode()
-        self._template = template
-        for sample in SAMPLE_NOTICES if template else ():
-            try:
-                self.body(sample)
-            except TemplateError as error:
-                raise UsageError(str(error)) from None
-
-    def body(self, notice: Notice) -> bytes:
-        """The body for a notice. Raises TemplateError."""
-        if self._template is None:
-            return notice_json(notice, self.key)
-        return render_body(self._template, notice, self.key)
 
     async def send(self, notice: Notice) -> SendResult:
         """See :class:`crawler.notify.notice.MessageChannel`."""
-        try:
-            body = self.body(notice)
-        except TemplateError as error:
-            return SendResult.refused(str(error))
+        body = notice_json(notice, self.key)
         headers = {
             "Content-Type": _JSON,
             "X-Siteatlas-Event": notice.occasion.value,

@@ -152,9 +152,9 @@ def _page(
     videos, video_faults = VideoCollector(outline, nodes, media_urls).read() if options.videos else ([], [])
     modified, source = dates.modified_date(outline, nodes, urls) if options.dates else ("", "")
     if targets.left_out:
-        faults.insert(0, f"links cut at {options.max_links:,} (--max-links)")
+        faults.insert(0, f"links cut at {options.max_links:,} (parse.max_links)")
     elif resolver.is_over:
-        faults.insert(0, f"links cut at {resolver.document_bytes:,} bytes of URLs (--max-link-bytes)")
+        faults.insert(0, f"links cut at {resolver.document_bytes:,} bytes of URLs (parse.max_link_bytes)")
     return Page(
         links=list(targets.flags.items()),
         canonicals=canonicals,

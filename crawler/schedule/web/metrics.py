@@ -192,7 +192,7 @@ _SITE_METRICS: Final[tuple[tuple[str, str, _Sample], ...]] = (
     ("scheduled", "Whether the site has a schedule", lambda site, _: bool(site.schedule)),
     ("next_run_timestamp_seconds", "Earliest start of the next run, Unix time", lambda site, _: site.next_at),
     ("consecutive_failures", "Attempts in a row that failed", lambda site, _: site.failures),
-    ("untold", "Whether a notification is not delivered yet", lambda *values: bool(notify_pending(*values))),
+    ("notify_pending", "Whether a notification is not delivered yet", lambda *values: bool(notify_pending(*values))),
     (
         "refused_messages",
         "Messages that a channel refused and that were not accepted since",

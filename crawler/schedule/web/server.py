@@ -32,14 +32,7 @@ from crawler.errors import UsageError
 
 UNIX_PREFIX: Final = "unix:"
 HEALTH_PATH: Final = "/healthz"
-HEALTH_RESERVE: Final = 16
-"""Connections beyond ``max_clients`` that get answers for ``HEALTH_PATH`` only."""
 MAX_HEAD: Final = 16 * 2**10  # bytes of a request line and its headers
-_TIMEOUT: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-_SERVICE_UNAVAILABLE: Final = (
-    b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
-    b"Content-Type: text/plain\r\nContent-Length: 17\r\n\r\ntoo many clients\n"
-)
 
 
 async def serve_on(listener: socket.socket, application: ASGIApp, settings: DaemonConfig, stop: anyio.Event) -> None:
@@ -116,25 +109,17 @@ class _UvicornServer(uvicorn.Server):
 
 
 class _ClientProtocol(H11Protocol):
-    """One connection, with the limits that uvicorn lacks.
+    """One connection, with the limits that uvicorn lacks: on their number, and on how long we wait for a client.
 
-    uvicorn's ``limit_concurrency`` refuses requests, not connections: clients that send nothing hold theirs for good.
-    Its ``timeout_keep_alive`` ends with the first byte of a request, and nothing limits how long the rest of a request
-    or the reading of an answer may take.
+    uvicorn, hypercorn and granian keep a client for good that does not read its answer, and so do uvicorn and granian
+    with one that sends nothing. 1,100 such clients make each of them unreachable.
     """
 
     def __init__(self, settings: DaemonConfig, **given: Any) -> None:
         super().__init__(**given)
         self._settings = settings
-        self._is_leaving = False
         self.waited_since = 0.0
         """When we began to wait for the client, by the clock of the event loop."""
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether the client has got an answer and has sent nothing since."""
-        is_quiet = not self.transport.is_closing() and not self.conn.trailing_data[0]
-        return self._cycle is not None and self._is_requesting and is_quiet
 
     @property
     def is_waited_for(self) -> bool:
@@ -144,40 +129,21 @@ class _ClientProtocol(H11Protocol):
     @property
     def _is_requesting(self) -> bool:
         """Whether the next request is not complete yet."""
-        return self._cycle is None or self._cycle.response_complete
-
-    @property
-    def _cycle(self) -> RequestResponseCycle | None:
-        """The last request and its answer; the type of uvicorn's own name lacks the None before the first one."""
-        return cast("RequestResponseCycle | None", self.cycle)
+        cycle = cast("RequestResponseCycle | None", self.cycle)  # uvicorn's type lacks the None before the first one
+        return cycle is None or cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the client in, in place of another that we wait for if need be, or refuse it."""
-        beyond = len(self.connections) - self._settings.max_clients
-        is_full = beyond >= 0 and not self._replace_waiting()
-        super().connection_made(transport)
-        self.waited_since = self.loop.time()
-        if is_full and beyond < HEALTH_RESERVE:
-            self.app = _health_only(self.app)
-        elif is_full:
-            transport.write(_SERVICE_UNAVAILABLE)
-            transport.close()
-
-    def _replace_waiting(self) -> bool:
-        """Drop an idle client, else the one that has been sending its request, or reading its answer, the longest.
+        """Take the client in, if need be in place of the one that we have waited for the longest.
 
         So slow clients, whatever their number, never keep a client out that sends its request at once.
         """
         clients = cast("set[_ClientProtocol]", self.connections)
-        waiting = min(
-            (client for client in clients if client.is_waited_for),
-            key=lambda client: (not client.is_idle, client.waited_since),
-            default=None,
-        )
-        if waiting is not None:
-            waiting.drop()
-            clients.discard(waiting)
-        return waiting is not None
+        if len(clients) >= self._settings.max_clients:
+            longest = min(clients, key=lambda client: (not client.is_waited_for, client.waited_since))
+            longest.drop()
+            clients.discard(longest)
+        super().connection_made(transport)
+        self.waited_since = self.loop.time()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP. A request before it that has no answer yet gets none; uvicorn would send both."""
@@ -197,30 +163,12 @@ class _ClientProtocol(H11Protocol):
 
     def check(self, now: float) -> None:
         """Close the connection when the client takes too long."""
-        if self.transport.is_closing() and not self._is_leaving:
-            self._is_leaving, self.waited_since = True, now
-        if now - self.waited_since < self._settings.client_timeout:
-            return
-        if self._is_leaving or self.flow.write_paused:
+        if self.is_waited_for and now - self.waited_since >= self._settings.client_timeout:
             self.drop()
-        elif self._is_requesting:
-            if self.conn.trailing_data[0]:
-                self.transport.write(_TIMEOUT)
-            self.transport.close()
 
     def drop(self) -> None:
         """Close the connection at once, whatever is left to send."""
         self.transport.abort()
-
-
-def _health_only(application: Any) -> ASGIApp:
-    """The application of a client that came when the server was full of answers in progress."""
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = PlainTextResponse("too many clients\n", 503, {"retry-after": "1", "connection": "close"})
-        await (application if scope["path"] == HEALTH_PATH else refusal)(scope, receive, send)
-
-    return answer
 
 
 @contextlib.contextmanager

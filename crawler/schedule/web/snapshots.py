@@ -245,7 +245,7 @@ def condition(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
     if ended is not None and ended.has_held:
         return Condition(Tone.WARNING, "held", ended.refusal)
     if ended is not None and ended.exit_code and ended.outcome in PUBLISHING_OUTCOMES:
-        return Condition(Tone.WARNING, "not uploaded", ended.because)
+        return Condition(Tone.WARNING, "not uploaded", ended.reason)
     if ended is not None and ended.refusal and ended.exit_code:
         word = "refused" if ended.has_figures else "failed"
         return Condition(Tone.WARNING, word, ended.refusal)
@@ -263,11 +263,11 @@ def condition(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
 
 def failure(last: Attempt | None, failures: int) -> Condition | None:
     """The condition of a site whose ``last`` attempt failed, after so many ``failures`` in a row; else None."""
-    if last is not None and last.fate is RunStatus.BROKEN:
-        return Condition(Tone.ERROR, "action needed", last.told)
+    if last is not None and last.status is RunStatus.BROKEN:
+        return Condition(Tone.ERROR, "action needed", last.message)
     if not failures:
         return None
-    reason = f": {last.told}" if last and last.told else ""
+    reason = f": {last.message}" if last and last.message else ""
     runs = "the last run" if failures == 1 else f"{count_text(failures, 'run')} in a row"
     return Condition(Tone.ERROR, "failing", f"{runs} failed{reason}")
 
@@ -279,7 +279,7 @@ def notify_pending(site: SiteStatus, snapshot: SiteSnapshot) -> str:
     """
     if snapshot.notifications is not None:
         return next(iter(snapshot.notifications.pending), "")
-    if site.last is None or not site.last.untold:
+    if site.last is None or not site.last.notify_pending:
         return ""
     return "notifications of the last changes are not delivered yet; the daemon tries again"
 
@@ -293,10 +293,10 @@ def _quiet_badge(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
             reason = f"started by another process; {reason}".removesuffix("; ")
         return Condition(Tone.RUNNING, "running", reason)
     if standing and standing.unfinished:
-        return Condition(Tone.QUIET, "interrupted", standing.unfinished.because or "the next run resumes it")
+        return Condition(Tone.QUIET, "interrupted", standing.unfinished.reason or "the next run resumes it")
     if ended is None:
         return Condition(Tone.QUIET, "not run yet")
-    return Condition(Tone.GOOD, "healthy", ended.refusal or (ended.because if ended.exit_code else ""))
+    return Condition(Tone.GOOD, "healthy", ended.refusal or (ended.reason if ended.exit_code else ""))
 
 
 def trend_points(runs: Iterable[Run]) -> str:

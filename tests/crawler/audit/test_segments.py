@@ -31,19 +31,19 @@ def test_ours_a_file_is_in_no_segment() -> None:
 
 
 def test_ours_a_pattern_that_matches_nothing_names_its_segment() -> None:
-    with pytest.raises(UsageError, match='--segment shop: "shop" cannot match any URL'):
+    with pytest.raises(UsageError, match=r'audit\.segments\.shop: "shop" cannot match any URL'):
         Segments({"shop": "shop"})
 
 
 def test_ours_reports_count_each_segment_and_name_it_with_every_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    named = ("--segment", "hub=/hub/*", "--segment", "rest=re:/(lost|plain)$")
+    named = ("--set=audit.segments.hub=/hub/*", "--set=audit.segments.rest=re:/(lost|plain)$")
     with in_process(tmp_path, monkeypatch, capsys) as siteatlas, scripted(pages()) as site:
         ran = siteatlas("audit", site.url, *named, "-o", "out", *FAST)
-        bad = siteatlas("audit", site.url, "--segment", "hub=hub", *FAST)
+        bad = siteatlas("audit", site.url, "--set=audit.segments.hub=hub", *FAST)
     assert ran.code == 0, ran.err
-    assert (bad.code, "--segment hub" in bad.err) == (2, True)
+    assert (bad.code, "audit.segments.hub" in bad.err) == (2, True)
     report = json.loads(Path("out/audit.json").read_bytes())
     segments = {each["name"]: each for each in report["segments"]}
     assert [(name, each["pages"]) for name, each in segments.items()] == [("hub", 3), ("rest", 2), (NO_SEGMENT, 1)]

@@ -255,7 +255,9 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
 
 def _crawl(folder: Path, patch: pytest.MonkeyPatch, url: str, *words: str) -> int:
     patch.chdir(folder)
-    patch.setattr("sys.argv", ["siteatlas", "crawl", url, "-o", "out", *FAST, "--not-found-checks", "50", *words])
+    patch.setattr(
+        "sys.argv", ["siteatlas", "crawl", url, "-o", "out", *FAST, "--set=fetch.not_found_checks=50", *words]
+    )
     return app.run_command_line()
 
 
@@ -333,7 +335,7 @@ def test_ours_names_that_cannot_exist_are_requested_where_titles_repeat_and_in_t
         pages = routes | more
         start = {"/": Answer(html("Start", "".join(f"<a href='{path}'>{path}</a>" for path in pages)))}
         with scripted(start | pages) as site:
-            assert _crawl(tmp_path, monkeypatch, site.url, "--not-found-checks", str(checks), "--replace") == 0
+            assert _crawl(tmp_path, monkeypatch, site.url, f"--set=fetch.not_found_checks={checks}", "--replace") == 0
             asked = [path for _, path, _ in site.log if "siteatlas" in path]
         assert len(asked) == len(set(asked)) == expected
         if more and checks:

@@ -174,11 +174,11 @@ def test_ours_a_crawl_signs_every_request(command: Command, tmp_path: Path) -> N
     assert head.startswith("Content-Type: application/http-message-signatures-directory+json\n")
     assert "created key.pem" in err
     before = (tmp_path / "key.pem").read_bytes()
-    assert command("init", "--signing-key", "key.pem", "--signature-agent", AGENT)[0] == 0
+    assert command("init", "--signing-key", "key.pem", "--signature-agent", f"{AGENT}")[0] == 0
     assert (tmp_path / "key.pem").read_bytes() == before
     pages: dict[str, Any] = {"/": "<a href=/a>a</a>", "/a": Answer(status=302, headers={"Location": "/b"}), "/b": "b"}
     with scripted(pages) as site:
-        flags = ("--signing-key", "key.pem", "--signature-agent", AGENT)
+        flags = ("--set=fetch.signing_key=key.pem", f"--set=fetch.signature_agent={AGENT}")
         assert command("crawl", site.url, "-o", "out", *FAST, *flags)[0] == 0
         assert {"/robots.txt", "/", "/a", "/b"} <= {path for _, path, _ in site.log}
         nonces = set()
@@ -192,7 +192,7 @@ def test_ours_a_crawl_signs_every_request(command: Command, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("agent", ["http://a.example", "https://a b"])
 def test_ours_no_key_is_created_for_an_agent_that_cannot_be(command: Command, tmp_path: Path, agent: str) -> None:
-    code, out, err = command("init", "--signing-key", "key.pem", "--signature-agent", agent)
+    code, out, err = command("init", "--signing-key", "key.pem", "--signature-agent", f"{agent}")
     assert (code, out) == (2, "")
     assert "https origin" in err
     assert not (tmp_path / "key.pem").exists()
@@ -201,11 +201,11 @@ def test_ours_no_key_is_created_for_an_agent_that_cannot_be(command: Command, tm
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--signing-key", "key.pem"), "work only together"),
-        (("--signature-agent", AGENT), "work only together"),
-        (("--signing-key", "none.pem", "--signature-agent", AGENT), "none.pem"),
-        (("--signing-key", "bad.pem", "--signature-agent", AGENT), "not an Ed25519 private key"),
-        (("--signing-key", "key.pem", "--signature-agent", "bot.example.com"), "https origin"),
+        (("--set=fetch.signing_key=key.pem",), "work only together"),
+        ((f"--set=fetch.signature_agent={AGENT}",), "work only together"),
+        (("--set=fetch.signing_key=none.pem", f"--set=fetch.signature_agent={AGENT}"), "none.pem"),
+        (("--set=fetch.signing_key=bad.pem", f"--set=fetch.signature_agent={AGENT}"), "not an Ed25519 private key"),
+        (("--set=fetch.signing_key=key.pem", "--set=fetch.signature_agent=bot.example.com"), "https origin"),
     ],
 )
 def test_ours_bad_settings_of_signatures_are_one_line(

@@ -36,7 +36,7 @@ def overlapping(attempts: Sequence[dict[str, Any]]) -> int:
 @pytest.mark.parametrize("by_address", [True, False])
 def test_ours_workers_keep_the_rate_of_an_address_together(tmp_path: Path, database: str, by_address: bool) -> None:
     with fleet_of(tmp_path, database, NAMES, pace=f"rate = {RATE}") as fleet:
-        options = ["--by-address"] if by_address else []
+        options = ["--set=fleet.by_address=true"] if by_address else []
         fleet.start(*options)
         fleet.start(*options)
         fleet.wait(lambda: fleet.done() == NAMES, 90)

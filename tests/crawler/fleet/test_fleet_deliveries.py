@@ -220,7 +220,7 @@ async def test_ours_what_another_worker_sent_counts_as_sent(database: str) -> No
 _KEYS = [f"{number}" * 32 for number in range(4)]
 _UNSURE = """INSERT INTO delivery (site, notice, epoch, what)
   SELECT 'shop', unnest, 1, 'webhook: ' || unnest FROM unnest(%(keys)s::text[])"""
-_SENT = RunResult(exit_code=0, fate=RunStatus.DONE)
+_SENT = RunResult(exit_code=0, status=RunStatus.DONE)
 
 
 async def test_ours_a_person_says_whether_an_unsure_notice_was_sent(database: str) -> None:
@@ -234,7 +234,7 @@ async def test_ours_a_person_says_whether_an_unsure_notice_was_sent(database: st
         assert await resend_deliveries(fleet, [ids[1], ids[2]]) == [ids[1], ids[2]]
         lease = await take_lease(fleet, "shop", "worker", None, 60)
         assert lease
-        assert (lease.attempt.because, sorted(lease.wanted)) == (Trigger.NOTIFY, [_KEYS[1], _KEYS[2]])
+        assert (lease.attempt.trigger, sorted(lease.wanted)) == (Trigger.NOTIFY, [_KEYS[1], _KEYS[2]])
         claims = Run(fleet, lease.epoch)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(claims.listen)
@@ -260,5 +260,5 @@ async def test_ours_a_request_to_send_again_outlives_a_stopped_worker(database: 
             lease = await take_lease(fleet, "shop", "worker", None, 60)
             assert lease
             assert lease.wanted == _KEYS[:1]
-            await end_lease(fleet, lease, RunResult(exit_code=0, fate=fate))
+            await end_lease(fleet, lease, RunResult(exit_code=0, status=fate))
         assert await take_lease(fleet, "shop", "worker", None, 60) is None

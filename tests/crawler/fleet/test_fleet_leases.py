@@ -36,7 +36,7 @@ pytestmark = pytest.mark.anyio
 
 START = 1_800_000_000.0  # a Unix time
 LEASE = 60.0  # seconds
-DONE = RunResult(exit_code=0, fate=RunStatus.DONE, outcome="published")
+DONE = RunResult(exit_code=0, status=RunStatus.DONE, outcome="published")
 HOURLY = ScheduleConfig(every=3_600.0, run_on_start=False)
 
 
@@ -94,7 +94,11 @@ class Twins:
             return
         assert lease, (name, twin)
         planned, attempt = twin.start(now), lease.attempt
-        assert (attempt.slot, attempt.because, attempt.turn) == (planned.slot, planned.trigger, planned.turn)
+        assert (attempt.slot, attempt.trigger, attempt.try_number) == (
+            planned.slot,
+            planned.trigger,
+            planned.try_number,
+        )
         assert attempt.began == now
         self.leases[name] = lease
         self.attempts[name].append(attempt)
@@ -103,9 +107,11 @@ class Twins:
     async def _end(self, name: str) -> None:
         lease = self.leases.pop(name)
         fate = self.random.choice(list(RunStatus))
-        result = RunResult(exit_code=0, fate=fate, untold=self.random.random() < 0.3)
+        result = RunResult(exit_code=0, status=fate, notify_pending=self.random.random() < 0.3)
         at = await end_lease(self.fleet, lease, result)
-        ended = replace(lease.attempt, ended=self.clock.now, fate=fate, exit_code=0, untold=result.untold)
+        ended = replace(
+            lease.attempt, ended=self.clock.now, status=fate, exit_code=0, notify_pending=result.notify_pending
+        )
         self.attempts[name][-1] = ended
         self.queue.mark_ended(ended, self.clock.now)
         assert (math.inf if at is None else at) == self.queue[name].at, (name, ended)
@@ -174,7 +180,11 @@ async def test_ours_who_lost_a_lease_records_nothing(clocked: tuple[FleetDatabas
         await end_lease(fleet, old, DONE)
     new = await take_lease(fleet, "a", "new", None, LEASE)
     assert new
-    assert (new.epoch, new.attempt.because, new.attempt.turn) == (old.epoch + 1, "resumed", old.attempt.turn + 1)
+    assert (new.epoch, new.attempt.trigger, new.attempt.try_number) == (
+        old.epoch + 1,
+        "resumed",
+        old.attempt.try_number + 1,
+    )
     with pytest.raises(LeaseLost):
         await end_lease(fleet, old, DONE)
     with pytest.raises(LeaseLost):
@@ -196,7 +206,7 @@ async def test_ours_a_paused_site_runs_once_when_it_is_resumed(clocked: tuple[Fl
     assert await dispatch(fleet, 10) == 1
     lease = await take_lease(fleet, "a", "w", None, LEASE)
     assert lease
-    assert lease.attempt.because == "missed"
+    assert lease.attempt.trigger == "missed"
     await end_lease(fleet, lease, DONE)
     assert await take_lease(fleet, "a", "w", None, LEASE) is None
 
@@ -249,7 +259,7 @@ async def test_ours_a_worker_that_dies_leaves_neither_site_nor_origin_behind(
         if is_taken:
             lease = await take_lease(fleet, "a", "w", job.id, LEASE)
             assert lease
-            assert lease.attempt.turn == turn
+            assert lease.attempt.try_number == turn
         assert await dispatch(fleet, 10) == 0
         await clock.set(clock.now + LEASE)
     assert await dispatch(fleet, 10) == 1
@@ -344,7 +354,7 @@ async def test_ours_a_run_asked_for_is_made_once_also_during_a_run_and_while_pau
     async def triggers() -> list[str]:
         found = []
         while lease := await take_lease(fleet, "a", "w", None, LEASE):
-            found.append(lease.attempt.because.value)
+            found.append(lease.attempt.trigger.value)
             await end_lease(fleet, lease, DONE)
         return found
 
@@ -387,10 +397,10 @@ async def test_ours_what_a_person_asks_for_is_done_once_by_the_run_whose_state_i
     lease = await taken()
     assert lease.asked == {"rollback": None}
     await run_sites_now(fleet, ["a"])
-    await end_lease(fleet, lease, replace(DONE, fate=RunStatus.FAILED), {"rollback": None})
+    await end_lease(fleet, lease, replace(DONE, status=RunStatus.FAILED), {"rollback": None})
     lease = await taken()
     assert lease.asked == {"rollback": None}, "it was not done yet"
-    await end_lease(fleet, lease, replace(DONE, untold=True), {})
+    await end_lease(fleet, lease, replace(DONE, notify_pending=True), {})
     await run_sites_now(fleet, ["a"])
     lease = await taken()
     assert lease.asked == {}

@@ -137,11 +137,11 @@ async def crawl(broker: OriginBroker, folder: Path, url: str, name: str, results
         }
     )
     said: list[str] = []
-    attempt = Attempt(number=1, site=name, slot=0, because=Trigger.FIRST, turn=1, began=time.time())
+    attempt = Attempt(number=1, site=name, slot=0, trigger=Trigger.FIRST, try_number=1, began=time.time())
     async with broker.run(name, 1) as origins:
         runner = ProcessRunner(lambda _, line: said.append(line))
         results[name] = await runner.run(scheduled_site(name, plan_crawl(config)), attempt, anyio.Event(), origins)
-    assert results[name].fate is RunStatus.DONE, (results[name], said)
+    assert results[name].status is RunStatus.DONE, (results[name], said)
 
 
 def check_polite(seen: list[Seen], rate: float) -> None:

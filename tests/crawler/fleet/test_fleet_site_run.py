@@ -144,8 +144,8 @@ async def test_ours_a_site_goes_on_whatever_happens_to_its_states_and_snapshots(
         await fleet.rows("UPDATE site SET epoch = 1")
         result = await two.run()
         assert result
-        assert result.fate is RunStatus.FAILED
-        assert "run siteatlas fleet recover" in result.told
+        assert result.status is RunStatus.FAILED
+        assert "run siteatlas fleet recover" in result.message
         assert two.runs() == ["published", "unchanged", "unchanged"]
 
 
@@ -168,7 +168,7 @@ async def test_ours_a_worker_that_dies_before_its_first_snapshot_leaves_files_th
         for machine in (one, two):
             refused = await machine.run()
             assert refused
-            assert refused.fate is RunStatus.BROKEN
+            assert refused.status is RunStatus.BROKEN
         assert (output / "sitemap.xml").read_text() == "of somebody else"
         (output / "sitemap.xml").unlink()
         assert await one.run()
@@ -176,7 +176,7 @@ async def test_ours_a_worker_that_dies_before_its_first_snapshot_leaves_files_th
         shutil.rmtree(tmp_path / "store" / "shop")
         result = await two.run()
         assert result
-        assert result.fate is RunStatus.DONE
+        assert result.status is RunStatus.DONE
         assert two.runs() == ["published"]
 
 
@@ -204,8 +204,8 @@ async def test_ours_a_state_without_a_snapshot_is_no_success_and_waits_for_its_w
             site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
             result = await one.run(accept_shrink=True)
         assert result
-        assert (result.fate, result.exit_code) == (RunStatus.FAILED, 7)
-        assert result.told.endswith("no snapshot of its state could be stored: the disk is full")
+        assert (result.status, result.exit_code) == (RunStatus.FAILED, 7)
+        assert result.message.endswith("no snapshot of its state could be stored: the disk is full")
         (row,) = await fleet.rows("SELECT home, unsaved IS NOT NULL AS unsaved, applying FROM site")
         assert row == {"home": "one", "unsaved": True, "applying": {"accept_shrink": True}}
         await fleet.rows("INSERT INTO worker (id, host, process, version, slots) VALUES ('one', 'h', 1, '', 1)")
@@ -235,12 +235,12 @@ async def test_ours_a_foreign_sitemap_is_replaced_as_the_message_says_and_the_ne
         one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
         refused = await one.run()
         assert refused
-        assert refused.fate is RunStatus.BROKEN
-        assert "run siteatlas fleet run-now shop --replace" in refused.told
+        assert refused.status is RunStatus.BROKEN
+        assert "run siteatlas fleet run-now shop --replace" in refused.message
         for machine, asked in ((two, {"replace": True}), (one, {}), (two, {"fresh": True}), (one, {"restart": True})):
             result = await machine.run(**asked)
             assert result
-            assert (result.fate, result.exit_code) == (RunStatus.DONE, 0)
+            assert (result.status, result.exit_code) == (RunStatus.DONE, 0)
             assert (await fleet.rows("SELECT requested, applying FROM site")) == [{"requested": None, "applying": {}}]
         assert one.runs() == ["published", "unchanged", "unchanged", "unchanged"]
 
@@ -271,7 +271,7 @@ async def test_ours_a_receiver_is_told_that_a_run_could_not_begin(
             await anyio.sleep(0.05)  # until the notification is due
             told = await one.run(only_notifies=True)
             assert told
-            assert told.fate is RunStatus.DONE
+            assert told.status is RunStatus.DONE
             assert "is not marked as that of this fleet" in received[0]["sentence"]
             assert received[0]["occasion"] == "trouble"
 
@@ -296,13 +296,13 @@ async def test_ours_a_run_that_cannot_begin_stores_no_older_state_as_the_newest(
             snapshot.unlink()
         lost = await one.run()
         assert lost
-        assert (lost.fate, lost.exit_code) == (RunStatus.FAILED, 7)
-        assert "siteatlas fleet run-now shop --fresh" in lost.told
+        assert (lost.status, lost.exit_code) == (RunStatus.FAILED, 7)
+        assert "siteatlas fleet run-now shop --fresh" in lost.message
         (row,) = await fleet.rows("SELECT generation, home FROM site")
         assert row == {"generation": 2, "home": ""}, "another worker may have the state"
         result = await two.run()
         assert result
-        assert result.fate is RunStatus.DONE
+        assert result.status is RunStatus.DONE
         assert two.runs() == ["published", "unchanged", "unchanged"]
 
 

@@ -36,7 +36,7 @@ from crawler.fleet.snapshot import (
 from crawler.state.lock import hold_lock
 
 PAGES = [f"/section/{number}" for number in range(9)]
-RUN = (*FAST, "--swap-delay", "0", "--max-urls-per-file", "4", "--group", "section", "--recent", "atom")
+RUN = (*FAST, "--set=output.swap_delay=0", "--set=output.max_urls=4", "--group", "section", "--set=output.recent=atom")
 
 
 def settings(folder: Path, url: str = "https://shop.example/") -> Config:
@@ -155,7 +155,7 @@ def test_ours_after_a_rollback_the_published_set_is_put_back_not_the_newest(tmp_
         first = (tmp_path / "out" / "sitemap.xml").read_bytes()
         site.routes |= {"/": links("/a", "/b", "/c"), "/c": "<title>c</title>"}
         run(tmp_path, site.url)
-        done = siteatlas(tmp_path, "rollback", site.url, "-o", "out", "--state", "state", "--swap-delay", "0")
+        done = siteatlas(tmp_path, "rollback", site.url, "-o", "out", "--state", "state", "--set=output.swap_delay=0")
         assert done.code == 0, done.err
         plan = plan_crawl(settings(tmp_path, site.url))
         for path in plan.output.iterdir():

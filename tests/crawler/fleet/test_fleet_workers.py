@@ -64,7 +64,12 @@ class Fleet:
 
     def start(self, *options: str) -> "subprocess.Popen[bytes]":
         words = ["fleet", "worker", "--database", self.url, "--state-store", f"file://{self.folder}/store"]
-        words += ["--lease", LEASE, "--dispatch-interval", "0.3", "--state", f"worker{len(self.workers)}"]
+        words += [
+            f"--set=fleet.lease={LEASE}",
+            "--set=fleet.dispatch_interval=0.3",
+            "--state",
+            f"worker{len(self.workers)}",
+        ]
         words += options
         log = (self.folder / f"worker{len(self.workers)}.log").open("wb")
         process = subprocess.Popen(command(*words), cwd=self.folder, env=environment(), stdout=log, stderr=log)
@@ -162,8 +167,8 @@ def test_ours_a_killed_worker_loses_its_sites_to_another_which_resumes_them(tmp_
         fleet.wait(lambda: fleet.done() == ["slow"])
         attempts = fleet.rows("SELECT because, fate, epoch FROM attempt ORDER BY number")
         assert attempts == [
-            {"because": "first", "fate": None, "epoch": 1},
-            {"because": "resumed", "fate": "done", "epoch": 2},
+            {"because": "first", "status": None, "epoch": 1},
+            {"because": "resumed", "status": "done", "epoch": 2},
         ]
         assert fleet.listed("slow") == 9
 
@@ -229,7 +234,7 @@ def test_ours_a_notice_whose_worker_died_while_it_was_sent_is_named_and_can_be_s
         assert (wrong.code, wrong.err) == (2, "siteatlas: the fleet has no lost notification 0123\n")
         assert siteatlas(tmp_path, "fleet", "resend", notice["id"], "--database", database).code == 0
         fleet.wait(posted.exists)
-        fleet.wait(lambda: fleet.rows("SELECT fate FROM attempt WHERE because = 'tell'") == [{"fate": "done"}])
+        fleet.wait(lambda: fleet.rows("SELECT fate FROM attempt WHERE because = 'tell'") == [{"status": "done"}])
         assert runs_told(posted.read_text()) == [1], "the same notification"
         assert "may not have been sent" not in siteatlas(tmp_path, "fleet", "status", "--database", database).out
         assert siteatlas(tmp_path, "fleet", "run-now", "shop", "--database", database).code == 0

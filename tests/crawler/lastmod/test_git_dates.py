@@ -155,7 +155,7 @@ def test_ours_a_shallow_clone_dates_nothing_and_says_so(site: Site, tmp_path_fac
 
 
 def test_ours_a_folder_that_is_no_repository_or_of_no_generator_is_an_error(tmp_path: Path, site: Site) -> None:
-    with pytest.raises(UsageError, match=r"Git cannot read the repository .*--repository"):
+    with pytest.raises(UsageError, match=r"Git cannot read the repository .*content.repository"):
         Repository(ContentConfig(repository=str(tmp_path.parent)))
     with pytest.raises(UsageError, match="no settings file of hugo"):
         Repository(ContentConfig(repository=str(tmp_path), generator="hugo"))
@@ -238,10 +238,8 @@ def test_ours_a_crawl_dates_its_sitemap_by_the_repository(
         str(built),
         "--lastmod",
         "git",
-        "--repository",
-        str(site.top),
-        "--processes",
-        "1",
+        f"--set=content.repository={site.top}",
+        "--set=parse.processes=1",
     )
     with in_process(tmp_path_factory.mktemp("work"), monkeypatch, capsys) as command:
         ran = command(*words, "-o", "out")
@@ -252,7 +250,7 @@ def test_ours_a_crawl_dates_its_sitemap_by_the_repository(
             (f"{SITE}a/", on(second)),
         ]
         assert "source files of mkdocs make 2 of 3 pages, and Git dates 2 of these" in ran.err + ran.out
-        ran = command(*words, "-o", "elsewhere", "--repository", str(built))
+        ran = command(*words, "-o", "elsewhere", f"--set=content.repository={built}")
         assert ran.code == 2
         assert "not a git repository" in ran.err
         assert not Path("elsewhere").exists()

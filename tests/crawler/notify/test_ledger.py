@@ -121,18 +121,6 @@ def test_ours_messages_are_counted_also_those_that_the_log_has_dropped(tmp_path:
     assert notify_status(tmp_path).totals == {"accepted": 6, "refused": 3}
 
 
-def test_ours_a_ledger_that_did_not_count_starts_with_its_log(tmp_path: Path) -> None:
-    with Ledger.opened(tmp_path, 10) as ledger:
-        for _ in range(4):
-            ledger.log_message(SENT)
-    with closing(sqlite3.connect(tmp_path / LEDGER_DB.file)) as db:
-        db.executescript("DROP TABLE total; PRAGMA user_version = 1")
-    assert notify_status(tmp_path).totals == {"accepted": 4}  # a copy is read
-    with Ledger.opened(tmp_path, 10) as ledger:
-        ledger.log_message(SENT)
-        assert ledger.totals() == {"accepted": 5}
-
-
 def test_ours_a_host_that_has_caught_up_goes_on_with_the_others(tmp_path: Path) -> None:
     with Ledger.opened(tmp_path, 10) as ledger:
         line = ledger.start("x", 1)

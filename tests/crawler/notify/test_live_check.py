@@ -136,11 +136,9 @@ def test_ours_a_host_that_only_pages_name_may_not_be_private(site: Site) -> None
             {"webhook__secret": "env:EMPTY", "webhook__urls": ["https://a.example/"]},
             "the secret env:EMPTY, to which webhook.secret refers, is empty",
         ),
-        ({"webhook__template": "/no/such.j2", "webhook__urls": ["https://a.example/"]}, "/no/such.j2"),
         ({"hook__command": ["/no/such/program"]}, "/no/such/program"),
         ({"email__to": ["nobody"]}, "email.to"),
         ({"search_console__account": "/no/account.json"}, "/no/account.json"),
-        ({"websub__hubs": ["https://hub.example/"]}, "output.recent"),
     ],
 )
 def test_ours_what_cannot_be_told_is_refused_before_a_crawl(
@@ -156,8 +154,6 @@ def test_ours_what_cannot_be_told_is_refused_before_a_crawl(
 
 def test_ours_everybody_at_once_can_be_told(site: Site) -> None:
     plan = site.planned(
-        output__recent="atom",
-        websub__hubs=["https://hub.example/", "https://hub.example/"],
         webhook__urls=["https://a.example/x", "https://a.example/y", "https://a.example/x"],
         email__to=["me@example.com"],
         hook__command=["true"],
@@ -168,8 +164,8 @@ def test_ours_everybody_at_once_can_be_told(site: Site) -> None:
     site.run(["/"])
     answer = anyio.run(lambda: send_notifications(plan, "shop", dry_run=True))
     kinds = [key.partition(" ")[0] for key in answer.channels]
-    assert kinds == ["indexnow", "websub", "webhook", "webhook", "email", "hook"]
-    assert len(set(answer.channels)) == 6
+    assert kinds == ["indexnow", "webhook", "webhook", "email", "hook"]
+    assert len(set(answer.channels)) == 5
 
 
 def test_ours_a_key_file_without_an_end_is_none(site: Site) -> None:
@@ -180,5 +176,5 @@ def test_ours_a_key_file_without_an_end_is_none(site: Site) -> None:
     endless = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk * 300
     site.double.files[f"/{KEY}.txt"] = Say(raw=endless)
     answer = anyio.run(lambda: send_notifications(site.plan, "shop"))
-    assert answer.untold
+    assert answer.notify_pending
     assert not site.double.messages

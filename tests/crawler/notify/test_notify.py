@@ -49,7 +49,7 @@ def tell(site: Site, run: int | None = None, *, exit_code: int = 0, now: float =
     if run is not None:
         fate = {0: RunStatus.DONE, 4: RunStatus.DONE, 6: RunStatus.BUSY}.get(exit_code, RunStatus.FAILED)
         ended = RunResult(
-            exit_code=exit_code, fate=fate, run=run, told="the site is down" if exit_code else "published"
+            exit_code=exit_code, status=fate, run=run, message="the site is down" if exit_code else "published"
         )
     plan = site.planned(**settings)
     return anyio.run(lambda: send_notifications(plan, "shop", ended=ended, clock=lambda: now, **kw))
@@ -114,11 +114,11 @@ def test_ours_who_is_new_is_told_of_the_run_that_it_was_configured_for(site: Sit
 def test_ours_runs_that_could_not_be_told_become_one_delivery(site: Site) -> None:
     begun(site, "/a")
     site.double.files[f"/{KEY}.txt"] = 404
-    assert tell(site, site.run(["/a", "/b", "/c"])).untold
-    assert tell(site, site.run(["/a", "/b"], changed=["/a"])).untold
+    assert tell(site, site.run(["/a", "/b", "/c"])).notify_pending
+    assert tell(site, site.run(["/a", "/b"], changed=["/a"])).notify_pending
     assert "put a text file at" in outstanding(site)[0]
     site.double.files[f"/{KEY}.txt"] = KEY.encode()
-    assert not tell(site).untold
+    assert not tell(site).notify_pending
     assert [message["urlList"] for message in site.double.messages] == [[site.url("/a"), site.url("/b")]]
     assert not outstanding(site)
 
@@ -127,7 +127,7 @@ def test_ours_a_delivery_that_was_begun_is_ended_as_it_was_before_the_next_one(s
     begun(site, "/a")
     site.double.says += [Say(), Say(500), Say(500), Say(500)]
     answer = tell(site, site.run(["/a", "/b", "/c", "/d"]), indexnow__batch=1)
-    assert answer.untold
+    assert answer.notify_pending
     assert answer.deliveries[0].urls == 1
     site.double.says += [Say(503)] * 3
     tell(site, site.run(["/a", "/c", "/d"], changed=["/d"]), indexnow__batch=1)
@@ -154,7 +154,7 @@ def test_indexnow_org_a_key_file_in_a_directory_is_for_what_lies_below(site: Sit
     assert site.double.taken == {site.url("/shop/a"): 1}
     assert site.double.messages[0]["keyLocation"] == key_url
     assert "2 URLs are outside" in answer.notes[0]
-    assert not answer.untold
+    assert not answer.notify_pending
 
 
 @pytest.mark.parametrize("trouble", ["key file", "403"])
@@ -164,14 +164,14 @@ def test_indexnow_org_a_host_whose_key_is_wrong_keeps_no_other_from_being_told(s
     site.double.files[other] = 404 if trouble == "key file" else KEY.encode()
     site.double.says += [Say(), Say(403)] if trouble == "403" else []
     answer = tell(site, site.run(["/", "/a", site.other("/a"), site.other("/b")]), indexnow__batch=1)
-    assert answer.untold
+    assert answer.notify_pending
     assert site.double.taken == {site.url("/a"): 1}
     assert "key of localhost" in answer.sentences[0] or "key file of localhost" in answer.sentences[0]
     site.double.says += [Say(), Say(403)] if trouble == "403" else []
     tell(site, site.run(["/", "/a", "/b", site.other("/a")]), indexnow__batch=1)
     assert site.double.taken == dict.fromkeys(map(site.url, ("/a", "/b")), 1)
     site.double.files[other] = KEY.encode()
-    assert not tell(site).untold
+    assert not tell(site).notify_pending
     mine = {site.other("/a"): 1} if trouble == "key file" else {site.other("/a"): 1, site.other("/b"): 2}
     assert site.double.taken == dict.fromkeys(map(site.url, ("/a", "/b")), 1) | mine
     tell(site, site.run(["/", "/a", "/b", "/c", site.other("/c")]))  # and together again
@@ -183,7 +183,7 @@ def test_indexnow_org_a_batch_that_is_refused_is_set_aside_and_the_others_are_se
     begun(site, "/")
     site.double.says += [Say(), Say(status), Say(status)]
     answer = tell(site, site.run(["/", *(f"/{n}" for n in range(8))]), indexnow__batch=2)
-    assert not answer.untold
+    assert not answer.notify_pending
     assert (answer.deliveries[0].urls, answer.deliveries[0].refused) == (4, 4)
     assert str(status) in answer.sentences[0]
     (refused,) = notify_status(site.plan.state).channels[0].refused
@@ -193,7 +193,7 @@ def test_indexnow_org_a_batch_that_is_refused_is_set_aside_and_the_others_are_se
     site.double.says += [Say(status)]
     assert tell(site, again=ReplayRequest(refused=True)).deliveries[0].reception is SendStatus.REFUSED
     site.double.files[f"/{KEY}.txt"] = 404
-    assert tell(site, again=ReplayRequest(refused=True)).untold
+    assert tell(site, again=ReplayRequest(refused=True)).notify_pending
     site.double.files[f"/{KEY}.txt"] = KEY.encode()
     assert len(site.double.messages) == 5
     assert notify_status(site.plan.state).channels[0].refused
@@ -206,12 +206,12 @@ def test_rfc9110_a_short_retry_after_is_waited_for_and_a_long_one_kept(site: Sit
     begun(site, "/")
     site.double.says += [Say(429, (("Retry-After", "0"),)), Say(429, (("Retry-After", "7200"),))]
     answer = tell(site, site.run(["/", "/a"]))
-    assert answer.untold
+    assert answer.notify_pending
     assert answer.deliveries[0].due == NOW + 7200
     assert len(site.double.messages) == 2
     assert "2027-01-15 10:00:00 UTC" in tell(site, now=NOW + 7199).sentences[0]
     assert len(site.double.messages) == 2  # not even asked
-    assert not tell(site, now=NOW + 7201).untold
+    assert not tell(site, now=NOW + 7201).notify_pending
     assert site.double.taken == {site.url("/a"): 1}
 
 
@@ -223,10 +223,10 @@ def test_rfc9110_a_short_retry_after_is_waited_for_and_a_long_one_kept(site: Sit
 def test_ours_a_service_in_trouble_is_tried_again_and_then_another_time(site: Site, say: Say) -> None:
     begun(site, "/")
     site.double.says += [say] * 3
-    assert tell(site, site.run(["/", "/a"])).untold
+    assert tell(site, site.run(["/", "/a"])).notify_pending
     assert len(site.double.messages) == 3
     assert outstanding(site)
-    assert not tell(site).untold
+    assert not tell(site).notify_pending
     assert site.double.messages[-1]["urlList"] == [site.url("/a")]
     assert len(site.double.messages) == 4
 
@@ -234,10 +234,10 @@ def test_ours_a_service_in_trouble_is_tried_again_and_then_another_time(site: Si
 def test_ours_a_service_that_takes_too_long_is_left_for_another_time(site: Site) -> None:
     begun(site, "/")
     site.double.says += [Say(500, wait=0.6)]
-    assert tell(site, site.run(["/", "/a"]), notify__timeout=0.3, notify__attempts=1).untold
+    assert tell(site, site.run(["/", "/a"]), notify__timeout=0.3, notify__attempts=1).notify_pending
     assert "did not respond within 0.3 seconds" in outstanding(site)[0]
     site.double.says.clear()
-    assert not tell(site).untold
+    assert not tell(site).notify_pending
 
 
 def test_ours_nothing_is_told_before_it_is_live(site: Site) -> None:
@@ -247,12 +247,12 @@ def test_ours_nothing_is_told_before_it_is_live(site: Site) -> None:
     for there in (b"<urlset>old</urlset>", 404, 500, b""):
         site.double.files["/sitemap.xml"] = there
         answer = tell(site, run)
-        assert answer.untold
+        assert answer.notify_pending
         assert "/sitemap.xml" in answer.sentences[0]
     assert not site.double.messages
     assert "is not yet the published version" in outstanding(site)[0]
     site.double.files["/sitemap.xml"] = ours
-    assert not tell(site).untold
+    assert not tell(site).notify_pending
     assert site.double.taken == {site.url("/a"): 1}
 
 
@@ -260,7 +260,7 @@ def test_ours_who_does_not_want_to_wait_for_it_to_be_live_need_not(site: Site) -
     begun(site, "/")
     run = site.run(["/", "/a"])
     site.double.files["/sitemap.xml"] = 404
-    assert not tell(site, run, notify__check_live=False).untold
+    assert not tell(site, run, notify__check_live=False).notify_pending
 
 
 def test_ours_runs_that_are_forgotten_are_said_and_the_others_told(site: Site) -> None:
@@ -304,17 +304,17 @@ def test_ours_two_processes_never_tell_at_once(site: Site) -> None:
     run = site.run(["/a", "/b"])
     with lock_state(site.plan.state):
         answer = tell(site, run)
-    assert answer.untold
+    assert answer.notify_pending
     assert "another process" in answer.notes[0]
     assert not site.double.messages
-    assert not tell(site).untold
+    assert not tell(site).notify_pending
 
 
 def test_ours_a_ledger_that_cannot_be_used_ends_nothing(site: Site) -> None:
     begun(site, "/a")
     (site.plan.state / LEDGER_DB.file).write_bytes(b"not a database, and long enough to be taken for one" * 100)
     answer = tell(site, site.run(["/a", "/b"]))
-    assert answer.untold
+    assert answer.notify_pending
     assert LEDGER_DB.file in answer.notes[0]
 
 
@@ -326,7 +326,7 @@ def test_ours_a_state_that_is_not_for_this_account_is_said_and_the_exit_code_of_
         with only_for(path, mode):
             answers = [tell(site, run, dry_run=is_dry) for is_dry in (False, True)]
         for answer in answers:
-            assert (answer.untold, answer.exit_code) == (True, 7)
+            assert (answer.notify_pending, answer.exit_code) == (True, 7)
             assert answer.notes[0].startswith("no notification was sent: ")
             assert not mode or "siteatlas as the " in answers[1].notes[0]
             assert "siteatlas as the " in answer.notes[0] or "Choose another directory with --state" in answer.notes[0]
@@ -334,7 +334,7 @@ def test_ours_a_state_that_is_not_for_this_account_is_said_and_the_exit_code_of_
         notify_status(site.plan.state)
     with only_for(site.plan.state, 0), pytest.raises(StorageError, match="siteatlas as the account"):
         find_state_directory(None, None, None, {"state__directory": str(site.plan.state)})
-    assert not tell(site).untold
+    assert not tell(site).notify_pending
 
 
 @contextmanager
@@ -355,9 +355,9 @@ def only_for(path: Path, mode: int) -> Iterator[None]:
 def test_ours_a_configuration_that_broke_during_the_run_ends_nothing(site: Site, setting: dict[str, Any]) -> None:
     begun(site, "/a")
     answer = tell(site, site.run(["/a", "/b"]), **setting)
-    assert answer.untold
+    assert answer.notify_pending
     assert "no notification was sent" in answer.notes[0]
-    assert not tell(site).untold
+    assert not tell(site).notify_pending
     assert site.double.taken == {site.url("/b"): 1}
 
 
@@ -365,7 +365,7 @@ def test_ours_a_site_without_a_state_is_told_to_nobody(double: Double, tmp_path:
     site = Site(double, tmp_path)
     plan = site.planned(state__directory=str(tmp_path / "nowhere"))
     answer = anyio.run(lambda: send_notifications(plan, "shop"))
-    assert not answer.untold
+    assert not answer.notify_pending
     assert "no run yet" in answer.notes[0]
 
 
@@ -437,7 +437,7 @@ def test_ours_a_message_tells_all_that_changed_also_of_the_first_run(site: Site)
 def test_ours_a_message_that_was_put_off_is_the_same_another_time(site: Site) -> None:
     tell(site, site.run(["/a"]), **hooked(site))
     site.double.says += [Say(503)] * 3
-    assert tell(site, site.run(["/a", "/b"]), **hooked(site)).untold
+    assert tell(site, site.run(["/a", "/b"]), **hooked(site)).notify_pending
     site.run(["/a"])
     tell(site, now=NOW + 86_400, **hooked(site))
     put_off, *_, again, after = site.double.messages[1:]
@@ -448,7 +448,7 @@ def test_ours_a_message_that_was_put_off_is_the_same_another_time(site: Site) ->
 def test_ours_a_message_that_is_refused_is_set_aside(site: Site) -> None:
     site.double.says += [Say(410)]
     answer = tell(site, site.run(["/a"]), **hooked(site))
-    assert not answer.untold
+    assert not answer.notify_pending
     assert "410" in answer.sentences[0]
     tell(site, **hooked(site))
     assert len(site.double.messages) == 1
@@ -480,9 +480,9 @@ def test_ours_trouble_needs_no_live_sitemap_and_is_told_again_until_it_is_known(
     tell(site, site.run(["/a"]), **hooked(site))
     site.double.files["/sitemap.xml"] = 404
     site.double.says += [Say(500)] * 3
-    assert tell(site, 2, exit_code=5, **hooked(site)).untold
+    assert tell(site, 2, exit_code=5, **hooked(site)).notify_pending
     assert "a failed run" in outstanding(site)[0]
-    assert not tell(site, now=NOW + 60, **hooked(site)).untold
+    assert not tell(site, now=NOW + 60, **hooked(site)).notify_pending
     tell(site, **hooked(site))
     assert occasions(site) == ["changes", *["trouble"] * 4]
     assert len({message["id"] for message in site.double.messages[1:]}) == 1

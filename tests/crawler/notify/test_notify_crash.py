@@ -130,7 +130,7 @@ def _obey(order: dict[str, Any], pipe: int) -> None:
         if calls == order["kill_at"]:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    ended = RunResult(exit_code=0, fate=RunStatus.DONE, run=order["run"])
+    ended = RunResult(exit_code=0, status=RunStatus.DONE, run=order["run"])
     ready = plan_crawl(build_config(order["tables"]))
     if order["kill_at"]:
         sys.setprofile(count)

@@ -46,8 +46,8 @@ def set_out(site: Site, step: dict[str, Any]) -> None:
 def tell(site: Site, run: int | None, **more: Any) -> bool:
     again = more.pop("again", ReplayRequest())
     plan = site.planned(notify__attempts=2, **more)
-    ended = None if run is None else RunResult(exit_code=0, fate=RunStatus.DONE, run=run)
-    return anyio.run(lambda: send_notifications(plan, "shop", ended=ended, again=again)).untold
+    ended = None if run is None else RunResult(exit_code=0, status=RunStatus.DONE, run=run)
+    return anyio.run(lambda: send_notifications(plan, "shop", ended=ended, again=again)).notify_pending
 
 
 @settings(max_examples=12, suppress_health_check=list(HealthCheck), phases=[Phase.generate])

@@ -37,7 +37,7 @@ def site(google: Console) -> Iterator[Site]:
 
 def tell(site: Site, run: int | None = None, now: float = NOW, **settings: Any) -> NotifyResult:
     """What is told after a run; without one as a person asks for it."""
-    ended = RunResult(exit_code=0, fate=RunStatus.DONE, run=run, told="") if run is not None else None
+    ended = RunResult(exit_code=0, status=RunStatus.DONE, run=run, message="") if run is not None else None
     again = settings.pop("again", ReplayRequest(refresh_status=run is None))
     dry_run = settings.pop("dry_run", False)
     plan = site.planned(**settings)
@@ -92,7 +92,7 @@ def test_google_reads_later_and_what_it_found_is_told_once_and_until_it_is_repai
     early = idle(site, NOW + 6 * HOURS - 1)
     assert (early.reading, early.notes, looks(google)) == (first.reading, (), 1)
     found = idle(site, NOW + 6 * HOURS)
-    assert (found.untold, found.deliveries, looks(google)) == (False, (), 2)
+    assert (found.notify_pending, found.deliveries, looks(google)) == (False, (), 2)
     assert found.notes == ("search console: Google found 2 errors in the sitemap; see Sitemaps in Search Console",)
     assert (
         kept(site)
@@ -167,12 +167,12 @@ def test_google_a_look_that_fails_is_told_and_in_nobodys_way(
     (said,) = announced.notes
     assert said.startswith("search console: the status of the sitemap at Google is unknown: ")
     assert words in said
-    assert (announced.untold, announced.deliveries, announced.reading, kept(site)) == (False, (), None, None)
+    assert (announced.notify_pending, announced.deliveries, announced.reading, kept(site)) == (False, (), None, None)
     read(site, google, 1)
     assert tell(site).reading == kept(site) is not None
     google.next = [reply or Reply(500)]
     announced = tell(site, now=NOW + HOURS)
-    assert (announced.untold, announced.reading, kept(site)) == (False, kept(site), announced.reading)
+    assert (announced.notify_pending, announced.reading, kept(site)) == (False, kept(site), announced.reading)
     assert announced.reading
     assert announced.reading.at == NOW, "what was known stays"
 

@@ -268,9 +268,9 @@ async def test_ours_a_short_robots_txt_starts_no_process() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ("rules.parse_robots = lambda *_: time.sleep(600)", "within --parse-timeout"),
+        ("rules.parse_robots = lambda *_: time.sleep(600)", "within parse.timeout"),
         ("rules.parse_robots = lambda *_: os.abort()", "crashes"),
-        ("rules.parse_robots = lambda *_: bytearray(2**40)", "needs more than --parse-memory"),
+        ("rules.parse_robots = lambda *_: bytearray(2**40)", "needs more than parse.memory"),
     ],
     ids=["hangs", "crashes", "memory"],
 )

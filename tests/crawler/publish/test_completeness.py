@@ -7,7 +7,7 @@ from crawler.model import State, Url
 from crawler.publish.completeness import Coverage, completeness
 from crawler.state.runs import Completeness, CompletenessLevel
 
-SEE = "see --max-body, --max-download, --max-sitemap and --max-links"
+SEE = "see fetch.max_body, fetch.max_download, fetch.max_sitemap and parse.max_links"
 FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}
 
 
@@ -23,7 +23,7 @@ FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}
         ),
         (Coverage(stopped="it was interrupted"), CompletenessLevel.TRUNCATED, "it was interrupted"),
         (Coverage(pending=1), CompletenessLevel.TRUNCATED, "1 URL left to visit"),
-        (Coverage(too_deep=7), CompletenessLevel.TRUNCATED, "7 URLs further from the start than --max-depth"),
+        (Coverage(too_deep=7), CompletenessLevel.TRUNCATED, "7 URLs further from the start than scope.max_depth"),
         (
             Coverage(cut=2, example=Url("https://a.example/")),
             CompletenessLevel.TRUNCATED,

@@ -25,8 +25,9 @@ HOME = Url("https://a.example/")
 PAGE = Url("https://a.example/p")
 WELL = StartUrlStatus(HOME, Verdict(State.INDEXABLE), 200, was_published=True, is_listed=True)
 LOST_300 = (
-    "300 of the 1,000 published pages would leave, over the 20% that --max-shrink allows: 300 blocked by robots.txt "
-    "(https://a.example/p: robots.txt line 2: Disallow: /p). Their entries stay as they were. If this is intended, "
+    "300 of the 1,000 published pages would leave, over the 20% that output.max_shrink allows: 300 blocked by "
+    "robots.txt (https://a.example/p: robots.txt line 2: Disallow: /p). Their entries stay as they were. If this is "
+    "intended, "
     "run once with --accept-shrink."
 )
 
@@ -83,7 +84,7 @@ def test_ours_a_set_that_is_plausible_passes(passing: GateFacts) -> None:
         (facts(start=start(State.SERVER_ERROR, 503, is_listed=True)), "the start URL https://a.example/ failed"),
         (facts(start=start(State.CLIENT_ERROR, 429)), "failed (the evidence)"),
         (facts(start=start(State.BAD_ANSWER, was_published=False)), "failed (the evidence)"),
-        (facts(failed=21), "21 of 100 pages failed, over the 20% that --max-failed allows"),
+        (facts(failed=21), "21 of 100 pages failed, over the 20% that output.max_failed allows"),
         (facts(failed=5, visited=9), "5 of 9 pages failed"),
     ],
 )
@@ -163,11 +164,11 @@ def test_ours_the_sentence_on_a_landslide_names_the_share_the_causes_and_the_rem
     explicit = LostPages(state=State.NOINDEX, status=200, count=30, url=PAGE, runs=2)
     held = judge(facts(gone=[explicit]), GateLimits())
     assert isinstance(held, Hold)
-    assert "for 7 runs in a row and 7 days (--accept-after). So far: 2 runs." in held.sentence
+    assert "for 7 runs in a row and 7 days (output.accept_after). So far: 2 runs." in held.sentence
     for never in (GateLimits(accept_after=0), GateLimits()):
         other = [explicit] if not never.accept_after else [explicit, gone(State.TRAP, 30)]
         held = judge(facts(gone=other), never)
-        assert "--accept-after" not in getattr(held, "sentence", "--accept-after")
+        assert "output.accept_after" not in getattr(held, "sentence", "output.accept_after")
 
 
 def test_ours_what_is_below_the_limit_in_its_kind_leaves_unless_the_rest_is_over_it() -> None:
@@ -348,7 +349,7 @@ def test_ours_a_refusal_names_all_that_is_in_doubt_in_one_sentence() -> None:
     told = judge(facts(gone=lost, alike=AlikePages(22, PAGE, has_start=True)), GateLimits())
     assert isinstance(told, Refusal)
     assert told.sentence == (
-        "55 of the 100 published pages would leave, over the 20% that --max-shrink allows: 30 no longer linked "
+        "55 of the 100 published pages would leave, over the 20% that output.max_shrink allows: 30 no longer linked "
         "(https://a.example/p), 25 noindex (https://a.example/p); 22 of the 100 published pages no longer show their "
         "main text, and what they show is short or alike (such as https://a.example/p), as with a login, a maintenance "
         "page, a firewall or an empty template; if this is intended, run once with --accept-shrink"
@@ -362,7 +363,7 @@ def test_ours_a_hold_names_what_is_over_the_limit_what_is_still_held_and_the_fir
     told = judge(facts(published=100, gone=[*lost, held_before], alike=AlikePages(3, PAGE, held=1)), GateLimits())
     assert isinstance(told, Hold)
     assert told.sentence == (
-        "165 of the 100 published pages would leave, over the 20% that --max-shrink allows: 30 noindex "
+        "165 of the 100 published pages would leave, over the 20% that output.max_shrink allows: 30 noindex "
         "(https://a.example/p), 29 trap (https://a.example/p), 28 wrong type (https://a.example/p), 27 pending "
         "(https://a.example/p), 51 for other reasons; 2 pages that the last run held would still leave: 2 client error "
         "(https://a.example/p: refused); 1 page that the last run held still does not show its main text. Their "
@@ -379,7 +380,7 @@ def test_ours_a_loss_that_lasts_is_accepted_by_the_fewest_runs_of_its_causes() -
     assert isinstance(told, Hold)
     assert told.sentence.endswith(
         "If this is intended, run once with --accept-shrink. Siteatlas accepts a loss that stays the same for 4 runs "
-        "in a row and 4 days (--accept-after). So far: 3 runs."
+        "in a row and 4 days (output.accept_after). So far: 3 runs."
     )
 
 

@@ -245,11 +245,11 @@ def test_ours_a_start_url_that_leads_to_a_listed_page_stands_as_listed(tables: T
 def test_ours_what_a_run_did_not_see_is_counted(tables: Tables) -> None:
     reply = Reply(HOME, 200, (("content-type", "text/html"),), b"", 0, 0, cut="cut after 10 bytes")
     cut = IndexabilityJudge(Scope(Url(f"{HOME}sitemap.xml"))).verdict(
-        reply, Page(faults=["links cut at 5 (--max-links)"])
+        reply, Page(faults=["links cut at 5 (parse.max_links)"])
     )
     assert cut.state is State.INDEXABLE
     tables.visit("cut", cut.state, reason=cut.reason)
-    tables.visit("more", State.INDEXABLE, reason="links cut at 5 (--max-links)")
+    tables.visit("more", State.INDEXABLE, reason="links cut at 5 (parse.max_links)")
     tables.visit("odd", State.INDEXABLE, reason="the page refreshes itself")
     tables.visit("list.xml", State.SITEMAP_FILE, reason="reading stopped after 1,000,000 entries")
     tables.visit("deep", State.TOO_DEEP, None)

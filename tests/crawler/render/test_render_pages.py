@@ -64,7 +64,7 @@ def anchors(*paths: str) -> str:
 
 def crawl(site: Site, folder: Path, *words: str) -> Ran:
     browsing.binary()  # skips without one
-    sandbox = ("--browser-no-sandbox",) if os.geteuid() == 0 else ()
+    sandbox = ("--set=render.sandbox=false",) if os.geteuid() == 0 else ()
     return siteatlas(folder, "crawl", site.url, "--output", "out", *FAST, *sandbox, *words, timeout=110)
 
 
@@ -151,7 +151,7 @@ def test_ours_a_browser_that_does_not_start_says_why(tmp_path: Path, printed: st
     broken.write_text(f"#!/bin/sh\necho '{printed}' >&2\nexit 1\n")
     broken.chmod(0o755)
     with scripted(dict(ROUTES)) as site:
-        ran = crawl(site, tmp_path, "--browser", str(broken))
+        ran = crawl(site, tmp_path, f"--set=render.browser={broken}")
     assert (
         f"1 page that scripts may fill could not be rendered: Chromium ({broken}) does not start: {reason}" in ran.out
     )
@@ -318,7 +318,7 @@ def test_ours_a_hostile_page_reaches_nothing_but_our_fetcher_and_ends(tmp_path: 
     with canary() as (port, seen):
         routes: dict[str, Route] = {"/": SHELL, "/two": links("/"), "/app.js": script(HOSTILE % {"port": port})}
         with scripted(routes) as site:
-            ran = crawl(site, tmp_path, "--render-timeout", "3", "-v")
+            ran = crawl(site, tmp_path, "--set=render.timeout=3", "-v")
             assert ran.code == 0, ran.err
             assert listed(site, tmp_path) == ["", "two"]
             assert seen == []
@@ -345,7 +345,7 @@ def test_ours_a_page_that_never_ends_costs_itself_only(tmp_path: Path, attack: s
         "/home.js": script(""), "/attack.js": script(attack), "/data/one.json": data("One", ""),
     }  # fmt: skip
     with scripted(routes) as site:
-        ran = crawl(site, tmp_path, "--render-timeout", "2", "--render-memory", "600M")
+        ran = crawl(site, tmp_path, "--set=render.timeout=2", "--set=render.memory=600M")
         assert ran.code in {0, 3, 4}, ran.err
         assert {"/", "/one", "/two", "/attack"} <= set(site.paths)
         assert len(site.paths) < 2_000
@@ -381,12 +381,12 @@ def test_ours_a_page_that_sends_too_many_requests_is_not_read_to_its_end(tmp_pat
     parts = {f"/data/{number}.json": data("Part", anchors(f"/{number}")) for number in range(4)}
     pages = {f"/{number}": f"<title>{number}</title><p>Page {number}" for number in range(4)}
     with scripted({"/": SHELL, "/app.js": script(draw), **parts, **pages}) as site:
-        ran = crawl(site, tmp_path, "--render-max-requests", "4")
+        ran = crawl(site, tmp_path, "--set=render.max_requests=4")
         assert listed(site, tmp_path) == ["", "0", "1", "2"]
         assert "1 page rendered with Chromium, 1 of them not to their end" in ran.out
     with scripted({"/": SHELL, "/app.js": script(draw), **parts, **pages}) as site:
         (tmp_path / "second").mkdir()
-        ran = crawl(site, tmp_path / "second", "--render-max-requests", "5")
+        ran = crawl(site, tmp_path / "second", "--set=render.max_requests=5")
         assert listed(site, tmp_path / "second") == ["", "0", "1", "2", "3"]
         assert "not to their end" not in ran.out
 
@@ -433,7 +433,7 @@ def test_ours_a_page_whose_content_never_stops_changing_is_read_in_time_and_said
     setInterval(() => { document.querySelector("p").textContent = Math.random(); }, 50);
     """
     with scripted({"/": SHELL, "/two": "<title>Two</title><p>Two", "/app.js": script(ticks)}) as site:
-        ran = crawl(site, tmp_path, "--render-timeout", "2")
+        ran = crawl(site, tmp_path, "--set=render.timeout=2")
         assert listed(site, tmp_path) == ["", "two"]
         assert "1 page rendered with Chromium, 1 of them not to their end" in ran.out
 
@@ -512,7 +512,7 @@ def test_ours_a_template_that_hangs_the_browser_costs_a_few_pages(tmp_path: Path
     home = f"<title>Home</title><p>{WORDS}</p>{anchors(*pages)}"
     with scripted({"/": home, "/hang.js": script("for (;;) {}"), **pages}) as site:
         ran = crawl(
-            site, tmp_path, "--render-timeout", "1", "--render-deadline", "3", "--render-max-failures", "2", "-v"
+            site, tmp_path, "--set=render.timeout=1", "--set=render.deadline=3", "--set=render.max_failures=2", "-v"
         )
         assert set(pages) <= set(site.paths)
     given_up = re.search(r"failed on too many pages of the same template \((\d+) pages", ran.out)
@@ -531,7 +531,7 @@ def test_google_an_audit_says_what_scripts_change(tmp_path: Path) -> None:
         "/data/one.json": data("One", f"<p>{WORDS}</p>", ("link", {"rel": "canonical", "href": "/drawn"})),
     }
     with scripted(routes) as site:
-        sandbox = ("--browser-no-sandbox",) if os.geteuid() == 0 else ()
+        sandbox = ("--set=render.sandbox=false",) if os.geteuid() == 0 else ()
         browsing.binary()
         ran = siteatlas(tmp_path, "audit", site.url, "-o", "report", *FAST, *sandbox, timeout=110)
         assert ran.code in {0, 1}, ran.err
@@ -570,7 +570,7 @@ def test_google_a_script_that_leads_to_another_page_is_a_redirect(tmp_path: Path
         "/new": f"<title>New</title><p>{WORDS}</p>",
     }
     with scripted(routes) as site:
-        ran = crawl(site, tmp_path, "--render-timeout", "60")
+        ran = crawl(site, tmp_path, "--set=render.timeout=60")
         assert listed(site, tmp_path) == ["", "new"]
         assert re.search(r"3  redirect", ran.out), ran.out
         assert crawl(site, tmp_path).code == 0
@@ -624,10 +624,10 @@ def test_ours_a_browser_that_comes_later_reads_what_it_could_not(tmp_path: Path)
         "/sitemap.xml": Answer("{url}lost\n{url}\n", headers={"Content-Type": "text/plain"}),
     }
     with scripted(routes) as site:
-        crawl(site, tmp_path, "--browser", "/bin/false")
-        sandbox = ("--browser-no-sandbox",) if os.geteuid() == 0 else ()
+        crawl(site, tmp_path, "--set=render.browser=/bin/false")
+        sandbox = ("--set=render.sandbox=false",) if os.geteuid() == 0 else ()
         asked = ("audit", site.url, "-o", "report", "--fail-on", "orphan", *FAST, *sandbox)
-        without = siteatlas(tmp_path, *asked, "--browser", "/bin/false", timeout=110)
+        without = siteatlas(tmp_path, *asked, "--set=render.browser=/bin/false", timeout=110)
         assert "JavaScript may add links to 1 page" in without.out
         assert "orphan findings are conclusive" not in without.out
         ran = siteatlas(tmp_path, *asked, timeout=110)

@@ -25,7 +25,7 @@ ROUTES: dict[str, Route] = {
 
 def why(folder: Path, *words: str) -> Ran:
     browsing.binary()  # skips without one
-    sandbox = ("--browser-no-sandbox",) if os.geteuid() == 0 else ()
+    sandbox = ("--set=render.sandbox=false",) if os.geteuid() == 0 else ()
     return siteatlas(folder, "why", *words, "--render", *sandbox, timeout=110)
 
 
@@ -47,7 +47,7 @@ def test_ours_why_shows_both_readings_and_leaves_the_state_alone(tmp_path: Path)
             assert line in text
         told = json.loads(why(tmp_path, "/", "/two", "/secret/x", "/missing", "--json").out)["urls"]
         assert state.read_bytes() == before
-    home, two, secret, missing = (each["render"] for each in told)
+    home, two, secret, missing = (each["facts"]["render"] for each in told)
     assert home["changed"] == ["links", "canonical", "title", "main text"]
     assert (home["as_sent"]["images"], home["rendered"]["images"]) == (0, 1)
     assert (two["changed"], two["template"]) == ([], None)
@@ -77,11 +77,11 @@ def test_ours_an_address_that_a_script_gives_the_page_is_evidence_and_no_link(
 
 def test_ours_why_says_what_runs_decided_and_why_it_cannot_render(tmp_path: Path) -> None:
     with scripted(dict(ROUTES)) as site:
-        sandbox = ("--browser-no-sandbox",) if os.geteuid() == 0 else ()
+        sandbox = ("--set=render.sandbox=false",) if os.geteuid() == 0 else ()
         siteatlas(tmp_path, "crawl", site.url, "-o", "out", *FAST, *sandbox)
         assert "runs render the pages of this template, because rendering changed: links" in why(tmp_path, "/").out
         assert "runs read the page as sent, because it has no scripts" in why(tmp_path, "/two").out
-        failed = why(tmp_path, "/", "--browser", "/no/such/browser")
+        failed = why(tmp_path, "/", "--set=render.browser=/no/such/browser")
     assert failed.code == 2
     assert "/no/such/browser" in failed.err
     assert len(failed.err.splitlines()) == 1

@@ -67,7 +67,7 @@ def api() -> Iterator[Api]:
 
 def crawl(folder: Path, method: str, *words: str) -> tuple[Ran, list[str], Api, str]:
     browsing.binary()  # skips without one
-    sandbox = ("--browser-no-sandbox",) if os.geteuid() == 0 else ()
+    sandbox = ("--set=render.sandbox=false",) if os.geteuid() == 0 else ()
     folder.mkdir(exist_ok=True)
     with api() as server:
         script = APP % (server.port, method, "undefined" if method == "GET" else json.dumps(QUERY))
@@ -90,25 +90,25 @@ def test_ours_a_page_posts_only_where_that_is_allowed(tmp_path: Path) -> None:
     _, pages, server, _ = crawl(tmp_path / "a", "POST")
     assert pages == [""]
     assert not [asked for asked in server.asked if asked[0] == "POST"]
-    ran, pages, server, origin = crawl(tmp_path / "b", "POST", "--render-post", "/graphql")
+    ran, pages, server, origin = crawl(tmp_path / "b", "POST", "--set=render.post=/graphql")
     assert (ran.code, pages) == (0, ["", "one", "two"]), ran.err
     assert [asked for asked in server.asked if asked[0] == "POST"] == [("POST", origin, QUERY)]
-    _, pages, server, _ = crawl(tmp_path / "c", "POST", "--render-post", "/other*")
+    _, pages, server, _ = crawl(tmp_path / "c", "POST", "--set=render.post=/other*")
     assert pages == [""]
 
 
 def test_ours_a_bad_pattern_for_post_is_refused(tmp_path: Path) -> None:
-    ran = siteatlas(tmp_path, "crawl", "http://127.0.0.1:9/", "-o", "out", "--render-post", "graphql")
+    ran = siteatlas(tmp_path, "crawl", "http://127.0.0.1:9/", "-o", "out", "--set=render.post=graphql")
     assert ran.code == 2
-    assert '--render-post (render.post): "graphql" cannot match any URL' in ran.err
+    assert 'render.post (--set render.post): "graphql" cannot match any URL' in ran.err
 
 
 def test_ours_the_requests_of_a_page_are_limited(tmp_path: Path) -> None:
     browsing.binary()
-    sandbox = ("--browser-no-sandbox",) if os.geteuid() == 0 else ()
+    sandbox = ("--set=render.sandbox=false",) if os.geteuid() == 0 else ()
     script = "for (let number = 0; number < 10; number++) fetch(`/data?${number}`)"
     with scripted({"/": f"<title>Many</title><main></main><script>{script}</script>"}) as site:
-        words = ("-o", "out", *FAST, *sandbox, "--render-max-requests", "3")
+        words = ("-o", "out", *FAST, *sandbox, "--set=render.max_requests=3")
         ran = siteatlas(tmp_path, "crawl", site.url, *words, timeout=110)
         assert ran.code == 0, ran.err
         assert len([path for path in site.paths if path.startswith("/data")]) == 3

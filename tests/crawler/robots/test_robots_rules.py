@@ -347,7 +347,7 @@ def test_ours_each_fault_of_a_robots_txt_is_noted_once(body: bytes, notes: list[
         (
             "User-agent: *\nDisallow: /x\nCrawl-delay:   9000  # x",
             60.0,
-            "robots.txt line 3: Crawl-delay: 9000 # x is longer than --max-crawl-delay, so Siteatlas waits 60 seconds",
+            "robots.txt line 3: Crawl-delay: 9000 # x is longer than obey.max_crawl_delay, so Siteatlas waits 60 seconds",  # noqa: E501
         ),
         (
             "User-agent: *\nCrawl-delay: soon",

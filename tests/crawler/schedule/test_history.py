@@ -18,8 +18,8 @@ from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
 from crawler.state.runs import RunStatus
 
 
-def begun(history: History, site: str = "shop", slot: float = 100.0, because: Trigger = Trigger.DUE) -> Attempt:
-    return history.begin(PlannedAttempt(site, slot, because, 1), slot + 0.25)
+def begun(history: History, site: str = "shop", slot: float = 100.0, trigger: Trigger = Trigger.DUE) -> Attempt:
+    return history.begin(PlannedAttempt(site, slot, trigger, 1), slot + 0.25)
 
 
 def test_ours_what_was_begun_and_ended_is_there_for_the_next_daemon(tmp_path: Path) -> None:
@@ -27,10 +27,17 @@ def test_ours_what_was_begun_and_ended_is_there_for_the_next_daemon(tmp_path: Pa
         history.store_handled("shop", 50.0)
         first = begun(history)
         ended = replace(
-            first, ended=200.5, fate=RunStatus.FAILED, exit_code=-9, run=7, outcome="nothing", told="é", untold=True
+            first,
+            ended=200.5,
+            status=RunStatus.FAILED,
+            exit_code=-9,
+            run=7,
+            outcome="nothing",
+            message="é",
+            notify_pending=True,
         )
         history.end(ended)
-        second = begun(history, slot=300.0, because=Trigger.RETRY)
+        second = begun(history, slot=300.0, trigger=Trigger.RETRY)
         other = begun(history, "blog")
     with History(tmp_path / "new" / "place") as history:
         assert history.attempts("shop", 9) == [second, ended]
@@ -42,7 +49,7 @@ def test_ours_what_was_begun_and_ended_is_there_for_the_next_daemon(tmp_path: Pa
 def test_ours_telling_handles_no_slot(tmp_path: Path) -> None:
     with History(tmp_path) as history:
         begun(history, slot=300.0)
-        begun(history, slot=100.0, because=Trigger.NOTIFY)
+        begun(history, slot=100.0, trigger=Trigger.NOTIFY)
         assert history.handled("shop") == 300.0
 
 
@@ -53,15 +60,15 @@ def test_ours_the_standing_of_a_site_follows_from_its_attempts_since_it_was_done
         for number, fate in enumerate(fates):
             attempt = begun(history, slot=float(number))
             if fate:
-                history.end(replace(attempt, ended=1.0, fate=fate))
-        assert [each.fate for each in history.since_done("shop")] == [
+                history.end(replace(attempt, ended=1.0, status=fate))
+        assert [each.status for each in history.since_done("shop")] == [
             RunStatus.DONE,
             RunStatus.FAILED,
             RunStatus.BUSY,
             None,
         ]
-        tell = begun(history, because=Trigger.NOTIFY)
-        history.end(replace(tell, ended=1.0, fate=RunStatus.DONE))
+        tell = begun(history, trigger=Trigger.NOTIFY)
+        history.end(replace(tell, ended=1.0, status=RunStatus.DONE))
         assert len(history.since_done("shop")) == 5
 
 

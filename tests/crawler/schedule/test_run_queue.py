@@ -54,7 +54,9 @@ class Desk:
 
     def since_done(self, site: str) -> list[Attempt]:
         mine = [each for each in self.notes if each.site == site]
-        done = [number for number, each in enumerate(mine) if each.fate is RunStatus.DONE and each.because is not TELL]
+        done = [
+            number for number, each in enumerate(mine) if each.status is RunStatus.DONE and each.trigger is not TELL
+        ]
         return mine[done[-1] :] if done else mine
 
     def save(self) -> None:
@@ -72,8 +74,8 @@ class Desk:
             number=len(self.notes) + 1,
             site=start.site,
             slot=start.slot,
-            because=start.trigger,
-            turn=start.turn,
+            trigger=start.trigger,
+            try_number=start.try_number,
             began=self.now,
         )
         self.notes.append(attempt)
@@ -82,22 +84,24 @@ class Desk:
         self.agenda.mark_started(attempt)
         return attempt
 
-    def end(self, attempt: Attempt | None, fate: RunStatus, after: float = 0.0, *, untold: bool = False) -> None:
+    def end(
+        self, attempt: Attempt | None, fate: RunStatus, after: float = 0.0, *, notify_pending: bool = False
+    ) -> None:
         assert attempt is not None
         self.now += after
-        ended = replace(attempt, ended=self.now, fate=fate, untold=untold)
+        ended = replace(attempt, ended=self.now, status=fate, notify_pending=notify_pending)
         self.notes[attempt.number - 1] = ended
         self.agenda.mark_ended(ended, self.now)
 
     def went(
-        self, now: float, fate: RunStatus = RunStatus.DONE, *, untold: bool = False
+        self, now: float, fate: RunStatus = RunStatus.DONE, *, notify_pending: bool = False
     ) -> tuple[str, float, int] | None:
         """Why the attempt that begins now does, of which slot, and its turn; it ends at once."""
         attempt = self.begin(now)
         if attempt is None:
             return None
-        self.end(attempt, fate, untold=untold)
-        return attempt.because, attempt.slot, attempt.turn
+        self.end(attempt, fate, notify_pending=notify_pending)
+        return attempt.trigger, attempt.slot, attempt.try_number
 
 
 def test_ours_a_slot_is_run_once_at_its_time() -> None:
@@ -195,7 +199,7 @@ def test_ours_a_run_that_kills_the_daemon_each_time_is_given_time() -> None:
         desk.opened()
         attempt = desk.begin(DAY + turn)
         assert attempt is not None
-        assert (attempt.because, attempt.turn) == (RESUMED, turn)
+        assert (attempt.trigger, attempt.try_number) == (RESUMED, turn)
     desk.opened()
     assert desk.agenda["a"].failures == 1
     assert desk.begin(DAY + 4 + 299) is None
@@ -223,24 +227,24 @@ def test_ours_what_only_a_person_can_help_waits_for_one() -> None:
 
 def test_ours_who_could_not_be_told_is_told_later_unless_a_run_does_it() -> None:
     desk = Desk(hourly(every=DAY), now=10.0)
-    assert desk.went(DAY, untold=True) == (DUE, DAY, 1)
+    assert desk.went(DAY, notify_pending=True) == (DUE, DAY, 1)
     assert desk.went(DAY + 299) is None
-    assert desk.went(DAY + 300, untold=True) == (TELL, DAY, 1)
+    assert desk.went(DAY + 300, notify_pending=True) == (TELL, DAY, 1)
     assert desk.went(DAY + 899) is None
     assert desk.went(DAY + 900, RunStatus.FAILED) == (TELL, DAY, 2)
     assert desk.agenda["a"].failures == 0
     desk.opened()
     assert desk.went(DAY + 1_900) == (TELL, DAY, 3)
     assert desk.agenda.next_wakeup() == 2 * DAY
-    assert desk.went(2 * DAY, RunStatus.FAILED, untold=True) == (DUE, 2 * DAY, 1)
+    assert desk.went(2 * DAY, RunStatus.FAILED, notify_pending=True) == (DUE, 2 * DAY, 1)
     assert desk.went(2 * DAY + 300) == (RETRY, 2 * DAY, 2)
     assert desk.agenda.next_wakeup() == 3 * DAY
 
 
 def test_ours_a_try_is_one_of_the_run_and_telling_is_none() -> None:
     desk = Desk(hourly(every=DAY), now=10.0)
-    assert desk.went(DAY, RunStatus.FAILED, untold=True) == (DUE, DAY, 1)
-    assert desk.went(DAY + 300, RunStatus.FAILED, untold=True) == (RETRY, DAY, 2)
+    assert desk.went(DAY, RunStatus.FAILED, notify_pending=True) == (DUE, DAY, 1)
+    assert desk.went(DAY + 300, RunStatus.FAILED, notify_pending=True) == (RETRY, DAY, 2)
     assert desk.went(DAY + 600) == (TELL, DAY, 1)
     desk.opened()
     assert desk.went(DAY + 900) == (RETRY, DAY, 3)
@@ -248,10 +252,10 @@ def test_ours_a_try_is_one_of_the_run_and_telling_is_none() -> None:
 
 def test_ours_a_run_that_begins_takes_over_from_telling() -> None:
     desk = Desk(hourly(every=400, schedule=PLAIN), now=10.0)
-    assert desk.went(400, untold=True) == (DUE, 400, 1)
+    assert desk.went(400, notify_pending=True) == (DUE, 400, 1)
     attempt = desk.begin(800)
     assert attempt is not None
-    assert attempt.because is DUE
+    assert attempt.trigger is DUE
     desk.end(attempt, RunStatus.DONE)
     assert desk.agenda.next_wakeup() == 1_200
 
@@ -311,7 +315,7 @@ def test_ours_what_was_due_by_the_timetable_before_is_still_run() -> None:
     desk.end(one, RunStatus.DONE, 20)
     attempt = desk.begin()
     assert attempt is not None
-    assert (attempt.site, attempt.because, attempt.turn) == (other, MISSED, 1)
+    assert (attempt.site, attempt.trigger, attempt.try_number) == (other, MISSED, 1)
 
 
 def test_ours_a_site_that_is_gone_ends_its_run_and_may_come_back_in_it() -> None:
@@ -359,24 +363,29 @@ class Machine(RuleBasedStateMachine):
         attempt = desk.begin()
         if attempt is None:
             return
-        assert start == PlannedAttempt(attempt.site, attempt.slot, attempt.because, attempt.turn)
+        assert start == PlannedAttempt(attempt.site, attempt.slot, attempt.trigger, attempt.try_number)
         assert attempt.site not in self.open
         assert len(self.open) < self.desk.at_once
         self.open[attempt.site] = attempt
-        if attempt.because is TELL:
+        if attempt.trigger is TELL:
             return
         assert (attempt.site, attempt.slot) not in self.done
-        if attempt.turn == 1 and attempt.because is not FIRST:
-            assert attempt.slot <= desk.now or attempt.because is MISSED
-            assert attempt.slot > self.highest.get(attempt.site, -1) or attempt.because is MISSED
+        if attempt.try_number == 1 and attempt.trigger is not FIRST:
+            assert attempt.slot <= desk.now or attempt.trigger is MISSED
+            assert attempt.slot > self.highest.get(attempt.site, -1) or attempt.trigger is MISSED
         self.highest[attempt.site] = attempt.slot
 
     @precondition(lambda self: self.open)
-    @rule(which=st.integers(0, 9), fate=st.sampled_from(RunStatus), after=st.floats(0, 5_000), untold=st.booleans())
-    def end(self, which: int, fate: RunStatus, after: float, untold: bool) -> None:
+    @rule(
+        which=st.integers(0, 9),
+        fate=st.sampled_from(RunStatus),
+        after=st.floats(0, 5_000),
+        notify_pending=st.booleans(),
+    )
+    def end(self, which: int, fate: RunStatus, after: float, notify_pending: bool) -> None:
         attempt = self.open.pop(sorted(self.open)[which % len(self.open)])
-        self.desk.end(attempt, fate, after, untold=untold)
-        if fate is RunStatus.DONE and attempt.because is not TELL:
+        self.desk.end(attempt, fate, after, notify_pending=notify_pending)
+        if fate is RunStatus.DONE and attempt.trigger is not TELL:
             self.done.add((attempt.site, attempt.slot))
 
     @rule(seconds=st.floats(0, 20_000))

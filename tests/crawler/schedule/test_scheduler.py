@@ -18,7 +18,7 @@ from crawler.state.runs import RunResult, RunStatus
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 
-DONE, STOPPED = RunResult(exit_code=0, fate=RunStatus.DONE), RunResult(exit_code=4, fate=RunStatus.STOPPED)
+DONE, STOPPED = RunResult(exit_code=0, status=RunStatus.DONE), RunResult(exit_code=4, status=RunStatus.STOPPED)
 NOW = 1_790_000_000.0
 _FULL = "CREATE TEMP TRIGGER full BEFORE INSERT ON attempt BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
 
@@ -84,9 +84,9 @@ async def test_ours_a_stop_stops_the_runs_and_the_next_daemon_goes_on(history: H
             assert [site.running_since for site in board.sites] == [NOW, NOW]
             stop.set()
         assert daemon.status().is_stopping
-        assert [attempt.because for attempt in hand.begun] == [because, because]
+        assert [attempt.trigger for attempt in hand.begun] == [because, because]
         hand.begun.clear()
-    assert [each.fate for each in history.attempts("a", 9)] == [RunStatus.STOPPED, RunStatus.STOPPED]
+    assert [each.status for each in history.attempts("a", 9)] == [RunStatus.STOPPED, RunStatus.STOPPED]
 
 
 async def test_ours_the_end_of_a_run_makes_room_at_once(history: History, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_ours_the_end_of_a_run_makes_room_at_once(history: History, tmp_pa
 
 async def test_ours_nobody_waits_longer_because_the_clock_was_set_back(history: History, tmp_path: Path) -> None:
     hand, stop = Hand(), anyio.Event()
-    hand.ends["a"] = RunResult(exit_code=5, fate=RunStatus.FAILED)
+    hand.ends["a"] = RunResult(exit_code=5, status=RunStatus.FAILED)
     daemon = scheduler(history, hand, made(tmp_path, retry_delay=60))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run, stop)
@@ -126,9 +126,9 @@ async def test_ours_a_run_that_takes_too_long_is_ended_and_has_failed(history: H
         await until(lambda: len(hand.begun) == 2)
         stop.set()
     last, first = history.attempts("a", 9)
-    assert (first.fate, first.outcome) == (RunStatus.FAILED, "overlong")
-    assert "schedule.run_timeout" in first.told
-    assert last.because is Trigger.RETRY
+    assert (first.status, first.outcome) == (RunStatus.FAILED, "overlong")
+    assert "schedule.run_timeout" in first.message
+    assert last.trigger is Trigger.RETRY
 
 
 async def test_ours_a_run_that_another_has_ended_or_that_breaks_its_runner_has_failed(
@@ -141,7 +141,7 @@ async def test_ours_a_run_that_another_has_ended_or_that_breaks_its_runner_has_f
         tasks.start_soon(daemon.run, stop)
         await until(lambda: [site.failures for site in daemon.status().sites] == [1, 1])
         stop.set()
-    assert "no more processes" in history.attempts("b", 1)[0].told
+    assert "no more processes" in history.attempts("b", 1)[0].message
 
 
 async def test_ours_other_sites_are_taken_up_and_runs_of_those_that_are_gone_end(
@@ -160,7 +160,7 @@ async def test_ours_other_sites_are_taken_up_and_runs_of_those_that_are_gone_end
         hand.now += 5
         stop.set()
     assert history.attempts("a", 1)[0].ended == NOW + 5
-    assert history.attempts("b", 1)[0].fate is RunStatus.DONE
+    assert history.attempts("b", 1)[0].status is RunStatus.DONE
     assert daemon.status().sites[0].next_at == pytest.approx(hand.now + 43_200, abs=43_200)
 
 
@@ -192,7 +192,7 @@ async def test_ours_an_end_that_cannot_be_written_is_written_later(history: Hist
         assert history.attempts("a", 1)[0].ended is None
         db.execute("DROP TRIGGER full")
         await until(lambda: not daemon.status().trouble)
-        assert history.attempts("a", 1)[0].fate is RunStatus.FAILED
+        assert history.attempts("a", 1)[0].status is RunStatus.FAILED
         stop.set()
 
 

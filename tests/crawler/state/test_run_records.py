@@ -27,7 +27,9 @@ def db(path: Path) -> Iterator[sqlite3.Connection]:
 
 def test_ours_a_record_has_the_columns_of_the_table_and_their_defaults(db: sqlite3.Connection) -> None:
     columns = db.execute("PRAGMA table_info(run)").fetchall()
-    assert {name for _, name, *_ in columns} == set(Run.__struct_fields__)
+    assert {name for _, name, *_ in columns} == {
+        "because" if name == "reason" else name for name in Run.__struct_fields__
+    }
     db.execute("INSERT INTO run (number, started, version) VALUES (1, 5.0, 'x')")
     assert RunStore(db).get(1) == Run(number=1, started=5.0, version="x")
 
@@ -36,7 +38,7 @@ def test_ours_a_run_that_is_not_closed_is_gone_on_with_and_keeps_its_start(db: s
     runs = RunStore(db)
     first = runs.begin(100.0, "1.0")
     assert (first.number, first.started, first.is_open) == (1, 100.0, True)
-    runs.write(replace(first, fetched=7, exit_code=4, because="interrupted"))
+    runs.write(replace(first, fetched=7, exit_code=4, reason="interrupted"))
     again = runs.begin(200.0, "1.1")
     assert (again.number, again.started, again.fetched, again.version) == (1, 100.0, 7, "1.0")
     runs.write(replace(again, ended=250.0))

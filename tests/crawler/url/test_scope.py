@@ -78,10 +78,10 @@ def test_ours_each_refusal_says_why() -> None:
 def test_ours_a_dns_wildcard_makes_no_more_hosts_than_allowed() -> None:
     scope = Scope(Url("https://www.h.com/s.xml"), bounds=CrawlBounds(max_hosts=3), subdomains=True)
     urls = [f"https://n{number % 5}.h.com/{number}" for number in range(20)]
-    assert [admit(scope, url)[1] for url in urls[:4]] == ["", "", "", "more than 3 hosts (--max-hosts)"]
+    assert [admit(scope, url)[1] for url in urls[:4]] == ["", "", "", "more than 3 hosts (scope.max_hosts)"]
     assert sum(admit(scope, url) == ("", "") for url in urls) == 12  # three of the five hosts
     assert admit(scope, "https://www.h.com/x") == ("", "")
-    assert scope.note == "only 3 more hosts are crawled; raise --max-hosts to crawl all"
+    assert scope.note == "only 3 more hosts are crawled; raise scope.max_hosts to crawl all"
 
 
 def test_ours_hosts_of_an_interrupted_run_count_for_the_limit_and_foreign_ones_and_our_own_do_not() -> None:
@@ -97,7 +97,7 @@ def test_ours_hosts_of_an_interrupted_run_count_for_the_limit_and_foreign_ones_a
         "https://example.org/",
         "https://x.example.org/",
     )
-    refused = "more than 3 hosts (--max-hosts)"
+    refused = "more than 3 hosts (scope.max_hosts)"
     assert [admit(scope, url)[1] for url in urls] == ["", refused, "", "", refused]
 
 

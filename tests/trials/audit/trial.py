@@ -75,9 +75,19 @@ def trial(name: str, server: Server, size: int = 0, keep: Path | None = None) ->
         folder = keep or Path(temporary)
         words = plan.sources.write(folder, plan.site.url, dice)
         command = [sys.executable, "-m", "crawler", "audit", plan.site.url, "--source", server.url, "-o", "report"]
-        command += ["--rate", "0", "-c", "8", "--retries", "0", "--read-timeout", "1", "--processes", "1", "-q", *words]
+        command += [
+            "--rate",
+            "0",
+            "-c",
+            "8",
+            "--set=fetch.retries=0",
+            "--set=fetch.read_timeout=1",
+            "--set=parse.processes=1",
+            "-q",
+            *words,
+        ]
         if dice.random() < 0.5:
-            command.append("--trust-blocked")
+            command.append("--set=audit.trust_blocked=true")
         environment = {"PYTHONPATH": str(Path(__file__).parents[3]), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False

@@ -20,7 +20,7 @@ from .sources import Known, write_sources
 
 AUDITS = 3
 CONCERNS = ("certain", "found", "alike", "acting", "private")
-BROWSER = ("--browser-no-sandbox", "--render-timeout", "3")
+BROWSER = ("--set=render.sandbox=false", "--set=render.timeout=3")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,18 @@ def _audit(
     render = ("--render", "auto", *BROWSER) if is_rendered else ("--render", "never")
     said = folder / f"said-{number}"
     ended = siteatlas(
-        folder, "audit", URL, "--source", server, "-o", "report", "--retries", "0", *FAST, *render, *words, timeout=100
+        folder,
+        "audit",
+        URL,
+        "--source",
+        server,
+        "-o",
+        "report",
+        "--set=fetch.retries=0",
+        *FAST,
+        *render,
+        *words,
+        timeout=100,
     )
     said.write_text(ended.out + ended.err)
     assert ended.code in (0, 4), (site.name, ended)

@@ -176,13 +176,13 @@ def plan(site: TimedSite, begin: float, end: float, dice: random.Random) -> None
 
 @contextmanager
 def _working(folder: Path, database: str, workers: int) -> Iterator[None]:
-    words = ["fleet", "worker", "--config", "sites.toml", "--database", database, "--dispatch-interval", "0.5"]
+    words = ["fleet", "worker", "--config", "sites.toml", "--database", database, "--set=fleet.dispatch_interval=0.5"]
     processes = []
     for number in range(workers):
         with (folder / f"worker{number}.log").open("wb") as log:
             processes.append(
                 subprocess.Popen(
-                    command(*words, "--sites-at-once", "2", "--state", f"worker{number}"),
+                    command(*words, "--set=fleet.sites_at_once=2", "--state", f"worker{number}"),
                     cwd=folder,
                     env=environment(),
                     stdout=log,

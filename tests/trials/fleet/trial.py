@@ -71,7 +71,7 @@ class FleetTrial:
         name = urlsplit(self.database).path[1:]
         url = f"postgresql://siteatlas@127.0.0.1:{worker.proxy.port}/{name}?sslmode=disable&gssencmode=disable"
         words = ["fleet", "worker", "--database", url, "--state-store", f"file://{self.folder}/store", "-v"]
-        words += ["--lease", str(LEASE), "--dispatch-interval", "0.3", "--sites-at-once", "2"]
+        words += [f"--set=fleet.lease={LEASE}", "--set=fleet.dispatch_interval=0.3", "--set=fleet.sites_at_once=2"]
         with (self.folder / f"worker{worker.number}.log").open("ab") as log:
             worker.process = subprocess.Popen(
                 command(*words, "--state", f"worker{worker.number}"),

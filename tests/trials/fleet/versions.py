@@ -57,9 +57,9 @@ class Versions:
 
     def start(self, version: str, number: int) -> None:
         """Start a worker, whose state directory has the name of its version."""
-        words = ["worker", "--config", "sites.toml", "--database", self._database, "--dispatch-interval", "0.5"]
+        words = ["worker", "--config", "sites.toml", "--database", self._database]
         state = f"{version}{number}"
-        command, environment = self._command(version, *words, "--sites-at-once", "2", "--state", state)
+        command, environment = self._command(version, *words, "--state", state)
         with (self._folder / f"{state}.log").open("wb") as log:
             process = subprocess.Popen(command, cwd=self._folder, env=environment, stdout=log, stderr=log)
         self.workers[state] = process
@@ -160,7 +160,7 @@ def _configure(folder: Path, sites: list[TimedSite]) -> None:
         f"schedule = {{every = {site.every}, run_on_start = false}}\n"
         for site in sites
     ]
-    store = f'[fleet]\nstate_store = "file://{folder}/store"\n'
+    store = f'[fleet]\nstate_store = "file://{folder}/store"\ndispatch_interval = 0.5\nsites_at_once = 2\n'
     (folder / "sites.toml").write_text(SHARED + store + "".join(tables))
 
 

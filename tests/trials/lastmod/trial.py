@@ -23,7 +23,7 @@ from tests.trials.lastmod.server import Site, serving
 
 REGENERATIONS = 7
 EDITS = 6  # of single pages in each
-_CRAWL = ("--rate", "0", "-c", "8", "--processes", "1", "--swap-delay", "0", "-q")
+_CRAWL = ("--rate", "0", "-c", "8", "--set=parse.processes=1", "--set=output.swap_delay=0", "-q")
 _ENTRY = re.compile(r"<url>\s*<loc>(.*?)</loc>(?:\s*<lastmod>(.*?)</lastmod>)?")
 
 

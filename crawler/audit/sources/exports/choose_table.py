@@ -121,7 +121,7 @@ def _candidate(part: ExportPart, request: TableRequest) -> _TableCandidate:
                 columns = find_columns(table.sample, request.source, request.reader, request.column)
             except UsageError as error:
                 raise UsageError(
-                    f"{request.name} {error}. Choose one of its columns with --url-column: {_named(table, place)}"
+                    f"{request.name} {error}. Choose one of its columns with audit.url_column: {_named(table, place)}"
                 ) from None
             if columns:
                 header = header_of(table.sample, request.reader)
@@ -167,7 +167,7 @@ def _no_table_error(request: TableRequest, candidates: list[_TableCandidate]) ->
             return f"{request.name} is empty"
         return (
             f"{request.name}: no column contains URLs of pages. The columns are: {candidates[0].listed}. Choose the "
-            "column with --url-column, or export the table of the pages"
+            "column with audit.url_column, or export the table of the pages"
         )
     files = ", ".join(f"{candidate.part.name} ({candidate.listed})" for candidate in candidates[:10])
     return (

@@ -167,7 +167,7 @@ class IndexInspector:
         if inspected < len(listed):
             notes.append(
                 f"the index status of {inspected:,} of {count_text(len(listed), 'listed page')} is known; "
-                "--inspect-urls sets how many pages are inspected a day"
+                "audit.inspect_urls sets how many pages are inspected a day"
             )
         return list(judge_candidates(pages(), known)), notes
 
@@ -189,7 +189,7 @@ class IndexInspector:
     ) -> None:
         day = self._today.isoformat()
         limit = self._config.audit.inspect_urls
-        async with ApiReader(self._api, self._config, cache, self._now, limit, "--inspect-urls") as reader:
+        async with ApiReader(self._api, self._config, cache, self._now, limit, "audit.inspect_urls") as reader:
             for done, page in enumerate(chosen):
                 on_progress(done, len(chosen))
                 started = anyio.current_time()

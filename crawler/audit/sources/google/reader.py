@@ -171,7 +171,7 @@ class ReportCache(ApiCache):
                 yield start, zlib.decompress(packed)
 
 
-_SETTING: Final = "--google-credentials"
+_SETTING: Final = "audit.google_credentials"
 _BODY: Final = BodyLimits(wire=64 * MIB, decoded=256 * MIB)
 _OTHER: Final = "(other)"  # https://support.google.com/analytics/answer/13331684
 _NOT_A_PAGE: Final = frozenset({"", "(not set)", _OTHER})
@@ -196,7 +196,7 @@ def google_reports(config: Config) -> list[GoogleReport]:
 def check_reports(config: Config) -> None:
     """Check properties and credentials before the first request. Raises UsageError."""
     if config.audit.inspect_urls and not config.audit.search_console:
-        raise UsageError("--inspect-urls needs a property of Search Console. Add --search-console PROPERTY")
+        raise UsageError("audit.inspect_urls needs a property of Search Console. Add --search-console PROPERTY")
     for report in google_reports(config):
         AccessTokens(_account(config), report.scope, _SETTING)
 
@@ -228,7 +228,7 @@ async def _fetch_rows(report: GoogleReport, config: Config, cache: ReportCache, 
     if start is None:
         return
     limit = config.audit.max_google_requests
-    async with ApiReader(report, config, cache, now, limit, "--max-google-requests") as reader:
+    async with ApiReader(report, config, cache, now, limit, "audit.max_google_requests") as reader:
         while start is not None:
             body = await reader.post(report.request(days, start))
             try:

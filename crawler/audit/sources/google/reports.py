@@ -124,7 +124,7 @@ def _check_property(property_: str) -> None:
 
 def ga4_report(property_: str, endpoint: str) -> GoogleReport:
     """The pages of a property with views, sessions and users. Raises UsageError as :func:`search_console_report`."""
-    _check_endpoint("--ga4-endpoint", endpoint)
+    _check_endpoint("audit.ga4_endpoint", endpoint)
     number = property_.removeprefix("properties/")
     if not (number.isascii() and number.isdigit()):
         hint = ", but the id of a data stream" if number.upper().startswith("G-") else ""

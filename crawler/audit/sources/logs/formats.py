@@ -1,4 +1,4 @@
-"""Chooses the format of a log: by its first lines, or by the --log-format option."""
+"""Chooses the format of a log: by its first lines, or by the audit.log_format option."""
 
 import re
 from collections import Counter
@@ -56,7 +56,7 @@ _ALIASES: Final = {
     **{name.lower().removeprefix("aws "): name for name in _OTHER_FORMATS},
 }
 NAMES: Final = ("combined", "common", "vhost", *_JSON_NAMES, *_COLUMN_NAMES, "alb", "elb", "s3", "envoy", "haproxy")
-"""The names that --log-format accepts."""
+"""The names that audit.log_format accepts."""
 
 _name = re.compile(rb"(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}(?::\d+)?").fullmatch
 _extra = re.compile(rb' (?:"((?:[^"\\]++|\\.)*+)"|([^" ]\S*+))')

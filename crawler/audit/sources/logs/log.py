@@ -146,7 +146,7 @@ class AccessLog:
             example = f", for example of the form {line_form(odd)}" if odd else ""
             yield (
                 f"{report.unread:,} of {report.rows:,} lines of {file.name} are not in the format"
-                f" {report.format}{example}; give the right format (--log-format)"
+                f" {report.format}{example}; give the right format (audit.log_format)"
             )
         if self._tally.hosts and not report.used:
             hosts = sorted(self._tally.hosts, key=self._tally.hosts.__getitem__, reverse=True)[:3]
@@ -164,7 +164,7 @@ class AccessLog:
         if masked := self._tally.masked:
             yield (
                 f"{count_text(masked, 'request')} had values that look like secrets, so *** replaces these values, and "
-                f"the audit does not request such URLs (--keep-tokens keeps the values)"
+                f"the audit does not request such URLs (--set audit.keep_tokens=true keeps the values)"
             )
         if file.too_long:
             yield f"{file.too_long:,} lines are longer than {BLOCK_SIZE:,} bytes"

@@ -191,5 +191,6 @@ class _CountProcess:
             code = self._process.wait()
             how = f"was killed (signal {-code})" if code < 0 else f"ended with {code}"
             raise Incomplete(
-                f"a process that read logs {how}. Run the same command again. If the error returns, add --processes 1"
+                f"a process that read logs {how}. Run the same command again. If the error returns, add "
+                "--set parse.processes=1"
             ) from None

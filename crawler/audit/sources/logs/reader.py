@@ -145,19 +145,19 @@ def _open_reader(file: LogFile, format_text: str) -> LogReader:
         reader = choose_reader(format_text, sample)
         if reader and format_text and sample:
             if len(reader.rows(b"\n".join(sample))[1]) == len(sample):
-                message = f"the log {file.name} does not match --log-format ({_first_line(sample)})"
-                raise LogRefused(message, file.name, "does not match --log-format")
+                message = f"the log {file.name} does not match audit.log_format ({_first_line(sample)})"
+                raise LogRefused(message, file.name, "does not match audit.log_format")
             reader = choose_reader(format_text, sample)  # a fresh one: the first lines are read again
     except LogFormatError as error:
-        message = f"--log-format {quote_line(format_text.encode())} does not fit {file.name}: {error}"
-        raise LogRefused(message, file.name, f"does not fit --log-format: {error}") from None
+        message = f"audit.log_format {quote_line(format_text.encode())} does not fit {file.name}: {error}"
+        raise LogRefused(message, file.name, f"does not fit audit.log_format: {error}") from None
     if reader:
         return reader
     if b"\0" in sample[0] or _binary(sample[0][:MAX_SHOWN]):
         why = "neither text nor compressed as .gz, .zst, .bz2, .xz or .zip"
         raise LogRefused(f"the log {file.name} is {why}", file.name, why)
     raise LogRefused(
-        f"the format of the log {file.name} is unknown ({_first_line(sample)}). Give the format with --log-format, "
+        f"the format of the log {file.name} is unknown ({_first_line(sample)}). Give the format with audit.log_format, "
         f"as one of the names {', '.join(NAMES)}, or as the value of log_format (nginx) or LogFormat (Apache)",
         file.name,
         "unknown format",

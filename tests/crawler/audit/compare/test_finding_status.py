@@ -59,7 +59,11 @@ def test_ours_a_finding_is_known_again_by_what_does_not_move(
             RuleCoverage(gap="the crawl was cut short"),
             "",
         ),  # what is certain is, and the one before saw all
-        (RuleCoverage(limit="--max-clicks 5"), RuleCoverage(limit="--max-clicks 3"), "--max-clicks 5 before"),
+        (
+            RuleCoverage(limit="--set audit.max_clicks=5"),
+            RuleCoverage(limit="--set audit.max_clicks=3"),
+            "--set audit.max_clicks=5 before",
+        ),
         (RuleCoverage(sources=("--search",)), RuleCoverage(sources=("--analytics", "--search")), "--analytics"),
         (RuleCoverage(sources=("--analytics", "--search")), RuleCoverage(sources=("--search",)), ""),
     ],

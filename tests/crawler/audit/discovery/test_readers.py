@@ -174,7 +174,9 @@ def test_ours_a_chain_of_certificates_without_its_middle_is_told(
     try:
         with in_process(tmp_path, monkeypatch, capsys) as command:
             address = f"https://127.0.0.1:{server.server_port}/"
-            ran = command("robots", address, "--readers", "--json", "--ca-file", "root.pem", "--retries", "0")
+            ran = command(
+                "robots", address, "--readers", "--json", "--set=fetch.ca_file=root.pem", "--set=fetch.retries=0"
+            )
     finally:
         server.shutdown()
         server.server_close()

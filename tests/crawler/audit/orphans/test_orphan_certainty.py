@@ -41,20 +41,23 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
 @pytest.mark.parametrize(
     ("seen", "words"),
     [
-        (ends(State.ROBOTS, reason="robots.txt line 2: Disallow: /p"), ("robots.txt line 2", "--ignore-robots", PAGE)),
+        (
+            ends(State.ROBOTS, reason="robots.txt line 2: Disallow: /p"),
+            ("robots.txt line 2", "--set obey.robots=false", PAGE),
+        ),
         (ends(State.SERVER_ERROR, 500, reason="answered 500"), ("1 URL failed", "answered 500", PAGE)),
         (ends(State.UNREACHABLE), ("failed (unreachable)", PAGE)),
         (ends(State.PARSE_FAILED, 200, 2), ("2 URLs failed (parse failed)",)),
         (ends(State.CLIENT_ERROR, 429), ("failed",)),
         (ends(State.CLIENT_ERROR, 403, 7), ("7 URLs refused the crawl", "--basic-auth")),
         (ends(State.BAD_ANSWER, 203, reason="answered 203"), ("1 URL failed", "answered 203")),
-        (ends(State.TRAP, None, 2), ("2 URLs look like parts of a crawler trap", "--max-repeats")),
+        (ends(State.TRAP, None, 2), ("2 URLs look like parts of a crawler trap", "scope.max_repeats")),
         (
             CrawlCoverage(end_states={}, out_of_scope=EndedUrls(2, PAGE)),
-            ("outside the directory", PAGE, "--trust-blocked"),
+            ("outside the directory", PAGE, "--set audit.trust_blocked=true"),
         ),
         (CrawlCoverage(end_states={}, alias_urls=EndedUrls(2, PAGE)), ("another name", PAGE, "--max-unlinked")),
-        (ends(State.TOO_DEEP, None, 4), ("4 URLs were further", "--max-depth")),
+        (ends(State.TOO_DEEP, None, 4), ("4 URLs were further", "scope.max_depth")),
         (ends(State.EXCLUDED), ("--exclude",)),
         (ends(State.NOFOLLOW, None, 2), ("nofollow", "--max-unlinked")),
         (ends(State.PENDING, None, 5), ("5 URLs were not visited", "Run the same command again")),
@@ -62,7 +65,7 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
             CrawlCoverage(end_states={}, stopped="the limit of pages (--max-pages) was reached"),
             ("--max-pages", "Run the same"),
         ),
-        (CrawlCoverage(end_states={}, cut=EndedUrls(1, PAGE)), ("in part only", "--max-body")),
+        (CrawlCoverage(end_states={}, cut=EndedUrls(1, PAGE)), ("in part only", "fetch.max_body")),
         (
             CrawlCoverage(end_states={}, no_robots=("https://a.example",)),
             ("robots.txt could not be fetched from https://a.example",),

@@ -43,8 +43,8 @@ def test_ours_what_has_no_source_is_not_checked(inputs: list[SourceReport], name
 
 
 def test_ours_media_that_are_not_asked_for_are_not_checked() -> None:
-    assert not_checked([SITEMAP, LOG, SEARCH, LIST], media=False) == {"media": "--no-media"}
-    assert not_checked([], media=False)["media"] == "--no-media"
+    assert not_checked([SITEMAP, LOG, SEARCH, LIST], media=False) == {"media": "audit.media=false"}
+    assert not_checked([], media=False)["media"] == "audit.media=false"
 
 
 def test_ours_what_there_is_none_of_is_not_fine_unless_it_may_be_there_unseen() -> None:

@@ -86,8 +86,8 @@ def test_ours_nothing_found_is_one_line() -> None:
 def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
     report = replace(
         audit([]),
-        unchecked={"media": "--no-media", "orphan.log": "no log"},
-        undecided={"reach": "not all was seen", "health": "--no-media"},
+        unchecked={"media": "--set audit.media=false", "orphan.log": "no log"},
+        undecided={"reach": "not all was seen", "health": "--set audit.media=false"},
     )
     text = told(report, [])
     assert "all is as it should be" not in text
@@ -96,8 +96,8 @@ def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
         "only, in lists, backlinks or another crawl only, isolated islands of pages), weakly linked, hreflang, "
         "pages that scripts change, indexing, lint of the sitemaps, bot activity\n"
         "not checked: in the logs only (no log)\n"
-        "not checked: images and videos (--no-media)\n"
-        "not decided: sitemap health (--no-media)\n"
+        "not checked: images and videos (--set audit.media=false)\n"
+        "not decided: sitemap health (--set audit.media=false)\n"
         "not decided: hard to reach (not all was seen)\n"
     ) in text
     assert "next: give the sources that were not read, and audit again" in text

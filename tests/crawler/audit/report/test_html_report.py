@@ -173,7 +173,7 @@ def test_ours_what_nobody_looked_for_is_said_and_no_green_light_is_given(tmp_pat
     unseen = msgspec.structs.replace(
         report,
         counts=[],
-        unchecked={"orphans": "no log", "media": "--no-media"},
+        unchecked={"orphans": "no log", "media": "--set audit.media=false"},
         undecided={"reach": "cut short"},
         unasked=7,
     )
@@ -186,7 +186,7 @@ def test_ours_what_nobody_looked_for_is_said_and_no_green_light_is_given(tmp_pat
     assert told[0] == "Checked, without findings"
     assert told[1].startswith("Dead URLs · ")
     assert told[-6:] == [
-        "Not checked: no log", "Orphans", "Not checked: --no-media", "Images and videos",
+        "Not checked: no log", "Orphans", "Not checked: --set audit.media=false", "Images and videos",
         "Not decided: cut short", "Hard to reach",
     ]  # fmt: skip
     assert "Nothing: every page" not in text(tree.css_first("#classes"))
@@ -439,7 +439,7 @@ def test_ours_errors_and_the_worst_warnings_are_unfolded_and_show_urls(tmp_path:
     order = [rule for action in report.actions for rule in action.rules]
     shown = [(each.attributes["id"] or "").removeprefix("class=") for each in parts[1].css("details")]
     assert shown == sorted(shown, key=order.index)
-    unseen = replace(report, unchecked={"media": "--no-media"}, counts=report.counts[:3])
+    unseen = replace(report, unchecked={"media": "--set audit.media=false"}, counts=report.counts[:3])
     sections = [each.attributes.get("id") for each in page(tmp_path, unseen, findings).css("main > section")]
     assert [each for each in sections if each] == [
         "actions",

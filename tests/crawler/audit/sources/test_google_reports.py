@@ -178,7 +178,7 @@ def test_ours_the_limit_of_requests_a_day_holds_and_the_next_day_goes_on(google:
     assert (len(claims), len(google.asked), source.complete) == (6, 2, False)
     (fault,) = source.faults
     assert fault.startswith("the limit of 2 requests per day is reached")
-    assert "--max-google-requests" in fault
+    assert "audit.max_google_requests" in fault
     again, claims = read(google, tmp_path, NOW + 60, **limit)
     assert (len(claims), len(google.asked), again.faults) == (6, 2, [fault])
     source, claims = read(google, tmp_path, NOW + 60, **{**SEARCH, "max_google_requests": 3})
@@ -280,7 +280,7 @@ def test_ours_a_refused_account_is_one_line_without_secrets(google: Google, tmp_
     with pytest.raises(UsageError) as error:
         read(google, tmp_path, **SEARCH)
     assert str(error.value).startswith(
-        f"--google-credentials: Google does not accept the key of {EMAIL} (invalid_grant"
+        f"audit.google_credentials: Google does not accept the key of {EMAIL} (invalid_grant"
     )
     google.token_reply = Reply(503)
     source, _ = read(google, tmp_path, **SEARCH)
@@ -313,17 +313,23 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--search-console", "sc-domain:example.com"), "with --google-credentials"),
+        (("--search-console", "sc-domain:example.com"), "with audit.google_credentials"),
         (
-            ("--search-console", "https://www.example.com", "--google-credentials", "key.json"),
+            ("--search-console", "https://www.example.com", "--set=audit.google_credentials=key.json"),
             "with a slash at its end",
         ),
-        (("--ga4", "G-ABC123", "--google-credentials", "key.json"), "but the id of a data stream"),
-        (("--ga4", "1", "--google-credentials", "missing.json"), "missing.json"),
-        (("--ga4", "1", "--google-credentials", "key.json"), "--google-credentials: key.json is not the JSON key file"),
-        (("--ga4", "1", "--google-credentials", "env:NO_KEY"), "NO_KEY"),
-        (("--ga4", "1", "--google-credentials", "key.json", "--ga4-endpoint", "x"), "--ga4-endpoint 'x'"),
-        (("--ga4", "1", "--google-days", "0"), "--google-days"),
+        (("--ga4", "G-ABC123", "--set=audit.google_credentials=key.json"), "but the id of a data stream"),
+        (("--ga4", "1", "--set=audit.google_credentials=missing.json"), "missing.json"),
+        (
+            ("--ga4", "1", "--set=audit.google_credentials=key.json"),
+            "audit.google_credentials: key.json is not the JSON key file",
+        ),
+        (("--ga4", "1", "--set=audit.google_credentials=env:NO_KEY"), "NO_KEY"),
+        (
+            ("--ga4", "1", "--set=audit.google_credentials=key.json", "--set=audit.ga4_endpoint=x"),
+            "audit.ga4_endpoint 'x'",
+        ),
+        (("--ga4", "1", "--set=audit.google_days=0"), "audit.google_days"),
     ],
 )
 def test_ours_bad_settings_are_one_line_before_the_first_request(
@@ -359,7 +365,7 @@ def test_ours_an_audit_finds_what_only_google_knows(
         assert audit(site.url, *words).code == 0
         assert len(google.asked) == 2, "both were stored"
         google.next = [failure(403, "no", "forbidden")]
-        ran = audit(site.url, *words, "--google-days", "30")
+        ran = audit(site.url, *words, "--set=audit.google_days=30")
         assert (ran.code, len(ran.err.splitlines())) == (2, 1)
         assert f"add {EMAIL} as a user of the property" in ran.err
 
@@ -368,7 +374,7 @@ def _settings(google: Google, site: Site) -> tuple[str, ...]:
     Path("site.toml").write_text(f'[search_console]\nendpoint = "{google.endpoint}"\n')
     return (
         *("--config", "site.toml", "--search-console", site.url, "--ga4", "123456"),
-        *("--google-credentials", "env:SITEATLAS_KEY", "--ga4-endpoint", f"{google.url}/v1beta"),
+        *("--set=audit.google_credentials=env:SITEATLAS_KEY", f"--set=audit.ga4_endpoint={google.url}/v1beta"),
     )
 
 

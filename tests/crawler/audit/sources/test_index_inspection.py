@@ -138,7 +138,7 @@ def test_google_listed_pages_that_are_not_indexed_are_findings(
             "userCanonical": f"{site.url}lost",
         },
     }
-    report = audit("--inspect-urls", "10")
+    report = audit("--set=audit.inspect_urls=10")
     assert sorted(google.inspected) == [f"{site.url}{path}" for path in ("", "a", "b", "lost", "old")]
     assert google.inspected[0] == f"{site.url}lost"  # an orphan that searchers see
     (unindexed,) = found(report, "google.unindexed")
@@ -154,13 +154,13 @@ def test_ours_a_day_has_so_many_inspections_and_the_next_audit_knows_the_results
     google: Inspector, site: Site, audit: Callable[..., dict[str, Any]]
 ) -> None:
     google.known = {f"{site.url}lost": {"verdict": "PASS", "googleCanonical": f"{site.url}b"}}
-    report = audit("--inspect-urls", "2")
+    report = audit("--set=audit.inspect_urls=2")
     assert len(google.inspected) == 2
     assert any("the index status of 1 of 4 listed pages is known" in note for note in report["notes"])
-    report = audit("--inspect-urls", "2")
+    report = audit("--set=audit.inspect_urls=2")
     assert len(google.inspected) == 2
     assert [finding["url"] for finding in found(report, "google.canonical")] == [f"{site.url}lost"]
-    audit("--inspect-urls", "5")
+    audit("--set=audit.inspect_urls=5")
     assert len(google.inspected) == len(set(google.inspected)) == 5
 
 
@@ -169,7 +169,7 @@ def test_ours_without_the_option_nothing_is_inspected_and_the_report_says_so(
 ) -> None:
     report = audit()
     assert google.inspected == []
-    assert report["unchecked"]["google.unindexed"] == "no --inspect-urls given"
+    assert report["unchecked"]["google.unindexed"] == "audit.inspect_urls is 0"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_ours_a_failure_of_the_api_is_a_note(
     google: Inspector, audit: Callable[..., dict[str, Any]], reply: Reply, said: str
 ) -> None:
     google.next = [reply] * 9
-    report = audit("--inspect-urls", "5")
+    report = audit("--set=audit.inspect_urls=5")
     assert any(note.startswith("5 pages were not inspected: ") and said in note for note in report["notes"])
 
 
@@ -192,11 +192,11 @@ def test_ours_a_limit_that_retries_reach_names_its_option(
     google: Inspector, audit: Callable[..., dict[str, Any]]
 ) -> None:
     google.next = [failure(503, "Try again.", "backendError")]
-    report = audit("--inspect-urls", "3", "--retries", "2")
+    report = audit("--set=audit.inspect_urls=3", "--set=fetch.retries=2")
     assert len(google.inspected) == 2
     (note,) = [note for note in report["notes"] if "not inspected" in note]
     assert note.startswith("1 page was not inspected: the limit of 3 requests per day is reached")
-    assert note.endswith("raise --inspect-urls")
+    assert note.endswith("raise audit.inspect_urls")
 
 
 def test_ours_a_property_without_a_listed_page_is_a_note(
@@ -204,7 +204,7 @@ def test_ours_a_property_without_a_listed_page_is_a_note(
 ) -> None:
     google.property_id = "sc-domain:example.org"
     google.owners = {("sc-domain:example.org", EMAIL)}
-    report = audit("--inspect-urls", "5", "--search-console", "sc-domain:example.org")
+    report = audit("--set=audit.inspect_urls=5", "--search-console", "sc-domain:example.org")
     assert google.inspected == []
     assert any("no listed page belongs to the property sc-domain:example.org" in note for note in report["notes"])
 
@@ -230,13 +230,13 @@ def test_ours_a_page_that_is_indexed_later_is_resolved(
     google: Inspector, site: Site, audit: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     google.known = {f"{site.url}b": {"verdict": "NEUTRAL", "coverageState": "Discovered - currently not indexed"}}
-    assert len(found(audit("--inspect-urls", "9"), "google.unindexed")) == 1
+    assert len(found(audit("--set=audit.inspect_urls=9"), "google.unindexed")) == 1
     google.known = {}
     (stored,) = tmp_path.rglob("google.db")
     with closing(sqlite3.connect(stored)) as db, db:  # a week passes
         db.execute("UPDATE inspection SET day = date(day, '-8 days')")
         db.execute("DELETE FROM request")
-    report = audit("--inspect-urls", "9")
+    report = audit("--set=audit.inspect_urls=9")
     assert google.inspected.count(f"{site.url}b") == 2
     assert google.inspected.count(f"{site.url}a") == 1
     assert found(report, "google.unindexed") == []
@@ -245,7 +245,7 @@ def test_ours_a_page_that_is_indexed_later_is_resolved(
 
 
 def test_ours_the_option_needs_a_property(command: Command) -> None:
-    ran = command("audit", "http://127.0.0.1:9/", "--inspect-urls", "5")
+    ran = command("audit", "http://127.0.0.1:9/", "--set=audit.inspect_urls=5")
     assert ran.code == 2
     assert "--search-console" in ran.err
 

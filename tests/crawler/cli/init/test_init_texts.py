@@ -14,21 +14,12 @@ import yaml
 from tools import tool
 
 from crawler.cli.init.config import new_config, site_names
-from crawler.cli.init.files import InitOptions, plan_files
+from crawler.cli.init.files import SCHEDULERS, InitOptions, plan_files
 from crawler.config.load import build_config, known_keys
 from crawler.config.secrets import reveal_secret
 from crawler.packages import IMAGE, WHEEL
 
-ALL = {
-    "systemd": True,
-    "daemon": True,
-    "cron": True,
-    "github": True,
-    "kubernetes": True,
-    "worker": True,
-    "serve": True,
-    "workers": True,
-}
+ALL = tuple(SCHEDULERS)
 URL = "https://www.example.com/"
 
 
@@ -45,7 +36,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         '[upload]\nto = "s3://bucket/x"\n',
         encoding="utf-8",
     )
-    return texts(InitOptions(urls=(), config=Path("site.toml"), **ALL))
+    return texts(InitOptions(urls=(), config=Path("site.toml"), chosen=ALL))
 
 
 def texts(wanted: InitOptions) -> dict[str, str]:
@@ -116,7 +107,10 @@ def test_systemd_gives_secrets_that_only_root_may_read(
 def test_systemd_makes_the_state_of_a_configuration_in_etc(monkeypatch: pytest.MonkeyPatch) -> None:
     made = texts(
         InitOptions(
-            urls=(URL,), config=Path("/etc/site atlas/x.toml"), output=Path("/srv/www"), **ALL | {"github": False}
+            urls=(URL,),
+            config=Path("/etc/site atlas/x.toml"),
+            output=Path("/srv/www"),
+            chosen=tuple({*ALL} - {"github"}),
         )
     )
     assert settings(made["siteatlas-x.service"], "StateDirectory") == ["siteatlas"]
@@ -152,7 +146,9 @@ def test_cron_takes_the_lines_and_runs_what_is_meant(made: dict[str, str], tmp_p
 
 def test_ours_a_crontab_that_is_installed_twice_has_the_line_once(made: dict[str, str], tmp_path: Path) -> None:
     Path("siteatlas-site.crontab").write_text(made["siteatlas-site.crontab"])
-    (command,) = (command for command, _ in plan_files(InitOptions(urls=(), config=Path("site.toml"), cron=True)).steps)
+    (command,) = (
+        command for command, _ in plan_files(InitOptions(urls=(), config=Path("site.toml"), chosen=("cron",))).steps
+    )
     table = tmp_path / "table"
     table.write_text("0 1 * * *  mine\n")
     fake = f'crontab() {{ if [ "$1" = -l ]; then cat {table}; else cat > {tmp_path}/n; mv {tmp_path}/n {table}; fi; }}'
@@ -163,7 +159,7 @@ def test_ours_a_crontab_that_is_installed_twice_has_the_line_once(made: dict[str
 
 
 def test_ours_a_unit_says_why_it_sees_tmp_and_home() -> None:
-    wanted = InitOptions(urls=(URL,), config=Path("/tmp/x.toml"), output=Path("/home/a/www"), systemd=True)
+    wanted = InitOptions(urls=(URL,), config=Path("/tmp/x.toml"), output=Path("/home/a/www"), chosen=("systemd",))
     unit = texts(wanted)["siteatlas-x.service"]
     assert "# It needs /tmp/x.toml, which a private /tmp would hide.\nPrivateTmp=no\n" in unit
     assert "# It needs /home/a/www.\nProtectHome=read-only\n" in unit
@@ -302,7 +298,9 @@ def test_ours_a_worker_gets_secrets_that_only_the_database_names(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fleet.toml").write_text(f'[site]\nurl = "{URL}"\n[output]\ndirectory = "/srv/www"\n')
-    unit = texts(InitOptions(urls=(), config=Path("fleet.toml"), worker=True))["siteatlas-fleet-worker.service"]
+    unit = texts(InitOptions(urls=(), config=Path("fleet.toml"), chosen=("systemd_worker",)))[
+        "siteatlas-fleet-worker.service"
+    ]
     assert settings(unit, "EnvironmentFile") == [f"-{tmp_path}/fleet.env"]
     assert settings(unit, "ExecStart")[0].endswith(f"fleet worker --config {tmp_path}/fleet.toml")
     assert settings(unit, "TimeoutStopSec") == ["90"]
@@ -313,7 +311,7 @@ def test_ours_services_of_a_fleet_wait_for_its_database(tmp_path: Path, monkeypa
     (tmp_path / "fleet.toml").write_text(
         f'[site]\nurl = "{URL}"\n[output]\ndirectory = "/srv/www"\n[fleet]\ndatabase = "env:FLEET_DATABASE"\n'
     )
-    made = texts(InitOptions(urls=(), config=Path("fleet.toml"), worker=True, serve=True))
+    made = texts(InitOptions(urls=(), config=Path("fleet.toml"), chosen=("systemd_worker", "systemd_serve")))
     page = made["siteatlas-fleet-serve.service"]
     assert settings(page, "ExecStart")[0].endswith(f"fleet serve --config {tmp_path}/fleet.toml")
     assert settings(page, "EnvironmentFile") == [f"{tmp_path}/fleet.env"]

@@ -43,7 +43,7 @@ def test_ours_the_steps_of_the_workflow_commit_and_push_what_changed(
     git(tmp_path, "clone", "-q", str(hub), str(work))
     monkeypatch.chdir(work)
     for path, text in plan_files(
-        InitOptions(urls=("https://example.com/",), config=Path("siteatlas.toml"), github=True)
+        InitOptions(urls=("https://example.com/",), config=Path("siteatlas.toml"), chosen=("github",))
     ).files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -82,7 +82,7 @@ def test_systemd_lets_a_run_do_all_that_it_does(tmp_path: Path, monkeypatch: pyt
     """Every system call of a run is one that the unit allows, and none of it needs memory both written and executed."""
     monkeypatch.chdir(tmp_path)
     with scripted({"/": Answer(links("/a")), "/a": Answer("<p>a")}) as site:
-        made = plan_files(InitOptions(urls=(site.url,), config=Path("siteatlas.toml"), systemd=True)).files
+        made = plan_files(InitOptions(urls=(site.url,), config=Path("siteatlas.toml"), chosen=("systemd",))).files
         for path, text in made.items():
             path.write_text(text)
         trace = tmp_path / "trace"

@@ -2,8 +2,8 @@
 
 import pytest
 
+from crawler.cli.why.rules import CrawlRules, predict, robots_topic
 from crawler.cli.why.suggestions import nearest_urls, other_spellings
-from crawler.cli.why.topics import CrawlRules, predict, robots_topic
 from crawler.model import Url
 from crawler.robots.rules import allow_all, disallow_all, parse_robots
 from crawler.url.scope import CrawlBounds, Scope

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from crawler.cli.why.explain import Explanation, explain
-from crawler.cli.why.queries import UrlStories
-from crawler.cli.why.story import STATE_TEXTS
-from crawler.cli.why.topics import CrawlRules
+from crawler.cli.why.rules import CrawlRules
+from crawler.cli.why.story import STATE_TEXTS, UrlStories
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.model import (
     DiscoveredBy,
@@ -111,7 +110,7 @@ def test_ours_every_state_is_told_with_its_reason(made: Made, state: State) -> N
     made.settle(state, "this is why")
     told = made.tell("/")
     assert told.topics[0].lines == [f"{state.value} (this is why)", STATE_TEXTS[state]]
-    assert told.topics[0].values["state"] == state.value
+    assert told.as_json()["state"] == state.value
     if state is State.INDEXABLE:
         assert told.summary.startswith("is not listed: it belongs in the sitemap")
     else:
@@ -155,7 +154,7 @@ def test_ours_a_long_way_is_shown_with_its_ends(made: Made) -> None:
         "… 19 steps …",
         "> https://example.com/22  (next or prev)",
     ]
-    assert len(made.tell("/30").as_json()["found"]["path"]) == 31
+    assert len(made.tell("/30").as_json()["facts"]["steps"]) == 31
 
 
 def test_ours_redirects_are_followed_to_their_end_also_in_a_circle(made: Made) -> None:

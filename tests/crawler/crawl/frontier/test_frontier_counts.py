@@ -60,7 +60,7 @@ def test_ours_a_tree_of_equal_bytes_costs_the_evidence_in_a_row_and_one_sample(t
     assert found.listed == {"/", "/a/"}
     (note,) = found.notes
     assert note.startswith("pages that are equal to the byte lead to more and more copies of themselves. This is")
-    assert note.endswith(". --trap-limit 0 crawls all of them")
+    assert note.endswith(". --set scope.trap_limit=0 crawls all of them")
 
 
 @pytest.mark.parametrize(("patience", "evidence"), [(3, 4), (9, 4), (30, 10), (57, 19), (60, 20), (250, 20)])
@@ -164,7 +164,7 @@ def test_ours_one_url_was_left_out_and_several_were(tmp_path: Path) -> None:
     assert start.endswith(
         " are equal but for this segment of their URLs. This is an infinite URL space, so 1 of its URLs was left out"
     )
-    assert end.endswith(f"/{NAMES[0]}. --trap-limit 0 crawls all of them")
+    assert end.endswith(f"/{NAMES[0]}. --set scope.trap_limit=0 crawls all of them")
 
 
 def test_ours_equal_pages_are_all_of_them_left_out_but_the_nearest(tmp_path: Path) -> None:

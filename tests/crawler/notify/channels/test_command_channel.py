@@ -8,10 +8,11 @@ from pathlib import Path
 import anyio
 import pytest
 from msgspec.structs import replace
+from notices import SAMPLE_NOTICES
 
 from crawler.errors import UsageError
 from crawler.notify.channels.command import CommandChannel
-from crawler.notify.channels.message import SAMPLE_NOTICES, notice_json
+from crawler.notify.channels.message import notice_json
 from crawler.notify.notice import Occasion, SendResult, SendStatus
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from doubles_console import EMAIL, Console, failure, private_key
 from doubles_listener import Reply
+from notices import SAMPLE_NOTICES
 
 from crawler.config.google import ServiceAccount
 from crawler.errors import UsageError
 from crawler.notify.channels.http import HttpSender
-from crawler.notify.channels.message import SAMPLE_NOTICES
 from crawler.notify.channels.search_console import SearchConsoleChannel, SearchConsoleStatus
 from crawler.notify.notice import Occasion, SendStatus
 

@@ -1,21 +1,21 @@
-"""Webhooks: the document, its signature and its name, templates for chats, and URLs that are secrets."""
+"""Webhooks: the document, its signature and its name, and URLs that are secrets."""
 
 import hashlib
 import hmac
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from doubles_listener import Heard, Listener, Reply, listening
 from msgspec.structs import replace
+from notices import SAMPLE_NOTICES
 
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.notify.channels.http import HttpSender
-from crawler.notify.channels.message import SAMPLE_NOTICES, MessageTemplate, delivery_id, notice_sentence
+from crawler.notify.channels.message import delivery_id
 from crawler.notify.channels.webhook import WebhookChannel
-from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus, notice_sentence
 from crawler.publish.changes import Change, ChangeCounts, ChangeKind
 
 CHANGED, TROUBLE, RECOVERY, FINDINGS, TEST = SAMPLE_NOTICES
@@ -169,71 +169,6 @@ def test_ours_a_message_has_one_name_however_often_it_is_sent() -> None:
 )
 def test_ours_a_notice_is_one_sentence(notice: Notice, said: str) -> None:
     assert notice_sentence(notice) == said
-
-
-@pytest.mark.anyio
-async def test_ours_a_template_makes_what_a_chat_wants(tmp_path: Path) -> None:
-    file = tmp_path / "chat.json"
-    file.write_text('{"content": {{ (site ~ ": " ~ sentence) | tojson }}, "n": {{ counts.total }}}\n')
-    notice = replace(TROUBLE, site=EVIL, message=EVIL)
-    with listening() as listener:
-        heard, _ = await posted(listener, notice, template=MessageTemplate.read(file, "webhook.template"))
-        ours, _ = await posted(listener, notice, template=MessageTemplate.builtin("chat.json"))
-    told = json.loads(heard.body)
-    shown = 'a "q" \\ </script> Bcc: x@y�[2J� {{ site }}'
-    assert told == {"content": f"{shown}: {shown}", "n": 0}
-    assert json.loads(ours.body) == {"text": f"{shown}: trouble: {shown} https://www.example.com/sitemap.xml"}
-    assert "x-siteatlas-delivery" in heard.headers
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("{\n{% if %}", "line 2: Expected an expression"),
-        ("{}\n\n{{ sitee }}", "line 3: 'sitee' is undefined"),
-        ('{% if occasion == "recovery" %}\n{{ nothing }}{% endif %}{}', "line 2: 'nothing' is undefined"),
-        ('{"text": "{{ url }}}', "not JSON"),
-        ("{{ sentence }}", "| tojson"),
-        ("", "not JSON"),
-        ("{{ ''.__class__.__mro__ }}", "unsafe"),
-        ("{% include 'x' %}", "line 1: no loader"),
-        ("{{ 1 / 0 }}", "line 1: division by zero"),
-        ("{{ counts.update({}) }}", "line 1"),
-        ("{% for i in range(9999999) %}x{% endfor %}", "line 1: Range too big"),
-    ],
-)
-async def test_ours_a_bad_template_is_told_before_there_is_anything_to_tell(
-    tmp_path: Path, source: str, words: str
-) -> None:
-    file = tmp_path / "my.json"
-    file.write_text(source)
-    async with HttpSender("x") as http:
-        with pytest.raises(UsageError) as caught:
-            WebhookChannel(http, "https://a.example/", ALL, template=MessageTemplate.read(file, "webhook.template"))
-    assert words in str(caught.value)
-    assert str(file) in str(caught.value)
-
-
-@pytest.mark.anyio
-async def test_ours_a_template_that_fails_later_is_told_and_sends_nothing(tmp_path: Path) -> None:
-    source = "{% if pages > 1000 %}\n{{ wrong }}\n{% endif %}{}"
-    with listening() as listener:
-        async with HttpSender("x") as http:
-            hook = WebhookChannel(http, listener.url, ALL, template=MessageTemplate(source, "the template t"))
-            answer = await hook.send(replace(CHANGED, pages=1001))
-    assert answer.reception is SendStatus.REFUSED
-    assert answer.message == "the template t, line 2: 'wrong' is undefined"
-    assert listener.heard == []
-
-
-@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
-def test_ours_a_template_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
-    file = tmp_path / "t"
-    if content is not None:
-        file.write_bytes(content)
-    with pytest.raises(UsageError, match=r"the template .* of webhook\.template cannot be read"):
-        MessageTemplate.read(file, "webhook.template")
 
 
 @pytest.mark.anyio

@@ -120,7 +120,7 @@ def test_whatwg_first_valid_base_href_counts(bases: str, target: str) -> None:
 def test_ours_too_many_links_are_cut_and_said() -> None:
     page = read("".join(f"<a href={n}>" for n in range(30)), options=ReadOptions(max_links=20))
     assert len(page.links) == 20
-    assert page.faults == ["links cut at 20 (--max-links)"]
+    assert page.faults == ["links cut at 20 (parse.max_links)"]
     exact = read("".join(f"<a href={n}>" for n in range(20)), options=ReadOptions(max_links=20))
     assert exact.faults == []
 
@@ -137,7 +137,7 @@ def test_ours_the_urls_of_one_page_have_few_megabytes_and_the_canonical_counts()
     page = read(f"<link rel=canonical href=/c><base href='/{'y' * 8_000}/'>{alternates}<img src=i>")
     assert sum(len(url) for url, _ in page.links) <= 4 * 2**20
     assert sum(len(alternate.href) for alternate in page.alternates) <= 4 * 2**20
-    assert page.faults[0] == "links cut at 4,194,304 bytes of URLs (--max-link-bytes)"
+    assert page.faults[0] == "links cut at 4,194,304 bytes of URLs (parse.max_link_bytes)"
     assert page.canonicals == ["https://example.com/c"]
 
 

@@ -73,7 +73,7 @@ def hostile(folder: Path, words: list[str]) -> tuple[SiteStatus, ScheduleStatus]
     others = [
         replace(
             one, name=word, url=word, sitemap_url=word, state=folder / "none", failures=number % 2,
-            last=attempt(word, fate=RunStatus.FAILED, told=word, outcome=word, run=None),
+            last=attempt(word, status=RunStatus.FAILED, message=word, outcome=word, run=None),
         )
         for number, word in enumerate(words)
     ]  # fmt: skip
@@ -139,12 +139,16 @@ def every(folder: Path) -> ScheduleStatus:
         seconds=90_000.0,
     )
     failed = attempt(
-        "blog", fate=RunStatus.FAILED, exit_code=5, outcome="", run=None, told="robots.txt cannot be had " * 9
+        "blog", status=RunStatus.FAILED, exit_code=5, outcome="", run=None, message="robots.txt cannot be had " * 9
     )
     blog = site(folder, "blog", last=failed, failures=3, url="https://example.com/" + "long" * 60)
     page = "https://docs.example.com/the-office/of-salzburg/furniture/index.html"
     gone = attempt(
-        "docs", fate=RunStatus.FAILED, outcome="", run=None, told=f"the start URL {page} answered 404: --accept-shrink"
+        "docs",
+        status=RunStatus.FAILED,
+        outcome="",
+        run=None,
+        message=f"the start URL {page} answered 404: --accept-shrink",
     )
     docs = site(folder, "documentation-of-the-salzburg-office", last=gone, failures=1, url=page)
     news = site(folder, "news")

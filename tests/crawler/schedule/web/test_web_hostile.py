@@ -161,9 +161,7 @@ def test_ours_who_is_slow_to_ask_is_let_go_and_the_others_are_answered(tmp_path:
                     time.sleep(0.05)
                     assert time.monotonic() - begun < 15
             assert status(served.send(OK)) == 200
-            with contextlib.suppress(ConnectionError):
-                assert b"408" in drained(slow)
-            assert drained(silent) == b""
+            assert drained(slow) == drained(silent) == b""
             lazy.sendall(b"G")
             assert drained(lazy).count(b"HTTP/1.1") <= 2
         assert time.monotonic() - begun < 15

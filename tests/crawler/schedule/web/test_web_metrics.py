@@ -22,7 +22,7 @@ Samples = dict[str, dict[str, float]]
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("metrics")
-    failed = attempt("blog", fate=RunStatus.FAILED, exit_code=-9, ended=NOW - 60, run=None, untold=True)
+    failed = attempt("blog", status=RunStatus.FAILED, exit_code=-9, ended=NOW - 60, run=None, notify_pending=True)
     blog = site(folder, "blog", last=failed, failures=3, running_since=NOW - 5)
     state(blog.state, [PAGES], ["sitemap.xml"], outcome="refused", exit_code=3, kept=2)
     damaged = site(folder, "damaged", schedule="", next_at=None)
@@ -83,7 +83,7 @@ def test_ours_metrics_tell_how_each_site_stands(served: Served) -> None:
     assert of("running") == {name: name == "blog" for name in every}
     assert of("scheduled") == {name: name != "damaged" for name in every}
     assert of("consecutive_failures") == {name: 3 * (name == "blog") for name in every}
-    assert of("untold") == {name: name == "blog" for name in every}
+    assert of("notify_pending") == {name: name == "blog" for name in every}
     assert of("state_readable") == {name: name != "damaged" for name in every}
     assert set(of("next_run_timestamp_seconds")) == {"shop", "blog"}
     assert of("last_run_exit_code") == {"shop": 0, "blog": -9}

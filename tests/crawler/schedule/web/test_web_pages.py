@@ -40,9 +40,13 @@ def rows(html: str) -> list[str]:
 
 def many(folder: Path) -> list[SiteStatus]:
     """Sites in every state."""
-    failed = attempt("blog", fate=RunStatus.FAILED, exit_code=5, outcome="", run=None, told="robots.txt cannot be had")
-    broken = attempt("Intranet", fate=RunStatus.BROKEN, exit_code=2, run=None, told="output.directory is not writable")
-    untold = attempt("untold", untold=True)
+    failed = attempt(
+        "blog", status=RunStatus.FAILED, exit_code=5, outcome="", run=None, message="robots.txt cannot be had"
+    )
+    broken = attempt(
+        "Intranet", status=RunStatus.BROKEN, exit_code=2, run=None, message="output.directory is not writable"
+    )
+    untold = attempt("untold", notify_pending=True)
     news, by_hand = site(folder, "news"), site(folder, "by-hand", schedule="", next_at=None)
     refusal = "42 of 60 pages would leave without a good reason"
     state(news.state, [PAGES], ["sitemap.xml"], outcome="refused", refusal=refusal, exit_code=3)
@@ -198,7 +202,7 @@ def test_ours_of_many_changes_the_first_of_each_kind_are_told_and_all_counted(tm
 
 
 def test_ours_what_is_long_ago_is_still_found_and_what_is_not_known_is_no_zero(tmp_path: Path) -> None:
-    shop = site(tmp_path, "shop", last=attempt("shop", untold=True))
+    shop = site(tmp_path, "shop", last=attempt("shop", notify_pending=True))
     state(shop.state, [PAGES], ["sitemap.xml"])
     names = ["sitemap-2.xml", "sitemap-10.xml", "sitemap-1.xml", "sitemap.xml"]
     files = [PublishedFile(name, f"https://www.example.com/{name}", 3, 1_234) for name in names]
@@ -231,12 +235,12 @@ def test_ours_what_is_long_ago_is_still_found_and_what_is_not_known_is_no_zero(t
         assert "There are no runs before run 1" in words(served.text("/sites/shop?before=1"))
         assert "lastmod" not in words(served.text("/sites/shop?run=1")), "it was the first"
         assert "siteatlas_site_last_run_requests{" not in served.text("/metrics")
-        assert 'siteatlas_site_untold{site="shop"} 0.0' in served.text("/metrics"), "the ledger knows better"
+        assert 'siteatlas_site_notify_pending{site="shop"} 0.0' in served.text("/metrics"), "the ledger knows better"
 
 
 def test_ours_a_failed_upload_is_shown_until_a_run_has_made_it_good(tmp_path: Path) -> None:
     shop = site(tmp_path, "shop")
-    state(shop.state, [PAGES], ["sitemap.xml"], because="s3 answered 503", exit_code=7)
+    state(shop.state, [PAGES], ["sitemap.xml"], reason="s3 answered 503", exit_code=7)
     with serving(board(shop)) as served:
         assert "not uploaded s3 answered 503" in words(served.text("/"))
         assert 'siteatlas_site_last_run_exit_code{site="shop"} 7.0' in served.text("/metrics")
@@ -317,11 +321,11 @@ def test_ours_the_daemon_tells_what_is_wrong_with_itself(tmp_path: Path) -> None
     ("values", "tone", "word"),
     [
         ({}, "quiet", "not run yet"),
-        ({"failures": 1, "last": attempt("x", fate=RunStatus.FAILED, told="why")}, "error", "failing"),
-        ({"last": attempt("x", fate=RunStatus.BROKEN, told="why"), "failures": 2}, "error", "action needed"),
+        ({"failures": 1, "last": attempt("x", status=RunStatus.FAILED, message="why")}, "error", "failing"),
+        ({"last": attempt("x", status=RunStatus.BROKEN, message="why"), "failures": 2}, "error", "action needed"),
         ({"running_since": NOW}, "running", "running"),
-        ({"last": attempt("x", untold=True)}, "warning", "not notified"),
-        ({"last": attempt("x", fate=RunStatus.BUSY)}, "quiet", "not run yet"),
+        ({"last": attempt("x", notify_pending=True)}, "warning", "not notified"),
+        ({"last": attempt("x", status=RunStatus.BUSY)}, "quiet", "not run yet"),
     ],
 )
 def test_ours_a_site_is_told_in_a_word(tmp_path: Path, values: dict[str, object], tone: str, word: str) -> None:

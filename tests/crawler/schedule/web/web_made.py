@@ -41,7 +41,7 @@ def state(directory: Path, runs: Sequence[Mapping[str, Seen]], files: Iterable[s
             }  # fmt: skip
             if pages is runs[-1]:
                 values |= columns
-            setting = ", ".join(f"{name} = :{name}" for name in values)
+            setting = ", ".join(f"{'because' if name == 'reason' else name} = :{name}" for name in values)
             db.execute(f"UPDATE run SET {setting} WHERE number = :number", {**values, "number": history.number})
 
 
@@ -62,8 +62,8 @@ def site(folder: Path, name: str, **values: Any) -> SiteStatus:
 def attempt(name: str, **values: Any) -> Attempt:
     """An attempt of yesterday that ended well."""
     given: dict[str, Any] = {
-        "number": 7, "site": name, "slot": NOW - DAY, "because": Trigger.DUE, "turn": 1, "began": NOW - DAY,
-        "ended": NOW - DAY + 90, "fate": RunStatus.DONE, "exit_code": 0, "run": 2, "outcome": "published",
+        "number": 7, "site": name, "slot": NOW - DAY, "trigger": Trigger.DUE, "try_number": 1, "began": NOW - DAY,
+        "ended": NOW - DAY + 90, "status": RunStatus.DONE, "exit_code": 0, "run": 2, "outcome": "published",
     }  # fmt: skip
     return Attempt(**given | values)
 

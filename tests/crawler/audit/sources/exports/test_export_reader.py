@@ -243,7 +243,7 @@ def archive(folder: Path, members: dict[str, str]) -> Path:
     return path
 
 
-REMEDY = ". Choose the column with --url-column, or export the table of the pages"
+REMEDY = ". Choose the column with audit.url_column, or export the table of the pages"
 REFUSED: dict[str, tuple[bytes | str, str]] = {
     "empty": ("", "{} is empty"),
     "queries": (
@@ -295,8 +295,14 @@ def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None
         f"state directory, or a table"
     )
     table = written(tmp_path, "a,b\nx,y\n")
-    assert refusal(table, column="c") == f'{table} has no column "c". Choose one of its columns with --url-column: a, b'
-    assert refusal(table, column="3") == f'{table} has no column "3". Choose one of its columns with --url-column: a, b'
+    assert (
+        refusal(table, column="c")
+        == f'{table} has no column "c". Choose one of its columns with audit.url_column: a, b'
+    )
+    assert (
+        refusal(table, column="3")
+        == f'{table} has no column "3". Choose one of its columns with audit.url_column: a, b'
+    )
 
 
 def test_ours_a_folder_is_read_as_the_archive_that_it_was(tmp_path: Path) -> None:

@@ -535,13 +535,13 @@ def test_ours_formats_are_taken_as_they_stand_in_a_configuration(tmp_path: Path,
         ("{$", "the format begins like JSON, but is not valid JSON"),
         ("json", "not JSON objects with a status"),
         ("#Fields: date time", "does not name the columns cs-uri-stem and sc-status"),
-        ("$status $request", "does not match --log-format"),
+        ("$status $request", "does not match audit.log_format"),
     ],
 )
 def test_ours_a_format_that_does_not_do_is_refused_before_anything_is_read(tmp_path: Path, told: str, why: str) -> None:
     log = tmp_path / "some.log"
     log.write_text(f"1.2.3.4 - - {TIME} {CALLED}\n")
-    with pytest.raises(UsageError, match="--log-format") as raised:
+    with pytest.raises(UsageError, match=r"audit\.log_format") as raised:
         check_logs([str(log)], LogOptions(format=told))
     assert why in str(raised.value)
 

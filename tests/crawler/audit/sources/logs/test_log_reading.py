@@ -186,7 +186,7 @@ def test_ours_a_log_that_is_mostly_something_else_is_a_fault(tmp_path: Path) -> 
     assert account.faults == [
         (
             f"500 of 800 lines of {log} are not in the format combined, for example"
-            " of the form '\\x1b]0;a\\x07 a a'; give the right format (--log-format)"
+            " of the form '\\x1b]0;a\\x07 a a'; give the right format (audit.log_format)"
         )
     ]
 
@@ -252,7 +252,7 @@ def test_ours_what_cannot_be_read_is_refused_with_a_remedy(tmp_path: Path) -> No
     assert str(raised.value).startswith(
         f"the format of the log {log} is unknown (its first line has the form '\\x1b[0a a a"
     )
-    assert "--log-format" in str(raised.value)
+    assert "audit.log_format" in str(raised.value)
 
 
 @pytest.mark.parametrize("log_format", ["", "combined", '%h %l %u %t "%r" %>s %b'])

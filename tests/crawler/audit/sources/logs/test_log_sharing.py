@@ -249,7 +249,7 @@ def test_ours_a_process_that_is_killed_ends_the_reading_in_a_sentence(logs: list
         os.kill(child.pid, signal.SIGKILL)
     with pytest.raises(Incomplete, match=r"^a process that read logs was killed \(signal 9\)") as raised:
         deque(found, maxlen=0)
-    assert str(raised.value).endswith("Run the same command again. If the error returns, add --processes 1")
+    assert str(raised.value).endswith("Run the same command again. If the error returns, add --set parse.processes=1")
     assert children() == []
 
 

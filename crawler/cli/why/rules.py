@@ -1,17 +1,20 @@
-"""The topics of an explanation: the answers of the server, the readings of a page, what a crawl would do. Pure."""
+"""What a crawl would do with a URL, what robots.txt says of it, and both readings of its page. Pure."""
 
 from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec import Struct
 
-from crawler.cli.why.story import RedirectHop, StoryTopic, UrlStory, run_text, state_text, utc_time_text, w3c_or_none
+from crawler.cli.why.story import StoryTopic, state_text, utc_time_text
 from crawler.crawl.render_comparison import RenderComparison
-from crawler.model import DiscoveredBy, Page, Request, State, Url, Verdict
+from crawler.model import DiscoveredBy, Page, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.render.templates import Mode, words_of
 from crawler.robots.rules import Blocked, Robots
 from crawler.url.scope import Scope
+
+_MAX_LINKS: Final = 5  # links in the text; JSON has all
+RENDER: Final = "render"
 
 
 class CrawlRules(Struct, frozen=True):
@@ -89,7 +92,7 @@ def robots_topic(url: Url, policy: CrawlRules) -> StoryTopic:
         "rule": rule,
         "line": access.line if isinstance(access, Blocked) else None,
         "obeyed": policy.obey_robots,
-        "fetched_at": w3c_or_none(policy.robots_at),
+        "fetched_at": policy.robots_at,
         "said": policy.robots_said,
     }
     return StoryTopic("robots", lines, values)
@@ -101,127 +104,10 @@ def _allowance(rules: Robots, rule: str) -> str:
     return "no rule matches" if rules.reason == "robots.txt" else rules.reason
 
 
-def requests_topic(story: UrlStory) -> StoryTopic:
-    """Every request of the last run with its answer; the last good answer if it made none."""
-    requests = story.last_visit.requests if story.last_visit else []
-    lines = [_request(request) for request in requests]
-    if requests and requests[-1].answer == "304" and story.page_run is not None:
-        lines.append(f"not modified: the content from {run_text(story.page_run, story.starts)} is still current")
-    if not requests:
-        lines.append("none in this run" if story.last_visit else "none")
-        history = story.history
-        if history and history.seen_at is not None:
-            lines.append(f"the last successful response was at {utc_time_text(history.seen_at)}")
-    values = [
-        {
-            "at": w3c_or_none(request.at),
-            "conditional": request.conditional,
-            "answer": request.answer,
-            "bytes": request.wire,
-            "seconds": request.elapsed,
-        }
-        for request in requests
-    ]
-    return StoryTopic("requests", lines, values)
-
-
-def _request(request: Request) -> str:
-    method = "conditional" if request.conditional else "GET"
-    return (
-        f"{utc_time_text(request.at)}  {method:<11}  {request.answer}  "
-        f"{request.wire:,} bytes in {request.elapsed:.3f} s"
-    )
-
-
-def page_topic(story: UrlStory) -> StoryTopic | None:
-    """The page that was read, and when."""
-    page = story.page
-    if page is None:
-        return None
-    kind = story.page_type or "no Content-Type"
-    lines = [f'"{page.title}", {kind}' if page.title else kind]
-    if story.page_run is not None:
-        lines.append(f"read in {run_text(story.page_run, story.starts)}")
-    if page.fallback:
-        lines.append(f"read by the simple scanner: {page.fallback}")
-    lines += page.faults
-    values = {
-        "title": page.title,
-        "type": story.page_type,
-        "language": page.language,
-        "read_in_run": story.page_run,
-        "is_html": page.is_html,
-        "faults": page.faults,
-    }
-    return StoryTopic("page", lines, values)
-
-
-def canonical_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
-    """The canonical that the page names."""
-    page = story.page
-    if page is None or not page.is_html:
-        return None
-    lines = [_canonical(page, story.url), *page.canonical_faults]
-    if not policy.obey_canonical:
-        lines.append("the configuration ignores canonicals")
-    values = {"named": list(page.canonicals), "faults": page.canonical_faults, "obeyed": policy.obey_canonical}
-    return StoryTopic("canonical", lines, values)
-
-
-def _canonical(read: Page, url: Url) -> str:
-    named = read.canonicals
-    if not named:
-        return "the page has no canonical"
-    if len(named) > 1:
-        return (
-            f"the page has {len(named)} canonicals that contradict one another, so none of them counts: "
-            f"{', '.join(named[:5])}"
-        )
-    return "the page is its own canonical" if named[0] == url else f"the canonical is {named[0]}"
-
-
-def noindex_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
-    """Whether the page or its headers say noindex."""
-    page = story.page
-    if page is None or not page.is_html:
-        return None
-    evidence = page.noindex or page.engine_noindex
-    lines = [evidence or "neither the page nor its headers contain noindex"]
-    if page.noindex and not policy.obey_noindex:
-        lines.append("the configuration ignores noindex")
-    elif page.engine_noindex and not policy.obey_engine_noindex:
-        lines.append("the configuration ignores noindex for Googlebot or Bingbot alone")
-    if page.nofollow:
-        lines.append("the page asks crawlers not to follow its links (nofollow)")
-    values = {"evidence": evidence, "nofollow": page.nofollow, "obeyed": policy.obey_noindex}
-    return StoryTopic("noindex", lines, values)
-
-
-def target_topic(story: UrlStory) -> StoryTopic | None:
-    """The target of a redirect, a refresh or a canonical, hop by hop."""
-    if not story.hops:
-        return None
-    lines = [f"> {hop.url}  {_hop(hop)}" for hop in story.hops]
-    values = [
-        {"url": hop.url, "state": hop.state.value if hop.state else None, "reason": hop.reason, "listed": hop.is_listed}
-        for hop in story.hops
-    ]
-    return StoryTopic("leads_to", lines, values)
-
-
-def _hop(hop: RedirectHop) -> str:
-    text = state_text(hop.state, hop.reason)
-    return f"{text}, listed" if hop.is_listed else text
-
-
-NAME: Final = "render"
-_MAX_LINKS: Final = 5  # links in the text; JSON has all
-
-
 def readings_topic(readings: RenderComparison | str) -> StoryTopic:
     """Both readings of a page, field by field. A sentence says why the page could not be read."""
     if isinstance(readings, str):
-        return StoryTopic(NAME, [readings], {"error": readings})
+        return StoryTopic(RENDER, [readings], {"error": readings})
     sent, drawn = _values(readings.raw), _values(readings.rendered)
     lines = [_decision(readings), *_field_lines(sent, drawn), *_link_lines(sent["links"], drawn["links"])]
     lines += readings.counted.notes
@@ -233,7 +119,7 @@ def readings_topic(readings: RenderComparison | str) -> StoryTopic:
         "template": record.mode.value or None if record else None,
         "notes": readings.counted.notes,
     }
-    return StoryTopic(NAME, lines, values)
+    return StoryTopic(RENDER, lines, values)
 
 
 def _decision(readings: RenderComparison) -> str:
