@@ -65,6 +65,16 @@ def test_ours_a_workflow_names_files_and_tasks_that_exist(file: Path) -> None:
         assert (ROOT / name).exists(), name
 
 
+def test_ours_the_recipes_name_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = [name for name in re.findall(r"`((?:crawler|sitemap|tests|docs)/[\w./]+)`", text) if "NAME" not in name]
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert {*re.findall(r"`nox -s (\w+)", text)} <= {
+        *re.findall(r"def (\w+)\(session", (ROOT / "noxfile.py").read_text(encoding="utf-8"))
+    }
+
+
 def test_ours_the_tests_run_on_every_python_that_the_project_names() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = [found[1] for each in project["classifiers"] if (found := re.fullmatch(r".* :: (3\.\d+)", each))]
