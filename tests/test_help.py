@@ -94,6 +94,7 @@ def test_ours_all_options_of_a_command_are_on_two_screens(tmp_path: Path, comman
         (["--max-urls-per-file=9"], "--set output.max_urls=9"),
         (["--no-check-live"], "--set notify.check_live=false"),
         (["--respect-canonical"], "--set obey.canonical=true"),
+        (["--ignore-nofollow"], "--set obey.nofollow=false"),
         (["--hook", "sh", "--hook", "-c"], """--set 'hook.command=["sh", "-c"]'"""),
         (["--smtp-login", "me:hunter2"], "--set email.login=VALUE"),
     ],
