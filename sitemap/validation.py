@@ -305,10 +305,7 @@ _TYPE_MESSAGE: Final = re.compile(
     r"Expected `(?P<expected>[^`]*)`, got `(?P<actual>[^`]*)`(?: - at `\$\.(?P<field>[^`]*)`)?"
 )
 
-_VALUES: Final = {
-    "images": "Image", "videos": "Video", "alternates": "Alternate", "news": "News", "prices": "Price",
-    "tvshow": "TvShow",
-}  # fmt: skip
+_VALUES: Final = {"images": "Image", "videos": "Video", "alternates": "Alternate", "news": "News"}
 
 
 def type_fault(entry: object) -> str:

@@ -350,7 +350,7 @@ def test_ours_an_audit_crawls_the_site_itself_and_says_why(bench: Bench, spoil: 
         (["--set=audit.max_crawl_age=0"], "--fresh-crawl"),
         (["--fresh"], "--fresh"),
         (["--exclude", "/hub/*"], "scope.exclude"),
-        (["--set=obey.noindex=false", "--ignore-robots"], "obey.noindex, obey.robots"),
+        (["--set=obey.noindex=false", "--set=obey.robots=false"], "obey.noindex, obey.robots"),
         (["-u", "Other/1.0"], "fetch.user_agent"),
         (["-H", "Accept-Language: da"], "fetch.headers"),
         (["--cookie", "session=1"], "fetch.cookies"),

@@ -94,6 +94,7 @@ def test_ours_all_options_of_a_command_are_on_two_screens(tmp_path: Path, comman
         (["--max-urls-per-file=9"], "--set output.max_urls=9"),
         (["--no-check-live"], "--set notify.check_live=false"),
         (["--respect-canonical"], "--set obey.canonical=true"),
+        (["--ignore-nofollow"], "--set obey.nofollow=false"),
         (["--hook", "sh", "--hook", "-c"], """--set 'hook.command=["sh", "-c"]'"""),
         (["--smtp-login", "me:hunter2"], "--set email.login=VALUE"),
     ],
@@ -184,3 +185,14 @@ print(*sys.modules, file=sys.stderr)
     imported = set(ran.stderr.split())
     assert needed in imported
     assert not others & imported
+
+
+def test_ours_the_reference_of_keys_is_a_file_a_section_or_what_a_word_finds(tmp_path: Path) -> None:
+    assert siteatlas(tmp_path, "config").out == (ROOT / "config.example.toml").read_text(encoding="utf-8")
+    section, found, nothing = (siteatlas(tmp_path, "config", word) for word in ("pace", "time-out", "nonsense"))
+    assert re.findall(r"(?m)^\[(\w+)\]$", section.out) == ["pace"]
+    assert {"fetch", "render"} < set(re.findall(r"(?m)^\[(\w+)\]$", found.out))
+    assert (nothing.code, nothing.out) == (2, "")
+    assert nothing.err == (
+        "siteatlas: no key has 'nonsense' in its name or its meaning. siteatlas config prints all keys\n"
+    )

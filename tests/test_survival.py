@@ -376,7 +376,7 @@ def test_ours_environment_and_file_and_flag_have_their_order(tmp_path: Path) -> 
     (tmp_path / "site.toml").write_text("[pace]\nconcurrency = 0\n")
     closed = f"http://127.0.0.1:{reserved_port()}/"
     words = ("crawl", closed, "-o", "out", "--config", "site.toml")
-    assert "--concurrency" in siteatlas(tmp_path, *words).err
+    assert "pace.concurrency (site.toml, line 2): it must be at least 1" in siteatlas(tmp_path, *words).err
     assert siteatlas(tmp_path, *words, SITEATLAS_PACE_CONCURRENCY="2").code == 5
     assert siteatlas(tmp_path, *words, "-c", "0", SITEATLAS_PACE_CONCURRENCY="2").code == 2
     assert os.environ.get("SITEATLAS_PACE_CONCURRENCY") is None

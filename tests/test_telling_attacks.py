@@ -62,8 +62,8 @@ def failed(site: Site, run: int | None = None) -> SiteJob:
     """The errand to tell of a run that was killed now, and could not tell itself."""
     now = time.time()
     last = Attempt(
-        number=1, site="shop", slot=now, reason=Trigger.DUE, turn=1, began=now, ended=now + 1,
-        status=RunStatus.FAILED, exit_code=-9, run=run, told="killed",
+        number=1, site="shop", slot=now, trigger=Trigger.DUE, try_number=1, began=now, ended=now + 1,
+        status=RunStatus.FAILED, exit_code=-9, run=run, message="killed",
     )  # fmt: skip
     return SiteJob(name="shop", task="tell", config=site.plan.config.model_dump(mode="json"), last=last)
 
@@ -148,8 +148,8 @@ def test_ours_a_failure_that_could_not_even_be_noted_is_told_when_it_can_be(
     assert not site.double.messages
     ledger.rmdir()
     last = Attempt(
-        number=1, site="shop", slot=0, reason=Trigger.DUE, turn=1, began=time.time(), ended=time.time(),
-        status=ended.status, exit_code=ended.exit_code, told=ended.told,
+        number=1, site="shop", slot=0, trigger=Trigger.DUE, try_number=1, began=time.time(), ended=time.time(),
+        status=ended.status, exit_code=ended.exit_code, message=ended.message,
     )  # fmt: skip
     assert not worker._run_job(replace(order, task="tell", last=last)).notify_pending
     assert occasions(site) == ["trouble"]
@@ -215,7 +215,7 @@ def test_ours_why_somebody_could_not_be_told_is_said_once_and_again_when_it_chan
             del site.double.files["/sitemap.xml"]
         known = worker._notify_status(plan)
         worker._log_news(anyio.run(lambda: send_notifications(plan, "shop")), known)
-        return [*caplog.messages, worker._notify(plan, errand).told]
+        return [*caplog.messages, worker._notify(plan, errand).message]
 
     first, after = told(b"an older one")
     assert "is not yet the published version" in first

@@ -68,9 +68,7 @@ def config(
 def reference(width: int = 0, word: str = "") -> str:
     """The text of ``config.example.toml``, with its comments in at most ``width`` columns; "" if no key matches."""
     width = min(width or _WIDTH, _WIDTH)
-    from crawler.config.config import Config  # noqa: PLC0415 - not needed to show help
-
-    sections = "\n".join(_section_lines(width, word if word in Config.model_fields else _letters(word)))
+    sections = "\n".join(_section_lines(width, word))
     if word:
         return sections
     return f"{_HEAD}\n{sections}\n{_SITES}"
@@ -81,12 +79,13 @@ def _section_lines(width: int, word: str) -> Iterator[str]:
     from crawler.config.config import Config  # noqa: PLC0415
 
     flags = {flag.key: flag.long for flag in FLAGS}
+    named = word if word in Config.model_fields else ""
     for name, field in Config.model_fields.items():
         section = field.default
         keys = {
             key: setting
             for key, setting in type(section).model_fields.items()
-            if word in ("", name) or word in _letters(f"{key} {setting.description}")
+            if name == named or (not named and _letters(word) in _letters(f"{key} {setting.description}"))
         }
         if not keys:
             continue

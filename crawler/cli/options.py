@@ -360,7 +360,7 @@ def setting_instead(option: str, words: Sequence[str]) -> str:
     field = section_of(section).model_fields[name]
     values = [*_values_of(option, words)]
     if field.annotation is bool:
-        text = "false" if re.match("--(?:no-|browser-no-)", option) else "true"
+        text = "false" if re.match("--(?:no-|ignore-|browser-no-)", option) else "true"
     elif name in SECRET_KEYS[section] or not values:
         text = "VALUE"
     elif get_origin(field.annotation) is tuple:
@@ -383,7 +383,7 @@ def _values_of(option: str, words: Sequence[str]) -> Iterator[str]:
 
 def _key_of(option: str) -> str:
     """The key that an option set by its name: that of the key, perhaps with its section in front, or a singular."""
-    name = option.removeprefix("--")
+    name = option.removeprefix("--").removeprefix("ignore-")
     keys = [(section, key) for section, keys in known_keys().items() for key in keys]
     for spelled in (name, name.removeprefix("no-"), name.removeprefix("no-").removeprefix("respect-")):
         if spelled in _OTHER_NAMES:

@@ -266,8 +266,10 @@ def override(tables: dict[str, Any], file: ConfigFile | None, layers: Layers, si
 def _put(tables: dict[str, Any], setting: Setting) -> None:
     *above, last = setting.path
     for key in above:
-        inner = tables.get(key)
-        tables[key] = dict(inner) if isinstance(inner, dict) else {}
+        inner = tables.get(key, {})
+        if not isinstance(inner, dict):
+            return  # no table: the validation reports it
+        tables[key] = dict(inner)
         tables = tables[key]
     tables[last] = value_of(setting)
 
