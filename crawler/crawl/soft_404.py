@@ -18,7 +18,14 @@ from crawler.crawl.second_reads import wait_for_turn
 from crawler.fetch.throttle import Throttle
 from crawler.model import FetchedDocument, Page, Reply, State, Url
 from crawler.parse.pool import ParsePool
-from crawler.parse.snapshot.not_found import PageWords, has_title, is_soft_404, page_words
+from crawler.parse.snapshot.not_found import (
+    PageWords,
+    has_title,
+    is_soft_404,
+    is_titled_not_found,
+    page_words,
+    says_nothing_else,
+)
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.render.renderer import Renderer
 from crawler.state.database import storage_errors, transaction
@@ -33,6 +40,7 @@ _PAGES: Final = """SELECT v.id, u.url, v.content, c.page FROM visit v JOIN url u
   JOIN content c ON c.id = v.content WHERE v.state = ? AND u.url >= ? AND u.url < ? AND u.url != ?"""
 _TEXT: Final = "SELECT text FROM content WHERE id = ?"
 _MARK: Final = f"UPDATE visit SET state = '{State.SOFT_404}', reason = ? WHERE id = ?"  # noqa: S608 - our own
+_SAYS_NOTHING: Final = "it says that the page does not exist, and hardly anything else"
 _LIKE_NOTHING: Final = "it returns 200 and the same page as {}, which does not exist"
 _page = msgspec.msgpack.Decoder(Page).decode
 
@@ -58,6 +66,7 @@ class Soft404s:
         robots.txt allows. Where the response says that nothing exists, a second one shows whether its text varies.
         """
         self._left = requests
+        _mark(db, [(_SAYS_NOTHING, number) for number in _empty_handed(db, self.seed)])
         for part in _parts(db, self.seed):
             url = impossible_url(part)
             nothing = await self._words(url, is_stopping)
@@ -91,6 +100,23 @@ class Soft404s:
         return page_words(url, page.title, load_markup(page.text))
 
 
+def _empty_handed(db: sqlite3.Connection, seed: Url) -> list[int]:
+    """The ids of the pages that say that nothing is there, and hardly anything else."""
+    root = _root(seed)
+    with storage_errors():
+        rows = db.execute(_PAGES, (State.INDEXABLE, root, f"{root[:-1]}0", seed))
+        titled = [
+            (number, url, content, title)
+            for number, url, content, packed in rows
+            if is_titled_not_found(url, title := _page(packed).title)
+        ]
+        return [
+            number
+            for number, url, content, title in titled
+            if says_nothing_else(page_words(url, title, _markup(db, content)))
+        ]
+
+
 def impossible_url(part: str) -> Url:
     """A URL that begins with ``part`` and cannot exist; the same in every run. Its name is one word."""
     digest = blake2b(part.encode(), digest_size=8).hexdigest()
@@ -108,7 +134,7 @@ def _parts(db: sqlite3.Connection, seed: Url) -> list[str]:
 
     These are the parts with pages that share their title with another page, as soft 404s do, then the largest.
     """
-    root = f"{seed.partition('?')[0].rpartition('/')[0]}/"
+    root = _root(seed)
     sizes, alike = Counter[str](), Counter[str]()
     titles: dict[int, str] = {}
     with storage_errors():
@@ -124,6 +150,10 @@ def _parts(db: sqlite3.Connection, seed: Url) -> list[str]:
     largest = [part for part, count in sizes.most_common() if count >= _MIN_PAGES]
     rest = [part for part in largest if part not in alike]
     return [*dict.fromkeys([root, *likely, *rest[: max(0, _LARGEST - len({root, *likely}))]])]
+
+
+def _root(seed: Url) -> str:
+    return f"{seed.partition('?')[0].rpartition('/')[0]}/"
 
 
 def _part(url: Url, root: str) -> str:

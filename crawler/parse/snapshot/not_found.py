@@ -1,9 +1,9 @@
 """Soft 404: whether a page is what its site returns, with status 200, for URLs that do not exist. Pure.
 
-https://developers.google.com/search/docs/crawling-indexing/troubleshoot-crawling-errors#soft-404-errors. Only a page
-that is like the response to a name that cannot exist is a soft 404, whatever its title says: a car is called 404, and
-a film "Page not found". A thin page, a product that is sold out and a search without results say what they are about:
-their words differ.
+https://developers.google.com/search/docs/crawling-indexing/troubleshoot-crawling-errors#soft-404-errors. A page is a
+soft 404 if it is like the response to a name that cannot exist, or if its title and its text say that nothing is there,
+and hardly anything else. A title alone does not count: a car is called 404, and a film "Page not found". A thin page, a
+product that is sold out and a search without results say what they are about: their words differ.
 """
 
 import re
@@ -20,6 +20,8 @@ from crawler.url.normalize import path_of
 
 MIN_WORDS: Final = 3
 """Words of a page that says something. With fewer, its markup has to be the same."""
+MAX_WORDS: Final = 40
+"""Words of a page whose title alone says that nothing is there. A page about something has more."""
 _PHRASES: Final = frozenset(
     phrase.casefold()
     for phrase in (
@@ -32,6 +34,11 @@ _PHRASES: Final = frozenset(
         *("страница не найдена", "ページが見つかりません", "页面未找到"),
     )
 )
+_denies = re.compile(
+    r"not (?:be )?found|(?:not|no longer) exists?|nicht gefunden|existiert nicht|introuvable|non trouv|no encontrad"
+    r"|non trovat|não encontrad|niet gevonden|hittades inte|ikke fundet|nie znaleziono|nenalezen|не найден"
+    r"|見つかりません|未找到"
+).search
 _tag = re.compile(r"<[^>]*+>?")
 _title = re.compile(r"<title\b[^>]*+>[^<]*+", re.IGNORECASE)
 _tag_name = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9-]*+)").findall
@@ -82,6 +89,22 @@ def is_soft_404(page: PageWords, not_found: PageWords, *, varies: bool = False) 
         return len(text) >= MIN_WORDS and set(_media(page.markup)) <= set(_media(not_found.markup))
     is_template = varies and _tag_name(page.markup) == _tag_name(not_found.markup)
     return is_template and not page.phrases.isdisjoint(not_found.phrases)
+
+
+def is_titled_not_found(url: Url, title: str) -> bool:
+    """Whether a title says that nothing is there, and no more. A film of this name is at a URL of its name."""
+    words = _words(title)
+    return " ".join(words) in _PHRASES and not {*words} <= {*_words(unquote(path_of(url)))}
+
+
+def says_nothing_else(page: PageWords) -> bool:
+    """Whether a page with such a title says the same in its text, and hardly more."""
+    text = _title.sub("", page.markup)
+    return (
+        page.text.total() <= MAX_WORDS
+        and not _media(text)
+        and _denies(unescape(_tag.sub(" ", text)).lower()) is not None
+    )
 
 
 def _without_own(words: Iterable[str], page: PageWords, not_found: PageWords) -> list[str]:

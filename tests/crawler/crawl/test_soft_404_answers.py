@@ -323,6 +323,24 @@ def test_ours_a_title_alone_is_no_evidence(tmp_path: Path, monkeypatch: pytest.M
         assert len(listed(tmp_path)) == len(routes)
 
 
+def test_ours_a_page_that_only_says_that_nothing_is_there_is_a_soft_404(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    film = "A film about a page that could not be found, and about those who looked for it. " * 5
+    pages = {
+        "/lost": ("Page not found", "Sorry, the page that you are looking for does not exist."),
+        "/verloren": ("Seite nicht gefunden", "Die angeforderte Seite wurde leider nicht gefunden."),
+        "/page-not-found": ("Page not found", "The page was not found, a film of 1999."),
+        "/films/7": ("Page not found", film),
+        "/films/8": ("Page not found | Films", "It was not found."),
+    }
+    routes = {path: Answer(html(title, f"<p>{text}")) for path, (title, text) in pages.items()}
+    routes["/"] = Answer(html("Start", "".join(f"<a href='{path}'>{path}</a>" for path in routes)))
+    with scripted(routes) as site:
+        assert _crawl(tmp_path, monkeypatch, site.url) == 0
+        assert {url.removeprefix(site.url) for url in listed(tmp_path)} == {"", "page-not-found", "films/7", "films/8"}
+
+
 @pytest.mark.parametrize(
     ("sections", "checks", "requests", "with_odd"), [(9, 20, 5, 10), (9, 3, 3, 3), (1, 20, 2, 3), (9, 0, 0, 0)]
 )
