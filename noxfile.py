@@ -41,8 +41,8 @@ def check(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The manual as HTML, in public-docs/."""
-    session.run(sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", "docs", "public-docs")
+    """The manual as HTML, in build/html/."""
+    session.run(sys.executable, "-m", "sphinx", "-q", "-W", "-n", "-c", "docs", "-b", "html", ".", "build/html")
 
 
 @nox.session

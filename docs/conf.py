@@ -89,7 +89,16 @@ def setup(app: Sphinx) -> None:
     app.connect("build-finished", add_index)
 
 
-PROJECT = ("README", "CHANGELOG", "PERFORMANCE", "SECURITY", "ARCHITECTURE", "tests/faults")
+PROJECT = (
+    "README",
+    "CHANGELOG",
+    "CONTRIBUTING",
+    "PERFORMANCE",
+    "SECURITY",
+    "ARCHITECTURE",
+    "tests/faults",
+    "tests/trials/nights/README",
+)
 project = "Siteatlas"
 version = release = __version__
 extensions = ["myst_parser"]
