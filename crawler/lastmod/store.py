@@ -1,14 +1,13 @@
 """The observations of a run in the state: the differences of its pages, and their lastmod."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
 import msgspec
 
-from crawler.lastmod.experiment import SecondRead
-from crawler.lastmod.memory import ChangeHistory, SiteMemory
+from crawler.lastmod.memory import ChangeHistory, SecondRead, SiteMemory
 from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE
 from crawler.lastmod.significance import SAMPLE_SIZE
 from crawler.model import Url
@@ -47,9 +46,11 @@ _COUNT_HEADER_DATES: Final = "SELECT count(*) FROM visit WHERE header_date != ''
 
 _DISTRUST_KEY: Final = "last_modified_distrusted"  # keys of the table about
 _POLICY_KEY: Final = "lastmod_policy"
-_MEMORY_NAME: Final = "slots"  # key of the table lesson
+_MEMORY_NAME: Final = "memory"  # keys of the table lesson
+_FORMER_NAME: Final = "slots"  # of versions that knew more of each slot: what they saw of moves goes on
 _SECOND_READS: Final = """SELECT s.id, c.text, s.delta FROM second_read s JOIN visit v ON v.id = s.id
   JOIN content c ON c.id = v.content WHERE s.run = ? AND s.delta IS NOT NULL ORDER BY s.id"""
+_NAMES: Final = (_MEMORY_NAME, _FORMER_NAME)
 _decode_memory = msgspec.msgpack.Decoder(SiteMemory).decode
 _decode_delta = msgspec.msgpack.Decoder(Delta).decode
 _decode_history = msgspec.msgpack.Decoder(ChangeHistory).decode
@@ -95,13 +96,17 @@ class ObservationStore:
             rows = self._db.execute(_NEW_PAGES, (MAX_NEW_PAGES + 1,)).fetchall()
         return frozenset(url for (url,) in rows) if len(rows) <= MAX_NEW_PAGES else frozenset()
 
-    def sample(self) -> Iterator[tuple[list[int], float]]:
-        """The content keys of some compared pages, and how many pages each stands for."""
+    def compared(self) -> int:
+        """The number of pages that were compared."""
         with storage_errors():
-            (count,) = self._db.execute(f"SELECT count(*) {_FROM_COMPARED}").fetchone()
+            return int(self._db.execute(f"SELECT count(*) {_FROM_COMPARED}").fetchone()[0])
+
+    def sample(self) -> list[tuple[Sequence[int], float]]:
+        """The content keys of some compared pages, and how many pages each stands for."""
+        count = self.compared()
+        with storage_errors():
             texts = self._db.execute(_SAMPLE, (count, SAMPLE_SIZE)).fetchall()
-        for (text,) in texts:
-            yield content_keys(text), count / len(texts)
+        return [(content_keys(text), count / len(texts)) for (text,) in texts]
 
     def second_reads(self) -> list[SecondRead]:
         """The pages that this run fetched twice."""
@@ -119,8 +124,14 @@ class ObservationStore:
         """What earlier runs learnt of the changes of the site."""
         with storage_errors():
             history = {key: _decode_history(packed) for key, packed in self._db.execute("SELECT key, habit FROM habit")}
-            row = self._db.execute("SELECT value FROM lesson WHERE name = ?", (_MEMORY_NAME,)).fetchone()
-        memory = _decode_memory(row[0]) if row else SiteMemory()
+            found = dict(self._db.execute("SELECT name, value FROM lesson WHERE name IN (?, ?)", _NAMES).fetchall())
+        if _MEMORY_NAME in found:
+            memory = _decode_memory(found[_MEMORY_NAME])
+        elif _FORMER_NAME in found:
+            former = _decode_memory(found[_FORMER_NAME])
+            memory = SiteMemory(former.compared, moves=former.moves)
+        else:
+            memory = SiteMemory()
         memory.history = history
         return memory
 
@@ -140,6 +151,7 @@ class ObservationStore:
             self._db.executemany("INSERT INTO habit (key, habit) VALUES (?, ?)", rows)
             packed = _encode(msgspec.structs.replace(memory, history={}))
             self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_MEMORY_NAME, packed))
+            self._db.execute("DELETE FROM lesson WHERE name = ?", (_FORMER_NAME,))
 
     def mark_all_unchanged(self) -> None:
         """Mark all known pages as unchanged."""
