@@ -44,7 +44,7 @@ from crawler.parse.snapshot.diff import (
 )
 
 # The table of constants. docs/lastmod-model.md tells which trial set each, and what breaks without it.
-SAMPLE_SIZE: Final = 400
+SAMPLE_SIZE: Final = 150
 """Pages of a site, changed or not, that show how common a text is."""
 MOST: Final = 0.6
 """Share of the pages with a slot on which it must move, to be one of the site."""
@@ -219,34 +219,31 @@ class SignificanceModel:
         return Judgement(own, [(d, reason) for d, reason in zip(differences, reasons, strict=True) if reason])
 
     def _reason(self, page: int, d: Difference, move: Move, lost: set[int]) -> str:
+        """Why a difference does not count, or "". Whether it is new is asked last: that needs the sample."""
         if d.flags & FRAME:
             return IN_FRAME
         if self._differed_in_own_read(page, d, move):
             return VARIES
-        is_added = move.more > 0 and not d.gone
-        is_new = self._is_new(d, move)
-        if self._announces(d) or (is_new and is_added and move.is_swap):
+        if self._announces(d):
             return ""
-        if is_new and not move.is_born and any(map(self._knows_all, move.slots)):
-            return ""
-        if self._is_of_site(d, move, lost):
-            return SHARED
-        if is_new and is_added and not move.is_born:
-            return ""
-        return self._reason_of_slots(page, d, move, is_new=is_new)
+        reason = SHARED if self._is_of_site(d, move, lost) else self._reason_of_slots(page, d, move)
+        if not reason or not self._is_new(d, move):
+            return reason
+        is_added = move.more > 0 and (move.is_swap or (reason != SHARED and not move.is_born))
+        is_of_pool = not move.is_born and any(map(self._knows_all, move.slots))
+        return "" if is_added or is_of_pool else reason
 
-    def _reason_of_slots(self, page: int, d: Difference, move: Move, *, is_new: bool) -> str:
+    def _reason_of_slots(self, page: int, d: Difference, move: Move) -> str:
         is_amount = d.flags & (FACT | MONEY | DATED)
         if move.words and not is_amount and all(any(map(self._counts_beside, near)) for near in move.words):
             return COUNTER
         if any(map(self._varies, move.slots)):
             return VARIES_HERE
-        is_new = is_new or self._is_only_here(d, move)
-        if any(self._moves_as_usual(k, move, is_new=is_new) for k in move.slots):
+        if any(self._moves_as_usual(k, d, move) for k in move.slots):
             return IN_MOST_RUNS
         fewest = 1 if d.flags & MOVED else FEW
-        slots = move.slots - {d.place, d.spot, d.box} if is_new else move.slots
-        return AGAIN if any(self._moves_again(page, k, fewest) for k in slots) else ""
+        again = {k for k in move.slots if self._moves_again(page, k, fewest)}
+        return AGAIN if again and (again - {d.place, d.spot, d.box} or not self._is_own(d, move)) else ""
 
     def _announces(self, d: Difference) -> bool:
         """Whether a link to a new page came where few pages have such links: a list of pages."""
@@ -269,10 +266,10 @@ class SignificanceModel:
             return False
         return self._changed[d.exact] <= 1 and self._held[d.exact] <= 1
 
-    def _is_only_here(self, d: Difference, move: Move) -> bool:
-        """Whether a text left that no other page shows and that did not come in an earlier run."""
-        is_text = d.gone and not d.flags & MOVED and move.words is None
-        return is_text and not self._is_elsewhere(d)
+    def _is_own(self, d: Difference, move: Move) -> bool:
+        """Whether a text is new, or left and no other page shows it and it did not come in an earlier run."""
+        is_left = d.gone and not d.flags & MOVED and move.words is None
+        return self._is_new(d, move) or (is_left and not self._is_elsewhere(d))
 
     def _is_of_site(self, d: Difference, move: Move, lost: set[int]) -> bool:
         """Whether the slot, or the same text anywhere or beside the same text, moved on most pages that have it."""
@@ -321,7 +318,7 @@ class SignificanceModel:
         varied, tested = known.varied + self._varied[k], known.tested + self._tested[k]
         return varied > 0 and varied >= VARIED * tested
 
-    def _moves_as_usual(self, k: int, move: Move, *, is_new: bool) -> bool:
+    def _moves_as_usual(self, k: int, d: Difference, move: Move) -> bool:
         """Whether a slot moves in most runs and now: on most of its pages, as a whole on several, or to known texts."""
         history = self._memory.history.get(k)
         if history is None or not history.runs or history.moved_share < HALF or history.share < USUAL:
@@ -329,10 +326,10 @@ class SignificanceModel:
         if self._share(k) < history.share * OF_USUAL:
             return False
         is_few = self._changed[k] < FEW and move.words is None
-        if is_few and (history.runs < 2 or (is_new and history.moved_share < NEARLY_ALWAYS)):
+        if is_few and (history.runs < 2 or (history.moved_share < NEARLY_ALWAYS and self._is_own(d, move))):
             return False
         is_refilled = move.is_whole and self._changed[k] >= SEVERAL and history.runs >= 2
-        return not is_new or history.share >= HALF or is_refilled
+        return history.share >= HALF or is_refilled or not self._is_own(d, move)
 
     def _moves_again(self, page: int, k: int, fewest: int) -> bool:
         """Whether a slot moved on this page in the last run, and on most of the pages on which it moved then."""

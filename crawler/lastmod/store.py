@@ -1,7 +1,9 @@
 """The observations of a run in the state: the differences of its pages, and their lastmod."""
 
 import sqlite3
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -12,7 +14,7 @@ from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE
 from crawler.lastmod.significance import SAMPLE_SIZE
 from crawler.model import Url
 from crawler.parse.snapshot.diff import Delta, content_keys, with_news
-from crawler.state.database import storage_errors
+from crawler.state.database import storage_errors, transaction
 from crawler.state.store import read_about, write_about
 from sitemap import BuildTime, find_build_times
 
@@ -26,7 +28,7 @@ _NEW_PAGES: Final = """SELECT u.url FROM visit v JOIN url u ON u.id = v.id
 MAX_NEW_PAGES: Final = 20_000
 """New pages of a run; when a run finds more, links to them are no news."""
 _SAMPLE: Final = (
-    f"SELECT c.text {_FROM_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
+    f"SELECT c.id, c.text {_FROM_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
 )
 # All parsed pages, listed or not: a page that comes back keeps its date. A URL that was no page before is new.
 _PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
@@ -50,6 +52,8 @@ _MEMORY_NAME: Final = "memory"  # keys of the table lesson
 _FORMER_NAME: Final = "slots"  # of versions that knew more of each slot: what they saw of moves goes on
 _SECOND_READS: Final = """SELECT s.id, c.text, s.delta FROM second_read s JOIN visit v ON v.id = s.id
   JOIN content c ON c.id = v.content WHERE s.run = ? AND s.delta IS NOT NULL ORDER BY s.id"""
+_SAMPLE_NAME: Final = "sample"  # the keys of the contents in the sample, as arrays of 64-bit integers
+_decode_keys = msgspec.msgpack.Decoder(dict[int, bytes]).decode
 _NAMES: Final = (_MEMORY_NAME, _FORMER_NAME)
 _decode_memory = msgspec.msgpack.Decoder(SiteMemory).decode
 _decode_delta = msgspec.msgpack.Decoder(Delta).decode
@@ -101,12 +105,21 @@ class ObservationStore:
         with storage_errors():
             return int(self._db.execute(f"SELECT count(*) {_FROM_COMPARED}").fetchone()[0])
 
-    def sample(self) -> list[tuple[Sequence[int], float]]:
-        """The content keys of some compared pages, and how many pages each stands for."""
+    def sample(self) -> Sequence[tuple[Sequence[int], float]]:
+        """The content keys of some compared pages, and how many pages each stands for.
+
+        What an earlier run read of an unchanged page is not read again.
+        """
         count = self.compared()
         with storage_errors():
-            texts = self._db.execute(_SAMPLE, (count, SAMPLE_SIZE)).fetchall()
-        return [(content_keys(text), count / len(texts)) for (text,) in texts]
+            rows = self._db.execute(_SAMPLE, (count, SAMPLE_SIZE)).fetchall()
+            found = self._db.execute("SELECT value FROM lesson WHERE name = ?", (_SAMPLE_NAME,)).fetchone()
+        known = _decode_keys(found[0]) if found else {}
+        read = {content: known.get(content) or array("q", content_keys(text)).tobytes() for content, text in rows}
+        if read != known:
+            with storage_errors(), nullcontext() if self._db.in_transaction else transaction(self._db):
+                self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_SAMPLE_NAME, _encode(read)))
+        return [(array("q", packed), count / len(rows)) for packed in read.values()]
 
     def second_reads(self) -> list[SecondRead]:
         """The pages that this run fetched twice."""
