@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Protocol
 
 from crawler.lastmod.memory import SecondRead, SiteMemory
@@ -96,7 +96,7 @@ class Lab:
             for n in more:
                 delta = compare(now[n], take_snapshot(self.site.render(paths[n])))
                 known = again[n].delta if n in again else Delta()
-                again[n] = SecondRead(n, content_keys(now[n]), joined(known, delta))
+                again[n] = SecondRead(n, partial(content_keys, now[n]), joined(known, delta))
             model = build()
         self.reads = sum(reads.values())
         self.deltas = dict(deltas)

@@ -3,7 +3,7 @@
 A slot is a place in a template (:mod:`crawler.lastmod.slots`). All tables are bounded; what is not seen any more fades.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -20,10 +20,10 @@ _FORGOTTEN: Final = 0.04  # share of the pages below which a slot is forgotten
 
 
 class SecondRead(NamedTuple):
-    """A page that was read again in one run: the keys that it held, and what differed at the later reads."""
+    """A page that was read again in one run: what gives the keys that it held, and what differed at the later reads."""
 
     page: int
-    keys: Iterable[int]
+    keys: Callable[[], Iterable[int]]
     delta: Delta
 
 

@@ -18,7 +18,12 @@ from crawler.lastmod.policy import (
     date_of_new_page,
     why_distrusted,
 )
-from crawler.lastmod.significance import SignificanceModel, build_significance_model, choose_second_reads
+from crawler.lastmod.significance import (
+    SignificanceModel,
+    build_significance_model,
+    choose_second_reads,
+    is_turned_over,
+)
 from crawler.lastmod.store import ObservationStore, PageObservation
 from crawler.model import ResponseMetadata, Url
 from crawler.parse.snapshot.diff import Delta, discounted_text, evidence_text
@@ -69,6 +74,7 @@ def observe(
         if _differs(store):
             model = Comparison(store, run.number).model()
             store.mark_judged(_judged(model, store.deltas()))
+            store.mark_landslide(n for n, delta in store.deltas() if model.is_landslide and is_turned_over(delta))
             memory = model.learn()
         distrust = store.distrust or why_distrusted(*store.stamps(source_key))
         is_other = store.policy not in ("", policy)

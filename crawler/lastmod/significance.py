@@ -15,6 +15,7 @@ where these are. docs/lastmod-model.md explains the questions that are asked of 
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from crawler.lastmod.memory import (
@@ -123,7 +124,7 @@ class SignificanceModel:
         self._emptied: Counter[int] = Counter()
         self._moved: dict[int, set[int]] = {}
         self._numbers: dict[int, set[int]] = {}  # of shapes: the slots of their figures
-        self._tested: Counter[int] = Counter()
+        self._reads: list[tuple[SecondRead, frozenset[int]]] = []
         self._varied: Counter[int] = Counter()
         self._own: dict[int, _OwnRead] = {}
         self._texts: set[int] = set()
@@ -138,7 +139,7 @@ class SignificanceModel:
         differences = own_differences(read.delta)
         moves = moves_of(differences)
         slots = frozenset(k for move in moves for k in move.slots)
-        self._tested.update({*read.keys, *slots})
+        self._reads.append((read, slots))
         self._varied.update(slots)
         pairs = zip(differences, moves, strict=True)
         texts = frozenset(d.exact for d, move in pairs if move.words is None and not d.flags & MOVED)
@@ -190,6 +191,11 @@ class SignificanceModel:
                 for k in asked.intersection(keys):
                     self._counts[k] += weight  # type: ignore[assignment]  # fractions of pages
         return self._counts
+
+    @cached_property
+    def _tested(self) -> Counter[int]:
+        """The pages read twice that have each slot."""
+        return Counter(k for read, slots in self._reads for k in {*read.keys(), *slots})
 
     def _share(self, k: int) -> float:
         """The share of the pages with a slot on which it moved."""
@@ -315,8 +321,8 @@ class SignificanceModel:
 
     def _varies(self, k: int) -> bool:
         known = self._memory.slots.get(k, Variation())
-        varied, tested = known.varied + self._varied[k], known.tested + self._tested[k]
-        return varied > 0 and varied >= VARIED * tested
+        varied = known.varied + self._varied[k]
+        return varied > 0 and varied >= VARIED * (known.tested + self._tested[k])
 
     def _moves_as_usual(self, k: int, d: Difference, move: Move) -> bool:
         """Whether a slot moves in most runs and now: on most of its pages, as a whole on several, or to known texts."""
@@ -384,15 +390,16 @@ class SignificanceModel:
     # ---- what is learnt
 
     def learn(self) -> SiteMemory:
-        """The memory of the site after this run."""
-        if not self._compared:
+        """The memory of the site after this run. A landslide teaches nothing of what usually moves."""
+        if not self._compared or self.is_landslide:
             return self._memory
         known = self._memory
-        numbers = {k for shape, keys in self._numbers.items() if self._is_of_template(shape) for k in keys}
+        words = {k: shape for shape, keys in self._numbers.items() if self._is_of_template(shape) for k in keys}
         shares = {}
         for k, pages in self._moved.items():
-            is_enough = len(pages) >= FEW or k in numbers or (len(pages) >= 2 and self._share(k) >= NEARLY_ALL)
-            if is_enough and (share := self._share(k)) >= USUAL:
+            share = self._changed[k] / max(self._changed[k], self._held[words[k]]) if k in words else self._share(k)
+            is_enough = len(pages) >= FEW or k in words or (len(pages) >= 2 and share >= NEARLY_ALL)
+            if is_enough and share >= USUAL:
                 shares[k] = share
         history = update_history(known.history, shares, self._held if known.history else {}, known.compared)
         slots = {k: v.merged(self._tested[k], self._varied[k]) for k, v in known.slots.items()}

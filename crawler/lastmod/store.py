@@ -4,7 +4,7 @@ import sqlite3
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -125,7 +125,7 @@ class ObservationStore:
         """The pages that this run fetched twice."""
         with storage_errors():
             rows = self._db.execute(_SECOND_READS, (self._run,)).fetchall()
-        return [SecondRead(number, content_keys(text), _decode_delta(delta)) for number, text, delta in rows]
+        return [SecondRead(number, partial(content_keys, text), _decode_delta(delta)) for number, text, delta in rows]
 
     def tried_again(self) -> set[int]:
         """The ids of the pages that this run fetched, or tried to fetch, twice."""
@@ -178,6 +178,13 @@ class ObservationStore:
         """Mark pages as changed or not, with what changed and what differs without being a change."""
         with storage_errors():
             self._db.executemany("UPDATE visit SET changed = ?, evidence = ?, discounted = ? WHERE id = ?", judged)
+
+    def mark_landslide(self, pages: Iterable[int]) -> None:
+        """Mark pages that now say something else, as most pages do, in a table that lives as long as the connection."""
+        with storage_errors():
+            self._db.execute("CREATE TEMP TABLE IF NOT EXISTS turned (id INTEGER PRIMARY KEY)")
+            self._db.execute("DELETE FROM turned")
+            self._db.executemany("INSERT INTO turned VALUES (?)", ((page,) for page in pages))
 
     @property
     def distrust(self) -> str:

@@ -441,3 +441,64 @@ def test_ours_a_text_that_came_to_a_place_that_rotates_is_a_change() -> None:
 def slots(*, flags: int = 0) -> Difference:
     """A text each of whose slots has a key of its own."""
     return Difference(False, 10, 20, 30, 40, 50, 60, 9, flags, "text", nth=70, nth_last=80, box=90, unit=100)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"Tides"', "\u201cTides\u201d"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("harbour", "har\u00adbour"),
+        ("9 -- 10", "9 \u2013 10"),
+        ("it's", "it\u2019s"),
+        ("a b", "a\u00a0b"),
+        ("efficient", "e\ufb03cient"),
+    ],
+)
+def test_ours_the_same_words_in_another_typography_are_no_change(before: str, after: str) -> None:
+    text = f"<p>The keeper wrote {{}} on page {before} today.</p>"
+    assert (
+        said(site(3, lambda n: article(n, text)), site(3, lambda n: article(n, text.replace(before, after)))) == set()
+    )
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        '<img src="/{n}-{night}.png" alt="Boat">',
+        '<img src="/{n}.png" alt="Boat {night}">',
+        "<p>It has {night} masts.</p>",
+    ],
+)
+def test_ours_two_other_pages_that_are_edited_in_each_night_are_dated_in_each(edit: str) -> None:
+    learnt, pages = SiteMemory(), {n: article(n, edit.format(n=n, night=99)) for n in range(40)}
+    for night in range(1, 9):
+        edited = {2 * night, 2 * night + 1}
+        after = {**pages, **{n: article(n, edit.format(n=n, night=night)) for n in edited}}
+        assert said(pages, after, learnt) == edited, night
+        pages = after
+
+
+def test_ours_what_a_theme_adds_with_values_of_each_page_is_no_change() -> None:
+    plain = site(30)
+    for added in (
+        "<div class=share><a href='https://share.example/?u=/{n}'>Share</a></div>",
+        "<p class=label>Level: {own}</p>",
+        '<script type="application/ld+json">{{"@type": "WebPage", "name": "{own}"}}</script>',
+    ):
+        assert said(plain, site(30, lambda n, a=added: article(n, a.format(n=n, own=own(n, 4))))) == set()  # type: ignore[misc]
+
+
+def test_ours_a_night_in_another_language_moves_no_date() -> None:
+    learnt, plain = SiteMemory(), site(20)
+
+    def translated(n: int) -> str:
+        body = article(n).replace(">Home<", ">Start<").replace("Acme", "Firma")
+        for number in (0, 1, 8, 9):
+            body = body.replace(own(n, number), f"{own(n, number)[::-1]}")
+        return body
+
+    other = site(20, translated)
+    assert said(plain, other, learnt) == set()
+    assert said(other, plain, learnt) == set()
+    assert learnt.history == {}
