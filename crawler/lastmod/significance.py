@@ -15,7 +15,7 @@ where these are. docs/lastmod-model.md explains the questions that are asked of 
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final, NamedTuple
 
 from crawler.lastmod.memory import (
@@ -214,8 +214,15 @@ class SignificanceModel:
         # a fingerprint of figures alone looks like a number: then one of the two sides has none
         sides = [{d.shape: d.flags & FINGERPRINT for d in differences if d.gone is side} for side in (True, False)]
         printed = {k for k in sides[0].keys() & sides[1].keys() if sides[0][k] != sides[1][k]}
+
+        @cache
+        def news(place: int) -> int:
+            pairs = zip(differences, moves, strict=True)
+            here = [(other, move) for other, move in pairs if other.place == place and not other.flags & MONEY]
+            return sum(self._is_new(other, move) for other, move in here)
+
         reasons = [
-            NEW_FINGERPRINT if d.shape in printed else self._reason(page, d, move, lost)
+            NEW_FINGERPRINT if d.shape in printed else self._reason(page, d, move, lost, news)
             for d, move in zip(differences, moves, strict=True)
         ]
         if not all(reasons):
@@ -224,8 +231,12 @@ class SignificanceModel:
         own = [d for d, reason in zip(differences, reasons, strict=True) if not reason]
         return Judgement(own, [(d, reason) for d, reason in zip(differences, reasons, strict=True) if reason])
 
-    def _reason(self, page: int, d: Difference, move: Move, lost: set[int]) -> str:
-        """Why a difference does not count, or "". Whether it is new is asked last: that needs the sample."""
+    def _reason(self, page: int, d: Difference, move: Move, lost: set[int], news: Callable[[int], int]) -> str:
+        """Why a difference does not count, or "". Whether it is new is asked last: that needs the sample.
+
+        ``news`` gives the new texts of a place: a place gained no more of them than it has more texts, or it shows
+        others by itself.
+        """
         if d.flags & FRAME:
             return IN_FRAME
         if self._differed_in_own_read(page, d, move):
@@ -235,7 +246,7 @@ class SignificanceModel:
         reason = SHARED if self._is_of_site(d, move, lost) else self._reason_of_slots(page, d, move)
         if not reason or not self._is_new(d, move):
             return reason
-        is_added = move.more > 0 and (move.is_swap or (reason != SHARED and not move.is_born))
+        is_added = 0 < move.more >= news(d.place) and (move.is_swap or (reason != SHARED and not move.is_born))
         is_of_pool = not move.is_born and any(map(self._knows_all, move.slots))
         return "" if is_added or is_of_pool else reason
 
