@@ -1,15 +1,18 @@
 """What runs do with the content of a site, without a crawl around them: compare, read again, judge, learn."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Protocol
 
-from crawler.lastmod.experiment import SecondRead, choose_second_reads
-from crawler.lastmod.memory import SiteMemory
-from crawler.lastmod.significance import SAMPLE_SIZE, SignificanceModel, build_significance_model
-from crawler.parse.snapshot.diff import Delta, compare, content_keys, joined
+from crawler.lastmod.memory import SecondRead, SiteMemory
+from crawler.lastmod.significance import SAMPLE_SIZE, SignificanceModel, build_significance_model, choose_second_reads
+from crawler.model import Url
+from crawler.parse.snapshot.diff import Delta, compare, content_keys, joined, with_news
 from crawler.parse.snapshot.snapshot import take_snapshot
+
+_ORIGIN = "https://example.com"
 
 
 class Rendered(Protocol):
@@ -51,6 +54,7 @@ class Lab:
     limit: int = 60
     kept: dict[int, bytes] = field(default_factory=dict)
     memory: SiteMemory = field(default_factory=SiteMemory)
+    ids: dict[str, int] = field(default_factory=dict)
     run: int = 0
     reads: int = 0
 
@@ -63,32 +67,42 @@ class Lab:
     def visit(self) -> set[str]:
         """One run; the paths of the pages that are said to have changed."""
         self.run += 1
-        paths = list(self.site.pages)
-        now = {n: take_snapshot(self.site.render(path)) for n, path in enumerate(paths)}
+        new = {f"{_ORIGIN}{path}" for path in self.site.pages if path not in self.ids}
+        for path in self.site.pages:
+            self.ids.setdefault(path, len(self.ids))
+        paths = {n: path for path, n in self.ids.items()}
+        now = {self.ids[path]: take_snapshot(self.site.render(path)) for path in self.site.pages}
         deltas: list[tuple[int, Delta]] = [
-            (n, compare(self.kept[n], text)) for n, text in now.items() if self.kept.get(n, text) != text
+            (n, with_news(compare(self.kept[n], text), Url(f"{_ORIGIN}{paths[n]}"), new))
+            for n, text in now.items()
+            if self.kept.get(n, text) != text
         ]
         step = max(1, len(now) // SAMPLE_SIZE)
-        sample = [(content_keys(text), float(step)) for n, text in now.items() if n % step == 0] if deltas else []
+        compared = [text for n, text in now.items() if n in self.kept]
+
+        @cache
+        def sample() -> list[tuple[list[int], float]]:
+            return [(content_keys(text), float(step)) for text in compared[::step]]
+
         again: dict[int, SecondRead] = {}
         reads: Counter[int] = Counter()
-        model = self._model(deltas, sample, again.values())
+
+        def build() -> SignificanceModel:
+            return build_significance_model(self.memory, deltas, len(compared), sample, again.values(), run=self.run)
+
+        model = build()
         while more := self._next_reads(model, deltas, reads):
             reads.update(more)
             for n in more:
                 delta = compare(now[n], take_snapshot(self.site.render(paths[n])))
                 known = again[n].delta if n in again else Delta()
-                again[n] = SecondRead(n, content_keys(now[n]), joined(known, delta))
-            model = self._model(deltas, sample, again.values())
+                again[n] = SecondRead(n, partial(content_keys, now[n]), joined(known, delta))
+            model = build()
         self.reads = sum(reads.values())
         self.deltas = dict(deltas)
         self.judged = {n: model.judge(n, delta) for n, delta in deltas}
         said = {paths[n] for n, judgement in self.judged.items() if judgement.significant}
-        self.memory = model.learn(deltas)
+        self.memory = model.learn()
+        self.model = model
         self.kept = now
         return said
-
-    def _model(
-        self, deltas: list[tuple[int, Delta]], sample: list[tuple[list[int], float]], again: Iterable[SecondRead]
-    ) -> SignificanceModel:
-        return build_significance_model(self.memory, lambda: deltas, sample, again, run=self.run)

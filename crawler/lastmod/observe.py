@@ -4,11 +4,10 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
 from crawler.config.config import ContentConfig
-from crawler.lastmod.experiment import choose_second_reads
 from crawler.lastmod.memory import SiteMemory
 from crawler.lastmod.policy import (
     NO_DATE,
@@ -19,7 +18,12 @@ from crawler.lastmod.policy import (
     date_of_new_page,
     why_distrusted,
 )
-from crawler.lastmod.significance import SignificanceModel, build_significance_model
+from crawler.lastmod.significance import (
+    SignificanceModel,
+    build_significance_model,
+    choose_second_reads,
+    is_turned_over,
+)
 from crawler.lastmod.store import ObservationStore, PageObservation
 from crawler.model import ResponseMetadata, Url
 from crawler.parse.snapshot.diff import Delta, discounted_text, evidence_text
@@ -70,7 +74,8 @@ def observe(
         if _differs(store):
             model = Comparison(store, run.number).model()
             store.mark_judged(_judged(model, store.deltas()))
-            memory = model.learn(store.deltas())
+            store.mark_landslide(n for n, delta in store.deltas() if model.is_landslide and is_turned_over(delta))
+            memory = model.learn()
         distrust = store.distrust or why_distrusted(*store.stamps(source_key))
         is_other = store.policy not in ("", policy)
         builds = store.builds if policy in OBSERVING_POLICIES else []
@@ -98,12 +103,14 @@ class Comparison:
         self._store = store
         self._run = run
         self._memory = store.memory()
-        self._sample = [*store.sample()]
+        self._count = store.compared()
+        self._sample = cache(store.sample)
 
     def model(self) -> SignificanceModel:
         """The model of the run, with the second reads so far."""
         store = self._store
-        return build_significance_model(self._memory, store.deltas, self._sample, store.second_reads(), run=self._run)
+        reads = store.second_reads()
+        return build_significance_model(self._memory, store.deltas(), self._count, self._sample, reads, run=self._run)
 
 
 def pages_to_read_again(db: sqlite3.Connection, run: int, limit: int) -> Iterator[list[int]]:

@@ -1,37 +1,34 @@
-"""Which changes of a page are significant, judged over all pages of a run: not what the site shares or rotates. Pure.
+"""Which differences of a page are edits, and which the site makes by itself: the model of lastmod. Pure.
 
 Search engines ask for the date of the last *significant* change: main text, structured data or links, "not a sidebar,
 footer or copyright year" (https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping). No markup says
-where these are, so Siteatlas compares, in this order:
+where these are. docs/lastmod-model.md explains the questions that are asked of each difference, in this order:
 
-1. The pages of the site: a text that comes or goes at the same place on most pages belongs to the site.
-2. Two reads of one page in one run (:mod:`crawler.lastmod.experiment`): what differs between them is no change.
-3. The runs: a slot that moves in most runs, on as many pages as usual or on the same pages, moves by itself.
-4. The pages of this run, for slots of which nothing is known yet: figures that change inside the same words on most
-   pages, texts that move from page to page, places where most pages show something else.
-
-A list that gains a link to a new page changed, however often it does: a rotation would show other pages, too.
-
-The line. A slot that was quiet in earlier runs and moves on most pages now is edited: all prices may rise at once. A
-slot that usually moves on most pages and moves on a few now is edited there.
+1. Does it differ between two reads of the page in one run? It says nothing.
+2. Did the same slot move on most pages that have it? The site changed, not the page. Not so a price or a sentence among
+   the page's own: editors raise all prices, and write the same to a whole section.
+3. Does the slot move by itself: between two reads of such pages, in most runs on many pages, or again on the pages on
+   which it moved last? Only a text that the site never showed is an edit there.
+4. Does it repeat the title of another page? That page was edited, or is new.
+5. Else it is an edit.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Final, NamedTuple
 
-from crawler.lastmod.experiment import (
-    IN_POOL,
-    VARIES,
-    VARIES_HERE,
-    Experiment,
+from crawler.lastmod.memory import (
+    MAX_MOVES,
+    MAX_POOL,
+    MAX_SLOTS,
     SecondRead,
-    moved_figures,
-    restamped_shapes,
-    slots_of,
+    SiteMemory,
+    Variation,
+    newest,
+    update_history,
 )
-from crawler.lastmod.memory import MAX_POOL, MAX_SLOTS, SiteMemory, newest
-from crawler.lastmod.site_changes import FIGURES, SiteChanges, is_whole
+from crawler.lastmod.slots import KINDS, Move, moves_of, own_differences, text_slots, words_of
 from crawler.parse.snapshot.diff import (
     BEFORE_ALIKE,
     BEHIND_ALIKE,
@@ -40,38 +37,60 @@ from crawler.parse.snapshot.diff import (
     FINGERPRINT,
     FRAME,
     LINK,
+    MONEY,
     MOVED,
     NEWS,
     Delta,
     Difference,
 )
 
-MAX_OWN_SHARE: Final = 0.02
-"""Share of the pages up to which a text is one of their own."""
-MAX_CARD_TEXTS: Final = 3
-"""Texts beside a link that rotates, up to which they came with it."""
-SAMPLE_SIZE: Final = 400
+# The table of constants. docs/lastmod-model.md tells which trial set each, and what breaks without it.
+SAMPLE_SIZE: Final = 150
 """Pages of a site, changed or not, that show how common a text is."""
+MOST: Final = 0.6
+"""Share of the pages with a slot on which it must move, to be one of the site."""
+NEARLY_ALL: Final = 0.9
+FEW: Final = 3
+SEVERAL: Final = 5
+"""Pages that must agree: ``FEW`` are enough if they are nearly all."""
+HALF: Final = 0.5
+USUAL: Final = 0.15
+"""Share of its pages on which a slot moves in most runs, from which on it moves by itself."""
+OF_USUAL: Final = 0.2
+"""Share of the usual number of pages on which it must move now."""
+NEARLY_ALWAYS: Final = 0.75
+"""Share of the runs in which it must move, where it moves on few pages."""
+VARIED: Final = 0.2
+"""Share of the pages read twice on which a slot differed, from which on it varies."""
+OWN: Final = 0.02
+"""Share of the pages up to which a text is one of their own."""
+BORN: Final = 1 / 3
+"""Share of all pages that gained the same new place, or lost it, from which on the site did so."""
+MIN_DRAWN: Final = 20
+"""Texts that came to a slot in one run, to know that it shows those of a pool."""
+WIDGET: Final = 12
+"""Pages on which a slot moved, from which on texts that occur once may be those of a widget."""
+FRESH: Final = 0.08
+"""Share of them that no earlier run saw, up to which the pool is known."""
+TURNED: Final = 0.6
+"""Share of the texts of a page that are new, from which on the page says something else."""
+MAX_MOVED_PAGES: Final = 64
+"""Pages on which a slot moves, up to which they are remembered one by one."""
+MAX_KEYS: Final = 500_000
 
 IN_FRAME: Final = "is in a part that most pages share"
+LANDSLIDE: Final = "changed with most of the texts of most pages"
 NEW_FINGERPRINT: Final = "has a file whose name has a new fingerprint"
-SHARED: Final = "appeared or disappeared on most pages"
-COUNTER: Final = "has numbers that change on many pages"
-USUAL: Final = "is in a place that changes in most runs"
-USUAL_HERE: Final = "is in a place that changes in most runs, on this page and others"
-USUAL_TEXT: Final = "appears and disappears on many pages in most runs"
-WANDERS: Final = "moves from page to page"
-TURNS_OVER: Final = "is in a place that shows another text on most pages"
-SHUFFLED: Final = "is in a list whose order changes on several pages"
-IN_CARD: Final = "is in a box whose texts do not count"
-EXCHANGED: Final = "was replaced by a text that does not count"
-_ROTATING: Final = frozenset(
-    (IN_POOL, VARIES, VARIES_HERE, USUAL, USUAL_HERE, USUAL_TEXT, WANDERS, TURNS_OVER, IN_CARD)
-)
-_NO_NEWS: Final = frozenset((IN_FRAME, SHARED, VARIES, VARIES_HERE))
-"""Reasons for which even a link to a new page does not count."""
-_MOVING: Final = frozenset((COUNTER, VARIES, VARIES_HERE))
-"""Reasons that find a move without the history of its slots, which is then no quiet one."""
+SHARED: Final = "is in a place that changed on most pages"
+VARIES: Final = "differs between two reads of the page"
+VARIES_HERE: Final = "is in a place that differs between two reads of such pages"
+COUNTER: Final = "has numbers that change on several pages"
+IN_MOST_RUNS: Final = "is in a place that changes in most runs"
+AGAIN: Final = "is in a place that changes again, on this page and others"
+OF_OTHERS: Final = "repeats the title of another page"
+
+Sample = Callable[[], Iterable[tuple[Iterable[int], float]]]
+"""Gives the :func:`crawler.parse.snapshot.diff.content_keys` of some compared pages; each stands for so many pages."""
 
 
 class Judgement(NamedTuple):
@@ -81,278 +100,397 @@ class Judgement(NamedTuple):
     discounted: list[tuple[Difference, str]]
 
 
+class _OwnRead(NamedTuple):
+    """What differed when a page was read again: the slots, and the exact keys of texts of other words."""
+
+    slots: frozenset[int]
+    texts: frozenset[int]
+
+
 class SignificanceModel:
     """Judges the changes of one run; made by :func:`build_significance_model`."""
 
-    def __init__(self, memory: SiteMemory, run: int) -> None:
-        self._changes = SiteChanges(memory, run)
-        self.experiment = Experiment(memory, run, self._changes.is_elsewhere)
+    def __init__(self, memory: SiteMemory, run: int, pages: int, sample: Sample) -> None:
+        self._memory = memory
+        self._run = run
+        self._pages = pages
+        self._sample = sample
+        self._compared = 0
+        self._turned = 0
+        self._asked: set[int] = set()
+        self._counts: Counter[int] | None = None
+        self._changed: Counter[int] = Counter()
+        self._max_changed = MAX_KEYS
+        self._emptied: Counter[int] = Counter()
+        self._moved: dict[int, set[int]] = {}
+        self._numbers: dict[int, set[int]] = {}  # of shapes: the slots of their figures
+        self._reads: list[tuple[SecondRead, frozenset[int]]] = []
+        self._varied: Counter[int] = Counter()
+        self._own: dict[int, _OwnRead] = {}
+        self._texts: set[int] = set()
+        self._drawn: Counter[int] = Counter()  # texts that came to a slot, and those that no earlier run saw
+        self._fresh: Counter[int] = Counter()
+        self._said: Counter[int] = Counter()  # words, by pages to which they came
 
-    def add(self, delta: Delta) -> None:
-        """First pass: count the differences of a page."""
-        self._changes.add(delta)
+    # ---- what is counted
 
-    def add_sample(self, keys: Iterable[int], weight: float) -> None:
-        """Between the passes: count the keys of a sampled page, which stands for ``weight`` pages."""
-        self._changes.add_sample(keys, weight)
+    def add_read(self, read: SecondRead) -> None:
+        """Learn from a page that was read twice."""
+        differences = own_differences(read.delta)
+        moves = moves_of(differences)
+        slots = frozenset(k for move in moves for k in move.slots)
+        self._reads.append((read, slots))
+        self._varied.update(slots)
+        pairs = zip(differences, moves, strict=True)
+        texts = frozenset(d.exact for d, move in pairs if move.words is None and not d.flags & MOVED)
+        self._own[read.page] = _OwnRead(slots, texts)
+        self._texts.update(texts)
 
-    def add_second_pass(self, page: int, delta: Delta) -> None:
-        """Second pass: count the slots of the differences that the site and second reads do not explain."""
-        differences = delta.differences
-        stamped = restamped_shapes(differences)
-        known = self._explain_by_site(differences, stamped)
-        known.update(self._explain_by_experiment(page, differences, known))
-        left = [
-            d
-            for n, d in enumerate(differences)
-            if known.get(n, IN_POOL) == IN_POOL or (known[n] == COUNTER and d.flags & LINK)
-        ]
-        self._changes.add_slots(page, left, stamped)
-        self._changes.add_explained([differences[n] for n, reason in known.items() if reason in _MOVING])
+    def add(self, page: int, delta: Delta) -> None:
+        """Count the differences of a page."""
+        self._compared += 1
+        self._turned += is_turned_over(delta)
+        sides: dict[int, int] = {}
+        texts: set[int] = set()
+        said: set[int] = set()
+        differences = own_differences(delta)
+        for d, move in zip(differences, moves_of(differences), strict=True):
+            for k in move.slots:
+                sides[k] = sides.get(k, 0) | (1 if d.gone else 2)
+            if move.words is not None and not d.flags & DATED:
+                self._numbers.setdefault(d.shape, {d.shape}).update(k for near in move.words for k in near)
+            texts.add(d.exact)
+            texts.update(k for k, _ in text_slots(d, move))
+            self._asked.update((d.exact, d.shape, d.words, d.place, d.after, d.ahead, *d.beside))
+            if not d.gone and move.words is None and not d.flags & MOVED:
+                is_fresh = d.exact not in self._memory.pool
+                for k in move.slots:
+                    self._drawn[k] += 1
+                    self._fresh[k] += is_fresh
+                said.update(words_of(d))
+        self._asked.update(k ^ kind for k in sides for kind in KINDS)
+        self._texts.update(d.exact for d in differences)
+        self._changed.update(sides.keys() | texts)
+        self._said.update(said)
+        self._emptied.update(k for k, side in sides.items() if side == 1)
+        for k in sides:
+            pages = self._moved.setdefault(k, set())
+            if len(pages) <= MAX_MOVED_PAGES:
+                pages.add(page)
+        if len(self._changed) > self._max_changed:
+            self._changed = Counter({k: n for k, n in self._changed.items() if n > 1})
+            self._max_changed = max(MAX_KEYS, 2 * len(self._changed))
+
+    @property
+    def _held(self) -> Counter[int]:
+        """The pages that have each key that was asked for: read when a question needs it."""
+        if self._counts is None:
+            self._counts = Counter()
+            asked = self._asked | {k ^ kind for k in self._memory.history for kind in KINDS}
+            for keys, weight in self._sample():
+                for k in asked.intersection(keys):
+                    self._counts[k] += weight  # type: ignore[assignment]  # fractions of pages
+        return self._counts
+
+    @cached_property
+    def _tested(self) -> Counter[int]:
+        """The pages read twice that have each slot."""
+        return Counter(k for read, slots in self._reads for k in {*read.keys(), *slots})
+
+    def _share(self, k: int) -> float:
+        """The share of the pages with a slot on which it moved."""
+        n = self._changed[k]
+        return n / max(n, max(self._held[k ^ kind] for kind in KINDS) + self._emptied[k], 1)
+
+    # ---- what is judged
 
     def judge(self, page: int, delta: Delta) -> Judgement:
         """The differences that are the page's own, and those that are not, with the reasons."""
         differences = delta.differences
-        stamped = restamped_shapes(differences)
-        reasons = self._explain_by_site(differences, stamped)
-        reasons.update(self._explain_by_experiment(page, differences, reasons))
-        found = {
-            n: reason
-            for n, d in enumerate(differences)
-            if n not in reasons and (reason := self._reason(page, d, stamped))
-        }
-        reasons.update(found)
-        rotating = [n for n, reason in reasons.items() if reason in _ROTATING]
-        sides = [d.gone for d in differences if not d.flags & LINK]
-        has_more = 2 * sum(sides) < len(sides)
-        for n in _unbalanced(differences, rotating):
-            d, reason = differences[n], reasons[n]
-            is_odd = n in found and reason in {USUAL, USUAL_HERE} and not self._changes.is_whole_slot(d)
-            is_inserted = (
-                has_more and (n in found or reason == VARIES_HERE) and self._is_inserted(d, differences, stamped)
-            )
-            if is_odd or is_inserted:
-                del reasons[n]
-        self._explain_by_exchange(differences, reasons)
-        self._explain_by_unit(differences, reasons)
-        for n in _announced(differences):
-            if reasons.get(n) not in _NO_NEWS:
-                reasons.pop(n, None)
-        own = [d for n, d in enumerate(differences) if n not in reasons]
-        return Judgement(own, [(differences[n], reason) for n, reason in sorted(reasons.items())])
-
-    def _explain_by_site(self, differences: list[Difference], stamped: set[int]) -> dict[int, str]:
-        inserted = self._inserted(differences)
-        counters = {
-            k
-            for k, figures in moved_figures(differences, stamped).items()
-            if figures
-            and all(any(self._changes.counts_beside(word, figure) for word in figure.words) for figure in figures)
-        }
+        if self.is_landslide and is_turned_over(delta):
+            return Judgement([], [(d, LANDSLIDE) for d in differences])
+        moves = moves_of(differences)
+        lost = {word for d in differences if d.gone for word in words_of(d)}
         # a fingerprint of figures alone looks like a number: then one of the two sides has none
-        gone, came = ({d.shape: d.flags & FINGERPRINT for d in differences if d.gone is side} for side in (True, False))
-        printed = {k for k in gone.keys() & came.keys() if gone[k] != came[k]}
-        reasons = (
-            (n, NEW_FINGERPRINT if d.shape in printed else self._site_reason(d, stamped, inserted, counters))
-            for n, d in enumerate(differences)
-        )
-        return {n: reason for n, reason in reasons if reason}
+        sides = [{d.shape: d.flags & FINGERPRINT for d in differences if d.gone is side} for side in (True, False)]
+        printed = {k for k in sides[0].keys() & sides[1].keys() if sides[0][k] != sides[1][k]}
 
-    def _inserted(self, differences: list[Difference]) -> set[int]:
-        """The places at which a page only gained, or only lost, some texts among those of its own."""
-        places: dict[int, list[Difference]] = {}
-        for d in differences:
-            places.setdefault(d.place, []).append(d)
-        return {
-            place
-            for place, here in places.items()
-            if self._changes.held(place)  # a new design has other places
-            and len({d.gone for d in here}) == 1
-            and any(self._is_among_own(d) for d in here)
-        }
+        @cache
+        def news(place: int) -> int:
+            pairs = zip(differences, moves, strict=True)
+            here = [(other, move) for other, move in pairs if other.place == place and not other.flags & MONEY]
+            return sum(self._is_new(other, move) for other, move in here)
 
-    def _is_among_own(self, d: Difference) -> bool:
-        """Whether a neighbour at the same place is a text that few pages have."""
-        most = max(MAX_OWN_SHARE * self._changes.pages, 1)
-        sides = ((BEHIND_ALIKE, d.after), (BEFORE_ALIKE, d.ahead))
-        return any(d.flags & side and self._changes.held(near) <= most for side, near in sides)
+        reasons = [
+            NEW_FINGERPRINT if d.shape in printed else self._reason(page, d, move, lost, news)
+            for d, move in zip(differences, moves, strict=True)
+        ]
+        if not all(reasons):
+            self._explain_by_place(differences, reasons)
+            self._explain_links(differences, moves, reasons)
+        own = [d for d, reason in zip(differences, reasons, strict=True) if not reason]
+        return Judgement(own, [(d, reason) for d, reason in zip(differences, reasons, strict=True) if reason])
 
-    def _site_reason(self, d: Difference, stamped: set[int], inserted: set[int], counters: set[int]) -> str:
+    def _reason(self, page: int, d: Difference, move: Move, lost: set[int], news: Callable[[int], int]) -> str:
+        """Why a difference does not count, or "". Whether it is new is asked last: that needs the sample.
+
+        ``news`` gives the new texts of a place: a place gained no more of them than it has more texts, or it shows
+        others by itself.
+        """
         if d.flags & FRAME:
             return IN_FRAME
-        if d.shape in stamped and (
-            self._changes.is_counter(d) or (d.shape in counters and not d.flags & (FACT | DATED))
-        ):
-            return COUNTER
-        # all prices may rise at once, and all pages may get the same sentence among their own
-        if d.flags & FACT or d.place in inserted:
+        if self._differed_in_own_read(page, d, move):
+            return VARIES
+        if self._announces(d):
             return ""
-        is_shape = d.shape not in stamped or self._changes.is_unknown(d.shape)
-        return SHARED if self._changes.is_shared(d, is_shape=is_shape) else ""
-
-    def _explain_by_experiment(
-        self, page: int, differences: list[Difference], known: Mapping[int, str]
-    ) -> dict[int, str]:
-        left = [n for n in range(len(differences)) if n not in known]
-        found = self.experiment.explain(page, [differences[n] for n in left])
-        return {left[n]: reason for n, reason in found.items()}
-
-    def _reason(self, page: int, d: Difference, stamped: set[int]) -> str:
-        """Why a difference does not count that neither the site nor second reads explain, or ""."""
-        if d.flags & FACT:
-            return ""
-        figures = d.shape in stamped
-        if figures and self._changes.counts_there(d.place):
-            return COUNTER
-        if reason := self._reason_of_runs(page, d, figures=figures):
+        reason = SHARED if self._is_of_site(d, move, lost) else self._reason_of_slots(page, d, move)
+        if not reason or not self._is_new(d, move):
             return reason
-        if self._changes.is_wanderer(d):
-            return WANDERS
-        if d.flags & MOVED and self._changes.is_shuffled(d):
-            return SHUFFLED
-        if self.experiment.is_surprising(d):
-            return ""
-        return TURNS_OVER if any(self._changes.turns_over(k) for k in {d.spot, d.place, d.box}) else ""
+        is_added = 0 < move.more >= news(d.place) and (move.is_swap or (reason != SHARED and not move.is_born))
+        is_of_pool = not move.is_born and any(map(self._knows_all, move.slots))
+        return "" if is_added or is_of_pool else reason
 
-    def _reason_of_runs(self, page: int, d: Difference, *, figures: bool) -> str:
-        """Why a difference does not count by what earlier runs saw, or ""."""
-        slots = {*slots_of(d), d.place, d.box}  # a text of a pool may come back at another position
-        if figures:
-            slots |= {k ^ FIGURES for k in slots}
-        if figures or not self.experiment.is_surprising(d):
-            is_counting = figures and not d.flags & DATED
-            if any(self._changes.moves_as_usual(k, is_counting=is_counting) for k in slots):
-                return USUAL
-            if any(self._changes.moves_here_again(page, k) for k in slots):
-                return USUAL_HERE
-            if not figures and self._changes.moves_at_its_position(page, d):
-                return USUAL_HERE
-        if self._varies_alone(page, d, figures=figures):
-            return USUAL_HERE
-        return USUAL_TEXT if not figures and self._changes.is_usual_text(d) else ""
+    def _reason_of_slots(self, page: int, d: Difference, move: Move) -> str:
+        is_amount = d.flags & (FACT | MONEY | DATED)
+        if move.words and not is_amount and all(any(map(self._counts_beside, near)) for near in move.words):
+            return COUNTER
+        if any(map(self._varies, move.slots)):
+            return VARIES_HERE
+        if any(self._moves_as_usual(k, d, move) for k in move.slots):
+            return IN_MOST_RUNS
+        fewest = 1 if d.flags & MOVED else FEW
+        again = {k for k in move.slots if self._moves_again(page, k, fewest)}
+        return AGAIN if again and (again - {d.place, d.spot, d.box} or not self._is_own(d, move)) else ""
 
-    def _varies_alone(self, page: int, d: Difference, *, figures: bool) -> bool:
-        """Whether an order or a figure moved in the last run too, on this page: that needs no other page.
+    def _announces(self, d: Difference) -> bool:
+        """Whether a link to a new page came where few pages have such links: a list of pages."""
+        return bool(d.flags & NEWS) and not d.gone and self._held[d.place] <= HALF * self._pages
 
-        Not so a date: people write a new one.
-        """
-        if d.flags & MOVED:
-            return any(self._changes.moves_here_again(page, k, 1) for k in slots_of(d))
-        if not figures:
-            return self._changes.is_exchanged_again(page, d)
-        return not d.flags & DATED and any(
-            self._changes.moves_here_again(page, k ^ FIGURES, 1) for k in (d.nth, d.nth_last)
-        )
+    def _knows_all(self, k: int) -> bool:
+        """Whether nearly all other texts that came to a slot are known from earlier runs: it shows those of a pool."""
+        return self._drawn[k] >= MIN_DRAWN and self._fresh[k] - 1 <= FRESH * self._drawn[k]
 
-    def _is_inserted(self, d: Difference, differences: list[Difference], stamped: set[int]) -> bool:
-        """Whether a text of no pool came to others at a place that lost fewer: a rotation exchanges texts.
-
-        New figures in the same words are an exchange, too, which leaves the texts beside them alone.
-        """
-        if d.gone or d.flags & MOVED or self.experiment.in_pool(d):
+    def _differed_in_own_read(self, page: int, d: Difference, move: Move) -> bool:
+        own = self._own.get(page)
+        if own is None:
             return False
-        here = [other for other in differences if other.place == d.place and not other.flags & LINK]
-        lost, gained = ({_beside_figures(other) for other in here if other.gone is side} for side in (True, False))
-        here = [o for o in here if o.shape not in stamped and _beside_figures(o) not in (lost & gained) - {()}]
-        if d not in here:
+        is_same_slot = not own.slots.isdisjoint(move.slots)
+        return is_same_slot if move.words is not None else d.exact in own.texts or (d.gone and is_same_slot)
+
+    def _is_new(self, d: Difference, move: Move) -> bool:
+        """Whether a text came that no other page and no earlier run showed."""
+        if d.gone or d.flags & MOVED or move.words is not None or d.exact in self._memory.pool:
             return False
-        unknown = sum(not other.gone and not self.experiment.in_pool(other) for other in here)
-        return unknown <= len(here) - 2 * sum(other.gone for other in here) and not is_whole(here)
+        return self._changed[d.exact] <= 1 and self._held[d.exact] <= 1
 
-    def _explain_by_exchange(self, differences: list[Difference], reasons: dict[int, str]) -> None:
-        """Explain the other text of each exchange: it may be rare by chance, or new in a pool that is not known yet."""
-        sides: dict[int, list[int]] = {}
+    def _is_own(self, d: Difference, move: Move) -> bool:
+        """Whether a text is new, or left and no other page shows it and it did not come in an earlier run."""
+        is_left = d.gone and not d.flags & MOVED and move.words is None
+        return self._is_new(d, move) or (is_left and not self._is_elsewhere(d))
+
+    def _is_of_site(self, d: Difference, move: Move, lost: set[int]) -> bool:
+        """Whether the slot, or the same text anywhere or beside the same text, moved on most pages that have it."""
+        if d.flags & (FACT | MONEY):
+            return False
+        is_shared = any(self._agree(self._changed[k], of) for k, of in text_slots(d, move) if self._changed[k] >= FEW)
+        if move.is_born:
+            is_shared = is_shared or any(
+                self._changed[k] >= max(FEW, BORN * self._pages) for k, _ in text_slots(d, move)
+            )
+        if not is_shared and not move.is_born:
+            moved = [k for k in move.slots if self._changed[k] >= FEW]
+            agreeing = [k for k in moved if _agree(self._changed[k], self._changed[k] / self._share(k))]
+            is_shared = any(not self._is_own_edit(k, d, move, lost) for k in agreeing)
+        return is_shared and not self._is_among_own(d, move)
+
+    def _is_own_edit(self, k: int, d: Difference, move: Move, lost: set[int]) -> bool:
+        """Whether a text among others of its place has words that left no text of the page and came to few others.
+
+        On few pages one such word is enough; on many, the slot may show those of a widget.
+        """
+        if d.gone or not move.is_swap or d.flags & LINK or d.among < 2 or not self._is_new(d, move):
+            return False
+        few = max(2, OWN * self._pages)
+        words = sum(self._said[word] <= few for word in words_of(d) - lost)
+        return words >= (FEW if self._changed[k] >= WIDGET else 1)
+
+    def _agree(self, n: int, near: int) -> bool:
+        return _agree(n, self._held[near] if near else self._pages)
+
+    def _is_among_own(self, d: Difference, move: Move) -> bool:
+        """Whether a text only came, or only went, beside a text of the page's own."""
+        if move.is_swap or not move.more or not self._held[d.place] or d.exact in self._memory.pool:
+            return False
+        most = max(OWN * self._pages, 1)
+        sides = ((BEHIND_ALIKE, d.after), (BEFORE_ALIKE, d.ahead))
+        return any(d.flags & side and self._held[near] <= most for side, near in sides)
+
+    def _counts_beside(self, word: int) -> bool:
+        """Whether numbers beside a word move on several pages, now or in most runs."""
+        history = self._memory.history.get(word)
+        return self._changed[word] >= FEW or (history is not None and history.runs > 0 and history.moved_share >= HALF)
+
+    def _varies(self, k: int) -> bool:
+        known = self._memory.slots.get(k, Variation())
+        varied = known.varied + self._varied[k]
+        return varied > 0 and varied >= VARIED * (known.tested + self._tested[k])
+
+    def _moves_as_usual(self, k: int, d: Difference, move: Move) -> bool:
+        """Whether a slot moves in most runs and now: on most of its pages, as a whole on several, or to known texts."""
+        history = self._memory.history.get(k)
+        if history is None or not history.runs or history.moved_share < HALF or history.share < USUAL:
+            return False
+        if self._share(k) < history.share * OF_USUAL:
+            return False
+        is_few = self._changed[k] < FEW and move.words is None
+        if is_few and (history.runs < 2 or (history.moved_share < NEARLY_ALWAYS and self._is_own(d, move))):
+            return False
+        is_refilled = move.is_whole and self._changed[k] >= SEVERAL and history.runs >= 2
+        return history.share >= HALF or is_refilled or not self._is_own(d, move)
+
+    def _moves_again(self, page: int, k: int, fewest: int) -> bool:
+        """Whether a slot moved on this page in the last run, and on most of the pages on which it moved then."""
+        before = self._memory.moves.get(k, {})
+        if before.get(page) != self._run - 1:
+            return False
+        again = len(before.keys() & self._moved.get(k, set()))
+        return again >= fewest and again >= HALF * len(before)
+
+    def _explain_by_place(self, differences: Sequence[Difference], reasons: list[str]) -> None:
+        """Explain what left a place by what came there for it."""
+        places: dict[int, list[int]] = {}
         for n, d in enumerate(differences):
-            if n not in reasons or reasons[n] in _ROTATING:
-                sides.setdefault(d.after, []).append(n)
-        for pair in sides.values():
-            if len(pair) == 2 and differences[pair[0]].gone != differences[pair[1]].gone:
-                gone, came = sorted(pair, key=lambda n: not differences[n].gone)
-                if gone not in reasons and came in reasons:
-                    reasons[gone] = EXCHANGED
-                elif came not in reasons and self._makes_room(reasons.get(gone, ""), differences[came]):
-                    reasons[came] = EXCHANGED
+            places.setdefault(d.place, []).append(n)
+        for here in places.values():
+            came = [n for n in here if not differences[n].gone]
+            if came and all(reasons[n] for n in came) and len(here) <= 2 * len(came):
+                for n in here:
+                    reasons[n] = reasons[n] or reasons[came[0]]
 
-    def _makes_room(self, reason: str, came: Difference) -> bool:
-        """Whether a text that left for this reason made room for one that its slot may show."""
-        return reason == WANDERS or (reason == IN_POOL and not self.experiment.is_surprising(came))
-
-    @staticmethod
-    def _explain_by_unit(differences: list[Difference], reasons: dict[int, str]) -> None:
-        """Explain links whose texts rotate, and texts whose links do: a card is one thing."""
-        units: dict[int, list[int]] = {}
-        cards: dict[tuple[int, int], list[int]] = {}
+    def _explain_links(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
+        """Explain links that name other pages, if more than their targets changed, and what shares a card with one."""
+        lost, came = ({d.words for d in differences if d.gone is side} for side in (True, False))
+        units = set()
+        for n, (d, move) in enumerate(zip(differences, moves, strict=True)):
+            if not reasons[n] and d.words not in lost & came and self._names_other_page(d, move):
+                reasons[n] = OF_OTHERS
+                units.add(d.unit)
         for n, d in enumerate(differences):
-            units.setdefault(d.unit, []).append(n)
-            cards.setdefault((d.unit, d.after), []).append(n)
-        for here in units.values():
-            rest = [n for n in here if n not in reasons]
-            rotating = sum(reasons.get(n) in _ROTATING for n in here)
-            if rest and rotating >= len(rest) and all(differences[n].flags & LINK for n in rest):
-                reasons.update(dict.fromkeys(rest, IN_CARD))
-        for here in cards.values():
-            rest = [n for n in here if n not in reasons]
-            links = sum(reasons.get(n) in _ROTATING | {COUNTER} for n in here if differences[n].flags & LINK)
-            if rest and links * MAX_CARD_TEXTS >= len(rest):
-                sides = [differences[n].gone for n in here]
-                if sum(sides) * 2 == len(sides):
-                    reasons.update(dict.fromkeys(rest, IN_CARD))
+            if not reasons[n] and d.unit in units and (d.gone or self._is_elsewhere(d)):
+                reasons[n] = OF_OTHERS
+        if units:
+            self._explain_by_place(differences, reasons)
 
-    def learn(self, deltas: Iterable[tuple[int, Delta]]) -> SiteMemory:
-        """The memory of the site after this run. Goes once more through the deltas."""
-        for page, delta in deltas:
-            for d, reason in self.judge(page, delta).discounted:
-                is_news = not d.gone or not self.experiment.in_pool(d)
-                if reason in _ROTATING and is_news and self.experiment.is_worth_seeing(d.box):
-                    self.experiment.see(d)
-        slots, pool = self.experiment.learnt()
-        if len(slots) > MAX_SLOTS:
-            slots = {k: slots[k] for k in sorted(slots, key=lambda k: (slots[k].run, k), reverse=True)[:MAX_SLOTS]}
-        return self._changes.remembered(slots, newest(pool, MAX_POOL))
+    def _names_other_page(self, d: Difference, move: Move) -> bool:
+        """Whether a link repeats the title of another page, or a whole list of links shows those of other pages."""
+        if not d.flags & LINK or not d.targets:
+            return False
+        is_list = move.is_whole and move.is_swap and d.among >= FEW
+        if d.flags & NEWS:
+            return not self._announces(d)
+        return self._held[d.words] > 0 or (is_list and self._is_elsewhere(d))
+
+    def _is_elsewhere(self, d: Difference) -> bool:
+        return self._held[d.exact] > (not d.gone) or d.exact in self._memory.pool
+
+    @property
+    def is_landslide(self) -> bool:
+        """Whether most texts of many pages changed in one run: a new design, another language, an error message."""
+        return _agree(self._turned, self._pages / 2)
+
+    # ---- what is learnt
+
+    def learn(self) -> SiteMemory:
+        """The memory of the site after this run. A landslide teaches nothing of what usually moves."""
+        if not self._compared or self.is_landslide:
+            return self._memory
+        known = self._memory
+        words = {k: shape for shape, keys in self._numbers.items() if self._is_of_template(shape) for k in keys}
+        shares = {}
+        for k, pages in self._moved.items():
+            share = self._changed[k] / max(self._changed[k], self._held[words[k]]) if k in words else self._share(k)
+            is_enough = len(pages) >= FEW or k in words or (len(pages) >= 2 and share >= NEARLY_ALL)
+            if is_enough and share >= USUAL:
+                shares[k] = share
+        history = update_history(known.history, shares, self._held if known.history else {}, known.compared)
+        slots = {k: v.merged(self._tested[k], self._varied[k]) for k, v in known.slots.items()}
+        for k in self._varied.keys() - slots.keys():
+            slots[k] = Variation(self._tested[k], self._varied[k])
+        slots = {k: v for k, v in slots.items() if v.varied >= VARIED * v.tested}
+        pool = newest({**known.pool, **dict.fromkeys(self._texts, self._run)}, MAX_POOL)
+        return SiteMemory(known.compared + 1, history, dict([*slots.items()][-MAX_SLOTS:]), pool, self._moves())
+
+    def _is_of_template(self, shape: int) -> bool:
+        """Whether the words around figures are those of a template: several pages have them."""
+        return self._held[shape] >= max(2, min(FEW, self._pages / 4))
+
+    def _moves(self) -> dict[int, dict[int, int]]:
+        """The pages on which each slot moved, those of few pages first, as far as there is room."""
+        kept, room = {}, MAX_MOVES
+        for k, pages in sorted(self._moved.items(), key=lambda item: (len(item[1]), item[0])):
+            room -= len(pages)
+            if room < 0 or len(pages) > MAX_MOVED_PAGES:
+                break
+            kept[k] = dict.fromkeys(pages, self._run)
+        return kept
+
+
+def is_turned_over(delta: Delta) -> bool:
+    """Whether a page says something else than before."""
+    came = sum(not d.gone for d in own_differences(delta))
+    return bool(came) and (came >= TURNED * delta.blocks or delta.more)
+
+
+def _agree(n: float, of: float) -> bool:
+    return n >= (FEW if n >= NEARLY_ALL * of else SEVERAL) and n >= MOST * of
 
 
 def build_significance_model(
     memory: SiteMemory,
-    deltas: Callable[[], Iterable[tuple[int, Delta]]],
-    sample: Iterable[tuple[Iterable[int], float]],
+    deltas: Iterable[tuple[int, Delta]],
+    pages: int,
+    sample: Sample,
     second_reads: Iterable[SecondRead] = (),
     *,
     run: int,
 ) -> SignificanceModel:
-    """The model of a run. ``deltas`` is called twice and gives the pages whose body differs, with their deltas.
-
-    ``sample`` holds the :func:`crawler.parse.snapshot.diff.content_keys` of up to ``SAMPLE_SIZE`` of all pages compared
-    in this run, changed or not, each with the number of pages that it stands for.
-    """
-    model = SignificanceModel(memory, run)
+    """The model of a run. ``deltas`` are the differences of the pages whose body differs, of ``pages`` compared."""
+    model = SignificanceModel(memory, run, pages, sample)
     for read in second_reads:
-        model.experiment.add(read)
-    for _, delta in deltas():
-        model.add(delta)
-    for keys, weight in sample:
-        model.add_sample(keys, weight)
-    for page, delta in deltas():
-        model.add_second_pass(page, delta)
+        model.add_read(read)
+    for page, delta in deltas:
+        model.add(page, delta)
     return model
 
 
-def _beside_figures(d: Difference) -> tuple[tuple[int, int], ...]:
-    """The words beside the figures of a text: a price has other figures beside the same sign."""
-    return tuple((before, after) for before, after, _ in d.figures)
+MAX_READS: Final = 3
+"""Times that a page is read again in one run, at most."""
+ENOUGH: Final = 5
+"""Reads of the pages of a group that stayed, to believe that all its pages stay."""
+IN_A_ROUND: Final = 24
+"""Pages to choose before what they show is taken into account."""
 
 
-def _announced(differences: list[Difference]) -> list[int]:
-    """The links to new pages, at the places where no link to a known page came."""
-    places: dict[int, list[int]] = {}
-    for n, d in enumerate(differences):
-        if d.flags & LINK and not d.gone:
-            places.setdefault(d.place, []).append(n)
-    return [n for here in places.values() if all(differences[n].flags & NEWS for n in here) for n in here]
+def choose_second_reads(
+    judged: Iterable[tuple[int, Sequence[Difference]]], reads: Mapping[int, int], limit: int
+) -> list[int]:
+    """The ids of the pages to read again next, at most ``limit``; none when nothing is to be found out any more.
 
-
-def _unbalanced(differences: list[Difference], chosen: list[int]) -> list[int]:
-    """The chosen texts that came, or went, at places where more of them came than went, or the other way round."""
-    count: Counter[int] = Counter()
-    for n in chosen:
-        count[differences[n].place] += 1 if differences[n].gone else -1
-    return [n for n in chosen if (balance := count[differences[n].place]) and (balance > 0) == differences[n].gone]
+    ``judged`` are pages with their significant differences: only a change that would be reported is worth a second
+    read. Pages that changed alike are one group. Of each group a few are read; when they all stayed as they were, the
+    others are taken to stay too. So a new price on all products costs as little as a rotation that one read reveals.
+    In a small group the same pages are read again: of two texts in turn, each second read shows the same one.
+    ``reads`` are the pages that this run read again, or tried to, and how often.
+    """
+    groups: dict[frozenset[int], list[int]] = {}
+    for page, differences in judged:
+        if differences:
+            groups.setdefault(frozenset(d.place for d in differences), []).append(page)
+    queues = []
+    for pages in groups.values():
+        again = sorted((page for page in pages if reads.get(page, 0) < MAX_READS), key=lambda page: reads.get(page, 0))
+        stayed = sum(reads.get(page, 0) for page in pages)
+        queues.append(again[: max(0, ENOUGH - stayed)])
+    queues.sort(key=len)
+    chosen = [queue[n] for n in range(ENOUGH) for queue in queues if n < len(queue)]
+    return chosen[: min(limit, IN_A_ROUND)]

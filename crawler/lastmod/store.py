@@ -1,19 +1,20 @@
 """The observations of a run in the state: the differences of its pages, and their lastmod."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 import msgspec
 
-from crawler.lastmod.experiment import SecondRead
-from crawler.lastmod.memory import ChangeHistory, SiteMemory
+from crawler.lastmod.memory import ChangeHistory, SecondRead, SiteMemory
 from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE
 from crawler.lastmod.significance import SAMPLE_SIZE
 from crawler.model import Url
 from crawler.parse.snapshot.diff import Delta, content_keys, with_news
-from crawler.state.database import storage_errors
+from crawler.state.database import storage_errors, transaction
 from crawler.state.store import read_about, write_about
 from sitemap import BuildTime, find_build_times
 
@@ -27,7 +28,7 @@ _NEW_PAGES: Final = """SELECT u.url FROM visit v JOIN url u ON u.id = v.id
 MAX_NEW_PAGES: Final = 20_000
 """New pages of a run; when a run finds more, links to them are no news."""
 _SAMPLE: Final = (
-    f"SELECT c.text {_FROM_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
+    f"SELECT c.id, c.text {_FROM_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
 )
 # All parsed pages, listed or not: a page that comes back keeps its date. A URL that was no page before is new.
 _PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
@@ -47,9 +48,13 @@ _COUNT_HEADER_DATES: Final = "SELECT count(*) FROM visit WHERE header_date != ''
 
 _DISTRUST_KEY: Final = "last_modified_distrusted"  # keys of the table about
 _POLICY_KEY: Final = "lastmod_policy"
-_MEMORY_NAME: Final = "slots"  # key of the table lesson
+_MEMORY_NAME: Final = "memory"  # keys of the table lesson
+_FORMER_NAME: Final = "slots"  # of versions that knew more of each slot: what they saw of moves goes on
 _SECOND_READS: Final = """SELECT s.id, c.text, s.delta FROM second_read s JOIN visit v ON v.id = s.id
   JOIN content c ON c.id = v.content WHERE s.run = ? AND s.delta IS NOT NULL ORDER BY s.id"""
+_SAMPLE_NAME: Final = "sample"  # the keys of the contents in the sample, as arrays of 64-bit integers
+_decode_keys = msgspec.msgpack.Decoder(dict[int, bytes]).decode
+_NAMES: Final = (_MEMORY_NAME, _FORMER_NAME)
 _decode_memory = msgspec.msgpack.Decoder(SiteMemory).decode
 _decode_delta = msgspec.msgpack.Decoder(Delta).decode
 _decode_history = msgspec.msgpack.Decoder(ChangeHistory).decode
@@ -95,19 +100,32 @@ class ObservationStore:
             rows = self._db.execute(_NEW_PAGES, (MAX_NEW_PAGES + 1,)).fetchall()
         return frozenset(url for (url,) in rows) if len(rows) <= MAX_NEW_PAGES else frozenset()
 
-    def sample(self) -> Iterator[tuple[list[int], float]]:
-        """The content keys of some compared pages, and how many pages each stands for."""
+    def compared(self) -> int:
+        """The number of pages that were compared."""
         with storage_errors():
-            (count,) = self._db.execute(f"SELECT count(*) {_FROM_COMPARED}").fetchone()
-            texts = self._db.execute(_SAMPLE, (count, SAMPLE_SIZE)).fetchall()
-        for (text,) in texts:
-            yield content_keys(text), count / len(texts)
+            return int(self._db.execute(f"SELECT count(*) {_FROM_COMPARED}").fetchone()[0])
+
+    def sample(self) -> Sequence[tuple[Sequence[int], float]]:
+        """The content keys of some compared pages, and how many pages each stands for.
+
+        What an earlier run read of an unchanged page is not read again.
+        """
+        count = self.compared()
+        with storage_errors():
+            rows = self._db.execute(_SAMPLE, (count, SAMPLE_SIZE)).fetchall()
+            found = self._db.execute("SELECT value FROM lesson WHERE name = ?", (_SAMPLE_NAME,)).fetchone()
+        known = _decode_keys(found[0]) if found else {}
+        read = {content: known.get(content) or array("q", content_keys(text)).tobytes() for content, text in rows}
+        if read != known:
+            with storage_errors(), nullcontext() if self._db.in_transaction else transaction(self._db):
+                self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_SAMPLE_NAME, _encode(read)))
+        return [(array("q", packed), count / len(rows)) for packed in read.values()]
 
     def second_reads(self) -> list[SecondRead]:
         """The pages that this run fetched twice."""
         with storage_errors():
             rows = self._db.execute(_SECOND_READS, (self._run,)).fetchall()
-        return [SecondRead(number, content_keys(text), _decode_delta(delta)) for number, text, delta in rows]
+        return [SecondRead(number, partial(content_keys, text), _decode_delta(delta)) for number, text, delta in rows]
 
     def tried_again(self) -> set[int]:
         """The ids of the pages that this run fetched, or tried to fetch, twice."""
@@ -119,8 +137,14 @@ class ObservationStore:
         """What earlier runs learnt of the changes of the site."""
         with storage_errors():
             history = {key: _decode_history(packed) for key, packed in self._db.execute("SELECT key, habit FROM habit")}
-            row = self._db.execute("SELECT value FROM lesson WHERE name = ?", (_MEMORY_NAME,)).fetchone()
-        memory = _decode_memory(row[0]) if row else SiteMemory()
+            found = dict(self._db.execute("SELECT name, value FROM lesson WHERE name IN (?, ?)", _NAMES).fetchall())
+        if _MEMORY_NAME in found:
+            memory = _decode_memory(found[_MEMORY_NAME])
+        elif _FORMER_NAME in found:
+            former = _decode_memory(found[_FORMER_NAME])
+            memory = SiteMemory(former.compared, moves=former.moves)
+        else:
+            memory = SiteMemory()
         memory.history = history
         return memory
 
@@ -140,6 +164,7 @@ class ObservationStore:
             self._db.executemany("INSERT INTO habit (key, habit) VALUES (?, ?)", rows)
             packed = _encode(msgspec.structs.replace(memory, history={}))
             self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_MEMORY_NAME, packed))
+            self._db.execute("DELETE FROM lesson WHERE name = ?", (_FORMER_NAME,))
 
     def mark_all_unchanged(self) -> None:
         """Mark all known pages as unchanged."""
@@ -153,6 +178,13 @@ class ObservationStore:
         """Mark pages as changed or not, with what changed and what differs without being a change."""
         with storage_errors():
             self._db.executemany("UPDATE visit SET changed = ?, evidence = ?, discounted = ? WHERE id = ?", judged)
+
+    def mark_landslide(self, pages: Iterable[int]) -> None:
+        """Mark pages that now say something else, as most pages do, in a table that lives as long as the connection."""
+        with storage_errors():
+            self._db.execute("CREATE TEMP TABLE IF NOT EXISTS turned (id INTEGER PRIMARY KEY)")
+            self._db.execute("DELETE FROM turned")
+            self._db.executemany("INSERT INTO turned VALUES (?)", ((page,) for page in pages))
 
     @property
     def distrust(self) -> str:

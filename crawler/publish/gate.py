@@ -79,7 +79,8 @@ class AlikePages(Struct, frozen=True):
     """Published pages whose own text is gone, or that gained the same text: their number, and one of them.
 
     ``has_start``: the own text of the start URL is gone. ``held`` of them were held by the last run. ``gained`` is what
-    they gained, "" when their own text is gone.
+    they gained, "" when their own text is gone. ``is_turned``: they say something else, as most pages do. ``runs`` is
+    the number of runs in a row, with this one, that held all of them.
     """
 
     count: int
@@ -87,6 +88,8 @@ class AlikePages(Struct, frozen=True):
     has_start: bool = False
     held: int = 0
     gained: str = ""
+    is_turned: bool = False
+    runs: int = 1
 
 
 class ChallengedPages(Struct, frozen=True):
@@ -185,7 +188,7 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
         is_walled = sum(pages.count for pages in facts.challenged) >= MIN_LOST
         return Hold(challenge_note(facts.challenged, limits.user_agent)) if is_walled else None
     sentence = "; ".join((*_sentences(facts, landslide, limits), *_still_held(held, landslide)))
-    until = "" if landslide.alike else _until([*landslide.lost, *held], limits.accept_after)
+    until = _until([*landslide.lost, *held], landslide.alike, limits.accept_after)
     # links of the held pages may be what led to others
     text = f"{sentence}. Their entries stay as they were. If this is intended, {_accept()}.{until}"
     return Hold(text, kinds | LINK_STATES, landslide.is_over_alike)
@@ -286,6 +289,11 @@ def _sentences(facts: GateFacts, landslide: _Landslide, limits: GateLimits) -> I
             f"{landslide.alike.count:,} {published} gained the same text (such as {landslide.alike.url}: "
             f"{landslide.alike.gained}), as with an error message or a notice"
         )
+    elif landslide.alike and landslide.is_over_alike and landslide.alike.is_turned:
+        yield (
+            f"{landslide.alike.count:,} {published} say something else than before in most of their texts (such as "
+            f"{landslide.alike.url}), as in another language or after a relaunch"
+        )
     elif landslide.alike and landslide.is_over_alike:
         yield (
             f"{landslide.alike.count:,} {published} no longer show their main text, and what they show is short or "
@@ -302,17 +310,20 @@ def _still_held(held: Sequence[LostPages], landslide: _Landslide) -> Iterator[st
         is_one = landslide.alike.held == 1
         gained = "shows the same new text" if is_one else "show the same new text"
         lost = "does not show its main text" if is_one else "do not show their main text"
+        if landslide.alike.is_turned:
+            lost = "says something else" if is_one else "say something else"
         pages = count_text(landslide.alike.held, "page")
         yield f"{pages} that the last run held still {gained if landslide.alike.gained else lost}"
 
 
-def _until(doubtful: Sequence[LostPages], accept_after: int) -> str:
-    """When the loss is accepted without a person, as a sentence after a space; "" for never."""
+def _until(doubtful: Sequence[LostPages], alike: AlikePages | None, accept_after: int) -> str:
+    """When the set is accepted without a person, as a sentence after a space; "" for never."""
     if not accept_after or not all(lost.is_explicit for lost in doubtful):
         return ""
-    runs = min(lost.runs for lost in doubtful)
+    runs = min([lost.runs for lost in doubtful] + ([alike.runs] if alike else []))
+    what = "what these pages show if it" if alike else "a loss that"
     return (
-        f" Siteatlas accepts a loss that stays the same for {count_text(accept_after, 'run')} in a row and "
+        f" Siteatlas accepts {what} stays the same for {count_text(accept_after, 'run')} in a row and "
         f"{count_text(accept_after, 'day')} (output.accept_after). So far: {count_text(runs, 'run')}."
     )
 

@@ -13,7 +13,7 @@ from crawler.model import State, Url, Verdict
 from crawler.publish.completeness import Coverage
 from crawler.publish.gate import MIN_LOST, AlikePages, ChallengedPages, GateFacts, LostPages, StartUrlStatus
 from crawler.publish.own_text import GainedText, OwnText, shingles
-from crawler.publish.store import CAUSE_SQL, IS_WITHOUT_ROBOTS, LOST_SQL, AcceptAfter, accepted
+from crawler.publish.store import CAUSE_SQL, IS_WITHOUT_ROBOTS, LOST_SQL, AcceptAfter, accepted, accepted_alike
 from crawler.state.database import storage_errors
 
 _SELECT_START: Final = """SELECT v.state, v.reason, v.target, v.status,
@@ -25,10 +25,11 @@ _SELECT_START: Final = """SELECT v.state, v.reason, v.target, v.status,
 
 _COUNT_STATES: Final = "SELECT state, status, count(*) FROM visit GROUP BY state, status"
 
-# Two tables that live as long as the connection: lost pages whose loss is believed, and pages whose own text is gone,
-# or that gained the same text.
+# Tables that live as long as the connection: lost pages whose loss is believed; pages whose own text is gone (kind 0),
+# that gained the same text (1), or that say something else as most pages do (2), which crawler.lastmod.observe marks.
 _CREATE_TABLES: Final = """CREATE TEMP TABLE IF NOT EXISTS believed (id INTEGER PRIMARY KEY);
-CREATE TEMP TABLE IF NOT EXISTS alike (id INTEGER PRIMARY KEY, is_held INTEGER, is_gained INTEGER);
+CREATE TEMP TABLE IF NOT EXISTS alike (id INTEGER PRIMARY KEY, is_held INTEGER, kind INTEGER);
+CREATE TEMP TABLE IF NOT EXISTS turned (id INTEGER PRIMARY KEY);
 DELETE FROM believed; DELETE FROM alike;"""
 
 # A run with failures keeps pages without links. Failed pages keep their links too, so failures do not explain these.
@@ -61,8 +62,10 @@ _ANY_ORDER: Final = "ORDER BY p.id * 2654435761 & 4294967295"
 _SELECT_NEW: Final = """SELECT l.id, u.url, now.text, now.text
   FROM listing l JOIN url u ON u.id = l.id JOIN content now ON now.id = l.content
   WHERE NOT l.kept AND NOT EXISTS (SELECT 1 FROM published p WHERE p.id = l.id)"""
-_SELECT_ALIKE: Final = """SELECT a.is_gained, count(*), min(u.url), max(u.url = ?), sum(a.is_held), v.evidence
-  FROM alike a JOIN url u ON u.id = a.id JOIN visit v ON v.id = a.id GROUP BY 1"""
+_SELECT_ALIKE: Final = """SELECT a.kind, count(*), min(u.url), max(u.url = ?), sum(a.is_held), v.evidence,
+    min(coalesce(h.runs, 0)) + 1
+  FROM alike a JOIN url u ON u.id = a.id JOIN visit v ON v.id = a.id LEFT JOIN held h ON h.id = a.id GROUP BY 1"""
+_INSERT_TURNED: Final = f"INSERT OR IGNORE INTO alike SELECT p.id, p.kept = 2, 2 {_FROM_CHANGED} AND p.id IN turned"
 _SAMPLE: Final = 300
 """Pages whose texts are compared to find out whether many lost their own text."""
 _MAX_COMPARED: Final = 20_000
@@ -109,7 +112,7 @@ def gate_facts(db: sqlite3.Connection, start: Url, max_shrink: float, after: Acc
             _believe_moved(db)
             gone = _lost_pages(db)
         return GateFacts(
-            alike=_alike_pages(db, start, published, max_shrink * published - sum(lost.count for lost in gone)),
+            alike=_alike_pages(db, start, published, max_shrink * published - sum(lost.count for lost in gone), after),
             start=_start_url_status(db, start),
             published=published,
             listed=_count(db, "SELECT count(*) FROM listing"),
@@ -203,14 +206,18 @@ def _believe_moved(db: sqlite3.Connection) -> None:
         db.execute(f"INSERT OR IGNORE INTO believed SELECT p.id {_FROM_MOVED}")
 
 
-def _alike_pages(db: sqlite3.Connection, start: Url, published: int, room: float) -> AlikePages | None:
+def _alike_pages(
+    db: sqlite3.Connection, start: Url, published: int, room: float, after: AcceptAfter
+) -> AlikePages | None:
     """The pages that lost their own text, if they may be more than there is ``room`` for; those that gained the same
-    text, if that dates many of the ``published`` pages anew; and such pages that the last run held.
+    text, if that dates many of the ``published`` pages anew; those of a landslide; and such pages that the last run
+    held, until that has stood long enough.
 
     Fills the table ``alike``.
     """
     changed, dated, held = db.execute(f"SELECT count(*), {_COUNT_DATED}, {_COUNT_HELD} {_FROM_CHANGED}").fetchone()
     room, many = max(room, MIN_LOST - 1), max(published * _MIN_GAINED, MIN_LOST - 1)
+    turned = _count(db, "SELECT count(*) FROM turned")
     if not held and changed <= room and dated <= many:
         return None
     sample = list(_changed_pages(db, f"{_ANY_ORDER} LIMIT {_SAMPLE}"))
@@ -219,13 +226,15 @@ def _alike_pages(db: sqlite3.Connection, start: Url, published: int, room: float
     gained = GainedText(((page.before, page.now) for page in sample if page.is_dated), many / weight / 2)
     lost = weight * sum(texts.is_lost(page.before, page.now) for page in sample)
     repeated = weight * sum(page.is_dated and gained.is_repeated(page.before, page.now) for page in sample)
-    if not held and lost <= room / 2 and repeated <= many / 2:
+    if not held and not turned and lost <= room / 2 and repeated <= many / 2:
         return None
     if changed > _MAX_COMPARED:
         only = "" if lost > room / 2 else f"AND {_IS_DATED}"
         db.execute(f"INSERT INTO alike SELECT p.id, p.kept = 2, ? {_FROM_CHANGED} {only}", (bool(only),))
     else:
         _compare_all(db, texts, gained, room, many)
+    db.execute(_INSERT_TURNED)
+    db.executemany("DELETE FROM alike WHERE id = ?", accepted_alike(db, after))
     new = [(page.id,) for page in _versions(db, _SELECT_NEW) if texts.is_like_them(page.now)]
     found = _read_alike(db, start)
     db.executemany("INSERT INTO alike VALUES (?, 0, 0)", new)
@@ -250,16 +259,18 @@ def _compare_all(db: sqlite3.Connection, texts: OwnText, gained: GainedText, roo
 
 def _read_alike(db: sqlite3.Connection, start: Url) -> AlikePages | None:
     """The pages of the table ``alike``, with the most frequent kind as the example."""
-    kinds = {bool(kind): row for kind, *row in db.execute(_SELECT_ALIKE, (start,))}
+    kinds = {kind: row for kind, *row in db.execute(_SELECT_ALIKE, (start,))}
     if not kinds:
         return None
-    is_gained, (_, url, _, _, evidence) = max(kinds.items(), key=lambda item: item[1][0])
+    kind, (_, url, _, _, evidence, _) = max(kinds.items(), key=lambda item: item[1][0])
     return AlikePages(
         sum(count for count, *_ in kinds.values()),
         Url(url),
-        bool(False in kinds and kinds[False][2]),
-        sum(held for _, _, _, held, _ in kinds.values()),
-        evidence if is_gained else "",
+        bool(0 in kinds and kinds[0][2]),
+        sum(held for _, _, _, held, _, _ in kinds.values()),
+        evidence if kind == 1 else "",
+        kind == 2,
+        min(runs for *_, runs in kinds.values()),
     )
 
 

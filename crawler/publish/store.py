@@ -146,6 +146,9 @@ _EXPLICIT_SQL: Final = " OR ".join(
 _SELECT_ACCEPTED: Final = f"""SELECT p.id FROM {LOST_SQL} JOIN held h ON h.id = p.id AND h.cause = {CAUSE_SQL}
   WHERE l.id IS NULL AND ({_EXPLICIT_SQL}) AND h.runs + 1 >= :after AND :now - h.since >= :after * {_DAY} - {_JITTER}"""  # noqa: S608
 
+_SELECT_LONG_ALIKE: Final = f"""SELECT a.id FROM alike a JOIN held h ON h.id = a.id
+  WHERE h.runs + 1 >= :after AND :now - h.since >= :after * {_DAY} - {_JITTER}"""  # noqa: S608 - numbers
+
 _RECORD: Final = (
     f"""DELETE FROM held WHERE id NOT IN (SELECT id FROM published) OR id IN (SELECT p.id FROM {LOST_SQL}
   JOIN held h ON h.id = p.id WHERE l.kept = 0 OR (coalesce(l.kept, 2) = 2 AND h.cause != {CAUSE_SQL}))""",  # noqa: S608
@@ -169,6 +172,14 @@ def accepted(db: sqlite3.Connection, after: AcceptAfter) -> list[tuple[int]]:
         return []
     with storage_errors():
         return db.execute(_SELECT_ACCEPTED, {"after": after.runs, "now": after.now}).fetchall()
+
+
+def accepted_alike(db: sqlite3.Connection, after: AcceptAfter) -> list[tuple[int]]:
+    """The ids of the pages that the gate held for what they show, long enough. Raises StorageError."""
+    if not after.runs:
+        return []
+    with storage_errors():
+        return db.execute(_SELECT_LONG_ALIKE, {"after": after.runs, "now": after.now}).fetchall()
 
 
 def record_losses(db: sqlite3.Connection, now: float, kinds: Collection[str] = ()) -> None:

@@ -21,6 +21,7 @@ from crawler.parse.snapshot.text import (
     TagEffect,
     clean_value,
     diff_spans,
+    fold_typography,
     mask_variable_text,
     split_markup,
     split_markup_like,
@@ -197,7 +198,9 @@ def _append_statement(name: str, value: str, blocks: list[ContentBlock]) -> None
     text = f"{name}: {value}"
     place = statement_place(name)
     is_fact = name.rpartition(".")[2] in _FACT_PROPERTIES
-    blocks.append(ContentBlock(text, text, place, is_fact=is_fact, box=place))
+    blocks.append(
+        ContentBlock(fold_typography(text), text, place, is_fact=is_fact, box=statement_place(name.rpartition(".")[2]))
+    )
 
 
 def statement_place(name: str) -> bytes:

@@ -25,7 +25,7 @@ from crawler.parse.snapshot.blocks import (
     stable_hash,
     statement_place,
 )
-from crawler.parse.snapshot.text import Memo, has_date, has_fingerprint, mask_variable_text
+from crawler.parse.snapshot.text import Memo, has_date, has_fingerprint, has_price, is_asset, mask_variable_text
 from crawler.url.normalize import InvalidUrl, join_url
 
 MAX_DIFFERENCES = 200
@@ -62,6 +62,8 @@ DATED = 128
 """Flag of a difference: it has a day or a year beside the name of a month."""
 NEWS = 256
 """Flag of a difference: it is a link that came, to a page that is new on the site. :func:`with_news` sets it."""
+MONEY = 512
+"""Flag of a difference: it shows a price."""
 MAX_TARGETS: Final = 4
 """Targets of a link and its pictures that a difference keeps."""
 
@@ -76,7 +78,8 @@ class Difference(Struct, frozen=True, array_like=True):
     place from the innermost container with a class or id, which may stand in several templates, and ``unit`` the box
     without the element that gives the text its role. ``size`` is the number of characters of the whole text.
     ``figures`` are the first numbers in it, each behind the hashes of the word before it and of the word after it.
-    ``targets`` are those of a link that has a text, as written in the page.
+    ``targets`` are those of a link that has a text, as written in the page. ``words`` is the text without its links.
+    ``beside`` are the places of the unchanged neighbours.
     """
 
     gone: bool
@@ -96,6 +99,8 @@ class Difference(Struct, frozen=True, array_like=True):
     unit: int = 0
     figures: tuple[tuple[int, int, float], ...] = ()
     targets: tuple[str, ...] = ()
+    words: int = 0
+    beside: tuple[int, ...] = ()
 
 
 class Delta(Struct, frozen=True, array_like=True):
@@ -107,6 +112,7 @@ class Delta(Struct, frozen=True, array_like=True):
     differences: list[Difference] = []
     more: bool = False
     known: bool = True
+    blocks: int = 0
 
 
 def compare(before: bytes, after: bytes) -> Delta:
@@ -130,7 +136,8 @@ def compare(before: bytes, after: bytes) -> Delta:
     gained = _differences(versions[1], in_gained, moved, False)
     listed = lost[: max(MAX_DIFFERENCES // 2, MAX_DIFFERENCES - len(gained))]
     listed += gained[: MAX_DIFFERENCES - len(listed)]
-    return Delta(listed, more=len(listed) < len(lost) + len(gained))
+    more = len(listed) < len(lost) + len(gained)
+    return Delta(listed, more=more, blocks=sum(not block.is_frame for block in versions[1].blocks))
 
 
 def joined(one: Delta, other: Delta) -> Delta:
@@ -299,7 +306,10 @@ def _differences(
         flags = MOVED if block.compared_text in moved else 0
         flags |= BEHIND_ALIKE * (after != 0 and version.blocks[preceding].place == block.place)
         flags |= BEFORE_ALIKE * (ahead != 0 and version.blocks[following].place == block.place)
-        differences.append(_difference(block, gone, after, ahead, among[block.place, block.spot], numbers, flags))
+        near = [version.blocks[n] for n, key in ((preceding, after), (following, ahead)) if key]
+        beside = tuple(_place_keys(each.place, each.spot)[1] for each in near)
+        difference = _difference(block, gone, after, ahead, among[block.place, block.spot], numbers, flags)
+        differences.append(replace(difference, beside=beside))
     return differences
 
 
@@ -319,6 +329,7 @@ def _difference(  # noqa: PLR0913 - the fields of a difference
     if has_fingerprint(block.compared_text):
         flags |= FINGERPRINT
     flags |= DATED * has_date(block.text)
+    flags |= MONEY * (has_price(block.text) or (b"price" in block.box and any(map(str.isdigit, block.text))))
     text = one_line(block.text, MAX_TEXT)
     nth, nth_last = (_nth_key(place, number) for number in numbers)
     unit = block.box.partition(b"\x1f")[0]
@@ -334,7 +345,8 @@ def _difference(  # noqa: PLR0913 - the fields of a difference
         len(block.text),
         _box_key(unit),
         _figures(block.text),
-        tuple(targets[:MAX_TARGETS]) if block.is_link and words else (),
+        tuple(targets[:MAX_TARGETS]) if block.is_link and words and not is_asset(targets[0]) else (),
+        _TEXT_KEYS[words][0] if targets and words else exact,
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from html import unescape
 from itertools import accumulate
 from typing import Final, NamedTuple, TypeVar
+from unicodedata import normalize
 
 from msgspec import Struct
 
@@ -80,12 +81,41 @@ def mask_variable_text(text: str) -> str:
     return _run("#", "".join(parts)) + text[MAX_MASKED_TEXT:]
 
 
+_price = re.compile(rf"[0-9]\s?(?:{_CURRENCY}|{_CODE}\b)|(?:{_CURRENCY}|\b{_CODE})\s?[0-9]", re.IGNORECASE).search
+
+
+def has_price(text: str) -> bool:
+    """Whether a text has a number beside a currency."""
+    return _digit(text) is not None and _price(text) is not None
+
+
 def has_date(text: str) -> bool:
     """Whether a text has a day or a year beside the name of a month."""
     return bool(_digit(text)) and _date(text) is not None
 
 
-_asset = re.compile(r"\.(?:png|jpe?g|gif|webp|avif|svg|ico|bmp|mp4|webm|mp3|ogg|pdf|css|js)\Z", re.IGNORECASE).search
+_QUOTES: Final = str.maketrans(
+    dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u301d\u301e", '"')
+    | dict.fromkeys("\u2018\u2019\u201a\u201b\u2039\u203a\u02bc", "'")
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+    | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", "")
+)
+_dashes = re.compile("-{2,}").sub
+_spaces = re.compile("[\u00a0\u2009\u202f](?=[!?:;%])|\\s+(?=\u00bb)|(?<=\u00ab)\\s+").sub
+
+
+def fold_typography(text: str) -> str:
+    """The text as it is compared: what a theme or a plug-in sets in another way is equal.
+
+    Letters and their accents in one form (NFKC, https://www.unicode.org/reports/tr15/), one kind of quotes, of dashes
+    and of spaces, no soft hyphens.
+    """
+    if not text.isascii():
+        text = " ".join(normalize("NFKC", _spaces("", text)).translate(_QUOTES).split())
+    return _dashes("-", text) if "--" in text else text
+
+
+is_asset = re.compile(r"\.(?:png|jpe?g|gif|webp|avif|svg|ico|bmp|mp4|webm|mp3|ogg|pdf|css|js)\Z", re.IGNORECASE).search
 _session_name = re.compile(
     r"(?:.*(?:csrf|xsrf|token|nonce|session|sessid|signature|cachebust)|sid|_|cb|rnd|rand|random|utm_.*|gclid|fbclid)\Z",
     re.IGNORECASE | re.DOTALL,
@@ -111,7 +141,7 @@ def clean_url(href: str) -> str:
     """
     href = href.strip()[:MAX_CLEANED_URL]
     path, mark, query = href.partition("?")
-    if _asset(path):
+    if is_asset(path):
         name = path.rfind("/") + 1
         return path[:name] + _fingerprint("*", path[name:])
     if not mark:
@@ -127,7 +157,7 @@ has_fingerprint = re.compile(r"[0-9A-Za-z][._-]\*[._-]").search
 def clean_value(value: str) -> str:
     """A stated value in one line; the URL of an asset is cleaned as in markup."""
     value = " ".join(value.split())
-    return clean_url(value) if "/" in value and " " not in value and _asset(value.partition("?")[0]) else value
+    return clean_url(value) if "/" in value and " " not in value and is_asset(value.partition("?")[0]) else value
 
 
 def _is_session_token(part: str) -> bool:
@@ -438,7 +468,7 @@ class _OpenPart:
 
     def close(self) -> TextReading:
         text = _in_one_line("".join(self.texts))
-        compared = "\x1f".join((text, *self.targets))
+        compared = "\x1f".join((fold_typography(text), *self.targets))
         is_link = bool(self.targets) and not self.has_text_outside
         return TextReading(compared, text or compared[1:], is_link, tuple(self.facts), self.token)
 
@@ -496,7 +526,7 @@ def _read_text(raw: str) -> tuple[TextReading, ...]:
     """
     if "<" not in raw:
         sentences = _sentence_end.split(raw, _MAX_PARTS - 1)
-        return tuple(TextReading(text, text) for text in map(_in_one_line, sentences) if text)
+        return tuple(TextReading(fold_typography(text), text) for text in map(_in_one_line, sentences) if text)
     reader = _TextReader()
     pieces = _any_tag.split(raw)
     reader.read_text(pieces[0])

@@ -3,31 +3,14 @@
 from collections.abc import Callable
 from itertools import pairwise
 from random import Random
-from types import SimpleNamespace
 from zlib import crc32
 
 import pytest
 
-from crawler.lastmod import significance
-from crawler.lastmod.experiment import slots_of
-from crawler.lastmod.memory import MAX_SLOTS, ChangeHistory, SiteMemory, Variation, update_history
+from crawler.lastmod.memory import MAX_SLOTS, ChangeHistory, SiteMemory, update_history
 from crawler.lastmod.significance import build_significance_model
-from crawler.lastmod.site_changes import FIGURES
 from crawler.model import Url
-from crawler.parse.snapshot.diff import (
-    BEFORE_ALIKE,
-    BEHIND_ALIKE,
-    DATED,
-    FACT,
-    LINK,
-    MOVED,
-    NEWS,
-    Delta,
-    Difference,
-    compare,
-    content_keys,
-    with_news,
-)
+from crawler.parse.snapshot.diff import Delta, Difference, compare, content_keys, with_news
 from crawler.parse.snapshot.snapshot import take_snapshot
 
 WORDS = ["river", "stone", "harbour", "market", "engine", "copper", "window", "garden", "signal", "method"]
@@ -46,11 +29,11 @@ def said(before: Site, after: Site, learnt: SiteMemory | None = None) -> set[int
         for n in now
         if n in kept and kept[n] != now[n]
     }
-    sample = ((content_keys(each), 1.0) for each in now.values())
-    made = build_significance_model(learnt or SiteMemory(), deltas.items, sample, run=0)
+    sample = [(content_keys(text), 1.0) for page, text in now.items() if page in kept]
+    made = build_significance_model(learnt or SiteMemory(), deltas.items(), len(sample), lambda: sample, run=0)
     told = {page for page, delta in deltas.items() if made.judge(page, delta).significant}
     if learnt is not None:
-        after = made.learn(deltas.items())
+        after = made.learn()
         for name in after.__struct_fields__:
             setattr(learnt, name, getattr(after, name))
     return told
@@ -425,96 +408,6 @@ def change(
     return Difference(gone, place, place, exact, exact, after, 0, 1, flags, "text", unit=unit)
 
 
-def test_ours_links_to_new_pages_announce_them_where_no_link_to_a_known_page_came() -> None:
-    known, new, left = LINK, LINK | NEWS, LINK | NEWS
-    page = [
-        change(place=1, flags=new),
-        change(place=1, flags=new),
-        change(place=1, flags=0),
-        change(place=1, flags=LINK, gone=True),  # what left says nothing
-        change(place=2, flags=new),
-        change(place=2, flags=known),
-        change(place=3, flags=NEWS),  # no link
-        change(place=4, flags=left, gone=True),
-        change(place=5, flags=new),
-    ]
-    assert significance._announced(page) == [0, 1, 8]
-
-
-def test_ours_the_chosen_texts_of_a_place_are_unbalanced_on_the_side_that_has_more() -> None:
-    came, left = change(place=1), change(place=1, gone=True)
-    elsewhere = change(place=2, gone=True)
-    page = [came, left, came, elsewhere, came]
-    assert significance._unbalanced(page, [0, 1]) == []
-    assert significance._unbalanced(page, [0, 1, 2]) == [0, 2]
-    assert significance._unbalanced(page, [0, 1, 2, 3]) == [0, 2, 3]
-    assert significance._unbalanced(page, [0, 4, 1, 1, 1]) == [1, 1, 1]
-    assert significance._unbalanced(page, []) == []
-
-
-def test_ours_the_words_beside_figures_tell_texts_of_the_same_kind() -> None:
-    price = Difference(False, 1, 1, 1, 1, 0, 0, 1, 0, "", figures=((7, 8, 19.99), (8, 9, 2.0)))
-    other = Difference(True, 1, 1, 2, 2, 0, 0, 1, 0, "", figures=((7, 8, 24.99), (8, 9, 3.0)))
-    assert significance._beside_figures(price) == significance._beside_figures(other) == ((7, 8), (8, 9))
-    assert significance._beside_figures(change()) == ()
-
-
-def test_ours_a_card_is_one_thing_its_link_rotates_with_its_texts_and_three_texts_with_its_link() -> None:
-    def explained(page: list[Difference], rotating: set[int], reason: str = significance.WANDERS) -> set[int]:
-        reasons = dict.fromkeys(rotating, reason)
-        significance.SignificanceModel._explain_by_unit(page, reasons)
-        return {n for n, why in reasons.items() if why == significance.IN_CARD}
-
-    link = change(unit=1, flags=LINK)
-    assert explained([change(unit=1), link], {0}) == {1}  # the link of a text that rotates
-    assert explained([change(unit=1), change(unit=1), link, link], {0, 1}) == {2, 3}
-    assert explained([change(unit=1), link, link], {0}) == set()  # more links than texts
-    assert explained([change(unit=1), change(unit=2, flags=LINK)], {0}) == set()  # another card
-    assert explained([change(unit=1), link], {0}, significance.SHARED) == set()  # what the site shares is no rotation
-    exchange = [change(unit=1, after=5, flags=LINK), *(change(unit=1, after=5) for _ in range(2))]
-    exchange += [change(unit=1, after=5, gone=True) for _ in range(3)]
-    assert explained(exchange[:1] + exchange[3:4], {0}) == {1}  # one came with the link and one left
-    assert explained(exchange, {0}) == set()  # five texts for one link are its page's own
-    two = [*exchange[:2], *exchange[3:5]]
-    assert explained(two, {0}) == {1, 2, 3}
-    assert explained(two, {0}, significance.COUNTER) == {1, 2, 3}
-    assert explained([*two, change(unit=1, after=5)], {0}) == set()  # one more came than left
-
-
-@pytest.mark.parametrize(
-    ("reason", "is_surprising", "is_explained"),
-    [
-        (significance.WANDERS, True, True),
-        (significance.WANDERS, False, True),
-        (significance.IN_POOL, False, True),
-        (significance.IN_POOL, True, False),  # a text that its slot never showed is news
-        (significance.USUAL, False, False),
-    ],
-)
-def test_ours_a_text_that_came_for_one_of_a_rotation_is_part_of_it_and_one_that_left_for_any_is(
-    monkeypatch: pytest.MonkeyPatch, reason: str, is_surprising: bool, is_explained: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    monkeypatch.setattr(model.experiment, "is_surprising", lambda _: is_surprising)
-
-    def explained(page: list[Difference], reasons: dict[int, str]) -> set[int]:
-        model._explain_by_exchange(page, reasons)
-        return {n for n, why in reasons.items() if why == significance.EXCHANGED}
-
-    gone, came = change(after=3, gone=True), change(after=3)
-    for page in ([gone, came], [came, gone]):
-        left, arrived = page.index(gone), page.index(came)
-        assert explained(page, {left: reason}) == ({arrived} if is_explained else set())
-        assert explained(page, {arrived: reason}) == {left}  # whatever made room for it
-        assert explained(page, {left: significance.SHARED}) == set()
-        assert explained(page, {}) == set()
-        assert explained(page, {left: reason, arrived: reason}) == set()
-    assert explained([gone, change(after=4)], {0: significance.WANDERS}) == set()  # at another neighbour
-    assert explained([came, came], {0: significance.WANDERS}) == set()  # nothing made room
-    assert explained([gone, came, came], {0: significance.WANDERS}) == set()  # which of the two came for it?
-    assert explained([gone, came, came], {0: significance.WANDERS, 1: significance.SHARED}) == {2}
-
-
 @pytest.mark.parametrize("box", ["<p>{} readers</p>", "<p>Read {} times by {} people</p>"])
 def test_ours_a_new_box_of_all_pages_is_no_change_though_each_page_has_figures_of_its_own(box: str) -> None:
     before = site(60)
@@ -545,438 +438,67 @@ def test_ours_a_text_that_came_to_a_place_that_rotates_is_a_change() -> None:
     assert said(made(8), made(9, added), learnt) == {7}
 
 
-@pytest.mark.parametrize(
-    ("came", "left", "pool", "is_inserted"),
-    [
-        (1, 0, 0, True),
-        (2, 1, 1, True),  # one of two is new to the place, which lost one
-        (2, 1, 0, False),  # both are: one of them came for the one that left
-        (3, 1, 2, True),
-        (3, 1, 1, True),
-        (3, 1, 0, False),
-        (2, 2, 1, False),
-        (1, 1, 0, False),
-    ],
-)
-def test_ours_of_the_texts_that_came_to_a_place_as_many_are_new_as_it_gained(
-    monkeypatch: pytest.MonkeyPatch, came: int, left: int, pool: int, is_inserted: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    monkeypatch.setattr(model.experiment, "in_pool", lambda d: d.exact >= 100)
-
-    def text(key: int, *, gone: bool = False) -> Difference:
-        return Difference(gone, 1, 1, key, key, 0, 0, 9, 0, "text")
-
-    new = [text(1 + n) for n in range(came - pool)]
-    page = [*new, *(text(100 + n) for n in range(pool)), *(text(200 + n, gone=True) for n in range(left))]
-    assert model._is_inserted(new[0], page, set()) is is_inserted
-
-
-def test_ours_new_figures_in_the_same_words_are_an_exchange_that_leaves_the_texts_beside_them_alone() -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-
-    def text(key: int, words: int = 0, *, gone: bool = False, flags: int = 0) -> Difference:
-        figures = ((words, words + 1, float(key)),) if words else ()
-        return Difference(gone, 1, 1, key, key, 0, 0, 9, flags, "text", figures=figures)
-
-    new, price, old_price = text(1), text(2, 7), text(3, 7, gone=True)
-    page = [new, price, old_price]
-    assert model._is_inserted(new, page, set())
-    assert not model._is_inserted(price, page, set())
-    assert model._is_inserted(price, [price], set())
-    assert not model._is_inserted(price, [price], {price.shape})
-    assert model._is_inserted(new, [new, text(4), text(4, gone=True)], {4})
-    assert not model._is_inserted(new, [new, text(5, 9, gone=True)], set())
-    link, moved = text(1, flags=LINK), text(1, flags=MOVED)
-    assert not model._is_inserted(link, [link], set())
-    assert not model._is_inserted(moved, [moved], set())
-    assert model._is_inserted(new, [new, text(6, gone=True, flags=LINK)], set())  # links rotate by themselves
-    model.experiment.see(new)
-    assert not model._is_inserted(new, [new], set())  # a text of a pool
-    assert not model._is_inserted(text(6, gone=True), [text(6, gone=True)], set())
-
-
-@pytest.mark.parametrize(
-    ("reason", "counts"),
-    [
-        (significance.WANDERS, True),
-        (significance.USUAL_TEXT, True),
-        (significance.TURNS_OVER, True),
-        (significance.COUNTER, False),  # these do not rotate
-        (significance.SHUFFLED, False),
-    ],
-)
-def test_ours_a_new_text_counts_where_more_of_a_rotation_came_than_went(
-    monkeypatch: pytest.MonkeyPatch, reason: str, counts: bool
-) -> None:
-    def text(key: int, place: int = 1, *, gone: bool = False) -> Difference:
-        return Difference(gone, place, place, key, key, key, 0, 9, 0, "text", unit=key)
-
-    def judged(page: list[Difference]) -> list[Difference]:
-        model = significance.SignificanceModel(SiteMemory(), 0)
-        monkeypatch.setattr(model.experiment, "in_pool", lambda d: d.exact >= 100)
-        monkeypatch.setattr(model, "_explain_by_site", lambda *_: {})
-        monkeypatch.setattr(model, "_reason", lambda *_: reason)
-        return model.judge(0, Delta(page)).significant
-
-    new, known, left = text(1), text(100), text(200, gone=True)
-    assert judged([new, known, left]) == ([new] if counts else [])
-    assert judged([new, left]) == []  # it came for the one that left
-    assert judged([known, text(101), left]) == []  # the place showed both before
-    assert judged([new, known, left, text(201, 2, gone=True)]) == []  # the page did not gain
-    link = Difference(False, 3, 3, 102, 102, 102, 0, 9, LINK, "text", unit=102)
-    assert judged([new, known, left, text(201, 2, gone=True), link]) == []  # nor by a link
-
-
-def test_ours_slots_are_counted_for_what_the_site_does_not_explain_and_for_links_with_counters(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    reasons = [significance.COUNTER, significance.COUNTER, significance.SHARED, significance.IN_POOL, ""]
-    page = [change(flags=LINK * (n == 0), exact=n) for n in range(len(reasons))]
-    counted: list[int] = []
-    explained: list[int] = []
-    monkeypatch.setattr(model, "_explain_by_site", lambda *_: {n: why for n, why in enumerate(reasons) if why})
-    monkeypatch.setattr(model._changes, "add_slots", lambda _, left, __: counted.extend(d.exact for d in left))
-    monkeypatch.setattr(model._changes, "add_explained", lambda moving: explained.extend(d.exact for d in moving))
-    model.add_second_pass(0, Delta(page))
-    assert counted == [0, 3, 4]
-    assert explained == [0, 1]
-
-
 def slots(*, flags: int = 0) -> Difference:
     """A text each of whose slots has a key of its own."""
     return Difference(False, 10, 20, 30, 40, 50, 60, 9, flags, "text", nth=70, nth_last=80, box=90, unit=100)
 
 
-@pytest.mark.parametrize("slot", [10, 20, 90])
-def test_ours_a_place_a_spot_or_a_box_may_turn_over(monkeypatch: pytest.MonkeyPatch, slot: int) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    monkeypatch.setattr(model._changes, "turns_over", lambda k: k == slot)
-    assert model._reason(0, slots(), set()) == significance.TURNS_OVER
-    monkeypatch.setattr(model._changes, "turns_over", lambda k: k not in {10, 20, 90})
-    assert model._reason(0, slots(), set()) == ""
-
-
-@pytest.mark.parametrize(("flags", "figures"), [(0, False), (MOVED, False), (0, True), (MOVED, True)])
-def test_ours_a_moved_text_is_looked_up_at_its_place_and_figures_by_slots_of_their_own(
-    monkeypatch: pytest.MonkeyPatch, flags: int, figures: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    asked: list[int] = []
-    monkeypatch.setattr(model._changes, "moves_as_usual", lambda k, is_counting: asked.append(k))
-    model._reason_of_runs(0, slots(flags=flags), figures=figures)
-    expected = {*slots_of(slots(flags=flags))} | ({10, 90} if flags else set())
-    assert {*asked} == expected | ({k ^ FIGURES for k in expected} if figures else set())
-
-
-PAGE = 7
-"""The page that the rules below are asked about."""
-
-
 @pytest.mark.parametrize(
-    ("flags", "figures", "slot", "is_explained"),
+    ("before", "after"),
     [
-        *((MOVED, False, slot, True) for slot in slots_of(slots(flags=MOVED))),
-        *((0, True, slot ^ FIGURES, True) for slot in (70, 80)),
-        (0, True, 70, False),  # a text moved there, and no figures
-        (0, True, 10 ^ FIGURES, False),  # figures moved elsewhere in the place
-        (DATED, True, 70 ^ FIGURES, False),  # people write a new date
-        (0, False, 70 ^ FIGURES, False),
-        (MOVED, False, 70, False),
+        ('"Tides"', "\u201cTides\u201d"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("harbour", "har\u00adbour"),
+        ("9 -- 10", "9 \u2013 10"),
+        ("it's", "it\u2019s"),
+        ("a b", "a\u00a0b"),
+        ("efficient", "e\ufb03cient"),
     ],
 )
-def test_ours_an_order_or_a_figure_that_moved_in_the_last_run_on_this_page_needs_no_other_page(
-    monkeypatch: pytest.MonkeyPatch, flags: int, figures: bool, slot: int, is_explained: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    moved = {(PAGE, slot, 1)}  # one page is enough
-    monkeypatch.setattr(model._changes, "moves_here_again", lambda page, k, fewest=2: (page, k, fewest) in moved)
-    assert model._varies_alone(PAGE, slots(flags=flags), figures=figures) is is_explained
-    assert not model._varies_alone(PAGE + 1, slots(flags=flags), figures=figures)
-
-
-@pytest.mark.parametrize("figures", [False, True])
-def test_ours_a_text_of_other_pages_where_one_was_exchanged_in_the_last_run_needs_no_other_page(
-    monkeypatch: pytest.MonkeyPatch, figures: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    monkeypatch.setattr(model._changes, "is_exchanged_again", lambda page, d: (page, d) == (PAGE, slots()))
-    assert model._varies_alone(PAGE, slots(), figures=figures) is not figures
-    assert not model._varies_alone(PAGE + 1, slots(), figures=figures)
+def test_ours_the_same_words_in_another_typography_are_no_change(before: str, after: str) -> None:
+    text = f"<p>The keeper wrote {{}} on page {before} today.</p>"
+    assert (
+        said(site(3, lambda n: article(n, text)), site(3, lambda n: article(n, text.replace(before, after)))) == set()
+    )
 
 
 @pytest.mark.parametrize(
-    ("known", "flags", "figures", "is_surprising", "reason"),
+    "edit",
     [
-        ("moves_as_usual", 0, False, False, significance.USUAL),
-        ("moves_as_usual", 0, False, True, ""),  # its slot never showed such a text
-        ("moves_as_usual", 0, True, True, significance.USUAL),  # new figures are none
-        ("moves_here_again", 0, False, False, significance.USUAL_HERE),
-        ("moves_here_again", 0, False, True, ""),
-        ("moves_here_again", 0, True, True, significance.USUAL_HERE),
-        ("moves_at_its_position", 0, False, False, significance.USUAL_HERE),
-        ("moves_at_its_position", 0, False, True, ""),
-        ("moves_at_its_position", 0, True, False, ""),  # figures have slots of their own
-        ("_varies_alone", 0, False, True, significance.USUAL_HERE),
-        ("_varies_alone", 0, True, True, significance.USUAL_HERE),
-        ("is_usual_text", 0, False, True, significance.USUAL_TEXT),
-        ("is_usual_text", 0, True, False, ""),
-        ("nothing", 0, False, False, ""),
-        ("nothing", 0, True, False, ""),
+        '<img src="/{n}-{night}.png" alt="Boat">',
+        '<img src="/{n}.png" alt="Boat {night}">',
+        "<p>It has {night} masts.</p>",
     ],
 )
-def test_ours_what_earlier_runs_saw_explains_a_difference_of_this_page(
-    monkeypatch: pytest.MonkeyPatch, known: str, flags: int, figures: bool, is_surprising: bool, reason: str
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    text = slots(flags=flags)
-    answers: dict[str, Callable[..., bool]] = {
-        "moves_as_usual": lambda k, is_counting: k in {10, 10 ^ FIGURES},
-        "moves_here_again": lambda page, k, fewest=2: page == PAGE and k in {10, 10 ^ FIGURES} and fewest == 2,
-        "moves_at_its_position": lambda page, d: (page, d) == (PAGE, text),
-        "is_usual_text": lambda d: d == text,
-    }
-    for method, answer in answers.items():
-        monkeypatch.setattr(model._changes, method, answer if method == known else lambda *_, **__: False)
-    monkeypatch.setattr(
-        model,
-        "_varies_alone",
-        lambda page, d, figures: known == "_varies_alone" and (page, d, figures) == (PAGE, text, asked),
-    )
-    monkeypatch.setattr(model.experiment, "is_surprising", lambda d: is_surprising and d == text)
-    asked = figures
-    assert model._reason_of_runs(PAGE, text, figures=figures) == reason
+def test_ours_two_other_pages_that_are_edited_in_each_night_are_dated_in_each(edit: str) -> None:
+    learnt, pages = SiteMemory(), {n: article(n, edit.format(n=n, night=99)) for n in range(40)}
+    for night in range(1, 9):
+        edited = {2 * night, 2 * night + 1}
+        after = {**pages, **{n: article(n, edit.format(n=n, night=night)) for n in edited}}
+        assert said(pages, after, learnt) == edited, night
+        pages = after
 
 
-@pytest.mark.parametrize(
-    ("flags", "figures", "is_counting"), [(0, True, True), (DATED, True, False), (0, False, False)]
-)
-def test_ours_figures_may_count_something_unless_they_are_a_date(
-    monkeypatch: pytest.MonkeyPatch, flags: int, figures: bool, is_counting: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    asked: set[bool] = set()
-    monkeypatch.setattr(model._changes, "moves_as_usual", lambda _, is_counting: asked.add(is_counting))
-    model._reason_of_runs(PAGE, slots(flags=flags), figures=figures)
-    assert asked == {is_counting}
+def test_ours_what_a_theme_adds_with_values_of_each_page_is_no_change() -> None:
+    plain = site(30)
+    for added in (
+        "<div class=share><a href='https://share.example/?u=/{n}'>Share</a></div>",
+        "<p class=label>Level: {own}</p>",
+        '<script type="application/ld+json">{{"@type": "WebPage", "name": "{own}"}}</script>',
+    ):
+        assert said(plain, site(30, lambda n, a=added: article(n, a.format(n=n, own=own(n, 4))))) == set()  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
-    ("flags", "known", "reason"),
-    [
-        (0, ["counts_there", "_reason_of_runs"], significance.COUNTER),
-        (0, ["_reason_of_runs", "is_wanderer"], significance.USUAL),
-        (MOVED, ["is_wanderer", "is_shuffled"], significance.WANDERS),
-        (MOVED, ["is_shuffled", "is_surprising", "turns_over"], significance.SHUFFLED),
-        (0, ["is_shuffled", "turns_over"], significance.TURNS_OVER),  # only an order is shuffled
-        (0, ["is_surprising", "turns_over"], ""),
-        (FACT, ["counts_there", "_reason_of_runs", "is_wanderer", "turns_over"], ""),  # a price is always news
-        (0, [], ""),
-    ],
-)
-def test_ours_the_first_reason_that_fits_explains_a_difference_and_none_a_fact(
-    monkeypatch: pytest.MonkeyPatch, flags: int, known: list[str], reason: str
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    text = slots(flags=flags)
+def test_ours_a_night_in_another_language_moves_no_date() -> None:
+    learnt, plain = SiteMemory(), site(20)
 
-    def answer(name: str) -> Callable[[object], bool]:
-        return lambda asked: name in known and asked in (text, text.place)
+    def translated(n: int) -> str:
+        body = article(n).replace(">Home<", ">Start<").replace("Acme", "Firma")
+        for number in (0, 1, 8, 9):
+            body = body.replace(own(n, number), f"{own(n, number)[::-1]}")
+        return body
 
-    for name in ("counts_there", "is_wanderer", "is_shuffled", "turns_over"):
-        monkeypatch.setattr(model._changes, name, answer(name))
-    monkeypatch.setattr(model.experiment, "is_surprising", answer("is_surprising"))
-    monkeypatch.setattr(
-        model,
-        "_reason_of_runs",
-        lambda page, d, figures: (
-            significance.USUAL if "_reason_of_runs" in known and (page, d, figures) == (PAGE, text, True) else ""
-        ),
-    )
-    assert model._reason(PAGE, text, {text.shape}) == reason
-    assert model._reason(PAGE, text, set()) != significance.COUNTER
-
-
-@pytest.mark.parametrize("flags", [0, FACT, DATED])
-@pytest.mark.parametrize(
-    ("is_stamped", "is_counter", "beside"),
-    [(True, True, False), (True, False, True), (True, False, False), (False, True, True)],
-)
-def test_ours_figures_are_a_counter_by_their_words_and_beside_a_word_when_no_price_and_no_date(
-    monkeypatch: pytest.MonkeyPatch, flags: int, is_stamped: bool, is_counter: bool, beside: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    text = slots(flags=flags)
-    monkeypatch.setattr(model._changes, "is_counter", lambda d: is_counter and d == text)
-    reason = model._site_reason(text, {30} if is_stamped else set(), set(), {30} if beside else set())
-    assert reason == (significance.COUNTER if is_stamped and (is_counter or (beside and not flags)) else "")
-
-
-@pytest.mark.parametrize(
-    ("flags", "inserted", "reason"), [(0, set[int](), significance.SHARED), (FACT, set[int](), ""), (0, {10}, "")]
-)
-def test_ours_what_most_pages_got_is_shared_but_no_price_and_no_text_among_those_of_its_page(
-    monkeypatch: pytest.MonkeyPatch, flags: int, inserted: set[int], reason: str
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    text = slots(flags=flags)
-    monkeypatch.setattr(model._changes, "is_shared", lambda d, is_shape: d == text)
-    assert model._site_reason(text, set(), inserted, set()) == reason
-
-
-@pytest.mark.parametrize("flag", [BEHIND_ALIKE, BEFORE_ALIKE])
-@pytest.mark.parametrize(
-    ("pages", "having", "is_own"),
-    [(3, 1, True), (40, 1, True), (40, 2, False), (100, 2, True), (100, 3, False), (200, 4, True), (200, 5, False)],
-)
-def test_ours_a_text_of_its_own_is_on_one_page_or_on_one_of_fifty(
-    monkeypatch: pytest.MonkeyPatch, flag: int, pages: int, having: int, is_own: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    near = 50 if flag == BEHIND_ALIKE else 60
-    monkeypatch.setattr(model._changes, "_weight", pages)
-    monkeypatch.setattr(model._changes, "held", lambda k: having if k == near else pages)
-    assert model._is_among_own(slots(flags=flag)) is is_own
-    assert not model._is_among_own(slots(flags=BEHIND_ALIKE + BEFORE_ALIKE - flag))
-
-
-def test_ours_second_reads_explain_the_differences_of_the_page_that_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    here, other = change(exact=1), change(exact=2, place=2)
-    counted: list[Difference] = []
-    monkeypatch.setattr(model, "_explain_by_site", lambda *_: {1: significance.SHARED})
-    monkeypatch.setattr(
-        model.experiment,
-        "explain",
-        lambda page, left: {0: significance.VARIES} if (page, left) == (PAGE, [here]) else {},
-    )
-    monkeypatch.setattr(model._changes, "add_slots", lambda page, left, _: counted.extend(left if page else ()))
-    assert model.judge(PAGE, Delta([here, other])).discounted == [
-        (here, significance.VARIES),
-        (other, significance.SHARED),
-    ]
-    assert model.judge(PAGE + 1, Delta([here, other])).significant == [here]
-    model.add_second_pass(PAGE, Delta([here, other]))
-    assert counted == []
-    model.add_second_pass(PAGE + 1, Delta([here, other]))
-    assert counted == [here]
-
-
-@pytest.mark.parametrize("reason", [significance.USUAL, significance.USUAL_HERE])
-@pytest.mark.parametrize("is_whole_slot", [False, True])
-def test_ours_a_text_that_nothing_left_for_counts_unless_its_whole_slot_moves_as_usual(
-    monkeypatch: pytest.MonkeyPatch, reason: str, is_whole_slot: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    text = change(gone=True, exact=1)
-    monkeypatch.setattr(
-        model, "_reason", lambda page, d, stamped: reason if (page, d, stamped) == (PAGE, text, set()) else ""
-    )
-    monkeypatch.setattr(model._changes, "is_whole_slot", lambda d: is_whole_slot and d == text)
-    assert model.judge(PAGE, Delta([text])).significant == ([] if is_whole_slot else [text])
-
-
-@pytest.mark.parametrize(
-    ("reason", "counts"),
-    [(significance.VARIES_HERE, True), (significance.VARIES, False), (significance.IN_POOL, False)],
-)
-def test_ours_a_text_inserted_where_other_pages_vary_counts_but_not_what_varies_on_its_own_page(
-    monkeypatch: pytest.MonkeyPatch, reason: str, counts: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    text = Difference(False, 1, 1, 1, 1, 0, 0, 9, 0, "text")
-    monkeypatch.setattr(model.experiment, "explain", lambda *_: {0: reason})
-    assert model.judge(PAGE, Delta([text])).significant == ([text] if counts else [])
-
-
-@pytest.mark.parametrize(
-    ("reason", "counts"),
-    [
-        ("", True),
-        (significance.USUAL, True),
-        (significance.COUNTER, True),
-        (significance.TURNS_OVER, True),
-        (significance.SHARED, False),  # the menu of all pages
-        (significance.IN_FRAME, False),
-        (significance.VARIES, False),
-        (significance.VARIES_HERE, False),
-    ],
-)
-def test_ours_a_link_to_a_new_page_counts_but_in_what_pages_share_or_a_second_read_shows_to_vary(
-    monkeypatch: pytest.MonkeyPatch, reason: str, counts: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    text, link = change(exact=1), change(exact=2, place=2, flags=LINK | NEWS)
-    monkeypatch.setattr(model, "_explain_by_site", lambda *_: {1: reason} if reason else {})
-    assert model.judge(PAGE, Delta([text, link])).significant == ([text, link] if counts else [text])
-
-
-@pytest.mark.parametrize(
-    ("reason", "gone", "in_pool", "is_worth", "is_seen"),
-    [
-        (significance.WANDERS, False, False, True, True),
-        (significance.WANDERS, False, True, True, True),
-        (significance.WANDERS, True, False, True, True),
-        (significance.WANDERS, True, True, True, False),  # it was seen when it came
-        (significance.WANDERS, False, False, False, False),
-        (significance.SHARED, False, False, True, False),  # no rotation
-        (significance.SHARED, True, True, True, False),
-    ],
-)
-def test_ours_the_pool_of_a_slot_is_what_rotates_there(
-    monkeypatch: pytest.MonkeyPatch, reason: str, gone: bool, in_pool: bool, is_worth: bool, is_seen: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 3)
-    text, delta = Difference(gone, 10, 20, 30, 40, 50, 60, 9, 0, "text", box=90), Delta()
-    monkeypatch.setattr(
-        model,
-        "judge",
-        lambda page, asked: significance.Judgement([], [(text, reason)] if (page, asked) == (PAGE, delta) else []),
-    )
-    monkeypatch.setattr(model.experiment, "in_pool", lambda d: in_pool and d == text)
-    monkeypatch.setattr(model.experiment, "is_worth_seeing", lambda box: is_worth and box == 90)
-    assert [*model.learn([(PAGE, delta)]).pool.values()] == ([3] if is_seen else [])
-
-
-def test_ours_of_too_many_texts_of_pools_those_seen_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    monkeypatch.setattr(significance, "MAX_POOL", 2)
-    monkeypatch.setattr(model.experiment, "learnt", lambda: ({}, {1: 4, 2: 9, 3: 5, 4: 1}))
-    assert model.learn([]).pool == {2: 9, 3: 5}
-
-
-def test_ours_a_text_that_other_pages_show_is_no_surprise_where_all_texts_of_a_pool_are_known() -> None:
-    model = significance.SignificanceModel(SiteMemory(slots={90: Variation(drawn=1_000.0, longest=200)}), 0)
-    assert model.experiment.is_surprising(slots())
-    model.add(Delta([slots()]))
-    assert model.experiment.is_surprising(slots())
-    model.add(Delta([slots()]))
-    assert not model.experiment.is_surprising(slots())
-
-
-def test_ours_of_too_many_slots_those_seen_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    monkeypatch.setattr(significance, "MAX_SLOTS", 2)
-    learnt = {key: SimpleNamespace(run=run) for key, run in ((1, 4), (2, 9), (3, 5), (4, 1))}
-    monkeypatch.setattr(model.experiment, "learnt", lambda: (learnt, {}))
-    kept: list[int] = []
-    monkeypatch.setattr(model._changes, "remembered", lambda slots, _: kept.extend(slots))
-    model.learn([])
-    assert sorted(kept) == [2, 3]
-
-
-@pytest.mark.parametrize(
-    ("stamped", "unknown", "is_shape"),
-    [(False, False, True), (False, True, True), (True, True, True), (True, False, False)],
-)
-def test_ours_figures_are_part_of_a_shared_text_when_they_change_in_known_words(
-    monkeypatch: pytest.MonkeyPatch, stamped: bool, unknown: bool, is_shape: bool
-) -> None:
-    model = significance.SignificanceModel(SiteMemory(), 0)
-    asked: list[bool] = []
-    monkeypatch.setattr(model._changes, "is_counter", lambda _: False)
-    monkeypatch.setattr(model._changes, "is_unknown", lambda shape: unknown and shape == 30)
-    monkeypatch.setattr(model._changes, "is_shared", lambda _, is_shape: asked.append(is_shape))
-    model._site_reason(slots(), {30} if stamped else set(), set(), set())
-    assert asked == [is_shape]
+    other = site(20, translated)
+    assert said(plain, other, learnt) == set()
+    assert said(other, plain, learnt) == set()
+    assert learnt.history == {}

@@ -26,10 +26,10 @@ class Watcher:
         deltas: list[tuple[int, Delta]] = [
             (n, compare(self.kept[path], now[path])) for n, path in enumerate(now) if path in paths
         ]
-        sample = ((content_keys(kept), 1.0) for kept in now.values())
-        made = build_significance_model(self.learnt, lambda: deltas, sample, run=0)
+        sample = [(content_keys(text), 1.0) for path, text in now.items() if path in self.kept]
+        made = build_significance_model(self.learnt, deltas, len(sample), lambda: sample, run=0)
         told = {[*now][n] for n, delta in deltas if made.judge(n, delta).significant}
-        self.learnt = made.learn(deltas)
+        self.learnt = made.learn()
         self.kept = now
         return told
 
@@ -75,7 +75,7 @@ def test_ours_a_sample_of_a_large_site_judges_as_all_of_it() -> None:
     some = sorted(now, key=lambda path: crc32(path.encode()))[:SAMPLE_SIZE]
     sample = [(content_keys(now[path]), len(now) / len(some)) for path in some]
     numbered = list(enumerate(deltas.values()))
-    made = build_significance_model(SiteMemory(), lambda: numbered, sample, run=0)
+    made = build_significance_model(SiteMemory(), numbered, len(now), lambda: sample, run=0)
     score = Score()
     score.count({path for n, path in enumerate(deltas) if made.judge(n, deltas[path]).significant}, edited)
     assert score.precision >= 0.99

@@ -423,3 +423,11 @@ def test_ours_three_challenged_pages_are_told_like_a_hold_that_holds_nothing_els
     told = judge(facts(challenged=challenged), GateLimits(user_agent="Us/1"))
     assert told == Hold(challenge_note(challenged, "Us/1"))
     assert judge(facts(challenged=challenged), GateLimits(accept_shrink=True)) is None
+
+
+def test_ours_a_hold_for_what_pages_show_says_what_that_is_and_when_it_ends() -> None:
+    held = judge(facts(alike=AlikePages(21, PAGE, is_turned=True, runs=3)), GateLimits())
+    assert isinstance(held, Hold)
+    assert "say something else than before in most of their texts" in held.sentence
+    assert "accepts what these pages show if it stays the same for 7 runs" in held.sentence
+    assert "So far: 3 runs." in held.sentence

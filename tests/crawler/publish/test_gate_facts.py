@@ -217,6 +217,24 @@ def test_ours_an_explicit_cause_is_believed_when_it_stood_long_enough(tables: Ta
     }
 
 
+def test_ours_pages_that_say_something_else_are_accepted_when_they_did_so_long_enough(tables: Tables) -> None:
+    """A site in another language, night after night: the gate holds its pages, but not for ever."""
+    for n in range(20):
+        before, now = tables.content(f"b{n}", f"<p>{prose(n)}</p>"), tables.content(f"n{n}", f"<p>{prose(n + 90)}</p>")
+        tables.put("published", f"p{n}", before)
+        tables.put("listing", f"p{n}", now)
+        tables.saw(f"p{n}", now)
+    tables.db.execute("CREATE TEMP TABLE turned AS SELECT id FROM published")
+    for night in range(4):
+        found = gate_facts(tables.db, HOME, night * DAY).alike
+        assert (found is None) == (night == 3)
+        if found:
+            assert (found.count, found.is_turned, found.runs) == (20, True, night + 1)
+        tables.db.execute("UPDATE listing SET kept = 2")
+        record_losses(tables.db, night * DAY)
+        tables.db.execute("UPDATE listing SET kept = 0")
+
+
 def test_ours_a_page_that_failed_keeps_its_streak_and_one_that_was_found_ends_it(tables: Tables) -> None:
     page = tables.content("page")
     for path in ("failed", "found"):

@@ -54,6 +54,7 @@ class Page:
     common: Set[str] = frozenset()
     _tree: HtmlElement | None = field(default=None, repr=False)
     _source: str | None = field(default=None, repr=False)
+    _main: HtmlElement | None = field(default=None, repr=False)
 
     @property
     def tree(self) -> HtmlElement:
@@ -76,10 +77,10 @@ class Page:
     @property
     def main(self) -> HtmlElement:
         """The element that holds what the page is about."""
-        for path in _MAIN:
-            if found := self.tree.xpath(path):
-                return found[0]
-        return self.tree.find("body")
+        if self._main is None:
+            found = [each for path in _MAIN for each in self.tree.xpath(path)[:1]]
+            self._main = found[0] if found else self.tree.find("body")
+        return self._main
 
     @property
     def head(self) -> HtmlElement:

@@ -21,7 +21,7 @@ from .server import Night, Server, serving
 from .site import made_site
 
 PLANS = ("change", "one", "three", "flapping", "changing", "lasting", "accepted", "ruins")
-ACCEPT_AFTER = 7  # runs and days, the default of --accept-after
+ACCEPT_AFTER = 7  # runs and days, the default of output.accept_after
 LONGEST = 100.0  # seconds for one run
 SIZES = (10, 10, 65, 65, 65, 1000)
 CONFIG = """
@@ -194,7 +194,7 @@ class Trial:
             self._accepted(disaster, "--accept-shrink")
 
     def _lasting(self, dice: random.Random, disaster: Disaster) -> None:
-        """It stands for longer than --accept-after: in runs and days, in runs alone, or broken off."""
+        """It stands for longer than output.accept_after: in runs and days, in runs alone, or broken off."""
         way = dice.choice(("lasting", "lasting", "in runs", "broken off"))
         self.report.plan = way
         self.step = 0.25 if way == "in runs" else 1.0

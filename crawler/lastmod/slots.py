@@ -1,0 +1,124 @@
+"""The slots of a page: the places of its template, and which of them move with each difference. Pure.
+
+A slot is known by a 64-bit key that is the same on all pages of a template: a place (the containers of a text), the
+part of it that other templates have too, the place under a heading, a position among the texts of a place, or the
+words around a number. Figures, orders, insertions and removals are slots of their own, because they tell of each other
+nothing: a counter that moves in a sentence says nothing of its words.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from crawler.parse.snapshot.diff import FRAME, MOVED, Delta, Difference, text_at_place_key
+
+WHOLE: Final = 0.4
+"""Share of the texts at a place that changed, from which on the place moved as a whole."""
+MAX_LIST: Final = 10
+"""Texts of a short list: one that moves is a new order. Among more of them, an editor moves a paragraph."""
+_words: Final = re.compile(r"[^\W\d_]{4,}").findall
+FIGURES: Final = 0x3C3C_3C3C_3C3C_3C3C  # these keep the keys of different kinds of moves of one place apart
+ORDER: Final = 0x6969_6969_6969_6969
+_MORE: Final = 0x2121_2121_2121_2121
+_FEWER: Final = 0x2323_2323_2323_2323
+KINDS: Final = (0, FIGURES, ORDER, _MORE, _FEWER)
+_GONE: Final = 0x1111_2222_3333_4444
+_ANYWHERE: Final = 0x0707_0707_0707_0707
+
+
+class Move(NamedTuple):
+    """How one difference moved: the slots that moved with it.
+
+    ``words`` are, for each number that moved inside the same words, the keys of its neighbours, None for other moves.
+    ``more`` is how many more texts came to the place than left it; ``is_swap``: some came and some left; ``is_born``:
+    the whole place came, or went; ``is_whole``: most of its texts came or went.
+    """
+
+    slots: frozenset[int]
+    words: tuple[tuple[int, ...], ...] | None = None
+    more: int = 0
+    is_swap: bool = False
+    is_born: bool = False
+    is_whole: bool = False
+
+
+def moves_of(differences: Sequence[Difference]) -> list[Move]:
+    """How each difference of a page moved."""
+    sides: tuple[dict[int, Difference], dict[int, Difference]] = ({}, {})
+    for d in differences:
+        if not d.flags & MOVED:
+            sides[d.gone].setdefault(d.shape, d)
+    came, gone = sides
+    stamped = {k: _moved_words(came[k], gone[k]) for k in came.keys() & gone.keys() if _is_stamp(came[k], gone[k])}
+    whole = _whole_slots(differences)
+    balance = [Counter(d.place for d in differences if d.gone is side) for side in (False, True)]
+    return [_move(d, stamped, whole, balance[0][d.place], balance[1][d.place]) for d in differences]
+
+
+def _move(
+    d: Difference, stamped: dict[int, tuple[tuple[int, ...], ...]], whole: set[int], came: int, gone: int
+) -> Move:
+    if d.flags & MOVED:
+        is_list = d.among <= MAX_LIST or came >= WHOLE * d.among
+        return Move(frozenset((d.place ^ ORDER, d.box ^ ORDER) if is_list else ()))
+    at = whole.intersection((d.place, d.spot, d.box))
+    if d.shape in stamped:
+        words = stamped[d.shape]
+        figures = {k ^ FIGURES for k in (d.nth, d.nth_last, *at)}
+        return Move(frozenset({d.shape, *figures, *(word for near in words for word in near)}), words)
+    kind = 0 if came == gone else _MORE if came > gone else _FEWER
+    is_swap = came > 0 and gone > 0
+    slots = frozenset((d.nth ^ kind, d.nth_last ^ kind, *at))
+    return Move(slots, None, came - gone, is_swap, not is_swap and came + gone >= d.among, d.place in at)
+
+
+def _is_stamp(came: Difference, gone: Difference) -> bool:
+    """Whether the figures changed inside the same words, and not only a link or a picture."""
+    return (came.text, came.size, came.figures) != (gone.text, gone.size, gone.figures)
+
+
+def _moved_words(came: Difference, gone: Difference) -> tuple[tuple[int, ...], ...]:
+    return tuple(
+        tuple(word ^ FIGURES for word in (before, after) if word)
+        for (before, after, new), (_, _, old) in zip(came.figures, gone.figures, strict=False)
+        if new != old
+    )
+
+
+def _whole_slots(differences: Iterable[Difference]) -> set[int]:
+    """The places, spots and boxes of which most texts came, or most went."""
+    counts: Counter[tuple[int, bool]] = Counter()
+    among: dict[int, dict[int, int]] = {}
+    for d in differences:
+        if not d.flags & MOVED:
+            for k in {d.place, d.spot, d.box}:
+                counts[k, d.gone] += 1
+                among.setdefault(k, {})[d.spot] = d.among
+    return {k for (k, _), n in counts.items() if n >= WHOLE * sum(among[k].values())}
+
+
+def text_slots(d: Difference, move: Move) -> list[tuple[int, int]]:
+    """What a difference may share with those of other pages, and the key of the pages that could have it, 0 for all.
+
+    The same text or shape anywhere, at its place or beside the same neighbour; and a place that came or went as a
+    whole, between the same places.
+    """
+    side = _GONE if d.gone else 0
+    near = [k for k in (0 if move.is_born else d.place, d.after, d.ahead) if k]
+    found = [(k ^ side ^ _ANYWHERE, 0) for k in {d.exact, d.shape}]
+    found += [(text_at_place_key(k, at) ^ side, at) for k in {d.exact, d.shape} for at in near]
+    if move.is_born:
+        found.append((d.box ^ side ^ _ANYWHERE, 0))
+        found += [(text_at_place_key(d.place, at) ^ side, at) for at in d.beside if at != d.place]
+    return found
+
+
+def words_of(d: Difference) -> set[int]:
+    """The words of a text, as hashes of this process."""
+    return {hash(word) for word in _words(d.text.casefold())}
+
+
+def own_differences(delta: Delta) -> list[Difference]:
+    """The differences outside of the frame that pages share."""
+    return [d for d in delta.differences if not d.flags & FRAME]
