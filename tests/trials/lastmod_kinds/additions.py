@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from html import escape
 
 from tests.trials.lastmod_kinds.noise import Change, Maker, Moment, Noise, Pieces, Scene, drawn, registry, within
-from tests.trials.lastmod_kinds.site import Doc, View
+from tests.trials.lastmod_kinds.site import Doc, View, furnish
 from tests.trials.lastmod_kinds.theme import DAY_ONE, ORIGIN, day_of, link, money, text
 from tests.trials.lastmod_kinds.words import NAMES, sentence, sentences, slug, translated, upper
 
@@ -461,9 +461,22 @@ def same_box(rng: random.Random, scene: Scene) -> Noise:
     return Noise(f"the same box in {slot} {more}", pieces)
 
 
+def _shown(scene: Scene, noises: list[Noise]) -> list[str]:
+    alone = Scene(scene.site, scene.theme, noises)
+    return [
+        alone.render(View(doc.path, doc.template, doc.title, doc.section, doc), Moment(0, 0, 0))
+        for doc in scene.site.docs
+    ]
+
+
 def draw(rng: random.Random, scene: Scene, nights: int) -> Noise:
-    """An addition, or the removal of one, or one for a while, on all pages or on most."""
-    noise = rng.choice(list(ADDITIONS.values()))(rng, scene)
+    """An addition that most documents show, or the removal of one, or one for a while, on all pages or on most."""
+    furnish(rng, scene.site)
+    plain = _shown(scene, [])
+    while True:
+        noise = rng.choice(list(ADDITIONS.values()))(rng, scene)
+        if sum(one != two for one, two in zip(plain, _shown(scene, [noise]), strict=True)) * 2 > len(plain):
+            break
     at = rng.randrange(2, nights)
     way = rng.choice(("added", "added", "removed", "for a while"))
     if way == "removed":
