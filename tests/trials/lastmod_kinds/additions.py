@@ -5,10 +5,10 @@
 import json
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 
-from tests.trials.lastmod_kinds.noise import Change, Maker, Moment, Noise, Pieces, Scene, drawn, registry, within
+from tests.trials.lastmod_kinds.noise import Change, Maker, Moment, Noise, Pieces, Scene, registry, some, within
 from tests.trials.lastmod_kinds.site import Doc, View, furnish
 from tests.trials.lastmod_kinds.theme import DAY_ONE, ORIGIN, day_of, link, money, text
 from tests.trials.lastmod_kinds.words import NAMES, sentence, sentences, slug, translated, upper
@@ -475,7 +475,9 @@ def draw(rng: random.Random, scene: Scene, nights: int) -> Noise:
     plain = _shown(scene, [])
     while True:
         noise = rng.choice(list(ADDITIONS.values()))(rng, scene)
-        if sum(one != two for one, two in zip(plain, _shown(scene, [noise]), strict=True)) * 2 > len(plain):
+        if rng.random() < 0.3:
+            noise.takes, noise.name = _most(rng, noise.takes), f"{noise.name} on most pages"
+        if sum(one != two for one, two in zip(plain, _shown(scene, [noise]), strict=True)) * 3 > len(plain) * 2:
             break
     at = rng.randrange(2, nights)
     way = rng.choice(("added", "added", "removed", "for a while"))
@@ -485,8 +487,9 @@ def draw(rng: random.Random, scene: Scene, nights: int) -> Noise:
         noise.since = at
         if way == "for a while":
             noise.until = at + rng.randrange(1, 5)
-    if rng.random() < 0.3:
-        share, seed, takes = rng.choice((0.8, 0.9)), rng.random(), noise.takes
-        noise.takes = lambda view: takes(view) and drawn(seed, view.path).random() < share
-        noise.name += f" on {share:.0%}"
     return noise
+
+
+def _most(rng: random.Random, takes: Callable[[View], bool]) -> Callable[[View], bool]:
+    share = some(rng, rng.choice((0.8, 0.9)))
+    return lambda view: takes(view) and share(view)
