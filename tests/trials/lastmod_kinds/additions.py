@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from html import escape
 
-from tests.trials.lastmod_kinds.noise import Change, Maker, Moment, Noise, Pieces, Scene, registry, some, within
+from tests.trials.lastmod_kinds.noise import Change, Maker, Moment, Noise, Pieces, Scene, effect, registry, some, within
 from tests.trials.lastmod_kinds.site import Doc, View, furnish
 from tests.trials.lastmod_kinds.theme import DAY_ONE, ORIGIN, day_of, link, money, text
 from tests.trials.lastmod_kinds.words import NAMES, sentence, sentences, slug, translated, upper
@@ -461,23 +461,14 @@ def same_box(rng: random.Random, scene: Scene) -> Noise:
     return Noise(f"the same box in {slot} {more}", pieces)
 
 
-def _shown(scene: Scene, noises: list[Noise]) -> list[str]:
-    alone = Scene(scene.site, scene.theme, noises)
-    return [
-        alone.render(View(doc.path, doc.template, doc.title, doc.section, doc), Moment(0, 0, 0))
-        for doc in scene.site.docs
-    ]
-
-
 def draw(rng: random.Random, scene: Scene, nights: int) -> Noise:
     """An addition that most documents show, or the removal of one, or one for a while, on all pages or on most."""
     furnish(rng, scene.site)
-    plain = _shown(scene, [])
     while True:
         noise = rng.choice(list(ADDITIONS.values()))(rng, scene)
         if rng.random() < 0.3:
             noise.takes, noise.name = _most(rng, noise.takes), f"{noise.name} on most pages"
-        if sum(one != two for one, two in zip(plain, _shown(scene, [noise]), strict=True)) * 3 > len(plain) * 2:
+        if effect(scene, [noise]) > 2 / 3:
             break
     at = rng.randrange(2, nights)
     way = rng.choice(("added", "added", "removed", "for a while"))

@@ -75,6 +75,14 @@ class Noise:
 Maker = Callable[[random.Random, Scene], Noise]
 
 
+def effect(scene: Scene, noises: list[Noise], night: int = 0) -> float:
+    """The share of the documents that show these noises in a night."""
+    views = [View(doc.path, doc.template, doc.title, doc.section, doc) for doc in scene.site.docs]
+    plain, noisy = (Scene(scene.site, scene.theme, each) for each in ([], noises))
+    now = Moment(night, night, night)
+    return sum(plain.render(view, now) != noisy.render(view, now) for view in views) / len(views)
+
+
 def registry(makers: dict[str, Maker]) -> Callable[[Maker], Maker]:
     """A decorator that names a maker after its function."""
 

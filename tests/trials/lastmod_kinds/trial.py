@@ -17,7 +17,7 @@ from tests.trials.lastmod_kinds import additions, movements, surfaces
 from tests.trials.lastmod_kinds.edits import EDITS, edit, prepare
 from tests.trials.lastmod_kinds.judge import Judge
 from tests.trials.lastmod_kinds.live import LIVE
-from tests.trials.lastmod_kinds.noise import Moment, Noise, Scene
+from tests.trials.lastmod_kinds.noise import Moment, Noise, Scene, effect
 from tests.trials.lastmod_kinds.site import Doc, View, contents
 from tests.trials.lastmod_kinds.theme import NEIGHBOURLY, ORIGIN, theme
 
@@ -137,7 +137,9 @@ def _noises(play: Play, kind: str, most: int = 2) -> None:
     rng, scene = play.rng, play.scene
     for _ in range(rng.randrange(1, most + 1)):
         if kind == "B":
-            scene.noises += surfaces.typography(rng, play.nights)
+            while effect(scene, made := surfaces.typography(rng, play.nights), night=made[0].until - 1) < 0.25:
+                pass
+            scene.noises += made
             return
         if kind == "C":
             noise, whole = surfaces.language(rng, play.nights)
