@@ -47,7 +47,7 @@ def test_ours_edited_pages_are_those_that_differ(kind: str, seed: int) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_ours_a_trial_is_the_same_each_time_and_a_perfect_judge_passes(kind: str) -> None:
-    stages = [Stage(play(Draw(kind, 8, 5), nights=14)) for _ in range(2)]
+    stages = [Stage(play(Draw(kind, 8, 5, nights=14))) for _ in range(2)]
     told = []
     for stage in stages:
         truth: dict[str, object] = {}

@@ -64,6 +64,7 @@ class Noise:
     since: int = 0
     until: int = 999
     takes: Callable[[View], bool] = lambda view: True
+    group: str = ""  # what it is a case of, for the tables
 
     def is_on(self, night: int) -> bool:
         return self.since <= night < self.until
@@ -87,7 +88,14 @@ def registry(makers: dict[str, Maker]) -> Callable[[Maker], Maker]:
     """A decorator that names a maker after its function."""
 
     def put(maker: Maker) -> Maker:
-        makers[maker.__name__.strip("_").replace("_", " ")] = maker
+        name = maker.__name__.strip("_").replace("_", " ")
+
+        def make(rng: random.Random, scene: Scene) -> Noise:
+            noise = maker(rng, scene)
+            noise.group = name
+            return noise
+
+        makers[name] = make
         return maker
 
     return put

@@ -39,9 +39,10 @@ class Draw:
     kind: str
     pages: int
     seed: int
+    nights: int = 0  # 0: drawn
 
     def __str__(self) -> str:
-        return f"{self.kind}-{self.pages}-{self.seed}"
+        return f"{self.kind}-{self.pages}-{self.seed}" + (f"-{self.nights}" if self.nights else "")
 
 
 @dataclass
@@ -63,8 +64,9 @@ class Play:
         """What the trial is about, for people."""
         return [*(noise.when() for noise in self.scene.noises), *self.habits]
 
-    def names(self) -> list[str]:
-        return [noise.name for noise in self.scene.noises] + self.habits
+    def groups(self) -> list[str]:
+        """What its noises are cases of, for the tables."""
+        return [noise.group for noise in self.scene.noises] or ["no noise"]
 
     def night(self, night: int) -> tuple[dict[str, tuple[int, str]], set[str]]:
         """Do the edits of a night: those that must move a date, with the night until which, and pages that may."""
@@ -76,7 +78,7 @@ class Play:
                 site.add(self.rng, part, template, night)
         for step in self.steps if night else []:
             done = step(night)
-            held = len(done) * 3 > len(self.views) - 1 and done[0][1].startswith("section")
+            held = len(done) * 3 > len(self.views) - 1 and done[0][1].startswith("sentence in a section")
             for doc, what in done:
                 edited[doc.path] = (night + HOLD if held else self.hidden.get(night, night), what)
         self.views = site.views()
@@ -108,11 +110,11 @@ def _editor(play: Play, kind: str, habit: str, chance: float) -> Callable[[int],
     return step
 
 
-def play(drawn: Draw, nights: int = 0) -> Play:
-    """Draw what happens. ``nights`` are drawn too if they are not given."""
+def play(drawn: Draw) -> Play:
+    """Draw what happens."""
     rng = random.Random(str(drawn))
     long = drawn.kind in "HI"
-    length = nights or rng.randrange(18 if long else 10, 31 if drawn.pages < 100 else 20 if long else 15)
+    length = drawn.nights or rng.randrange(18 if long else 10, 31 if drawn.pages < 100 else 20 if long else 15)
     site = contents(rng, drawn.pages, is_shop=drawn.kind == "I")
     force = frozenset(rng.sample(NEIGHBOURLY, rng.randrange(1, 4)) if drawn.kind == "D" else ())
     scene = Scene(site, theme(rng, site, force))
@@ -248,7 +250,7 @@ class Result:
 
     drawn: Draw
     about: list[str]
-    names: list[str]
+    groups: list[str]
     nights: int
     judge: Judge
     exits: list[str]  # nights that did not end with exit code 0
@@ -261,9 +263,9 @@ class Result:
         return not (self.judge.false or self.judge.missed)
 
 
-def run(drawn: Draw, crawler: Forked | None, nights: int = 0) -> Result:
+def run(drawn: Draw, crawler: Forked | None) -> Result:
     """Do a trial; without a crawler in this process, by the rules alone."""
-    stage = Stage(play(drawn, nights))
+    stage = Stage(play(drawn))
     if crawler is None:
         return perform(stage, _in_process(stage))
     where = _MEMORY if _MEMORY.is_dir() else None
@@ -292,7 +294,7 @@ def perform(stage: Stage, visit: Visit) -> Result:
     judge.end(played.nights)
     took = time.monotonic() - began
     return Result(
-        played.drawn, played.about(), played.names(), played.nights, judge, exits, pages, took, stage.requests
+        played.drawn, played.about(), played.groups(), played.nights, judge, exits, pages, took, stage.requests
     )
 
 
