@@ -4,6 +4,7 @@ import argparse
 import random
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -28,14 +29,18 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--only", metavar="KIND-PAGES-SEED", action="append", help="only this trial, as a table names it"
     )
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no trial after so many seconds")
     parser.add_argument("--in-process", action="store_true", help="judge the pages without a crawl around them")
     parser.add_argument("--failed", type=Path, help="file to append the trials that were not right to")
     parser.add_argument("-q", "--quiet", action="store_true", help="print the table only")
     options = parser.parse_args(words)
     results: list[Result] = []
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as work, ExitStack() as stack:
         crawler = None if options.in_process else stack.enter_context(forked(Path(work)))
         for drawn in _draws(options):
+            if time.monotonic() - began > options.seconds:
+                break
             result = run(drawn, crawler)
             results.append(result)
             if not options.quiet:
@@ -50,8 +55,8 @@ def _draws(options: argparse.Namespace) -> Iterator[Draw]:
     for name in options.only or ():
         kind, pages, seed, nights = (name + "-0").split("-")[:4]
         yield Draw(kind, int(pages), int(seed), int(nights))
-    for kind in options.kinds.split(",") if not options.only else ():
-        for seed in range(options.seed, options.seed + options.trials):
+    for seed in range(options.seed, options.seed + options.trials) if not options.only else ():
+        for kind in options.kinds.split(","):
             yield Draw(kind, options.pages or random.Random(seed).choice(SIZES), seed, options.nights)
 
 
