@@ -101,7 +101,7 @@ _QUOTES: Final = str.maketrans(
     | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", "")
 )
 _dashes = re.compile("-{2,}").sub
-_spaces = re.compile("[\u00a0\u2009\u202f](?=[!?:;%])|\\s+(?=\u00bb)|(?<=\u00ab)\\s+").sub
+_spaces = re.compile("[\u00a0\u2009\u202f](?=[!?:;%])|(?<!\\s)\\s++(?=\u00bb)|(?<=\u00ab)\\s++").sub
 
 
 def fold_typography(text: str) -> str:

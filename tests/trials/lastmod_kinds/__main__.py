@@ -4,6 +4,8 @@ import argparse
 import random
 import sys
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,15 +29,19 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--only", metavar="KIND-PAGES-SEED", action="append", help="only this trial, as a table names it"
     )
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no trial after so many seconds")
     parser.add_argument("--in-process", action="store_true", help="judge the pages without a crawl around them")
     parser.add_argument("--failed", type=Path, help="file to append the trials that were not right to")
     parser.add_argument("-q", "--quiet", action="store_true", help="print the table only")
     options = parser.parse_args(words)
     results: list[Result] = []
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as work, ExitStack() as stack:
         crawler = None if options.in_process else stack.enter_context(forked(Path(work)))
         for drawn in _draws(options):
-            result = run(drawn, crawler, options.nights)
+            if time.monotonic() - began > options.seconds:
+                break
+            result = run(drawn, crawler)
             results.append(result)
             if not options.quiet:
                 print(_line(result), file=sys.stderr)
@@ -47,11 +53,11 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _draws(options: argparse.Namespace) -> Iterator[Draw]:
     for name in options.only or ():
-        kind, pages, seed = name.split("-")
-        yield Draw(kind, int(pages), int(seed))
-    for kind in options.kinds.split(",") if not options.only else ():
-        for seed in range(options.seed, options.seed + options.trials):
-            yield Draw(kind, options.pages or random.Random(seed).choice(SIZES), seed)
+        kind, pages, seed, nights = (name + "-0").split("-")[:4]
+        yield Draw(kind, int(pages), int(seed), int(nights))
+    for seed in range(options.seed, options.seed + options.trials) if not options.only else ():
+        for kind in options.kinds.split(","):
+            yield Draw(kind, options.pages or random.Random(seed).choice(SIZES), seed, options.nights)
 
 
 def _line(result: Result) -> str:
@@ -100,6 +106,10 @@ def table(results: Sequence[Result]) -> str:
     lines += [_row("all", results)] if len(kinds) > 1 else []
     sizes = sorted({each.drawn.pages for each in results})
     lines += [_row(str(size), [each for each in results if each.drawn.pages == size]) + "  pages" for size in sizes]
+    lines += ["", HEAD.replace("kind", "    ", 1) + "  by what was on the site"]
+    groups = sorted({group for each in results for group in each.groups})
+    lines += [_row("", [each for each in results if group in each.groups]) + f"  {group}" for group in groups]
+    lines += ["", " edits missed  recall  by edit", *_edits(results)]
     wrong = [each for each in results if not each.is_right]
     lines += ["", f"{len(wrong)} of {len(results)} trials not right:", *(f"  --only {_line(each)}" for each in wrong)]
     return "\n".join(lines)
@@ -117,6 +127,15 @@ def _row(name: str, results: Iterable[Result]) -> str:
         f"{name:4} {len(found):6} {nights:6} {right + missed:6} {silent:7} {false:6} {missed:6} "
         f"{_share(right, false):9.3f} {_share(right, missed):7.3f} {opened:6} {exits:6} {cost:13.1f}"
     )
+
+
+def _edits(results: Sequence[Result]) -> Iterator[str]:
+    found, missed = Counter[str](), Counter[str]()
+    for result in results:
+        found.update(result.judge.found)
+        missed.update(each.edit.partition(":")[0] for each in result.judge.missed)
+    for what in sorted(found | missed):
+        yield f"{found[what] + missed[what]:6} {missed[what]:6} {_share(found[what], missed[what]):7.3f}  {what}"
 
 
 def _share(part: int, rest: int) -> float:

@@ -5,11 +5,11 @@
 import json
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 
-from tests.trials.lastmod_kinds.noise import Change, Maker, Moment, Noise, Pieces, Scene, drawn, registry, within
-from tests.trials.lastmod_kinds.site import Doc, View
+from tests.trials.lastmod_kinds.noise import Change, Maker, Moment, Noise, Pieces, Scene, effect, registry, some, within
+from tests.trials.lastmod_kinds.site import Doc, View, furnish
 from tests.trials.lastmod_kinds.theme import DAY_ONE, ORIGIN, day_of, link, money, text
 from tests.trials.lastmod_kinds.words import NAMES, sentence, sentences, slug, translated, upper
 
@@ -462,8 +462,14 @@ def same_box(rng: random.Random, scene: Scene) -> Noise:
 
 
 def draw(rng: random.Random, scene: Scene, nights: int) -> Noise:
-    """An addition, or the removal of one, or one for a while, on all pages or on most."""
-    noise = rng.choice(list(ADDITIONS.values()))(rng, scene)
+    """An addition that most documents show, or the removal of one, or one for a while, on all pages or on most."""
+    furnish(rng, scene.site)
+    while True:
+        noise = rng.choice(list(ADDITIONS.values()))(rng, scene)
+        if rng.random() < 0.3:
+            noise.takes, noise.name = _most(rng, noise.takes), f"{noise.name} on most pages"
+        if effect(scene, [noise]) > 2 / 3:
+            break
     at = rng.randrange(2, nights)
     way = rng.choice(("added", "added", "removed", "for a while"))
     if way == "removed":
@@ -472,8 +478,9 @@ def draw(rng: random.Random, scene: Scene, nights: int) -> Noise:
         noise.since = at
         if way == "for a while":
             noise.until = at + rng.randrange(1, 5)
-    if rng.random() < 0.3:
-        share, seed, takes = rng.choice((0.8, 0.9)), rng.random(), noise.takes
-        noise.takes = lambda view: takes(view) and drawn(seed, view.path).random() < share
-        noise.name += f" on {share:.0%}"
     return noise
+
+
+def _most(rng: random.Random, takes: Callable[[View], bool]) -> Callable[[View], bool]:
+    share = some(rng, rng.choice((0.8, 0.9)))
+    return lambda view: takes(view) and share(view)

@@ -3,6 +3,7 @@
 Pure.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
@@ -24,6 +25,7 @@ class Judge:
     """Counts. An edit is found if the date moves in its night, or until a later one where the site hides it."""
 
     right: int = 0
+    found: Counter[str] = field(default_factory=Counter)  # the edits that are right, by what they are
     silent: int = 0  # pages in nights in which their date must stay
     open: int = 0  # dates that moved and may
     false: list[Wrong] = field(default_factory=list)
@@ -49,7 +51,9 @@ class Judge:
         for path in sorted(listed):
             if path in self._waiting:
                 if path in moved:
-                    self.right += len(self._waiting.pop(path))
+                    found = self._waiting.pop(path)
+                    self.right += len(found)
+                    self.found.update(what.partition(":")[0] for _, _, what, _ in found)
                 else:
                     self._late(path, night)
             elif path in may or path in edits:

@@ -19,7 +19,13 @@ LIVE: dict[str, Callable[[random.Random, Contents, int], Made]] = {}
 
 
 def _live(maker: Callable[[random.Random, Contents, int], Made]) -> Callable[[random.Random, Contents, int], Made]:
-    LIVE[maker.__name__.strip("_").replace("_", " ")] = maker
+    name = maker.__name__.strip("_").replace("_", " ")
+
+    def make(rng: random.Random, site: Contents, nights: int) -> Made:
+        said, step = maker(rng, site, nights)
+        return said, lambda night: [(doc, f"{name}: {what}") for doc, what in step(night)]
+
+    LIVE[name] = make
     return maker
 
 
@@ -194,7 +200,7 @@ def _sentence_in_a_section(rng: random.Random, site: Contents, nights: int) -> M
         for doc in docs:
             paragraph = rng.choice([each for each in doc.blocks if each.kind == "paragraph"])
             paragraph.lines.insert(rng.randrange(len(paragraph.lines) + 1), line)
-        return [(doc, f"section: {line}") for doc in docs]
+        return [(doc, line) for doc in docs]
 
     return f"a sentence in the {len(docs)} texts of {name}", step
 

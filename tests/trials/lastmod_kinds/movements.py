@@ -236,4 +236,4 @@ def rotation(rng: random.Random, scene: Scene, pages: int) -> Noise:
     name = make.__name__.strip("_")
     words = [f"{name} in {slot} by {way}", f"one of {pool}" if pool else "always new", *["the same on all"] * shared]
     what = ", ".join([*words, f"on {share:.0%}"])
-    return Noise(what, pieces, takes=some(rng, share))
+    return Noise(what, pieces, takes=some(rng, share), group=f"{name} by {way}")

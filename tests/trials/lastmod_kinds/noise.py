@@ -64,6 +64,7 @@ class Noise:
     since: int = 0
     until: int = 999
     takes: Callable[[View], bool] = lambda view: True
+    group: str = ""  # what it is a case of, for the tables
 
     def is_on(self, night: int) -> bool:
         return self.since <= night < self.until
@@ -75,11 +76,26 @@ class Noise:
 Maker = Callable[[random.Random, Scene], Noise]
 
 
+def effect(scene: Scene, noises: list[Noise], night: int = 0) -> float:
+    """The share of the documents that show these noises in a night."""
+    views = [View(doc.path, doc.template, doc.title, doc.section, doc) for doc in scene.site.docs]
+    plain, noisy = (Scene(scene.site, scene.theme, each) for each in ([], noises))
+    now = Moment(night, night, night)
+    return sum(plain.render(view, now) != noisy.render(view, now) for view in views) / len(views)
+
+
 def registry(makers: dict[str, Maker]) -> Callable[[Maker], Maker]:
     """A decorator that names a maker after its function."""
 
     def put(maker: Maker) -> Maker:
-        makers[maker.__name__.strip("_").replace("_", " ")] = maker
+        name = maker.__name__.strip("_").replace("_", " ")
+
+        def make(rng: random.Random, scene: Scene) -> Noise:
+            noise = maker(rng, scene)
+            noise.group = name
+            return noise
+
+        makers[name] = make
         return maker
 
     return put

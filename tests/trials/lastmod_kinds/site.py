@@ -158,6 +158,17 @@ def block(rng: random.Random, site: Contents, kind: str) -> Block:
     return Block("quote", sentences(rng, topic, 1, 3))
 
 
+def furnish(rng: random.Random, site: Contents) -> None:
+    """Give most documents a picture, a list, a table and a link to another site."""
+    for doc in site.docs:
+        for kind in ("picture", "list", "table"):
+            if rng.random() < 0.8 and all(each.kind != kind for each in doc.blocks):
+                doc.blocks.append(block(rng, site, kind))
+        if rng.random() < 0.8 and not any(each.target.startswith("https") for each in doc.blocks):
+            other = f"https://{rng.choice(site.topic.nouns)}.example/{rng.choice(site.topic.nouns)}"
+            doc.blocks.append(Block("paragraph", sentences(rng, site.topic), other))
+
+
 def contents(rng: random.Random, pages: int, is_shop: bool = False) -> Contents:
     """A site of about so many pages. A shop has products in any case."""
     topic = rng.choice(TOPICS)

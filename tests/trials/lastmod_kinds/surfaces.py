@@ -92,7 +92,7 @@ def typography(rng: random.Random, nights: int) -> list[Noise]:
             change: Change = lambda html, view, now, do=letters: within(html, lambda part: texts(part, do))  # type: ignore[misc]  # noqa: E731
         else:
             change = lambda html, view, now, do=letters: texts(html, do)  # type: ignore[misc]  # noqa: E731
-        made.append(Noise(name + " in the main part" * only_main, change=change))
+        made.append(Noise(name + " in the main part" * only_main, change=change, group=name))
     backwards = rng.random() < 0.3
     for noise in made:
         if backwards:
@@ -124,6 +124,7 @@ def language(rng: random.Random, nights: int) -> tuple[Noise, bool]:
         return _foreign(before) + main + inside + close + _foreign(after)
 
     noise = Noise("the whole page in another language" if whole else "the frame in another language", change=change)
+    noise.group = noise.name
     noise.since, noise.until = since, since + rng.choice((1, 1, 1, 2))
     return noise, whole
 

@@ -17,7 +17,7 @@ from tests.trials.lastmod_kinds import additions, movements, surfaces
 from tests.trials.lastmod_kinds.edits import EDITS, edit, prepare
 from tests.trials.lastmod_kinds.judge import Judge
 from tests.trials.lastmod_kinds.live import LIVE
-from tests.trials.lastmod_kinds.noise import Moment, Noise, Scene
+from tests.trials.lastmod_kinds.noise import Moment, Noise, Scene, effect
 from tests.trials.lastmod_kinds.site import Doc, View, contents
 from tests.trials.lastmod_kinds.theme import NEIGHBOURLY, ORIGIN, theme
 
@@ -27,7 +27,8 @@ KINDS = {
 }  # fmt: skip
 SIZES = (8, 40, 200)
 HOLD = 9  # nights in which the gate may hold an edit that more than a third of the pages have alike
-_CRAWL = ("--rate", "0", "-c", "8", "--processes", "1", "--set=output.swap_delay=0", "-q")
+_CRAWL = ("--rate", "0", "-c", "8", "--processes", "1", "--set=output.swap_delay=0", "--render", "never", "-q")
+_MEMORY = Path("/dev/shm")  # a disk would take half of the time
 _ENTRY = re.compile(r"<url>\s*<loc>(.*?)</loc>(?:\s*<lastmod>(.*?)</lastmod>)?")
 
 
@@ -38,9 +39,10 @@ class Draw:
     kind: str
     pages: int
     seed: int
+    nights: int = 0  # 0: drawn
 
     def __str__(self) -> str:
-        return f"{self.kind}-{self.pages}-{self.seed}"
+        return f"{self.kind}-{self.pages}-{self.seed}" + (f"-{self.nights}" if self.nights else "")
 
 
 @dataclass
@@ -62,8 +64,9 @@ class Play:
         """What the trial is about, for people."""
         return [*(noise.when() for noise in self.scene.noises), *self.habits]
 
-    def names(self) -> list[str]:
-        return [noise.name for noise in self.scene.noises] + self.habits
+    def groups(self) -> list[str]:
+        """What its noises are cases of, for the tables."""
+        return [noise.group for noise in self.scene.noises] or ["no noise"]
 
     def night(self, night: int) -> tuple[dict[str, tuple[int, str]], set[str]]:
         """Do the edits of a night: those that must move a date, with the night until which, and pages that may."""
@@ -75,7 +78,7 @@ class Play:
                 site.add(self.rng, part, template, night)
         for step in self.steps if night else []:
             done = step(night)
-            held = len(done) * 3 > len(self.views) - 1 and done[0][1].startswith("section")
+            held = len(done) * 3 > len(self.views) - 1 and done[0][1].startswith("sentence in a section")
             for doc, what in done:
                 edited[doc.path] = (night + HOLD if held else self.hidden.get(night, night), what)
         self.views = site.views()
@@ -107,11 +110,11 @@ def _editor(play: Play, kind: str, habit: str, chance: float) -> Callable[[int],
     return step
 
 
-def play(drawn: Draw, nights: int = 0) -> Play:
-    """Draw what happens. ``nights`` are drawn too if they are not given."""
+def play(drawn: Draw) -> Play:
+    """Draw what happens."""
     rng = random.Random(str(drawn))
     long = drawn.kind in "HI"
-    length = nights or rng.randrange(18 if long else 10, 31 if drawn.pages < 100 else 20 if long else 15)
+    length = drawn.nights or rng.randrange(18 if long else 10, 31 if drawn.pages < 100 else 20 if long else 15)
     site = contents(rng, drawn.pages, is_shop=drawn.kind == "I")
     force = frozenset(rng.sample(NEIGHBOURLY, rng.randrange(1, 4)) if drawn.kind == "D" else ())
     scene = Scene(site, theme(rng, site, force))
@@ -136,7 +139,9 @@ def _noises(play: Play, kind: str, most: int = 2) -> None:
     rng, scene = play.rng, play.scene
     for _ in range(rng.randrange(1, most + 1)):
         if kind == "B":
-            scene.noises += surfaces.typography(rng, play.nights)
+            while effect(scene, made := surfaces.typography(rng, play.nights), night=made[0].until - 1) < 0.25:
+                pass
+            scene.noises += made
             return
         if kind == "C":
             noise, whole = surfaces.language(rng, play.nights)
@@ -245,7 +250,7 @@ class Result:
 
     drawn: Draw
     about: list[str]
-    names: list[str]
+    groups: list[str]
     nights: int
     judge: Judge
     exits: list[str]  # nights that did not end with exit code 0
@@ -258,19 +263,20 @@ class Result:
         return not (self.judge.false or self.judge.missed)
 
 
-def run(drawn: Draw, crawler: Forked | None, nights: int = 0) -> Result:
+def run(drawn: Draw, crawler: Forked | None) -> Result:
     """Do a trial; without a crawler in this process, by the rules alone."""
-    stage = Stage(play(drawn, nights))
+    stage = Stage(play(drawn))
     if crawler is None:
         return perform(stage, _in_process(stage))
-    with serving(stage) as origin, tempfile.TemporaryDirectory(prefix="lastmod-kinds-") as name:  # type: ignore[arg-type]
+    where = _MEMORY if _MEMORY.is_dir() else None
+    with serving(stage) as origin, tempfile.TemporaryDirectory(prefix="lastmod-kinds-", dir=where) as name:  # type: ignore[arg-type]
         return perform(stage, _crawled(crawler, Path(name), origin))
 
 
 def perform(stage: Stage, visit: Visit) -> Result:
     """Play all nights and judge them."""
     played, judge, exits = stage.play, Judge(), []
-    began, pages = time.monotonic(), 0
+    began, pages, known = time.monotonic(), 0, set(played.views)
     for night in range(played.nights + 1):
         before = stage.seen
         edits, may = played.night(night)
@@ -282,12 +288,13 @@ def perform(stage: Stage, visit: Visit) -> Result:
         shown = {
             path: differences(before[path], stage.seen[path]) for path in wrong & before.keys() & stage.seen.keys()
         }
-        judge.night(night, listed, moved, edits, may, shown)
+        judge.night(night, listed & known, moved & known, edits, may, shown)  # a new page has no date that moves
+        known |= listed
         exits += [f"night {night}: exit {status}: {said}"] if status else []
     judge.end(played.nights)
     took = time.monotonic() - began
     return Result(
-        played.drawn, played.about(), played.names(), played.nights, judge, exits, pages, took, stage.requests
+        played.drawn, played.about(), played.groups(), played.nights, judge, exits, pages, took, stage.requests
     )
 
 

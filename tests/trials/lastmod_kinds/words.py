@@ -95,6 +95,9 @@ orchard|clinic|quarter|ballot|festival|station|cellar|garden|river|museum|tower|
 )
 NAMES = _listed("""Zoë Müller|José Peña|Anna Lind|Bert Okafor|Renée Dubois|Dmitri Hale|Søren Krogh|Farid Quist
 Greta Olsen|Ngaio O'Brien|Tomáš Novák|Imogen Fitz|Ada Flores|Kwame Asante""")
+HOW = _listed("""often|rarely|quietly|always|sometimes|almost|hardly|now|at last|in fact|at times|of course|usually|soon
+once|again|never|seldom|already|openly|kindly|suddenly|slowly|nearly|twice""")  # so that no sentence recurs by chance
+GUIDES = ("short", "complete", "practical", "personal")
 FIRST = _listed("How|Why|When|What happens if")
 _SPECIAL = (
     '"{S} {v} {o}," said {name}.',
@@ -117,7 +120,7 @@ def sentence(rng: random.Random, topic: Topic) -> str:
     """A sentence with its full stop."""
     s, v, o, t = (rng.choice(each) for each in (topic.subjects, topic.verbs, topic.objects, topic.tails))
     if rng.random() < 0.55:
-        return upper(rng.choice((f"{s} {v} {o} {t}.", f"{t}, {s} {v} {o}.", f"{s} {v} {o}.")))
+        return upper(rng.choice((f"{s} {v} {o} {t}.", f"{t}, {s} {v} {o}.", f"{s} {rng.choice(HOW)} {v} {o}.")))
     values = {
         "s": s, "S": upper(s), "v": v, "o": o, "t": t, "T": upper(t),
         "v2": rng.choice(topic.verbs), "o2": rng.choice(topic.objects), "name": rng.choice(NAMES),
@@ -141,9 +144,9 @@ def title(rng: random.Random, topic: Topic) -> str:
             f"{rng.choice(FIRST)} {s} {v} {o}",
             f"{one} and {two}: what {rng.choice(NAMES).split()[0]} learnt",
             f"{rng.randrange(3, 40)} {one}s for {o}",
-            f"{s} and the {one}",
-            f"a {rng.choice(('short', 'complete', 'practical', 'personal'))} guide to the {one} and {two}",
-            f"{s} {v} {o}",
+            f"{s}, the {one} and the {two}",
+            f"a {rng.choice(GUIDES)} guide to the {one} and {two} for {rng.choice(HOW)} busy people",
+            f"{s} {rng.choice(HOW)} {v} {o}",
         ))
     )  # fmt: skip
 
