@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final
@@ -19,6 +19,7 @@ from crawler.lastmod.policy import (
     why_distrusted,
 )
 from crawler.lastmod.significance import (
+    Judgement,
     SignificanceModel,
     build_significance_model,
     choose_second_reads,
@@ -57,10 +58,17 @@ class SiteObservation:
 
 
 def observe(
-    db: sqlite3.Connection, run: Run, policy: LastmodPolicy, source_key: str, commits: CommitDates | None = None
+    db: sqlite3.Connection,
+    run: Run,
+    policy: LastmodPolicy,
+    source_key: str,
+    commits: CommitDates | None = None,
+    *,
+    accepts_held: bool = False,
 ) -> SiteObservation:
     """Mark the changed pages of a run and date all pages. Repeatable after a crash. Raises StorageError.
 
+    ``accepts_held``: a person accepts what the gate held, so what differs on these pages is a change.
     ``commits`` dates pages by the repository of the site. The policy ``none`` observes too: it only publishes no date.
     """
     store = ObservationStore(db, run.number)
@@ -73,7 +81,8 @@ def observe(
         memory = None
         if _differs(store):
             model = Comparison(store, run.number).model()
-            store.mark_judged(_judged(model, store.deltas()))
+            accepted = store.held() if accepts_held else frozenset()
+            store.mark_judged(_judged(model, store.deltas(), accepted))
             store.mark_landslide(n for n, delta in store.deltas() if model.is_landslide and is_turned_over(delta))
             memory = model.learn()
         distrust = store.distrust or why_distrusted(*store.stamps(source_key))
@@ -137,9 +146,11 @@ def _differs(store: ObservationStore) -> bool:
     return next(store.deltas(), None) is not None
 
 
-def _judged(model: SignificanceModel, deltas: Iterable[tuple[int, Delta]]) -> Iterator[tuple[bool, str, str, int]]:
+def _judged(
+    model: SignificanceModel, deltas: Iterable[tuple[int, Delta]], accepted: Container[int]
+) -> Iterator[tuple[bool, str, str, int]]:
     for number, delta in deltas:
-        judgement = model.judge(number, delta)
+        judgement = Judgement(delta.differences, []) if number in accepted else model.judge(number, delta)
         yield (
             bool(judgement.significant),
             evidence_text(judgement.significant),

@@ -179,6 +179,11 @@ class ObservationStore:
         with storage_errors():
             self._db.executemany("UPDATE visit SET changed = ?, evidence = ?, discounted = ? WHERE id = ?", judged)
 
+    def held(self) -> frozenset[int]:
+        """The ids of the pages that the gate held in the last run."""
+        with storage_errors():
+            return frozenset(number for (number,) in self._db.execute("SELECT id FROM held"))
+
     def mark_landslide(self, pages: Iterable[int]) -> None:
         """Mark pages that now say something else, as most pages do, in a table that lives as long as the connection."""
         with storage_errors():

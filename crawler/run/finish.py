@@ -80,7 +80,8 @@ class RunFinisher:
         verdict = completeness(read_coverage(db, "" if is_complete else visited.ending.value, self._store.run.started))
         run = replace(with_counts(self._store.run, visited, verdict), outcome="", refusal="", exit_code=0)
         policy = self._plan.config.content.lastmod
-        observation = observe(db, self._store.run, policy, source_key(self._plan), self._commits)
+        source = source_key(self._plan)
+        observation = observe(db, self._store.run, policy, source, self._commits, accepts_held=accept_shrink)
         challenges = challenge_note(challenged_pages(db), self._plan.config.fetch.user_agent)
         run = replace(run, notes=[*visited.notes, *observation.notes, *filter(None, [challenges])])
         if not is_complete and not output.partial:
