@@ -18,6 +18,9 @@ from typing import IO
 import warm
 
 FAST = ("--rate", "0", "-c", "8", "--set=parse.processes=1")
+AT_ONCE = (*FAST, "--set=output.swap_delay=0", "--set=fetch.retries=0")
+NIGHTLY = (*AT_ONCE, "--set=output.grace_period=0", "--state", "state", "-o", "out")
+"""The options of one night of many, without waiting: the state and the published files have folders of their own."""
 
 
 @dataclass(frozen=True)

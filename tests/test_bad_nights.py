@@ -14,21 +14,11 @@ from pathlib import Path
 import pytest
 from endless_sites import word
 from forked import Ended, Forked
-from run import FAST
+from run import NIGHTLY
 from scripted import Answer, Route, Site, links, scripted
 
 pytestmark = pytest.mark.thorough
 
-WORDS = (
-    *FAST,
-    "--set=output.swap_delay=0",
-    "--set=output.grace_period=0",
-    "--set=fetch.retries=0",
-    "--state",
-    "state",
-    "-o",
-    "out",
-)
 OLD = "Tue, 03 Mar 2020 04:05:06 GMT"
 LOGIN = Answer("", 302, {"Location": "/login"})
 
@@ -58,7 +48,7 @@ class Nights:
         self._process = process
 
     def run(self, *words: str, url: str = "") -> Ended:
-        ended = self._process.run(self.folder, self.day, "crawl", url or self.site.url, *WORDS, *words)
+        ended = self._process.run(self.folder, self.day, "crawl", url or self.site.url, *NIGHTLY, *words)
         self.day += 1
         return ended
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from forked import Forked
-from run import FAST
+from run import AT_ONCE, FAST
 from scripted import Answer, Site, scripted
 
 from crawler.dataset.build import open_dataset
@@ -20,16 +20,7 @@ from crawler.dataset.query import ask, questions
 from crawler.dataset.schema import TABLES, reference
 from crawler.errors import UsageError
 
-WORDS = (
-    *FAST,
-    "--render",
-    "never",
-    "--set=output.swap_delay=0",
-    "--set=fetch.retries=0",
-    "--set=fetch.not_found_checks=0",
-    "-o",
-    "out",
-)
+WORDS = (*AT_ONCE, "--render", "never", "--set=fetch.not_found_checks=0", "-o", "out")
 LONG = "A title that has many more characters than a search engine would ever show of it"
 
 

@@ -12,21 +12,11 @@ from pathlib import Path
 import pytest
 from forked import Ended, Forked
 from gate_sites import CHALLENGES, DISASTERS, LOSSES, TEXTS, MadeSite, entries, hit
-from run import FAST
+from run import NIGHTLY
 from scripted import Answer, Route, Site, links, scripted
 
 pytestmark = pytest.mark.thorough
 
-WORDS = (
-    *FAST,
-    "--set=output.swap_delay=0",
-    "--set=output.grace_period=0",
-    "--set=fetch.retries=0",
-    "--state",
-    "state",
-    "-o",
-    "out",
-)
 EXPLICIT = ("noindex", "301 to start", "404", "410", "308 to one new page")
 
 
@@ -45,7 +35,7 @@ class Nights:
         """One night, in which some pages answer otherwise; a counter moves on all of them."""
         self._visits += 1
         self.site.routes = {**self.made.routes(self._visits), **(routes or {})}
-        ended = self._process.run(self._folder, self.day, "crawl", self.site.url, *WORDS, *words)
+        ended = self._process.run(self._folder, self.day, "crawl", self.site.url, *NIGHTLY, *words)
         self.day += 1
         return ended
 

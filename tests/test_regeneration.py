@@ -16,21 +16,11 @@ from pathlib import Path
 
 import pytest
 from forked import Ended, Forked, forked
-from run import FAST
+from run import NIGHTLY
 from scripted import Answer, Route, Site, links, scripted
 
 pytestmark = pytest.mark.thorough
 
-WORDS = (
-    *FAST,
-    "--set=output.swap_delay=0",
-    "--set=output.grace_period=0",
-    "--set=fetch.retries=0",
-    "--state",
-    "state",
-    "-o",
-    "out",
-)
 SET = ("--group", "section", "--set=output.max_urls=4", "--set=output.recent=atom")
 # From which function on a run is in which part of it, and how many of 200 moments fall into that part.
 PARTS = {
@@ -135,7 +125,7 @@ class Case:
 
     @property
     def words(self) -> tuple[str, ...]:
-        return ("crawl", self.site.url, *WORDS, *SET)
+        return ("crawl", self.site.url, *NIGHTLY, *SET)
 
     def again(self) -> Path:
         """A folder in which the run can be done."""

@@ -14,19 +14,9 @@ from pathlib import Path
 
 import pytest
 from forked import Ended, Forked
-from run import FAST, command, environment
+from run import FAST, NIGHTLY, command, environment
 from scripted import Answer, Route, Site, links, scripted
 
-WORDS = (
-    *FAST,
-    "--set=output.swap_delay=0",
-    "--set=output.grace_period=0",
-    "--set=fetch.retries=0",
-    "--state",
-    "state",
-    "-o",
-    "out",
-)
 TABLES = ("url", "visit", "content", "memory", "published", "run")
 
 
@@ -51,7 +41,7 @@ class Days:
         self._process = process
 
     def run(self, *words: str) -> Ended:
-        ended = self._process.run(self.folder, self.day, "crawl", self.site.url, *WORDS, *words)
+        ended = self._process.run(self.folder, self.day, "crawl", self.site.url, *NIGHTLY, *words)
         self.day += 1
         return ended
 
@@ -201,7 +191,7 @@ def test_ours_a_second_process_is_turned_away_and_who_only_looks_is_not(tmp_path
         while len(site.log) < asked + 4:
             time.sleep(0.01)
         try:
-            for again in (words, ("crawl", site.url, *WORDS)):
+            for again in (words, ("crawl", site.url, *NIGHTLY)):
                 second = ask(*again)
                 assert second.status == 6
                 assert re.search(rf"another process \({working.pid}\) is using the state in \S+\. Wait", second.said)

@@ -12,7 +12,7 @@ from typing import Literal
 import pytest
 from forked import Ended, Forked
 from gate_sites import MadeSite, entries
-from run import FAST
+from run import AT_ONCE
 from scripted import Answer, Route, Site, links, scripted
 from walls import Specimen, specimens
 
@@ -20,16 +20,7 @@ from crawler.fetch.challenge import Challenge, detect_challenge
 from crawler.fetch.retry import is_transient
 from crawler.model import Reply, Url
 
-WORDS = (
-    *FAST,
-    "--render",
-    "never",
-    "--set=output.swap_delay=0",
-    "--set=fetch.retries=0",
-    "--set=fetch.not_found_checks=0",
-    "-o",
-    "out",
-)
+WORDS = (*AT_ONCE, "--render", "never", "--set=fetch.not_found_checks=0", "-o", "out")
 WALLS = [wall for half in ("shown", "held") for wall in specimens(half) if wall.kind == "wall"]
 SOME = ("anubis-pow", "qrator-401", "azure-frontdoor-403", "testcookie-aes")
 

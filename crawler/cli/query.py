@@ -1,6 +1,7 @@
 """``siteatlas query``: asks the tables of a crawl by SQL, or one of the questions that come with the program."""
 
 import csv
+import io
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -119,16 +120,11 @@ def _shown(value: object) -> str:
 
 
 def _csv(answer: Answer) -> Iterable[str]:
-    lines: list[str] = []
-    writer = csv.writer(_Lines(lines))
+    lines = io.StringIO(newline="")
+    writer = csv.writer(lines)
     writer.writerow(answer.columns)
     writer.writerows([cell_text(value) if isinstance(value, str) else value for value in row] for row in answer.rows)
-    return lines
-
-
-class _Lines:
-    def __init__(self, lines: list[str]) -> None:
-        self.write = lines.append
+    yield lines.getvalue()
 
 
 def _json(answer: Answer) -> Iterable[str]:

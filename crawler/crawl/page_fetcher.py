@@ -22,7 +22,10 @@ from crawler.url.normalize import origin_of
 
 
 class FetchOptions(Struct, frozen=True):
-    """Limits of bodies, the longest Crawl-delay that is obeyed, in seconds, and the runs that ``was_whole`` holds."""
+    """Limits of bodies, and the longest Crawl-delay that is obeyed, in seconds.
+
+    ``patience``: runs in a row after which a page is believed that answers 200 without the template of its site.
+    """
 
     page_body: BodyLimits = PAGE_BODY
     sitemap_body: BodyLimits = SITEMAP_BODY

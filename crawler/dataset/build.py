@@ -3,7 +3,7 @@
 import sqlite3
 import tempfile
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from operator import itemgetter
 from pathlib import Path
@@ -13,17 +13,19 @@ import msgspec
 from isal import isal_zlib
 from msgspec import Struct
 
+from crawler.audit.page_findings import section_of
 from crawler.config.plan import AUDIT
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.dataset.audit_tables import audit_rows, audit_stamp
 from crawler.dataset.details import Anchor, Details, read_details
 from crawler.dataset.schema import DATASET, TABLES, VERSION
 from crawler.errors import SiteatlasError, UsageError
+from crawler.fetch.retry import FAILURES
 from crawler.model import DiscoveredBy, DocumentKind, Page, Request, State, Url
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.schema import STATE_DB
 from crawler.units import w3c
-from crawler.url.normalize import InvalidUrl, join_url, path_and_query
+from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.resolve import UrlResolver
 from sitemap import Video
 
@@ -45,8 +47,7 @@ KINDS: Final = {
 }
 """The names of the ways in which a URL is found, and of the kinds of links."""
 _ANCHORS: Final = DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW
-_FAILED: Final = (State.SERVER_ERROR, State.CHALLENGED, State.UNREACHABLE, State.BAD_ANSWER, State.PARSE_FAILED)
-_FAILED_SQL: Final = "(" + ", ".join(f"'{state}'" for state in _FAILED) + ")"
+_FAILED_SQL: Final = "(" + ", ".join(f"'{state}'" for state in sorted(FAILURES)) + ")"
 _BATCH: Final = 2_000  # pages whose rows are written together
 _MAX_URLS: Final = 300_000  # URLs of targets that are kept in memory
 
@@ -98,17 +99,7 @@ _decode_details = msgspec.msgpack.Decoder(Details).decode
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 
 
-class Progress(Struct, frozen=True):
-    """How many of how many URLs are read."""
-
-    read: int
-    of: int
-
-
-Watch = Callable[[Progress], None]
-
-
-def open_dataset(site: Path, watch: Watch = lambda _: None) -> sqlite3.Connection:
+def open_dataset(site: Path) -> sqlite3.Connection:
     """The data set of the last finished run or audit in the state directory of a site, for reading.
 
     It is made anew when one has finished since. It is kept beside the state, or in a temporary file where this account
@@ -120,10 +111,10 @@ def open_dataset(site: Path, watch: Watch = lambda _: None) -> sqlite3.Connectio
         stamp = f"{_stamp(db)} {audit_stamp(site)}"
         if _kept_stamp(path) != stamp:
             try:
-                path = _build(db, site, path, stamp, watch)
+                path = _build(db, site, path, stamp)
             except (OSError, SiteatlasError):
                 place = Path(tempfile.mkdtemp(prefix="siteatlas-"))
-                path = _build(db, site, place / DATASET.file, stamp, watch)
+                path = _build(db, site, place / DATASET.file, stamp)
     return DATASET.open_read_only(path)
 
 
@@ -159,7 +150,7 @@ def _kept_stamp(path: Path) -> str:
     return ""
 
 
-def _build(state: sqlite3.Connection, site: Path, path: Path, stamp: str, watch: Watch) -> Path:
+def _build(state: sqlite3.Connection, site: Path, path: Path, stamp: str) -> Path:
     draft = path.with_name(path.name + ".draft")
     has_earlier = _kept_stamp(path).partition(" ")[0] == str(VERSION)
     with closing(DATASET.create(draft)) as db:
@@ -167,7 +158,7 @@ def _build(state: sqlite3.Connection, site: Path, path: Path, stamp: str, watch:
         if not has_earlier:
             db.execute("CREATE TABLE earlier.read (id INTEGER PRIMARY KEY, content INTEGER, details TEXT)")
         db.execute("BEGIN")
-        builder = _Builder(state, db, watch)
+        builder = _Builder(state, db)
         builder.run()
         for name, rows in audit_rows(site) if audit_stamp(site) else ():
             builder.put(name, rows)
@@ -179,10 +170,9 @@ def _build(state: sqlite3.Connection, site: Path, path: Path, stamp: str, watch:
 class _Builder:
     """Fills the tables, in one pass over the pages of a state."""
 
-    def __init__(self, state: sqlite3.Connection, db: sqlite3.Connection, watch: Watch) -> None:
+    def __init__(self, state: sqlite3.Connection, db: sqlite3.Connection) -> None:
         self._state = state
         self._db = db
-        self._watch = watch
         self._resolver = UrlResolver()
         self._urls: dict[int, str] = {}
         (highest,) = state.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()
@@ -195,7 +185,6 @@ class _Builder:
         visited = _ACTIVE if active else _FINISHED
         self._copy_urls(visited)
         select = _WITH_CONTENT.format(visited)
-        (count,) = self._state.execute(f"SELECT count(*) FROM ({visited})").fetchone()  # noqa: S608 - our own
         rows = (msgspec.convert(row, _Visited) for row in self._state.execute(select))
         pages: list[tuple[object, ...]] = []
         for done, row in enumerate(rows, 1):
@@ -203,7 +192,6 @@ class _Builder:
             if done % _BATCH == 0:
                 self.put("pages", pages)
                 pages.clear()
-                self._watch(Progress(done, count))
         self.put("pages", pages)
         self._put_inlinks()
         self._db.execute("CREATE INDEX link_target ON link (target)")
@@ -211,7 +199,6 @@ class _Builder:
         self._db.execute("CREATE UNIQUE INDEX page_url ON pages (url)")
         self.put("redirects", self._redirects())
         self._copy_records()
-        self._watch(Progress(count, count))
 
     def put(self, table: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Store rows of a table."""
@@ -346,7 +333,7 @@ def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, o
     is_read = page.is_html
     return (
         row.url,
-        _section(row.url),
+        section_of(row.url),
         row.state,
         row.reason,
         row.state == State.INDEXABLE,
@@ -378,11 +365,6 @@ def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, o
         w3c(row.seen_at) if row.seen_at else None,
         page.rendered,
     )
-
-
-def _section(url: Url) -> str:
-    folder, slash, _ = path_and_query(url).partition("?")[0][1:].partition("/")
-    return f"/{folder}/" if slash else "/"
 
 
 def _video(page: str, video: Video) -> tuple[object, ...]:

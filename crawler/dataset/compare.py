@@ -15,6 +15,8 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from crawler.audit.page_findings import section_of
+
 TEXTS: Final = ("robots", "canonical", "target", "title", "description", "h1", "language", "content_type")
 """Columns of ``pages`` that are compared as texts."""
 DRAWN: Final = ("words", "inlinks", "outlinks", "external_outlinks", "images")
@@ -45,7 +47,7 @@ class ComparedPage(Struct, frozen=True):
 
 
 class Difference(NamedTuple):
-    """What differs on one page: the field, its values, and the words that name the cause."""
+    """What differs on one page: the field, and the words that name the cause."""
 
     url: str
     field: str
@@ -176,9 +178,3 @@ def _groups(differences: Iterable[Difference]) -> Iterator[Group]:
     for (field, cause), urls in sorted(merged.items(), key=lambda item: (-len(item[1]), item[0])):
         sections = Counter(map(section_of, urls))
         yield Group(field, cause, len(urls), dict(sections.most_common()), sorted(urls)[:_EXAMPLES])
-
-
-def section_of(url: str) -> str:
-    """The first folder of the path of a URL."""
-    folder, slash, _ = url.partition("://")[2].partition("/")[2].partition("?")[0].partition("/")
-    return f"/{folder}/" if slash else "/"
