@@ -107,6 +107,13 @@ def test_ours_noise_is_no_row() -> None:
     assert found(before, after) == []
 
 
+def test_ours_a_canonical_that_differs_in_a_number_alone_names_another_page() -> None:
+    before, after = crawled(4), crawled(4)
+    of("docs", "canonical", lambda _: "https://a.example/docs/5")(after)
+    ((field, cause, pages),) = found(before, after)
+    assert (field, cause, pages) == ("canonical", 'now "https://a.example/docs/5"', 999)
+
+
 def test_ours_a_page_that_a_partial_crawl_did_not_see_is_not_gone() -> None:
     pages = [ComparedPage(url, values) for url, values in list(crawled(3).items())[:10]]
     assert compare(pages, pages[:5], is_whole=False).gone is None
@@ -142,5 +149,11 @@ def test_ours_two_exports_are_compared_with_other_hosts(process: Forked, tmp_pat
     assert "1 new page" in ended.said
     same = process.run(tmp_path, 1, "compare", "live.sqlite", "live.sqlite", "--fail-on", "any")
     assert (same.status, "nothing else differs" in same.said) == (0, True)
+    process.run(tmp_path, 1, "export", "--state", "live", "-o", "part.sqlite", "-t", "pages")
+    (tmp_path / "text.sqlite").write_text("no database")
+    for name, status in (("part.sqlite", 2), ("text.sqlite", 7)):
+        refused = process.run(tmp_path, 1, "compare", name, "live")
+        assert refused.status == status, refused.said
+        assert "xport the crawl again" in refused.said
     for words in (("nowhere.sqlite", "live"), ("live", "live", "--map", "x"), ("live", "live", "--fail-on", "x")):
         assert process.run(tmp_path, 1, "compare", *words).status == 2

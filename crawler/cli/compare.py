@@ -65,9 +65,8 @@ def compare(  # noqa: PLR0913 - the options of a command
         names = _known_fields(fail_on or [])
         pairs = [_parse_map(text) for text in maps or []]
         with closing(_open(before)) as old, closing(_open(after)) as new:
-            is_whole = (
-                new.execute("SELECT completeness FROM runs ORDER BY run DESC LIMIT 1").fetchone()[0] == "complete"
-            )
+            last = new.execute("SELECT completeness FROM runs ORDER BY run DESC LIMIT 1").fetchone()
+            is_whole = last is not None and last[0] == "complete"
             result = compare_pages(_pages(old, pairs), _pages(new, []), is_whole=is_whole)
         if form is ComparisonFormat.JSON:
             sys.stdout.write(msgspec.json.format(msgspec.json.encode(result)).decode() + "\n")
@@ -104,7 +103,12 @@ def _open(place: Path) -> sqlite3.Connection:
         return open_dataset(place)
     if not place.exists():
         raise UsageError(f"there is no {place}. Name a file that siteatlas export wrote, or a state directory")
-    return DATASET.open_read_only(place)
+    db = DATASET.open_read_only(place)
+    with DATASET.used(place):
+        names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+        if missing := {"pages", "runs"} - names:
+            raise UsageError(f"{place} lacks the table {min(missing)}. Export the crawl again, without --table")
+    return db
 
 
 def _pages(db: sqlite3.Connection, maps: list[tuple[str, str]]) -> Iterator[ComparedPage]:

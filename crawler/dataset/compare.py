@@ -1,8 +1,9 @@
 """Compares two crawls page by page and field by field, and groups what differs by its cause. Pure.
 
-A text whose values differ in digits alone is a counter or a nonce. A count that boxes may draw differs if that is more
-than chance; one that a template decides, if it doubled or halved. What several pages have now in place of different
-texts has one cause. So has what is empty now, and what the same words were added to or taken from.
+A title, description or heading that differs in digits alone has a counter or a nonce. A count that boxes may draw
+differs if that is more than chance; one that a template decides, if it doubled or halved. What several pages have now
+in place of different texts has one cause. So has what is empty now, and what the same words were added to or taken
+from.
 """
 
 import re
@@ -19,6 +20,8 @@ from crawler.audit.page_findings import section_of
 
 TEXTS: Final = ("robots", "canonical", "target", "title", "description", "h1", "language", "content_type")
 """Columns of ``pages`` that are compared as texts."""
+COUNTING: Final = frozenset({"title", "description", "h1"})
+"""Those of them that may hold a counter or a nonce."""
 DRAWN: Final = ("words", "inlinks", "outlinks", "external_outlinks", "images")
 """Columns of ``pages`` that count what boxes may draw at each visit."""
 DECIDED: Final = ("alternates", "h1_count")
@@ -97,7 +100,8 @@ def compare(before: Iterable[ComparedPage], after: Iterable[ComparedPage], *, is
 
 
 def _masked(page: ComparedPage, name: str) -> str:
-    return _figures("#", str(page.values[name] or ""))
+    text = str(page.values[name] or "")
+    return _figures("#", text) if name in COUNTING else text  # a figure in a URL is a part of its name
 
 
 def _text_differences(name: str, pairs: Mapping[str, tuple[str, str]]) -> Iterator[Difference]:

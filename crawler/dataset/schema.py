@@ -200,6 +200,7 @@ DATASET: Final = Database(
         if name != "links"
     ),
     description="the data set",
+    remedy="Export the crawl again with siteatlas export, or name a state directory",
 )
 
 
