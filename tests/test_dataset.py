@@ -1,6 +1,7 @@
 """The tables of a crawl: right on a planted site, the same for readers that are not ours, and read only."""
 
 import csv
+import gc
 import html
 import json
 import re
@@ -334,6 +335,7 @@ async def test_ours_an_assistant_reads_all_pages_part_by_part_and_can_write_noth
         assert len(page.structured_content["links_in"]) == 8
 
 
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # Datasette closes no connection
 @pytest.mark.anyio
 async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(crawled: tuple[Path, str]) -> None:
     from crawler.dataset.explore import build_explorer, one_time_link
@@ -359,3 +361,5 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(cr
     nobody = await explorer.client.get(here)
     assert nobody.status_code == 403
     assert "deep/2" not in nobody.text
+    del explorer
+    gc.collect()  # here, where its connections are forgiven
