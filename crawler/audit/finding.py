@@ -9,7 +9,7 @@ from msgspec.structs import force_setattr
 
 from crawler.audit.rules import ALL_RULES
 from crawler.audit.source_record import SourceReport
-from sitemap import Finding, Severity
+from sitemap import Finding, Severity, shorten
 
 
 class Certainty(StrEnum):
@@ -86,6 +86,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
         super().__post_init__()
         if not self.is_certain and self.certainty is Certainty.CERTAIN:
             force_setattr(self, "certainty", Certainty.INCONCLUSIVE)
+        force_setattr(self, "evidence", [shorten(sentence) for sentence in self.evidence])
 
     @property
     def is_open(self) -> bool:

@@ -14,6 +14,7 @@ from crawler.state.database import storage_errors
 from crawler.units import count_text
 from crawler.url.actions import PRESENTATION, action_in
 from crawler.url.secrets import MASK, mask_private
+from sitemap import shorten
 
 MAX_LISTED: Final = 10_000
 """URLs that the report lists; it counts the others."""
@@ -69,7 +70,7 @@ class AskableUrls:
             return "it contains personal data or a token"
         names = _names_of(url.partition("?")[2])
         unknown = next((name for name in names if name not in PRESENTATION and name not in self._linked_names()), "")
-        return f"no link of the site uses the parameter {unquote(unknown)}" if unknown else ""
+        return shorten(f"no link of the site uses the parameter {unquote(unknown)}") if unknown else ""
 
     def _linked_names(self) -> set[str]:
         if self._names is None:

@@ -1,4 +1,4 @@
-"""Formats the help of a command as plain text, and says what replaces an option that does not exist."""
+"""Formats the help of a command as plain text, and reads an option that went as the setting in its place."""
 
 import re
 from inspect import cleandoc
@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Final
 from typer import BadParameter, echo
 from typer._click.exceptions import NoSuchOption
 from typer.core import TyperCommand
-
-from crawler.errors import UsageError
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
@@ -52,7 +50,7 @@ class HelpfulCommand(TyperCommand):
         _write(formatter, self.epilog or "")
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Parse the options; rewords the messages of pydantic, and names the key of an option that does not exist."""
+        """Parse the options; rewords the messages of pydantic, and reads an option that went as its setting."""
         words = list(args)
         try:
             return super().parse_args(ctx, args)
@@ -62,11 +60,12 @@ class HelpfulCommand(TyperCommand):
             raise
         except NoSuchOption as error:
             if any(parameter.name == "settings" for parameter in self.params):
-                from crawler.cli.options import setting_instead  # noqa: PLC0415 - only for a mistake
+                from crawler.cli.options import setting_instead  # noqa: PLC0415 - only for an old command line
 
-                if instead := setting_instead(error.option_name, words):
-                    echo(f"siteatlas: {error.option_name} is not an option of this command. Use {instead}", err=True)
-                    ctx.exit(UsageError.exit_code)
+                shown, words = setting_instead(error.option_name, words)
+                if shown:
+                    echo(f"siteatlas: {error.option_name} is an older form of {shown}", err=True)
+                    return self.parse_args(ctx, words)
             raise
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:

@@ -4,7 +4,8 @@ import inspect
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, get_args, get_origin
@@ -348,37 +349,48 @@ _OTHER_NAMES: Final = {
 """The keys of options of earlier versions whose names do not follow from their keys."""
 
 
-def setting_instead(option: str, words: Sequence[str]) -> str:
-    """The ``--set`` option in place of one that does not exist, "" if no key has its name.
+def setting_instead(option: str, words: Sequence[str]) -> tuple[str, list[str]]:
+    """The ``--set`` option in place of one that does not exist, and ``words`` with it; ("", []) if no key has its name.
 
-    ``words`` are the arguments of the command; the value of a secret is not repeated.
+    ``words`` are the arguments of the command. What is shown does not repeat the value of a secret.
     """
     key = _key_of(option)
     if not key:
-        return ""
+        return "", []
     section, name = key.split(".")
     field = section_of(section).model_fields[name]
-    values = [*_values_of(option, words)]
-    if field.annotation is bool:
+    is_switch = field.annotation is bool
+    values, rest = _without(option, words, is_switch)
+    if is_switch:
         text = "false" if re.match("--(?:no-|ignore-|browser-no-)", option) else "true"
-    elif name in SECRET_KEYS[section] or not values:
-        text = "VALUE"
-    elif get_origin(field.annotation) is tuple:
+    elif _is_many(section, name):
         text = f"[{', '.join(map(_quoted, values))}]"
     else:
-        text = values[-1]
-    return f"--set {shlex.quote(f'{key}={text}')}"
+        text = values[-1] if values else ""
+    shown = "VALUE" if name in SECRET_KEYS[section] or not text else text
+    return f"--set {shlex.quote(f'{key}={shown}')}", ["--set", f"{key}={text}", *rest]
 
 
 def _quoted(text: str) -> str:
     return f'"{text}"' if text.isprintable() and not {*text} & {*'\\"'} else f"'{text}'"
 
 
-def _values_of(option: str, words: Sequence[str]) -> Iterator[str]:
-    for number, word in enumerate(words):
+def _without(option: str, words: Sequence[str], is_switch: bool) -> tuple[list[str], list[str]]:
+    """The values that ``words`` give an option, and the other words."""
+    values: list[str] = []
+    rest: list[str] = []
+    left = iter(words)
+    for word in left:
         name, equals, value = word.partition("=")
-        if name == option and (equals or words[number + 1 :]):
-            yield value if equals else words[number + 1]
+        if name != option:
+            rest.append(word)
+        elif not is_switch:
+            values += [value] if equals else [*islice(left, 1)]
+    return values, rest
+
+
+def _is_many(section: str, key: str) -> bool:
+    return get_origin(section_of(section).model_fields[key].annotation) is tuple
 
 
 def _key_of(option: str) -> str:
@@ -390,6 +402,8 @@ def _key_of(option: str) -> str:
             return _OTHER_NAMES[spelled]
         words = spelled.replace("-", "_")
         whole = [each for each in keys if words == "_".join(each)]
-        if found := whole or [each for each in keys if words in (each[1], each[1].removesuffix("s"))]:
+        if found := whole or [
+            each for each in keys if words == each[1] or (words + "s" == each[1] and _is_many(*each))
+        ]:
             return ".".join(found[0])
     return ""

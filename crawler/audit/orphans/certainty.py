@@ -19,6 +19,7 @@ from crawler.audit.finding import Certainty
 from crawler.audit.graph.links import has_failed
 from crawler.model import State
 from crawler.units import count_text
+from sitemap import shorten
 
 REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page exists, but not for us
 MAX_MISTAKEN: Final = 0.02  # share of the findings; 3 of 100 likely findings may be wrong
@@ -88,7 +89,7 @@ def assumptions(coverage: CrawlCoverage) -> list[str]:
     blocked = _blocked(coverage) if coverage.trust_blocked else ()
     # the last sentence is the remedy
     return [
-        f"{text.rpartition('. ')[0]}; --set audit.trust_blocked=true assumes that they contain no other links"
+        f"{shorten(text.rpartition('. ')[0])}; --set audit.trust_blocked=true assumes that they contain no other links"
         for text in blocked
     ]
 
@@ -105,7 +106,7 @@ def is_mostly_right(mistaken: float, findings: int) -> bool:
 
 def limits_of_crawl(coverage: CrawlCoverage) -> list[str]:
     """A sentence with the remedy for each way in which the crawl may have missed links; none: it saw all links."""
-    return [
+    limits = [
         *_limits(coverage),
         *_failures(coverage),
         *_unread_robots(coverage),
@@ -116,6 +117,7 @@ def limits_of_crawl(coverage: CrawlCoverage) -> list[str]:
         *_swapped_links(coverage),
         *_scripted_links(coverage),
     ]
+    return [shorten(limit) for limit in limits]
 
 
 def _limits(coverage: CrawlCoverage) -> Iterator[str]:
@@ -203,7 +205,7 @@ def _operator_limits(coverage: CrawlCoverage) -> Iterator[str]:
             f"such as {coverage.alias_urls.example}. Raise --max-unlinked"
         )
     if long := _ended_as(coverage, State.TOO_LONG):
-        yield f"{_count_urls(long)} {_were(long)} too long to be fetched, such as {long.example[:200]}"
+        yield f"{_count_urls(long)} {_were(long)} too long to be fetched, such as {long.example}"
 
 
 def _cut(coverage: CrawlCoverage) -> Iterator[str]:
