@@ -38,7 +38,8 @@ def report(name: str = "out") -> dict[str, Any]:
     for key in ("started", "seconds", "fetched", "bytes", "crawl", "compared", "why_uncompared", "mended", "history"):
         del told[key]
     for each in told["findings"]:
-        del each["since"], each["is_new"]
+        del each["since"]
+        each.pop("is_new", None)
     return told
 
 

@@ -1,5 +1,6 @@
 """Audits of one site after one another: what is new, mended, or stands since when, and what is not decided."""
 
+import csv
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -41,7 +42,12 @@ def path(url: str) -> str:
 
 
 def new(whole: dict[str, Any]) -> set[tuple[str, str]]:
-    return {(each["rule"], path(each["url"])) for each in whole["findings"] if each["is_new"]}
+    return {(each["rule"], path(each["url"])) for each in whole["findings"] if each.get("is_new")}
+
+
+def news_in_table() -> set[str]:
+    with Path("out/csv/findings.csv").open(encoding="utf-8-sig", newline="") as table:
+        return {row["New"] for row in csv.DictReader(table)}
 
 
 def trend(whole: dict[str, Any], rule: str) -> dict[str, int]:
@@ -76,11 +82,13 @@ def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone
         assert "if the directory of --state is kept" in ran.err
         assert first["compared"] is None
         assert not new(first)
+        assert news_in_table() == {""}  # nobody can tell
         assert {each["since"] for each in first["findings"]} == {TODAY}
 
         backdate("2026-01-31")
         ran = audit(*words)
         assert (ran.code, ran.err) == (0, "")
+        assert news_in_table() == {"no"}
         assert {each["since"] for each in told()["findings"]} == {"2026-01-31"}
         ran = why(f"{site.url}lost")
         assert "findings   In the sitemap only (orphan.sitemap), found since 2026-01-31\n" in ran.out

@@ -80,7 +80,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     entrance: str = ""  # the page of its island whose links lead to it, so that no other needs a link
     segment: str = ""  # see crawler.audit.patterns
     since: str = ""  # the day (UTC) of the first of the consecutive audits that had it
-    is_new: bool = False  # the previous audit checked the rule, and did not have it
+    is_new: bool | None = None  # the previous audit checked the rule, and did not have it; None: it cannot tell
 
     def __post_init__(self) -> None:
         super().__post_init__()

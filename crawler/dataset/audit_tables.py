@@ -42,7 +42,7 @@ def audit_rows(site: Path) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
 
 def _findings(db: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
     query = "SELECT value, since, new, accepted FROM finding ORDER BY rule, rank DESC, url, id"
-    for packed, since, is_new, accepted in db.execute(query):
+    for packed, since, new, accepted in db.execute(query):
         finding = _decode_finding(packed)
         yield (
             finding.rule,
@@ -53,7 +53,7 @@ def _findings(db: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
             finding.certainty.value,
             finding.sentence,
             since or None,
-            bool(is_new),
+            None if new is None else bool(new),
             finding.group or None,
             accepted is not None,
         )

@@ -140,7 +140,12 @@ TABLES: Final = {
         ("certainty", "TEXT", "certain, likely or inconclusive", "certain"),
         ("sentence", "TEXT", "finding in words", "no page links to it"),
         ("since", "TEXT", "day of the first of the audits in a row that had it", "2026-11-20"),
-        ("new", "INTEGER", "1 if the audit before checked the rule and did not have it, else 0", "0"),
+        (
+            "new",
+            "INTEGER",
+            "1 if the audit before checked the rule and did not have it, 0 if it had it, else NULL",
+            "0",
+        ),
         ("grp", "TEXT", "island or cluster that it belongs to", ""),
         ("accepted", "INTEGER", "1 if the configuration accepts it, else 0", "0"),
     ),

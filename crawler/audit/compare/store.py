@@ -56,6 +56,7 @@ FROM place LEFT JOIN ours USING (rule, file) LEFT JOIN theirs USING (rule, file)
 LAST_AUDIT: Final = "SELECT news, settings FROM past.audit ORDER BY number DESC LIMIT 1"
 AUDITS_BEFORE: Final = "SELECT news FROM past.audit WHERE number < ? ORDER BY number"
 SET_SINCE: Final = "UPDATE main.finding SET since = ?"
+SET_COMPARED: Final = "UPDATE main.finding SET new = 0 WHERE rule IN (SELECT rule FROM temp.comparable)"
 
 SET_STOOD: Final = """
 UPDATE main.finding SET since = b.since, stood = b.certain OR NOT main.finding.certain
@@ -76,7 +77,7 @@ WHERE main.finding.rule = m.rule AND main.finding.file = m.file AND main.finding
 AND main.finding.accepted IS NULL"""
 """Of findings that are only counted, the increase is new."""
 
-SET_STILL: Final = "UPDATE main.finding SET stood = 1 WHERE NOT new AND id IN (SELECT now FROM temp.pair)"
+SET_STILL: Final = "UPDATE main.finding SET stood = 1 WHERE NOT coalesce(new, 0) AND id IN (SELECT now FROM temp.pair)"
 
 INDEXES: Final = """
 CREATE INDEX by_url ON finding (url);
@@ -98,8 +99,8 @@ AND (b.rule, b.file) NOT IN (SELECT rule, file FROM temp.many WHERE is_cut)"""
 """Findings that this audit does not have, with the current state of their URL and its new findings."""
 
 RULE_TRENDS: Final = """
-SELECT rule, sum(new), sum(still), sum(mended), sum(undecided), sum(became) FROM (
-  SELECT rule, new, stood * (times - new) AS still, 0 AS mended, 0 AS undecided, 0 AS became
+SELECT rule, coalesce(sum(new), 0), sum(still), sum(mended), sum(undecided), sum(became) FROM (
+  SELECT rule, new, stood * (times - coalesce(new, 0)) AS still, 0 AS mended, 0 AS undecided, 0 AS became
     FROM main.finding WHERE accepted IS NULL
   UNION ALL SELECT rule, 0, 0, times * (outcome = 1), times * (outcome IN (2, 3)), times * (outcome = 4) FROM temp.gone)
 GROUP BY rule"""
@@ -167,7 +168,7 @@ class AuditHistory:
             self._db.executescript(CREATE_PAIR)
             self._db.executemany("INSERT INTO temp.comparable VALUES (?)", ((rule,) for rule in comparable))
             self._db.execute(SET_SINCE, (day,))
-            for statement in (SET_STOOD, SET_NEW, SET_NEW_BY_COUNT, SET_STILL):
+            for statement in (SET_COMPARED, SET_STOOD, SET_NEW, SET_NEW_BY_COUNT, SET_STILL):
                 self._db.execute(statement)
 
     def resolve_missing(

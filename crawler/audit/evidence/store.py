@@ -57,10 +57,10 @@ class FindingStore:
     def __call__(self, rule: str) -> Iterator[AuditFinding]:
         """The findings of a rule; see :class:`crawler.audit.finding.AuditFindings`."""
         with storage_errors():
-            for which in ("new", "NOT new"):  # the index has this order already
-                for packed, since, is_new in self._db.execute(_GET_FINDINGS.format(which=which), (rule,)):
+            for which in ("new", "NOT coalesce(new, 0)"):  # the index has this order already
+                for packed, since, new in self._db.execute(_GET_FINDINGS.format(which=which), (rule,)):
                     finding = _decode_finding(packed)
-                    yield replace(finding, since=since, is_new=bool(is_new)) if since else finding
+                    yield replace(finding, since=since, is_new=None if new is None else bool(new)) if since else finding
 
     def resolved(self, rule: str) -> Iterator[ResolvedFinding]:
         """The resolved findings of a rule; see :class:`crawler.audit.finding.AuditFindings`."""
@@ -332,7 +332,7 @@ CREATE TABLE finding (
   others TEXT NOT NULL,                       -- JSON: the URLs of its referrers, of a finding about hreflang
   key BLOB NOT NULL,                          -- finding_identity.finding_identity
   since TEXT NOT NULL DEFAULT '',             -- replaces the one in value
-  new INTEGER NOT NULL DEFAULT 0,             -- how many of its times are new
+  new INTEGER,                                -- how many of its times are new, NULL: no earlier audit can tell
   stood INTEGER NOT NULL DEFAULT 0,           -- 1: the previous audit had it
   accepted INTEGER                            -- index of the entry that accepts it, NULL: none
 );

@@ -86,7 +86,7 @@ def _columns(chunk: Sequence[AuditFinding]) -> dict[str, list[Any]]:
         "segment": [finding.segment for finding in chunk],
         "lastmod": [finding.lastmod for finding in chunk],
         "since": [finding.since for finding in chunk],
-        "new": [int(finding.is_new) for finding in chunk],
+        "new": [int(bool(finding.is_new)) for finding in chunk],
         "known": [sum(_SOURCE_BITS.get(source, 0) for source in finding.known) for finding in chunk],
     }
 
@@ -141,6 +141,6 @@ def find_orphan_islands(findings: Iterable[AuditFinding]) -> list[OrphanIsland]:
     for finding in findings:
         island = islands.setdefault(finding.group or finding.url, OrphanIsland(finding))
         island.pages += finding.times
-        island.is_new = island.is_new or finding.is_new
+        island.is_new = bool(island.is_new or finding.is_new)
         island.entry = max(island.entry, finding, key=lambda each: each.entrance == each.url)
     return list(islands.values())

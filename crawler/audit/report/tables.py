@@ -12,7 +12,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, islice
@@ -41,6 +41,8 @@ def _counted(name: str, group: tuple[str, ...]) -> Callable[[AuditFinding], Cell
     """A count of a source, empty when the source does not know the URL: then all counts of the ``group`` are 0."""
     return lambda finding: getattr(finding, name) if any(getattr(finding, each) for each in group) else None
 
+
+_NEW: Final[Mapping[bool | None, Cell]] = {True: "yes", False: "no", None: None}
 
 CSV_COLUMNS: Final[tuple[tuple[str, Callable[[AuditFinding], Cell]], ...]] = (
     ("URL", lambda finding: cell_text(finding.url)),
@@ -74,7 +76,7 @@ CSV_COLUMNS: Final[tuple[tuple[str, Callable[[AuditFinding], Cell]], ...]] = (
     ("File", lambda finding: cell_text(finding.file)),
     ("Line", lambda finding: finding.line or None),
     ("Times", lambda finding: finding.times),
-    ("New", lambda finding: "yes" if finding.is_new else "no"),
+    ("New", lambda finding: _NEW[finding.is_new]),
     ("Found since", lambda finding: cell_text(finding.since)),
     ("Certainty", lambda finding: finding.certainty.value),
     ("Segment", lambda finding: cell_text(finding.segment)),

@@ -284,7 +284,7 @@ def _memory(kind: str, many: int) -> int:
     """The most that writing so many findings of 500 bytes holds at a time."""
 
     def findings_of(rule: str) -> Iterator[AuditFinding]:
-        return (AuditFinding(rule=rule, url=f"{SITE}{n}", sentence="gone", evidence=["x" * 500]) for n in range(many))
+        return (AuditFinding(rule=rule, url=f"{SITE}{n}", sentence="gone", evidence=["x " * 250]) for n in range(many))
 
     report = msgspec.structs.replace(audit([]), counts=[RuleCount("entry.gone", many)])
     sink: Any = _Sink()

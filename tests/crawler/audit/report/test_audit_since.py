@@ -33,7 +33,9 @@ BEFORE = 1_794_648_600.0  # 2026-11-14 09:30 UTC
 NEW = AuditFinding(
     rule="orphan.sitemap", url=f"{SITE}new", sentence="in a sitemap only", since="2026-11-21", is_new=True
 )
-OLD = AuditFinding(rule="orphan.sitemap", url=f"{SITE}old", sentence="in a sitemap only", since="2026-10-03")
+OLD = AuditFinding(
+    rule="orphan.sitemap", url=f"{SITE}old", sentence="in a sitemap only", since="2026-10-03", is_new=False
+)
 LOGGED = AuditFinding(rule="orphan.log", url=f"{SITE}log", sentence="in the logs only", since="2026-11-21")
 GONE = ResolvedFinding("entry.gone", f"{SITE}dead", "2026-09-01", "no sitemap lists it any more", f"{SITE}sitemap.xml")
 TRENDS = [RuleTrend("orphan.sitemap", 1, 1, 0), RuleTrend("entry.gone", 0, 0, 1), RuleTrend("reach.deep", 0, 0, 0, 2)]
