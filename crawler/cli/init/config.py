@@ -9,14 +9,29 @@ from urllib.parse import urlsplit
 from crawler.cli.init.kit import fill
 
 
-def new_config(sites: Mapping[str, tuple[str, str]], *, file: str, state: str, cron: str, is_scheduled: bool) -> str:
+def new_config(
+    sites: Mapping[str, tuple[str, str]],
+    *,
+    file: str,
+    state: str,
+    cron: str,
+    is_scheduled: bool,
+    indexnow_key: str = "",
+) -> str:
     """The text of a configuration. ``sites`` are start URL and output directory by name; one site needs no name.
 
-    ``file`` is the name of the file, ``state`` the directory of the state; ``is_scheduled`` switches ``cron`` on.
+    ``file`` is the name of the file, ``state`` the directory of the state; ``is_scheduled`` switches ``cron`` on,
+    ``indexnow_key`` IndexNow.
     """
     urls = [url for url, _ in sites.values()]
     described = [
-        {"name": name, "url": _toml_string(url), "public": _public(url), "directory": _toml_string(directory)}
+        {
+            "name": name,
+            "url": _toml_string(url),
+            "public": _public(url),
+            "directory": _toml_string(directory),
+            "key_url": f"{_public(url)}{indexnow_key}.txt" if urlsplit(_public(url)).path != "/" else "",
+        }
         for name, (url, directory) in sites.items()
     ]
     is_single = len(urls) == 1
@@ -33,6 +48,7 @@ def new_config(sites: Mapping[str, tuple[str, str]], *, file: str, state: str, c
         cron=cron,
         host=(urlsplit(urls[0]).hostname or "").removeprefix("www."),
         show_key=_show_key(sites),
+        indexnow_key=indexnow_key,
     )
 
 

@@ -1,5 +1,6 @@
 """Plans and writes the files of ``siteatlas init``, all or none: with the next steps and the key of signed requests."""
 
+import json
 import os
 import pwd
 import shlex
@@ -16,7 +17,8 @@ from msgspec import Struct
 
 from crawler.cli.init import github, kubernetes, systemd
 from crawler.cli.init.config import new_config, site_names
-from crawler.cli.init.kit import InitKit, crontab, install_command, timer_schedule
+from crawler.cli.init.interval import Interval
+from crawler.cli.init.kit import InitKit, crontab, fill, install_command, stable_time, timer_schedule
 from crawler.config.config import Config, FetchConfig
 from crawler.config.fetcher import request_signer
 from crawler.config.load import ConfigFile, SitePaths, check_distinct_paths, load_sites, split_sites
@@ -43,10 +45,11 @@ def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[S
     yield f"siteatlas robots --config {file}", "checks that search engines find it"
 
 
-def keep_config_step(config: Path) -> Step:
+def keep_config_step(config: Path, *, is_timed: bool) -> Step:
     """The step that keeps the sitemap up to date without another scheduler."""
+    often = "" if is_timed else " --every 1d"
     return (
-        f"siteatlas schedule --config {shlex.quote(str(config))} --every 1d",
+        f"siteatlas schedule --config {shlex.quote(str(config))}{often}",
         "keeps it up to date; or let init write files for another scheduler",
     )
 
@@ -136,6 +139,8 @@ class InitOptions(Struct, frozen=True, kw_only=True):
     urls: tuple[str, ...]
     config: Path
     output: Path | None = None
+    every: Interval | None = None
+    indexnow_key: str = ""
     chosen: tuple[str, ...] = ()  # keys of SCHEDULERS
     user: str = ""
 
@@ -146,7 +151,8 @@ class InitOptions(Struct, frozen=True, kw_only=True):
 
     def starts(self, scheduler: str) -> str:
         """The meaning of the step that starts a scheduler."""
-        return f"{'' if scheduler == self.schedulers[0] else 'or instead: '}{scheduler} runs it from now on"
+        when = f": {self.every.text(*stable_time(self.urls[0]))}" if self.every else ""
+        return f"{'' if scheduler == self.schedulers[0] else 'or instead: '}{scheduler} runs it from now on{when}"
 
     @property
     def is_unit(self) -> bool:
@@ -172,15 +178,15 @@ def plan_files(options: InitOptions) -> InitFiles:
             f"the configuration {options.config} does not exist. Give the URL of a site, as in siteatlas init "
             "https://www.example.com/ -o public"
         )
-    elif options.output is not None:
+    elif options.output is not None or options.every or options.indexnow_key:
         raise UsageError(
-            "-o works only with a URL, for a new configuration. Set output.directory in the existing configuration "
-            "instead"
+            "-o, --every and --indexnow work only with a URL, for a new configuration. Set output.directory, "
+            "schedule.cron or indexnow.key in the existing configuration instead"
         )
     elif not options.schedulers:
         raise UsageError(
             f"{options.config} already exists. Choose what to write for this configuration (--systemd, "
-            "--systemd-daemon, --cron, --github, --kubernetes, --systemd-worker, --systemd-serve, "
+            "--systemd-daemon, --cron, --github, --container, --kubernetes, --systemd-worker, --systemd-serve, "
             "--kubernetes-workers), or give a URL and --force to replace the file"
         )
     else:
@@ -188,13 +194,15 @@ def plan_files(options: InitOptions) -> InitFiles:
         text = options.config.read_text(encoding="utf-8-sig")
     kit = _build_kit(options, text)
     files = {options.config: text} if is_new else {}
+    if options.indexnow_key:
+        files |= {relative_path(path / f"{options.indexnow_key}.txt"): options.indexnow_key for path in kit.outputs}
     notes, steps = list(_notes(options, kit)), list[tuple[str, str]]()
     for name, (word, make) in SCHEDULERS.items():
         if name in options.chosen:
             make(options, kit, InitFiles(files, notes, steps), options.starts(word))
     preparation = list(install_steps(kit)) if options.is_unit else []
     first_runs = list(first_run_steps(kit, options.config, by_units=options.is_unit)) if is_new else []
-    upkeep = [] if options.schedulers else [keep_config_step(options.config)]
+    upkeep = [] if options.schedulers else [keep_config_step(options.config, is_timed=bool(options.every))]
     return InitFiles(files, notes, [*preparation, *first_runs, *steps, *upkeep])
 
 
@@ -242,8 +250,9 @@ def _config_text(options: InitOptions) -> str:
         sites,
         file=str(options.config),
         state="/var/lib/siteatlas" if is_of_system else Config().state.directory,
-        cron=timer_schedule((), urls[0]).cron,
-        is_scheduled="systemd_daemon" in options.chosen,
+        cron=(options.every or Interval.DAY).cron(*stable_time(urls[0])),
+        is_scheduled=options.every is not None or bool({"systemd_daemon", "container"} & {*options.chosen}),
+        indexnow_key=options.indexnow_key,
     )
 
 
@@ -337,15 +346,34 @@ def _github(options: InitOptions, kit: InitKit, result: InitFiles, starts: str) 
     root = next((directory for directory in (folder, *folder.parents) if (directory / ".git").exists()), folder)
     file = relative_path(root / github.WORKFLOW_FILE)
     result.files[file] = github.workflow(kit, root)
-    files = shlex.join([str(options.config), str(file), WHEEL])
+    files = shlex.join([*map(str, dict.fromkeys([options.config, *result.files])), WHEEL])
     build = shlex.join(["pip", "wheel", "-q", "--no-deps", "-w", str(relative_path(root)), installed_from()])
     result.steps.append((build, "builds the package that the workflow installs: no package index has it yet"))
     result.steps.append((f"git add {files} && git commit && git push", f"{starts}; the state is not committed"))
 
 
+def _container(options: InitOptions, kit: InitKit, result: InitFiles, starts: str) -> None:
+    file, folder = options.config.with_name("compose.yaml"), kit.config.parent
+    result.files[file] = fill(
+        "compose.yaml",
+        what=kit.description,
+        image=IMAGE,
+        command=json.dumps(["schedule", "--config", f"/data/{kit.config.name}"]),
+        owner=f"{os.getuid()}:{os.getgid()}",
+        names=kit.secret_names(),
+    )
+    result.steps.append((_build_image(), "builds the image"))
+    result.steps.append((f"podman compose -f {shlex.quote(str(file))} up -d", f"{starts}; docker compose does so too"))
+    if outside := [str(path) for path in kit.writes if not path.is_relative_to(folder)]:
+        result.notes.append(f"{', '.join(outside)} is outside {folder}, which is all that the container sees")
+
+
+def _build_image() -> str:
+    return shlex.join(["podman", "build", "-t", IMAGE, installed_from()])
+
+
 def _apply_steps(file: Path, starts: str) -> Iterator[Step]:
-    command = shlex.join(["podman", "build", "-t", IMAGE, installed_from()])
-    yield command, f"builds the image; push it to a registry of the cluster, and name it in {file}"
+    yield _build_image(), f"builds the image; push it to a registry of the cluster, and name it in {file}"
     yield f"kubectl apply -f {shlex.quote(str(file))}", starts
 
 
@@ -376,6 +404,7 @@ SCHEDULERS: Final[dict[str, tuple[str, Callable[[InitOptions, InitKit, InitFiles
     "systemd_daemon": ("the daemon", _unit("-schedule", systemd.daemon_unit)),
     "cron": ("cron", _cron),
     "github": ("the workflow", _github),
+    "container": ("the container", _container),
     "kubernetes": ("the CronJob", _kubernetes),
     "systemd_worker": ("the fleet", _unit("-worker", systemd.worker_unit, "{}; repeat it on each machine")),
     "systemd_serve": ("the fleet", _unit("-serve", systemd.serve_unit, "serve the page and the metrics of the fleet")),

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from secrets import token_hex
 from typing import Annotated, Final
 
 import typer
@@ -10,10 +11,11 @@ import typer
 from crawler.audit.report.layout import Line, fitted, fitted_file
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
+from crawler.cli.init.interval import Interval
 from crawler.cli.options import TraceOption, with_parameters
 
 EPILOG: Final = f"""{RAW}Examples:
-  siteatlas init https://www.example.com/ -o public
+  siteatlas init https://www.example.com/ -o public --every week --cron --indexnow
   siteatlas init https://a.example/ https://b.example/ -o /srv/www
   siteatlas init https://www.example.com/ --config /etc/site.toml --systemd
   siteatlas init --config sites.toml --cron --print
@@ -50,12 +52,28 @@ _SCHEDULERS: Final = {
     "systemd_daemon": "Write a systemd service for siteatlas schedule.",
     "cron": "Write lines to add to a crontab.",
     "github": "Write a GitHub Actions workflow that commits the sitemap.",
+    "container": "Write a compose file for podman and docker.",
     "kubernetes": "Write a Kubernetes CronJob with a volume.",
     "systemd_worker": "Write a systemd service for a worker of a fleet.",
     "systemd_serve": "Write a systemd service for the web page of a fleet (siteatlas fleet serve).",
     "kubernetes_workers": "Write Kubernetes manifests for the workers and the web page of a fleet.",
 }
 """The options that write files for a scheduler; :data:`crawler.cli.init.files.SCHEDULERS` makes these files."""
+EveryOption = Annotated[
+    Interval | None,
+    typer.Option(
+        "--every",
+        help="How often the sites run, at a time derived from the URL. A week begins on Monday, a month on its first "
+        "day.  [default: day]",
+        show_default=False,
+    ),
+]
+IndexNowOption = Annotated[
+    bool,
+    typer.Option(
+        "--indexnow", help="Notify Bing, Yandex and others of changes: create a key, and the file that proves it."
+    ),
+]
 UserOption = Annotated[
     str,
     typer.Option(
@@ -95,6 +113,8 @@ def init(  # noqa: PLR0913 - the command line is wide
     urls: UrlsArgument = None,
     output: OutputOption = None,
     config: ConfigFileOption = _DEFAULT_CONFIG,
+    every: EveryOption = None,
+    indexnow: IndexNowOption = False,
     user: UserOption = "",
     force: ForceOption = False,
     print_only: PrintOption = False,
@@ -105,8 +125,9 @@ def init(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Write a configuration file, and files for schedulers such as systemd.
 
-    init writes all files into the directory of the configuration file. Read them, and install them yourself. init sends
-    no requests, and replaces existing files only with --force.
+    init writes all files into the directory of the configuration file, and the key of IndexNow into the published
+    directory. Read them, and install them yourself. init sends no requests, and replaces existing files only with
+    --force.
     """
     with CommandErrors(verbose) as errors:
         if signing_key or signature_agent:
@@ -120,6 +141,8 @@ def init(  # noqa: PLR0913 - the command line is wide
             urls=tuple(urls or ()),
             config=config,
             output=output,
+            every=every,
+            indexnow_key=token_hex(16) if indexnow else "",
             chosen=tuple(name for name, is_chosen in schedulers.items() if is_chosen),
             user=user,
         )

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim
 from msgspec import Struct
 
+from crawler.cli.init.interval import Interval
 from crawler.config.config import Config
 from crawler.config.sections import ScheduleConfig
 from crawler.errors import UsageError
@@ -91,13 +92,12 @@ def _field(values: Iterable[int], name: str) -> str:
 
 
 def _daily(url: str) -> str:
-    minute, hour = _stable_time(url)
-    return f"{minute} {hour} * * *"
+    return Interval.DAY.cron(*stable_time(url))
 
 
 def _interval(seconds: float, url: str) -> TimerSchedule:
     """The longest interval that cron can express and that is not longer than this one."""
-    minute, hour = _stable_time(url)
+    hour, minute = stable_time(url)
     if seconds >= 7 * _DAY:
         interval, cron = 7 * _DAY, f"{minute} {hour} * * {minute % 7}"
     elif seconds >= _DAY:
@@ -114,10 +114,10 @@ def _interval(seconds: float, url: str) -> TimerSchedule:
     return TimerSchedule(cron, note=note)
 
 
-def _stable_time(url: str) -> tuple[int, int]:
-    """A minute, and an hour from 1 to 5, derived from a URL."""
+def stable_time(url: str) -> tuple[int, int]:
+    """An hour from 1 to 5, and a minute, derived from a URL."""
     number = int.from_bytes(hashlib.blake2b(url.encode(), digest_size=4).digest())
-    return number % 60, 1 + number // 60 % 5
+    return 1 + number // 60 % 5, number % 60
 
 
 _AFTER_STOP: Final = 30  # seconds for the process after its runs have stopped

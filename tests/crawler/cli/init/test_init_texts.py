@@ -1,23 +1,29 @@
 """What is written for other schedulers, checked by their own tools."""
 
 import json
+import os
 import shlex
 import subprocess
 import tomllib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import jsonschema
 import pytest
 import schemas
 import yaml
+from cronsim import CronSim
 from tools import tool
 
 from crawler.cli.init.config import new_config, site_names
 from crawler.cli.init.files import SCHEDULERS, InitOptions, plan_files
-from crawler.config.load import build_config, known_keys
+from crawler.cli.init.interval import Interval
+from crawler.config.load import ConfigFile, build_config, known_keys, load_sites
 from crawler.config.secrets import reveal_secret
 from crawler.packages import IMAGE, WHEEL
+from crawler.schedule.cron import Cron
 
 ALL = tuple(SCHEDULERS)
 URL = "https://www.example.com/"
@@ -45,6 +51,42 @@ def texts(wanted: InitOptions) -> dict[str, str]:
 
 def settings(unit: str, key: str) -> list[str]:
     return [line.partition("=")[2] for line in unit.splitlines() if line.startswith(f"{key}=")]
+
+
+@pytest.mark.parametrize("every", Interval)
+@pytest.mark.parametrize(
+    ("urls", "key_urls"), [([URL], [""]), ([f"{URL}docs/a", "https://b.example/"], [f"{URL}docs/{'ab' * 16}.txt", ""])]
+)
+def test_ours_one_command_writes_how_often_and_whom_to_notify(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: Interval, urls: list[str], key_urls: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    key = "ab" * 16
+    wanted = InitOptions(urls=tuple(urls), config=Path("s.toml"), every=every, indexnow_key=key, chosen=("cron",))
+    planned = plan_files(wanted)
+    sites = load_sites(ConfigFile(tmp_path / "s.toml", planned.files[Path("s.toml")]))
+    assert [site.config.indexnow.key for site in sites] == [key] * len(urls)
+    assert [site.config.indexnow.key_url for site in sites] == key_urls
+    for site in sites:
+        assert planned.files[Path(site.config.output.directory, f"{key}.txt").relative_to(tmp_path)] == key
+        assert Cron.of(site.config.schedule.cron, ZoneInfo("UTC"))
+    (line,) = [line for line in planned.files[Path("siteatlas-s.crontab")].splitlines() if " run " in line]
+    assert line.startswith(sites[0].config.schedule.cron)
+    assert planned.steps[-1][1].startswith("cron runs it from now on: ")
+    days = {Interval.WEEK: 7, Interval.DAY: 1, Interval.HOUR: 1 / 24, Interval.MONTH: 31}
+    moments = CronSim(sites[0].config.schedule.cron, datetime(2026, 1, 1, tzinfo=UTC))
+    first, second = next(moments), next(moments)
+    assert second - first == timedelta(days=days[every])
+    assert every is not Interval.WEEK or first.strftime("%A") == "Monday"
+
+
+def test_ours_a_container_runs_the_configuration_that_it_sees(made: dict[str, str]) -> None:
+    (service,) = yaml.safe_load(made["compose.yaml"])["services"].values()
+    assert service["image"] == IMAGE
+    assert service["command"] == ["schedule", "--config", "/data/site.toml"]
+    assert service["volumes"] == [".:/data"]
+    assert service["environment"] == ["CHAT_URL", "CHAT_SECRET"]
+    assert service["user"] == f"{os.getuid()}:{os.getgid()}"
 
 
 @pytest.mark.needs_tools
