@@ -72,7 +72,7 @@ def test_ours_kits_are_made_for_a_configuration_that_is_there(tmp_path: Path) ->
     assert "systemctl enable --now siteatlas-my-sites-schedule.service" in made.out
     bare = init(tmp_path, "--config", "my sites.toml")
     assert bare.code == 2
-    assert "--systemd, --systemd-daemon, --cron, --github, --kubernetes" in bare.err
+    assert "--systemd, --systemd-daemon, --cron, --github, --container, --kubernetes" in bare.err
 
 
 def test_ours_the_account_of_the_units_is_made_first_and_makes_the_first_files(tmp_path: Path) -> None:

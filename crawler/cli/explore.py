@@ -2,6 +2,7 @@
 
 import socket
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -43,7 +44,8 @@ def explore(
             sys.stdout.write(f"open {one_time_link(data, place)}\nThe link works once. Ctrl-C ends the command.\n")
             sys.stdout.flush()
             server = uvicorn.Server(uvicorn.Config(data.app(), log_level="info" if verbose else "warning"))
-            server.run(sockets=[listening])
+            with suppress(KeyboardInterrupt):  # uvicorn ends in order, and raises it then
+                server.run(sockets=[listening])
 
 
 def _listen(port: int) -> socket.socket:
