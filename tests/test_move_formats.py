@@ -13,10 +13,10 @@ from random import Random
 from urllib.parse import urlsplit
 
 import pytest
+from nginx import nginx
 
 from crawler.errors import UsageError
 from crawler.moves.formats import FORMATS, Redirect, encoded, read_map, write_map
-from tests.nginx import nginx
 
 _ODD = list("abcxyzABC019-_.~!$&'()*+,;=:@%\"<>\\^`{|}[]# äß中") + ["//"[:1]] * 4
 

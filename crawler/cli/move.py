@@ -215,7 +215,8 @@ def _spellings(url: str) -> Iterator[str]:
     scheme, _, rest = url.partition("://")
     if scheme == "https":
         yield f"http://{rest}"
-    yield f"{scheme}://{rest.removeprefix('www.') if rest.startswith('www.') else f'www.{rest}'}"
+    if any(map(str.isalpha, rest.partition("/")[0].rpartition(".")[2])):  # not an IP address
+        yield f"{scheme}://{rest.removeprefix('www.') if rest.startswith('www.') else f'www.{rest}'}"
     if "?" not in url:
         yield url[:-1] if url.endswith("/") else f"{url}/"
         yield f"{url}?utm_source=siteatlas"

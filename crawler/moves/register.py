@@ -30,6 +30,7 @@ _FORGET: Final = "UPDATE register SET page = NULL, text = NULL WHERE last < :now
 _IMPORT: Final = "INSERT INTO register (url, first, last, source) VALUES (?, ?, ?, ?) ON CONFLICT (url) DO NOTHING"
 _ACCEPT: Final = "UPDATE register SET accepted = :reason WHERE url GLOB :pattern AND last IS NOT NULL"
 _SELECT: Final = "SELECT url, first, last, source, accepted, ended, target, status, asked, reported FROM register"
+_SELECT_UNKNOWN: Final = f"SELECT url, 0, NULL, 'published', '', '', '', NULL, NULL, NULL FROM {_LISTED} WHERE :all"
 _STORE: Final = """UPDATE register SET ended = :ended, target = :target, status = :status, asked = :now,
   reported = iif(:ended = 'lost', coalesce(reported, :now), iif(:ended = 'unknown', reported, NULL)) WHERE url = :url"""
 
@@ -90,8 +91,8 @@ class Register:
     def rows(self, *, listed: bool = True) -> list[RegisteredUrl]:
         """All rows by URL, or those that the sitemap does not list."""
         with storage_errors():
-            where = "" if listed else "WHERE last IS NOT NULL"
-            rows = self._db.execute(f"{_SELECT} {where} ORDER BY url") if self._exists else ()
+            select = f"{_SELECT} WHERE :all OR last IS NOT NULL" if self._exists else _SELECT_UNKNOWN
+            rows = self._db.execute(f"{select} ORDER BY url", {"all": listed})
             return [RegisteredUrl(*row) for row in rows]
 
     def left_pages(self) -> Sequence[tuple[str, bytes | None, bytes | None]]:
@@ -104,7 +105,8 @@ class Register:
         """Store how URLs ended in a check."""
         with storage_errors():
             rows = ({"url": e.url, "ended": e.ended, "target": e.target, "status": e.status, "now": now} for e in ends)
-            self._db.executemany(_STORE, rows)
+            if self._exists:
+                self._db.executemany(_STORE, rows)
 
     def _count(self) -> int:
         (count,) = self._db.execute("SELECT count(*) FROM register").fetchone()
