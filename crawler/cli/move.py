@@ -163,11 +163,11 @@ def check(  # noqa: PLR0913 - the options of a command
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.move_sides import open_side, write_output  # noqa: PLC0415 - the whole crawler
-        from crawler.moves.check import NewSite, check_map  # noqa: PLC0415
+        from crawler.moves.check import MapFinding, NewSite, check_map  # noqa: PLC0415
         from crawler.moves.inventory import place_of  # noqa: PLC0415
 
         rows = read_map(_read_file(file), str(file))
-        text = write_map(_known_format(platform), rows)[0] if platform else ""
+        text, notes = write_map(_known_format(platform), rows) if platform else ("", [])
         after = open_side(new, flags) if new else None
         own = [origin for origin in (after.origin if after else "", ask and urljoin(ask, "/")[:-1]) if origin]
 
@@ -176,7 +176,7 @@ def check(  # noqa: PLR0913 - the options of a command
             return url if is_other else place_of(url)
 
         facts = NewSite({page.path for page in after.pages}, after.faults) if after else None
-        found = [*check_map(rows, place, facts, platform or "", text)]
+        found = [*check_map(rows, place, facts), *(MapFinding("limit", "", note) for note in notes)]
         if ask:
             found += _ask(rows, ask, flags)
         if convert is not None:

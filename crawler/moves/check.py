@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from crawler.moves.formats import FORMATS, Redirect, passed_limits
+from crawler.moves.formats import Redirect
 
 MAX_TO_ONE: Final = 20
 """Rows with one target from which it is worth a look; from half as many if they are a tenth of the map."""
@@ -35,13 +35,8 @@ class NewSite(Struct, frozen=True):
 Place = Callable[[str], str]
 
 
-def check_map(
-    rows: Sequence[Redirect], place: Place, site: NewSite | None = None, platform: str = "", text: str = ""
-) -> Iterator[MapFinding]:
-    """The findings about a map. ``place`` gives the path with the query, or the URL of another site.
-
-    ``platform`` is a format whose limits count, for the file with this ``text``.
-    """
+def check_map(rows: Sequence[Redirect], place: Place, site: NewSite | None = None) -> Iterator[MapFinding]:
+    """The findings about a map. ``place`` gives the path with the query, or the URL of another site."""
     targets: dict[str, str] = {}
     for row in rows:
         source, target = place(row.source), place(row.target)
@@ -57,14 +52,6 @@ def check_map(
         if site:
             yield from _check_against_site(row, source, place(row.target), site)
     yield from _check_many(rows, [place(row.target) for row in rows])
-    if platform:
-        if not FORMATS[platform][1].query:
-            yield from (
-                MapFinding("query", row.source, f"{platform} cannot match the query of {row.source}")
-                for row in rows
-                if row.query
-            )
-        yield from (MapFinding("limit", "", sentence) for sentence in passed_limits(platform, len(rows), text))
 
 
 def flat_target(source: str, targets: Mapping[str, str]) -> str | None:

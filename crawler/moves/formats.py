@@ -202,10 +202,10 @@ def write_map(name: str, rows: Rows) -> tuple[str, list[str]]:
     if name == "cloudflare-bulk" and any("://" not in row.source or "://" not in row.target for row in held):
         raise UsageError("cloudflare-bulk needs whole URLs. Add --site https://www.example.com")
     text = "".join(write(held))
-    return text, [*notes, *passed_limits(name, len(held), text)]
+    return text, [*notes, *_passed_limits(name, len(held), text)]
 
 
-def passed_limits(name: str, rows: int, text: str) -> Iterator[str]:
+def _passed_limits(name: str, rows: int, text: str) -> Iterator[str]:
     """In sentences, the limits of a format that a file passes."""
     limits = FORMATS[name][1]
     longest = max(map(len, text.splitlines()), default=0)

@@ -17,7 +17,6 @@ from crawler.moves.formats import encoded
 from crawler.moves.matcher import MovePage, words
 from crawler.moves.register import Register
 from crawler.parse.html.page import ReadOptions, read_page
-from crawler.parse.snapshot.blocks import parse_blocks
 from crawler.parse.snapshot.snapshot import load_markup, take_snapshot
 from crawler.state.runs import RunStore
 from crawler.state.schema import STATE_DB
@@ -26,8 +25,8 @@ from crawler.url.resolve import UrlResolver
 
 _SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml"})
 _ERROR_PAGES: Final = frozenset({"404.html", "50x.html"})
-_STATEMENT: Final = b"="  # the place of a statement begins with it: crawler.parse.snapshot.blocks
 _heading = re.compile(r"<h1\b[^<>]*+>(.{1,1000}?)</h1", re.IGNORECASE | re.DOTALL).search
+_head_end = re.compile(r"</head\b|<body\b", re.IGNORECASE).search
 _tags = re.compile(r"<[^<>]*+>").sub
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 _FOLDER: Final = "https://folder.invalid"  # the origin of pages whose origin nobody said
@@ -87,17 +86,17 @@ def _listed_at(db: sqlite3.Connection, moment: float) -> set[str]:
 
 
 def _page(url: str, page: bytes | None, text: bytes | None) -> MovePage:
-    return move_page(url, _decode_page(page).title if page else "", text or b"")
+    return move_page(place_of(url), _decode_page(page).title if page else "", text or b"")
 
 
-def move_page(url: str, title: str, snapshot: bytes) -> MovePage:
-    """A page as the matcher compares it: the words of its main text without the frame of the site."""
+def move_page(place: str, title: str, snapshot: bytes) -> MovePage:
+    """A page as the matcher compares it. Words that all pages have, such as those of menus, need no care here."""
     markup = load_markup(snapshot) if snapshot else ""
-    blocks = [block for block in parse_blocks(snapshot) or () if not block.place.startswith(_STATEMENT)]
-    main = [block for block in blocks if not block.is_frame] or blocks
-    text = frozenset(words(" ".join(block.compared_text for block in main).lower()))
     heading = _heading(markup)
-    return MovePage(place_of(url), f"{title} {unescape(_tags(' ', heading[1]))}" if heading else title, text, title)
+    head = _head_end(markup)
+    text = unescape(_tags(" ", markup[head.start() if head else 0 :])).lower()
+    name = f"{title} {unescape(_tags(' ', heading[1]))}" if heading else title
+    return MovePage(place, name, frozenset(words(text)), title)
 
 
 def read_folder(folder: Path, origin: str = "") -> Inventory:

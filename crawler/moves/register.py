@@ -30,7 +30,8 @@ _FORGET: Final = "UPDATE register SET page = NULL, text = NULL WHERE last < :now
 _IMPORT: Final = "INSERT INTO register (url, first, last, source) VALUES (?, ?, ?, ?) ON CONFLICT (url) DO NOTHING"
 _ACCEPT: Final = "UPDATE register SET accepted = :reason WHERE url GLOB :pattern AND last IS NOT NULL"
 _SELECT: Final = "SELECT url, first, last, source, accepted, ended, target, status, asked, reported FROM register"
-_SELECT_UNKNOWN: Final = f"SELECT url, 0, NULL, 'published', '', '', '', NULL, NULL, NULL FROM {_LISTED} WHERE :all"
+_NULLS: Final = "0, NULL, 'published', '', '', '', NULL, NULL, NULL"
+_SELECT_UNKNOWN: Final = f"SELECT url, {_NULLS} FROM {_LISTED} WHERE :all"  # noqa: S608 - our own
 _STORE: Final = """UPDATE register SET ended = :ended, target = :target, status = :status, asked = :now,
   reported = iif(:ended = 'lost', coalesce(reported, :now), iif(:ended = 'unknown', reported, NULL)) WHERE url = :url"""
 
