@@ -115,7 +115,7 @@ def map_(  # noqa: PLR0913 - the options of a command
 
 def _redirect(match: Match, before: "Inventory", after: "Inventory", *, is_whole: bool) -> Redirect:
     if is_whole:
-        return Redirect(before.url_of(match.old), after.url_of(match.new))
+        return Redirect(before.origin + match.old, after.origin + match.new)
     return Redirect(match.old, match.new)
 
 
@@ -166,6 +166,8 @@ def check(  # noqa: PLR0913 - the options of a command
         from crawler.moves.check import MapFinding, NewSite, check_map  # noqa: PLC0415
         from crawler.moves.inventory import place_of  # noqa: PLC0415
 
+        if convert is not None and platform is None:
+            raise UsageError("-o needs --for NAME, which says in which format to write")
         rows = read_map(_read_file(file), str(file))
         text, notes = write_map(_known_format(platform), rows) if platform else ("", [])
         after = open_side(new, flags) if new else None

@@ -1,5 +1,6 @@
 """Opens the two sides of a move, and what commands of moves share: words, lists of URLs, output files."""
 
+import re
 import sqlite3
 import sys
 import tempfile
@@ -93,15 +94,12 @@ def _crawled(url: str, flags: Mapping[str, Any]) -> Inventory:
 def visits_of(word: str) -> Counter[str]:
     """Visits and clicks by path, of the sources of the last audit of a state."""
     counts: Counter[str] = Counter()
-    state = state_in(Path(word.rpartition("@")[0] or word)) if Path(word.rpartition("@")[0] or word).is_dir() else None
-    if state is None:
-        return counts
-    with closing(open_dataset(state)) as db:
-        for query in (
-            "SELECT url, sum(people + bots) FROM visits GROUP BY 1",
-            "SELECT url, sum(clicks) FROM search GROUP BY 1",
-        ):
-            counts.update({place_of(url): number or 0 for url, number in db.execute(query)})
+    place = Path(re.sub(r"@\d+$", "", word))
+    if place.is_dir() and (state := state_in(place)):
+        with closing(open_dataset(state)) as db:
+            for number, table in ("people + bots", "visits"), ("clicks", "search"):
+                rows = db.execute(f"SELECT url, sum({number}) FROM {table} GROUP BY 1")  # noqa: S608 - our own
+                counts.update({place_of(url): count or 0 for url, count in rows})
     return counts
 
 

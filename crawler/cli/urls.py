@@ -27,6 +27,7 @@ from crawler.units import count_text, w3c
 from sitemap import safe
 
 if TYPE_CHECKING:
+    from crawler.config.config import Config
     from crawler.moves.probe import Probe
     from crawler.moves.register import RegisteredUrl, UrlEnd
 
@@ -91,7 +92,8 @@ def check(  # noqa: PLR0913 - the options of a command
         state = find_state_directory(url, config, site, flags)
         with STATE_DB.reading(state) as db:
             rows = [row for row in Register(db).rows(listed=folder is not None) if not row.accepted]
-        ends = [*_ends(rows, folder, redirects, flags)]
+        start = url or (None if config or not rows else rows[0].url)
+        ends = [*_ends(rows, folder, redirects, site_config(config, flags, start, site))]
         reported = set() if folder or all_ else {row.url for row in rows if row.reported}
         lost = [end for end in ends if end.ended == "lost" and end.url not in reported]
         if folder is None:
@@ -104,7 +106,7 @@ def check(  # noqa: PLR0913 - the options of a command
         else:
             sys.stdout.writelines(f"lost: {safe(end.url)}: {safe(end.sentence)}\n" for end in lost)
             sys.stdout.writelines(f"not known: {safe(end.url)}: {safe(end.sentence)}\n" for end in unknown[:10])
-            known = f", {count_text(len(reported), 'loss')} reported before" if reported else ""
+            known = f", {len(reported):,} reported before" if reported else ""
             sys.stdout.write(
                 f"{count_text(len(ends), 'URL')} asked, {len(lost):,} lost, {len(unknown):,} not known{known}\n"
             )
@@ -112,7 +114,7 @@ def check(  # noqa: PLR0913 - the options of a command
 
 
 def _ends(
-    rows: list["RegisteredUrl"], folder: Path | None, redirects: Path | None, flags: dict[str, Any]
+    rows: list["RegisteredUrl"], folder: Path | None, redirects: Path | None, settings: "Config"
 ) -> Iterator["UrlEnd"]:
     """How each URL ends, by the site or a folder."""
     from crawler.crawl.sitemap_download import Downloader, origins_of  # noqa: PLC0415 - the whole crawler
@@ -128,7 +130,7 @@ def _ends(
         return (url_end(trail(probe, row.url)) for row in rows)
 
     if folder is None:
-        with Downloader(site_config(None, flags, rows[0].url), origins, 10 * 2**20) as remote:
+        with Downloader(settings, origins, 10 * 2**20) as remote:
             yield from walked(LiveProbe(remote))
         return
     if not folder.is_dir():

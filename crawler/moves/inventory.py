@@ -39,10 +39,6 @@ class Inventory(Struct):
     pages: list[MovePage]
     faults: dict[str, str] = {}
 
-    def url_of(self, path: str) -> str:
-        """The URL of a path, or the path itself if the origin is unknown."""
-        return self.origin + path
-
 
 def place_of(url: str) -> str:
     """The path and the query of a URL or a path, in one spelling. Raises UsageError."""

@@ -80,9 +80,7 @@ class Register:
         """Add URLs that a source names; returns how many are new."""
         with storage_errors():
             self.record(now)
-            before = self._count()
-            self._db.executemany(_IMPORT, ((url, now, now, source) for url in urls))
-            return self._count() - before
+            return self._db.executemany(_IMPORT, ((url, now, now, source) for url in urls)).rowcount
 
     def accept(self, pattern: str, reason: str) -> int:
         """Record that URLs are gone on purpose: those of a GLOB pattern that are not listed. Returns their number."""
@@ -108,7 +106,3 @@ class Register:
             rows = ({"url": e.url, "ended": e.ended, "target": e.target, "status": e.status, "now": now} for e in ends)
             if self._exists:
                 self._db.executemany(_STORE, rows)
-
-    def _count(self) -> int:
-        (count,) = self._db.execute("SELECT count(*) FROM register").fetchone()
-        return int(count)
