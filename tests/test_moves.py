@@ -225,6 +225,7 @@ def test_ours_a_map_is_converted_and_a_limit_is_named(tmp_path: Path) -> None:
         (["map", "old", "new", "--format", "caddy"], "there is no format 'caddy'"),
         (["check", "nowhere.csv"], "nowhere.csv cannot be read"),
         (["check", "empty.csv"], "empty.csv has no redirects"),
+        (["check", "empty.csv", "-o", "moves.conf"], "-o needs --for NAME"),
         (["map", "empty", "new"], "the folder empty has no pages"),
     ],
 )
