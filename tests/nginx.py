@@ -27,6 +27,7 @@ http {{
   uwsgi_temp_path {run}/t4; scgi_temp_path {run}/t5;
   log_format plain '$request_uri $status $server_protocol $bytes_sent';
   access_log {run}/access.log plain;
+  {http}
   server {{ listen 127.0.0.1:{port}; root {root}; index index.html; {extra} }}
 }}
 """
@@ -53,8 +54,8 @@ class Server:
 
 
 @contextmanager
-def nginx(root: Path, extra: str = "") -> Iterator[Server]:
-    """Serve a folder. ``extra`` goes into the server block. Skips the test when nginx is missing."""
+def nginx(root: Path, extra: str = "", http: str = "") -> Iterator[Server]:
+    """Serve a folder. ``extra`` goes into the server block, ``http`` above it. Skips the test when nginx is missing."""
     binary = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if binary is None:
         if os.environ.get("SITEATLAS_REQUIRE_ALL"):
@@ -62,7 +63,7 @@ def nginx(root: Path, extra: str = "") -> Iterator[Server]:
         pytest.skip("nginx is not installed")
     with tempfile.TemporaryDirectory(prefix="siteatlas-nginx-") as folder:
         run = Path(folder)
-        process, port = _started(binary, run, root, extra)
+        process, port = _started(binary, run, root, extra, http)
         try:
             yield Server(f"http://127.0.0.1:{port}/", run)
         finally:
@@ -70,7 +71,7 @@ def nginx(root: Path, extra: str = "") -> Iterator[Server]:
             process.wait(10)
 
 
-def _started(binary: str, run: Path, root: Path, extra: str) -> tuple["subprocess.Popen[bytes]", int]:
+def _started(binary: str, run: Path, root: Path, extra: str, http: str) -> tuple["subprocess.Popen[bytes]", int]:
     """A process that answers, and its port: another one when somebody took the first before nginx could."""
     user = "user root;" if os.geteuid() == 0 else ""
     types = "/etc/nginx/mime.types"
@@ -78,7 +79,7 @@ def _started(binary: str, run: Path, root: Path, extra: str) -> tuple["subproces
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        conf = _CONF.format(run=run, user=user, types=types, port=port, root=root, extra=extra)
+        conf = _CONF.format(run=run, user=user, types=types, port=port, root=root, extra=extra, http=http)
         (run / "nginx.conf").write_text(conf)
         process = subprocess.Popen([binary, "-c", str(run / "nginx.conf"), "-e", str(run / "error.log")])
         if _answers(process, run):

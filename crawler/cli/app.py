@@ -46,6 +46,8 @@ _MODULES: Final = {
         "crawler.cli.compare",
         "Show what differs between two crawls: pages, and each field of each page, grouped by cause.",
     ),
+    "urls": ("crawler.cli.urls", "Keep every URL that a site ever published, and find those that are lost."),
+    "move": ("crawler.cli.move", "Map the pages of an old site to those of the new one, and check maps of redirects."),
     "explore": ("crawler.cli.explore", "Show the pages and links of the last run of each site in a browser."),
     "mcp": ("crawler.cli.mcp", "Let an AI assistant ask the last run of each site, by the Model Context Protocol."),
     "notify": ("crawler.cli.notify", "Send the notifications that earlier runs could not send."),

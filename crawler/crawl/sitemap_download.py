@@ -20,7 +20,7 @@ from crawler.fetch.limits import ROBOTS_BODY, BodyLimits
 from crawler.fetch.paced_fetcher import AskedToWait, PacedFetcher, follow
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.fetch.throttle import ThrottleOptions
-from crawler.model import Failure, Reply, Url
+from crawler.model import Failure, FetchedDocument, Page, Reply, Url
 from crawler.parse.html.page import ReadOptions
 from crawler.parse.pool import ParsePool
 from crawler.parse.protocol import ParserOptions
@@ -67,6 +67,7 @@ class Downloader:
         self._fetcher: Fetcher
         self._paced: PacedFetcher
         self._robots_cache: RobotsCache
+        self._pool: ParsePool
 
     def __enter__(self) -> Self:
         """Raises UsageError for options that cannot work."""
@@ -78,8 +79,8 @@ class Downloader:
         parse, obey = self._config.parse, self._config.obey.robots
         read = ReadOptions(token=product_token(self._config.fetch.user_agent))
         options = ParserOptions(read, _KEEP_ALL_PARAMS, parse.timeout, parse.memory)
-        pool = self._stack.enter_context(self._portal.wrap_async_context_manager(ParsePool(1, options)))
-        self._robots_cache = RobotsCache(self._fetcher, pool.read_robots, obey=obey, params=_KEEP_ALL_PARAMS)
+        self._pool = self._stack.enter_context(self._portal.wrap_async_context_manager(ParsePool(1, options)))
+        self._robots_cache = RobotsCache(self._fetcher, self._pool.read_robots, obey=obey, params=_KEEP_ALL_PARAMS)
         return self
 
     def __exit__(
@@ -103,6 +104,21 @@ class Downloader:
     def answer(self, url: str) -> Reply:
         """The reply after redirects, whatever its status. Raises SourceError when there is none."""
         return self._portal.call(self._final, url, self._body)
+
+    def hop(self, url: str) -> Reply:
+        """The reply of a URL itself, whatever its status, at the pace of robots.txt.
+
+        Raises SourceError when there is none, or robots.txt blocks the URL.
+        """
+        self.check_robots(url)
+        origin = origin_of(_url_of(url))
+        if delay := self.rules(origin).crawl_delay(self._config.obey.max_crawl_delay):
+            self._paced.throttle.set_crawl_delay(origin, delay)
+        return self._portal.call(self._get_once, self._body, _url_of(url))
+
+    def page(self, reply: Reply) -> Page:
+        """The page in a reply, parsed in another process."""
+        return self._portal.call(self._pool.read, FetchedDocument.of_reply(reply))
 
     def check_robots(self, url: str) -> None:
         """Raises SourceError when robots.txt blocks a URL."""

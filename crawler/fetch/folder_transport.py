@@ -70,6 +70,13 @@ class FolderTransport(httpx.AsyncBaseTransport):
         fields = [("Date", formatdate(usegmt=True)), *answer.fields]
         return httpx.Response(answer.status, headers=fields, stream=_FileBody(answer), request=request)
 
+    def status_of(self, path: str) -> tuple[int, str]:
+        """The status of an encoded path, and where it redirects; without reading the file. Raises OSError."""
+        file = self._file(path.encode("ascii"))
+        if file is _SLASH:
+            return 301, f"{self._origin}{path}/"
+        return (404, "") if file is None else (200, "")
+
     def _respond(self, target: bytes, request_headers: httpx.Headers) -> _FileResponse:
         path, mark, query = target.partition(b"?")
         try:

@@ -16,10 +16,13 @@ from crawler.audit.finding import LinkSuggestion
 from crawler.audit.graph.changing_links import load_boxes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.links import PAGE_STATES, Edges, LinkGroup, Nodes
-from crawler.audit.graph.suggestions import LinkSuggestions, RedirectTargets
+from crawler.audit.graph.similarity import split_parent
+from crawler.audit.graph.suggestions import LinkSuggestions
+from crawler.audit.orphans.classes import is_gone
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.model import DiscoveredBy, DocumentKind, Page, State, Url
-from crawler.parse.snapshot.blocks import parse_blocks
+from crawler.moves.inventory import move_page
+from crawler.moves.matcher import Match, MovePage, match_pages
 from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
 from crawler.url.scope import alias_origins
@@ -34,10 +37,8 @@ _EARLIER_LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN memory m ON m.
 _NAMES: Final = """SELECT u.url, c.page FROM visit v JOIN url u ON u.id = v.id
   LEFT JOIN content c ON c.id = v.content ORDER BY v.id"""
 _LAST_PAGE: Final = "SELECT c.page, c.text FROM memory m JOIN content c ON c.id = m.content WHERE m.id = ?"
-_TEXT_OF_URL: Final = """SELECT c.text FROM url u JOIN visit v ON v.id = u.id JOIN content c ON c.id = v.content
-  WHERE u.url = ?"""
-_MAX_COMPARED: Final = 1_000  # dead pages whose old text is compared: some milliseconds each
-_MIN_SHARE: Final = 0.05  # of the old text that counts
+_NOW_PAGE: Final = "SELECT c.page, c.text FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"
+_MAX_READ: Final = 20_000  # pages whose texts are compared: 20 kB of memory each; of more, the titles and the paths
 _BEHIND_ALIASES: Final = f"""SELECT v.id, p.id FROM url u JOIN visit v ON v.id = u.id AND v.state =
 '{State.OUT_OF_SCOPE}'
   AND v.status IS NULL JOIN url o ON o.url = :own || substr(u.url, length(:alias) + 1) JOIN visit p ON p.id = o.id
@@ -177,46 +178,45 @@ class LinkSuggester:
     def __init__(self, db: sqlite3.Connection, graph: LinkGraph) -> None:
         self._db = db
         self._graph = graph
-        self._compared = 0  # dead pages whose old text was compared
 
     def suggestions(self, node: int, page: Page | None) -> list[LinkSuggestion]:
         """The pages that should link to a page, the best first. Raises StorageError."""
         return self._finder.suggest(node, page.breadcrumb if page else ())
 
     def redirect_targets(self, node: int) -> list[LinkSuggestion]:
-        """The pages that a dead URL should redirect to, the best first. Raises StorageError.
-
-        Considers the title and the texts that the URL had at an earlier visit, if it was a page then.
-        """
-        with storage_errors():
-            row = self._db.execute(_LAST_PAGE, (self._graph.nodes.ids[node],)).fetchone()
-        page: Any = _named(row[0]) if row and row[0] else None
-        found = self._targets.suggest(self._names.urls[node], page.title if page else "")
-        if not (page and found) or self._compared == _MAX_COMPARED:
-            return found
-        self._compared += 1
-        own = _texts(row[1]) - self._common_texts
-        length = sum(map(len, own))
-        return sorted(
-            (self._with_text(suggestion, own, length) for suggestion in found), key=lambda suggestion: -suggestion.score
-        )
-
-    def _with_text(self, target: LinkSuggestion, own: frozenset[str], length: int) -> LinkSuggestion:
-        """A redirect target, with the share of the dead page's ``own`` texts that it has."""
-        with storage_errors():
-            row = self._db.execute(_TEXT_OF_URL, (target.url,)).fetchone()
-        share = sum(map(len, own & _texts(row[0]))) / length if row and length else 0.0
-        if share < _MIN_SHARE:
-            return target
-        reason = f"has {share:.0%} of the text that the URL had; {target.reason}"
-        return LinkSuggestion(target.url, reason, 1 - (1 - target.score) * (1 - share))
+        """The page that takes the place of a dead URL, at most one. Raises StorageError."""
+        match = self._moves.get(self._place(node))
+        if match is None or not match.new:
+            return []
+        url = self._origin + match.new if match.new.startswith("/") else match.new
+        return [LinkSuggestion(url, match.reason, match.probability)]
 
     @cached_property
-    def _common_texts(self) -> frozenset[str]:
-        """The texts of the start page: menus and footers, which say nothing about a page."""
+    def _origin(self) -> str:
+        return origin_of(self._names.urls[self._graph.start])
+
+    def _place(self, node: int) -> str:
+        """The path with the query of a URL of the site, the whole URL of another host."""
+        return self._names.urls[node].removeprefix(self._origin)
+
+    @cached_property
+    def _moves(self) -> dict[str, Match]:
+        """Where the dead URLs went, by the pages that they were at an earlier visit, if they were pages then."""
+        nodes = self._graph.nodes
+        answers = zip(nodes.state, nodes.status, strict=True)
+        dead = [node for node, (state, status) in enumerate(answers) if is_gone(state, status)]
+        live = [*compress(range(len(nodes)), nodes.in_states(State.INDEXABLE))]
         with storage_errors():
-            row = self._db.execute(_TEXT_OF_URL, (self._names.urls[self._graph.start],)).fetchone()
-        return _texts(row[0]) if row else frozenset()
+            old = [self._page(_LAST_PAGE, node) for node in dead]
+            query = _NOW_PAGE if len(live) <= _MAX_READ and any(page.text for page in old) else ""
+            new = [self._page(query, node) for node in live]
+        return {match.old: match for match in match_pages(old, new)}
+
+    def _page(self, query: str, node: int) -> MovePage:
+        row = self._db.execute(query, (self._graph.nodes.ids[node],)).fetchone() if query else None
+        page: Any = _named(row[0]) if row and row[0] else None
+        title = page.title if page else self._names.titles[node] or split_parent(self._names.urls[node])[1]
+        return move_page(self._place(node), title, row[1] if row else b"")
 
     @cached_property
     def _names(self) -> NodeNames:
@@ -225,12 +225,3 @@ class LinkSuggester:
     @cached_property
     def _finder(self) -> LinkSuggestions:
         return LinkSuggestions(self._graph, self._names.urls, self._names.titles)
-
-    @cached_property
-    def _targets(self) -> RedirectTargets:
-        pages = self._graph.nodes.in_states(State.INDEXABLE)
-        return RedirectTargets(compress(zip(*self._names, strict=True), pages))
-
-
-def _texts(snapshot: bytes) -> frozenset[str]:
-    return frozenset(block.compared_text for block in parse_blocks(snapshot) or () if not block.is_frame)

@@ -1,0 +1,228 @@
+"""``siteatlas move``: maps the pages of an old site to those of the new one, and checks maps of redirects."""
+
+import csv
+import io
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import urljoin
+
+import msgspec
+import typer
+
+from crawler.cli.errors import CommandErrors
+from crawler.cli.help import RAW, HelpfulCommand
+from crawler.cli.options import REQUEST_KEYS, JsonOption, TraceOption, site_config, with_flags
+from crawler.errors import FindingsFound, UsageError
+from crawler.moves.formats import FORMATS, Redirect, read_map, write_map
+from crawler.moves.matcher import Grade, Match, match_pages
+from crawler.units import count_text
+from sitemap import safe
+
+if TYPE_CHECKING:
+    from crawler.moves.check import MapFinding
+    from crawler.moves.inventory import Inventory
+
+move = typer.Typer(
+    help="Map the pages of an old site to those of the new one, and check maps of redirects.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+_EXAMPLES: Final = f"""{RAW}Examples:
+  siteatlas move map siteatlas-state build -o moves.csv
+  siteatlas move map old/build new/build --format nginx -o moves.conf
+  siteatlas move check moves.csv --new build
+  siteatlas move check moves.csv --ask https://www.example.com/
+
+Exit codes: 0 done or no problem, 1 internal error, 2 usage, 5 the URL cannot be fetched, 10 problems."""
+_SIDE: Final = "state directory (DIR@RUN: as of a run), folder of built pages, URL to crawl, sitemap or list of URLs"
+_REDIRECTED: Final = (Grade.SURE, Grade.LIKELY)
+Format = Annotated[str, typer.Option("--format", metavar="NAME", help=f"Format: {', '.join(FORMATS)}.")]
+SiteOrigin = Annotated[
+    str, typer.Option("--site", metavar="URL", help="URL of the site, to write whole URLs.", show_default=False)
+]
+_SAMPLED: Final = 5  # rows that are also asked in other spellings
+
+
+def _known_format(name: str) -> str:
+    if name not in FORMATS:
+        raise UsageError(f"there is no format {name!r}. The formats are {', '.join(FORMATS)}")
+    return name
+
+
+def _read_file(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+@with_flags(*REQUEST_KEYS)
+def map_(  # noqa: PLR0913 - the options of a command
+    old: Annotated[str, typer.Argument(metavar="OLD", help=f"Old site: {_SIDE}.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="New site, in the same way.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="File to write. Default: standard output.")
+    ] = None,
+    form: Format = "csv",
+    said: Annotated[
+        list[Path] | None,
+        typer.Option("--said", metavar="FILE", help="Map whose rows are right, in any format. May be repeated."),
+    ] = None,
+    site: SiteOrigin = "",
+    verbose: TraceOption = False,
+    **flags: Any,
+) -> None:
+    """Find for each page of an old site the page of the new site that takes its place.
+
+    The CSV map has every old page that is not at the same path, with a grade and the reason: sure, likely, look (a
+    person decides) or none. Pages with visits or clicks are first. Other formats get the rows that are sure or likely.
+    Check the map with siteatlas move check.
+    """
+    with CommandErrors(verbose):
+        from crawler.cli.move_sides import open_side, visits_of, write_output  # noqa: PLC0415 - the whole crawler
+        from crawler.moves.inventory import place_of  # noqa: PLC0415
+
+        _known_format(form)
+        before, after = open_side(old, flags, site, former=True), open_side(new, flags, site)
+        rows = [row for path in said or () for row in read_map(_read_file(path), str(path))]
+        matches = [
+            *match_pages(before.pages, after.pages, {place_of(row.source): place_of(row.target) for row in rows})
+        ]
+        visits = visits_of(old)
+        matches.sort(key=lambda match: (-visits[match.old], match.old))
+        is_other = bool(before.origin and after.origin and before.origin != after.origin)
+        moved = [match for match in matches if is_other or match.new != match.old]
+        before.origin, after.origin = before.origin or site.rstrip("/"), after.origin or site.rstrip("/")
+        notes: list[str] = []
+        if form == "csv":
+            text = _csv(moved, before, after, visits, is_whole=is_other or bool(site))
+        else:
+            is_whole = form == "cloudflare-bulk" or is_other
+            chosen = [match for match in moved if match.grade in _REDIRECTED]
+            text, notes = write_map(form, [_redirect(match, before, after, is_whole=is_whole) for match in chosen])
+        write_output(text, output)
+        grades = Counter(match.grade for match in moved)
+        counts = ", ".join(f"{grades[grade]:,} {grade}" for grade in Grade)
+        stay = len(matches) - len(moved)
+        sys.stderr.write(f"{count_text(len(matches), 'old page')}: {stay:,} at the same path, {counts}\n")
+        sys.stderr.writelines(f"note: {note}\n" for note in notes)
+
+
+def _redirect(match: Match, before: "Inventory", after: "Inventory", *, is_whole: bool) -> Redirect:
+    if is_whole:
+        return Redirect(before.origin + match.old, after.origin + match.new)
+    return Redirect(match.old, match.new)
+
+
+def _csv(
+    matches: Sequence[Match], before: "Inventory", after: "Inventory", visits: Counter[str], *, is_whole: bool
+) -> str:
+    lines = io.StringIO(newline="")
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(("old", "new", "status", "grade", "reason", "visits"))
+    for match in matches:
+        row = _redirect(match, before, after, is_whole=is_whole)
+        target, status = (row.target, 301) if match.new else ("", "")
+        writer.writerow((row.source, target, status, match.grade, match.reason, visits[match.old]))
+    return lines.getvalue()
+
+
+@with_flags(*REQUEST_KEYS)
+def check(  # noqa: PLR0913 - the options of a command
+    file: Annotated[Path, typer.Argument(metavar="MAP", help="Map of redirects in any format of siteatlas move map.")],
+    new: Annotated[
+        str | None, typer.Option("--new", metavar="NEW", help=f"New site: {_SIDE}.", show_default=False)
+    ] = None,
+    ask: Annotated[
+        str | None,
+        typer.Option(
+            "--ask", metavar="URL", help="Site to ask for every source of the map, politely.", show_default=False
+        ),
+    ] = None,
+    platform: Annotated[
+        str | None, typer.Option("--for", metavar="NAME", help="Format whose limits count.", show_default=False)
+    ] = None,
+    convert: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the map in the format of --for.")
+    ] = None,
+    as_json: JsonOption = False,
+    verbose: TraceOption = False,
+    **flags: Any,
+) -> None:
+    """Check a map of redirects: by itself, against the new site, and as a server answers.
+
+    check finds rows that contradict each other, loops, chains, temporary redirects, and many rows with one target. With
+    --new it finds targets that are missing or not listed, and rows that hide a page. With --ask it requests each
+    source: it must lead to its target in one permanent redirect. Of a CSV map, rows of the grade look do not count
+    until you set another grade.
+    """
+    with CommandErrors(verbose) as errors:
+        from crawler.cli.move_sides import open_side, write_output  # noqa: PLC0415 - the whole crawler
+        from crawler.moves.check import MapFinding, NewSite, check_map  # noqa: PLC0415
+        from crawler.moves.inventory import place_of  # noqa: PLC0415
+
+        if convert is not None and platform is None:
+            raise UsageError("-o needs --for NAME, which says in which format to write")
+        rows = read_map(_read_file(file), str(file))
+        text, notes = write_map(_known_format(platform), rows) if platform else ("", [])
+        after = open_side(new, flags) if new else None
+        own = [origin for origin in (after.origin if after else "", ask and urljoin(ask, "/")[:-1]) if origin]
+
+        def place(url: str) -> str:
+            is_other = "://" in url and not any(url.startswith(f"{origin}/") for origin in own)
+            return url if is_other else place_of(url)
+
+        facts = NewSite({page.path for page in after.pages}, after.faults) if after else None
+        found = [*check_map(rows, place, facts), *(MapFinding("limit", "", note) for note in notes)]
+        if ask:
+            found += _ask(rows, ask, flags)
+        if convert is not None:
+            write_output(text, convert)
+        if as_json:
+            sys.stdout.write(msgspec.json.format(msgspec.json.encode({"rows": len(rows), "findings": found})).decode())
+        else:
+            sys.stdout.writelines(f"{finding.rule:10} {safe(finding.sentence)}\n" for finding in found)
+            sys.stdout.write(f"{count_text(len(rows), 'row')}, {count_text(len(found), 'problem')}\n")
+        errors.exit_code = FindingsFound.exit_code if found else 0
+
+
+def _ask(rows: Sequence[Redirect], start: str, flags: dict[str, Any]) -> Iterator["MapFinding"]:
+    """The findings about what the site answers: for each row, for some in other spellings."""
+    from crawler.crawl.sitemap_download import Downloader, origins_of  # noqa: PLC0415 - the whole crawler
+    from crawler.moves.check import MapFinding, check_answer  # noqa: PLC0415
+    from crawler.moves.probe import LiveProbe, trail  # noqa: PLC0415
+
+    with Downloader(site_config(None, flags, start), origins_of([start]), 10 * 2**20) as remote:
+        probe = LiveProbe(remote, reads_pages=True)
+        for number, row in enumerate(rows):
+            source, target = urljoin(start, row.source), urljoin(start, row.target)
+            hops = trail(probe, source)
+            yield from check_answer(row, target, [(hop.status, hop.url) for hop in hops], hops[-1].fault)
+            for spelling in _spellings(source) if number < _SAMPLED else ():
+                end = trail(probe, spelling)[-1]
+                if end.status is not None and end.url.partition("?")[0] != target.partition("?")[0]:
+                    yield MapFinding("spelling", row.source, f"{spelling} leads to {end.url}, not to {target}")
+        unknown = trail(probe, urljoin(start, "/siteatlas-asks-for-no-page"))
+        if len(unknown) > 1:
+            yield MapFinding("catch-all", "", f"an unknown URL redirects to {unknown[-1].url}. Let it answer 404")
+
+
+def _spellings(url: str) -> Iterator[str]:
+    """A URL with http, with or without www, with or without a slash at its end, and with a query."""
+    scheme, _, rest = url.partition("://")
+    if scheme == "https":
+        yield f"http://{rest}"
+    if any(map(str.isalpha, rest.partition("/")[0].rpartition(".")[2])):  # not an IP address
+        yield f"{scheme}://{rest.removeprefix('www.') if rest.startswith('www.') else f'www.{rest}'}"
+    if "?" not in url:
+        yield url[:-1] if url.endswith("/") else f"{url}/"
+        yield f"{url}?utm_source=siteatlas"
+
+
+move.command("map", cls=HelpfulCommand, epilog=_EXAMPLES)(map_)
+move.command("check", cls=HelpfulCommand, epilog=_EXAMPLES)(check)

@@ -1,0 +1,325 @@
+"""Writes and reads maps of redirects, in the formats of servers, hosts and tools. Pure.
+
+A row that a format cannot hold is left out and named, and so is a limit that a file passes. Sources match the whole
+path, with the case of its letters where the format can; the query of a request that no row names does not count.
+"""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from xml.etree import ElementTree as ET  # the input is a file that the user names
+from xml.sax.saxutils import quoteattr
+
+from msgspec import Struct
+
+from crawler.errors import UsageError
+
+SKIPPED_GRADES: Final = frozenset({"look", "none"})
+"""Grades of a plain CSV file whose rows are no redirects yet: a person sets another when the row is right."""
+_SAFE: Final = "/!$&'()*+,;=:@-._~"
+_PERMANENT: Final = frozenset({301, 308})
+
+
+class Redirect(Struct, frozen=True):
+    """One row: the path of the source with its query, or its URL; the target in the same way; the status."""
+
+    source: str
+    target: str
+    status: int = 301
+
+    @property
+    def path(self) -> str:
+        """The path of the source, encoded, without its query."""
+        return encoded(urlsplit(self.source).path or "/")
+
+    @property
+    def query(self) -> str:
+        """The query of the source, "" for any."""
+        return urlsplit(self.source).query
+
+
+class Limits(Struct, frozen=True):
+    """What a format holds, by its documentation: rows, characters of a line, bytes of the file; 0 for no limit."""
+
+    source: str
+    rows: int = 0
+    line: int = 0
+    bytes: int = 0
+    query: bool = False  # whether a source may have a query
+
+
+Rows = Sequence[Redirect]
+
+
+def encoded(path: str) -> str:
+    """A path in the spelling of RFC 3986, section 6.2.2: letters as they are, others encoded in upper case."""
+    return quote(_decoded(path), safe=_SAFE, errors="surrogateescape")
+
+
+def _decoded(path: str) -> str:
+    return unquote(path, errors="surrogateescape")
+
+
+def _nginx(rows: Rows) -> Iterator[str]:
+    """https://nginx.org/en/docs/http/ngx_http_map_module.html: strings match in any case, and ``$uri`` is decoded."""
+    longest = max((len(row.source) for row in rows), default=0)
+    yield "# Include this file in the http block, and add to the server block:\n"
+    yield '#   if ($moved_to != "") { return 301 $moved_to; }\n'
+    yield f"map_hash_bucket_size {1 << max(6, (longest + 32).bit_length())};\n"
+    yield f"map_hash_max_size {max(2048, 4 * len(rows))};\n"
+    yield from _nginx_map("$uri", "$moved_path", '""', [row for row in rows if not row.query])
+    yield from _nginx_map("$uri?$args", "$moved_to", "$moved_path", [row for row in rows if row.query])
+
+
+def _nginx_map(value: str, name: str, default: str, rows: Rows) -> Iterator[str]:
+    yield f"map {value} {name} {{\n  default {default};\n"
+    keys = [_decoded(row.path) + (f"?{row.query}" if row.query else "") for row in rows]
+    cases = Counter(map(str.lower, keys))
+    for key, row in zip(keys, rows, strict=True):
+        is_plain = cases[key.lower()] == 1 and key.isprintable()
+        quoted = key.replace("\\", "\\\\").replace('"', '\\"') if is_plain else f"~^{_as_pattern(key)}$"
+        yield f'  "{quoted}" "{row.target.replace("$", "%24")}";\n'
+    yield "}\n"
+
+
+def _apache(rows: Rows) -> Iterator[str]:
+    """https://httpd.apache.org/docs/2.4/mod/mod_rewrite.html: in a virtual host or in .htaccess of its root."""
+    yield "RewriteEngine On\n"
+    for row in sorted(rows, key=lambda row: not row.query):
+        if row.query:
+            yield f'RewriteCond %{{QUERY_STRING}} "^{_as_pattern(row.query)}$"\n'
+        target = re.sub(r"([$%])", r"\\\1", row.target)
+        flags = f"R={row.status},L,NE" + (",QSD" if row.query else "")
+        yield f'RewriteRule "^/?{_as_pattern(_decoded(row.path)[1:])}$" "{target}" [{flags}]\n'
+
+
+def _as_pattern(text: str) -> str:
+    """A regular expression of PCRE that matches a text alone; signs and broken bytes by their number."""
+    return re.sub(r"[\x00-,.:-@\[-^`{-\x7f\udc80-\udcff]", lambda sign: f"\\x{ord(sign[0]) & 0xFF:02x}", text)
+
+
+def _underscore(rows: Rows) -> Iterator[str]:
+    """https://docs.netlify.com/manage/routing/redirects/overview.md: ``:`` and ``*`` begin a placeholder."""
+    for row in rows:
+        yield f"{row.path.replace(':', '%3A').replace('*', '%2A')} {row.target} {row.status}\n"
+
+
+def _cloudflare_bulk(rows: Rows) -> Iterator[str]:
+    """https://developers.cloudflare.com/rules/url-forwarding/bulk-redirects/reference/csv-file-format/: no header."""
+    return _csv([], ([row.source, row.target, row.status] for row in rows))
+
+
+def _vercel(rows: Rows) -> Iterator[str]:
+    yield json.dumps({"redirects": [_next_row(row) for row in rows]}, indent=2) + "\n"
+
+
+def _next(rows: Rows) -> Iterator[str]:
+    """https://nextjs.org/docs/app/api-reference/config/next-config-js/redirects: the list that redirects() returns."""
+    yield json.dumps([_next_row(row) for row in rows], indent=2) + "\n"
+
+
+def _next_row(row: Redirect) -> dict[str, object]:
+    source = re.sub(r"([\\(){}:*+?])", r"\\\1", row.path)
+    target = re.sub(r"([\\(){}:*+])", r"\\\1", row.target) if row.target.startswith("/") else row.target
+    asked = [{"type": "query", "key": key, "value": re.escape(value)} for key, value in parse_qsl(row.query)]
+    has = {"has": asked} if asked else {}
+    return {"source": source, **has, "destination": target, "permanent": row.status in _PERMANENT}
+
+
+def _iis(rows: Rows) -> Iterator[str]:
+    """https://learn.microsoft.com/en-us/iis/extensions/url-rewrite-module/using-rewrite-maps-in-url-rewrite-module"""
+    yield '<rewriteMaps>\n  <rewriteMap name="moves">\n'
+    for row in rows:
+        key = row.path + (f"?{row.query}" if row.query else "")
+        yield f"    <add key={quoteattr(key)} value={quoteattr(row.target)} />\n"
+    yield "  </rewriteMap>\n</rewriteMaps>\n"
+
+
+def _wordpress(rows: Rows) -> Iterator[str]:
+    """https://github.com/johngodley/redirection, fileio/csv.php: the header is skipped by its name."""
+    header = ["source", "target", "regex", "code"]
+    source = ([row.path + (f"?{row.query}" if row.query else ""), row.target, 0, row.status] for row in rows)
+    return _csv(header, source)
+
+
+def _plain(rows: Rows) -> Iterator[str]:
+    return _csv(["old", "new", "status"], ([row.source, row.target, row.status] for row in rows))
+
+
+def _csv(header: list[str], rows: Iterable[list[Any]]) -> Iterator[str]:
+    lines = io.StringIO(newline="")
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerows([header] if header else [])
+    writer.writerows(rows)
+    yield lines.getvalue()
+
+
+FORMATS: Final[Mapping[str, tuple[Callable[[Rows], Iterator[str]], Limits]]] = {
+    "csv": (_plain, Limits("", query=True)),
+    "nginx": (_nginx, Limits("", query=True)),
+    "apache": (_apache, Limits("", query=True)),
+    "netlify": (_underscore, Limits("https://docs.netlify.com/manage/routing/redirects/overview.md", rows=10_000)),
+    "cloudflare": (
+        _underscore,
+        Limits("https://developers.cloudflare.com/pages/configuration/redirects/", rows=2_000, line=1_000),
+    ),
+    "cloudflare-bulk": (
+        _cloudflare_bulk,
+        Limits("https://developers.cloudflare.com/rules/url-forwarding/bulk-redirects/ (free plan)", rows=10_000),
+    ),
+    "vercel": (_vercel, Limits("https://vercel.com/docs/project-configuration", rows=2_048, query=True)),
+    "next": (
+        _next,
+        Limits("https://nextjs.org/docs/app/api-reference/config/next-config-js/redirects", rows=1_024, query=True),
+    ),
+    "iis": (
+        _iis,
+        Limits(
+            "https://ruslany.net/2010/05/storing-url-rewrite-mappings-in-a-separate-file/", bytes=250_000, query=True
+        ),
+    ),
+    "wordpress": (_wordpress, Limits("", query=True)),
+}
+"""The writer of each format and its limits. Netlify has no fixed limit, and advises patterns beyond 10,000 rows."""
+
+
+def write_map(name: str, rows: Rows) -> tuple[str, list[str]]:
+    """The file in a format, and in sentences what it cannot hold. Raises UsageError for a map without hosts."""
+    write, limits = FORMATS[name]
+    notes = []
+    held = [
+        Redirect(row.source, quote(row.target, safe=_SAFE + "%?#[]"), row.status)
+        for row in rows
+        if limits.query or not row.query
+    ]
+    if left := len(rows) - len(held):
+        notes.append(f"{left:,} rows are left out: {name} cannot match the query of a source")
+    if name == "cloudflare-bulk" and any("://" not in row.source or "://" not in row.target for row in held):
+        raise UsageError("cloudflare-bulk needs whole URLs. Add --site https://www.example.com")
+    text = "".join(write(held))
+    return text, [*notes, *_passed_limits(name, len(held), text)]
+
+
+def _passed_limits(name: str, rows: int, text: str) -> Iterator[str]:
+    """In sentences, the limits of a format that a file passes."""
+    limits = FORMATS[name][1]
+    longest = max(map(len, text.splitlines()), default=0)
+    for limit, found, unit in (
+        (limits.rows, rows, "rows"),
+        (limits.line, longest, "characters in a line"),
+        (limits.bytes, len(text.encode("utf-8", "surrogatepass")), "bytes"),
+    ):
+        if limit and found > limit:
+            yield f"the file has {found:,} {unit}, and the limit of {name} is {limit:,}: {limits.source}"
+
+
+def read_map(text: str, name: str) -> list[Redirect]:
+    """The rows of a file in any of the formats, which is found by its content. ``name`` is for messages.
+
+    Raises UsageError if the file has no row.
+    """
+    start = text.lstrip("\ufeff \t\r\n")
+    try:
+        if start[:1] in ("{", "["):
+            rows = [*_read_json(json.loads(start))]
+        elif start[:1] == "<":
+            rows = [*_read_iis(start)]
+        elif re.search(r"^\s*(?:map\s|Rewrite(?:Rule|Engine)|Redirect)", start, re.MULTILINE):
+            rows = [*_read_server(start)]
+        else:
+            is_underscore = re.search(r"^(?:/|https?:)\S*+[ \t]++(?:/|https?:)", start, re.MULTILINE)
+            rows = [*(_read_underscore(start) if is_underscore else _read_csv(start))]
+    except (ValueError, TypeError, KeyError, ET.ParseError) as error:
+        raise UsageError(f"{name} cannot be read as a map of redirects: {error}") from None
+    if not rows:
+        raise UsageError(f"{name} has no redirects. It may be in one of these formats: {', '.join(FORMATS)}")
+    return rows
+
+
+def _read_json(value: Any) -> Iterator[Redirect]:
+    for row in value["redirects"] if isinstance(value, dict) else value:
+        asked = urlencode(
+            [(part["key"], _unescaped(part.get("value", ""))) for part in row.get("has", ())], quote_via=quote
+        )
+        source = _unescaped(row["source"]) + (f"?{asked}" if asked else "")
+        status = row.get("statusCode") or (308 if row.get("permanent") else 307)
+        yield Redirect(source, _unescaped(row["destination"]), int(status))
+
+
+def _read_iis(text: str) -> Iterator[Redirect]:
+    for row in ET.fromstring(text).iter("add"):  # noqa: S314 - a file that the user names
+        yield Redirect(row.attrib["key"], row.attrib["value"])
+
+
+def _read_csv(text: str) -> Iterator[Redirect]:
+    rows = csv.reader(io.StringIO(text))
+    header: list[str] = []
+    for cells in rows:
+        if not header and cells and cells[0].lower() in ("old", "source"):
+            header = [cell.lower() for cell in cells]
+            continue
+        named = dict(zip(header or ("source", "target", "code"), cells, strict=False))
+        target = named.get("new", named.get("target", ""))
+        if target and named.get("grade", "") not in SKIPPED_GRADES:
+            status = named.get("status") if "old" in header else named.get("code")
+            yield Redirect(named.get("old", named.get("source", "")), target, int(status or 301))
+
+
+def _read_underscore(text: str) -> Iterator[Redirect]:
+    for line in text.splitlines():
+        parts = line.partition(" #")[0].split()
+        if len(parts) >= 2 and not line.startswith("#"):
+            status = parts[2].rstrip("!") if len(parts) > 2 else "302"
+            yield Redirect(parts[0], parts[1], int(status))
+
+
+_STRING: Final = r"(\"(?:\\.|[^\"\\])*+\"|[^\s\";]++)"
+_nginx_row = re.compile(rf"^\s*{_STRING}\s+{_STRING}\s*;\s*$").match
+_apache_row = re.compile(
+    rf"^\s*(RewriteRule|RewriteCond|Redirect(?:Match|Permanent)?)\s+(?:(30[1278]|permanent)\s+)?{_STRING}\s+{_STRING}"
+    r"(?:\s+\[([^\]]*+)\])?\s*$"
+).match
+
+
+def _read_server(text: str) -> Iterator[Redirect]:
+    """The rows of an nginx map, or of Apache's directives. Patterns that are more than one path are left out."""
+    condition, has_query = "", False
+    for line in text.splitlines():
+        if row := _apache_row(line):
+            directive, code, left, right, flags = row[1], row[2], _bare(row[3]), _bare(row[4]), row[5] or ""
+            if directive == "RewriteCond":
+                condition = f"?{_unescaped(right.strip('^$'))}"
+                continue
+            if directive in ("RewriteRule", "RedirectMatch"):
+                left = f"/{_unescaped(left.removeprefix('^').removeprefix('/?').removesuffix('$')).removeprefix('/')}"
+                right = _unescaped(right)
+            found = re.search(r"R=(\d+)", flags)
+            is_permanent = code == "permanent" or directive == "RedirectPermanent"
+            status = found[1] if found else "301" if is_permanent else code or "302"
+            yield Redirect(encoded(left) + condition, right, int(status))
+            condition = ""
+        elif row := _nginx_row(line):
+            key = _bare(row[1])
+            key = _unescaped(key.removeprefix("~^").removesuffix("$")) if key.startswith("~^") else key
+            path, mark, query = key.rpartition("?") if has_query else (key, "", "")
+            if key.startswith("/"):
+                yield Redirect(encoded(path) + mark + query, _bare(row[2]))
+        elif line.lstrip().startswith("map "):
+            has_query = "args" in line
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"\\([\"\\])", r"\1", text[1:-1]) if text.startswith('"') else text
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(?:x([0-9a-f]{2})|(.))", _unescaped_sign, text)
+
+
+def _unescaped_sign(sign: re.Match[str]) -> str:
+    return bytes.fromhex(sign[1]).decode("utf-8", "surrogateescape") if sign[1] else sign[2]

@@ -1,0 +1,134 @@
+"""Reads the pages of one side of a move: from a state, a folder of built pages, or a list of URLs."""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from html import unescape
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from crawler.errors import UsageError
+from crawler.model import FetchedDocument, Page, State, Url
+from crawler.moves.formats import encoded
+from crawler.moves.matcher import MovePage, words
+from crawler.moves.register import Register
+from crawler.parse.html.page import ReadOptions, read_page
+from crawler.parse.snapshot.snapshot import load_markup, take_snapshot
+from crawler.state.runs import RunStore
+from crawler.state.schema import STATE_DB
+from crawler.url.normalize import InvalidUrl, normalize_url, origin_of, path_and_query
+from crawler.url.resolve import UrlResolver
+
+_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml"})
+_ERROR_PAGES: Final = frozenset({"404.html", "50x.html"})
+_heading = re.compile(r"<h1\b[^<>]*+>(.{1,1000}?)</h1", re.IGNORECASE | re.DOTALL).search
+_head_end = re.compile(r"</head\b|<body\b", re.IGNORECASE).search
+_tags = re.compile(r"<[^<>]*+>").sub
+_decode_page = msgspec.msgpack.Decoder(Page).decode
+_FOLDER: Final = "https://folder.invalid"  # the origin of pages whose origin nobody said
+
+
+class Inventory(Struct):
+    """The pages of one side. ``origin`` is "" if unknown. ``faults``: why search engines list no other URLs."""
+
+    origin: str
+    pages: list[MovePage]
+    faults: dict[str, str] = {}
+
+
+def place_of(url: str) -> str:
+    """The path and the query of a URL or a path, in one spelling. Raises UsageError."""
+    if url.startswith("/") and not url.startswith("//"):
+        path, mark, query = url.partition("#")[0].partition("?")
+        return encoded(path) + mark + query
+    try:
+        return path_and_query(normalize_url(url))
+    except InvalidUrl as error:
+        raise UsageError(f"{url} is not a URL: {error}") from None
+
+
+def read_state(site: Path, run: int | None = None, *, former: bool = False) -> Inventory:
+    """The pages that the state of a site lists; with ``former`` those that it ever listed, or listed after a ``run``.
+
+    Raises UsageError, StorageError.
+    """
+    with STATE_DB.reading(site) as db:
+        listed = {url for (url,) in db.execute("SELECT u.url FROM published p JOIN url u ON u.id = p.id")}
+        rows = db.execute(
+            "SELECT u.url, m.state, m.reason, c.page, c.text FROM memory m JOIN url u ON u.id = m.id"
+            " LEFT JOIN content c ON c.id = m.content"
+        )
+        pages: dict[str, MovePage] = {}
+        faults: dict[str, str] = {}
+        for url, state, reason, page, text in rows:
+            if url in listed or (state == State.INDEXABLE and not listed):
+                pages[url] = _page(url, page, text)
+            else:
+                faults[place_of(url)] = reason or state.replace("_", " ")
+        if former:
+            moment = RunStore(db).get(run).started if run else None
+            chosen = _listed_at(db, moment) if moment else None
+            pages |= {url: _page(url, *kept) for url, *kept in Register(db).left_pages() if url not in pages}
+            pages = {url: page for url, page in pages.items() if chosen is None or url in chosen}
+    return Inventory(origin_of(Url(next(iter(pages)))) if pages else "", [*pages.values()], faults)
+
+
+def _listed_at(db: sqlite3.Connection, moment: float) -> set[str]:
+    return {row.url for row in Register(db).rows() if row.first <= moment and (row.last is None or row.last > moment)}
+
+
+def _page(url: str, page: bytes | None, text: bytes | None) -> MovePage:
+    return move_page(place_of(url), _decode_page(page).title if page else "", text or b"")
+
+
+def move_page(place: str, title: str, snapshot: bytes) -> MovePage:
+    """A page as the matcher compares it. Words that all pages have, such as those of menus, need no care here."""
+    markup = load_markup(snapshot) if snapshot else ""
+    heading = _heading(markup)
+    head = _head_end(markup)
+    text = unescape(_tags(" ", markup[head.start() if head else 0 :])).lower()
+    name = f"{title} {unescape(_tags(' ', heading[1]))}" if heading else title
+    return MovePage(place, name, frozenset(words(text)), title)
+
+
+def read_folder(folder: Path, origin: str = "") -> Inventory:
+    """The pages of a folder build. Pages that redirect by a refresh are none. Raises UsageError without one."""
+    found = Inventory(origin, [])
+    for place in sorted(folder.rglob("*")):
+        if place.suffix.lower() not in _SUFFIXES or place.name in _ERROR_PAGES or not place.is_file():
+            continue
+        path = "/" + quote(place.relative_to(folder).as_posix().removesuffix("index.html"), safe="/")
+        body = place.read_bytes()
+        document = FetchedDocument(Url((origin or _FOLDER) + path), "text/html", [], [], "", body)
+        page = read_page(document, ReadOptions(images=False, videos=False, dates=False), UrlResolver(), 0.0)
+        canonical = place_of(page.canonicals[0]) if page.canonicals else path
+        if fault := page.noindex or ("it redirects by a refresh" if page.refresh else ""):
+            found.faults[path] = fault
+        elif canonical != path:
+            found.faults[path] = f"its canonical is {canonical}"
+        else:
+            found.pages.append(move_page(path, page.title, take_snapshot(body)))
+    if not found.pages and not found.faults:
+        raise UsageError(f"the folder {folder} has no pages. Give the folder that the generator of the site writes")
+    return found
+
+
+def read_urls(urls: Iterable[str]) -> Inventory:
+    """URLs alone, such as those of a sitemap: only their paths can be compared."""
+    found = [*dict.fromkeys(urls)]
+    if not found:
+        raise UsageError("the list has no URLs")
+    origin = origin_of(Url(found[0])) if "://" in found[0] else ""
+    return Inventory(origin, [MovePage(path) for path in dict.fromkeys(map(place_of, found))])
+
+
+def named_urls(text: str) -> Iterator[str]:
+    """The URLs and paths of a plain list, one a line."""
+    for line in text.splitlines():
+        word = line.strip().split(",")[0].split()[:1]
+        if word and word[0].startswith(("/", "http://", "https://")):
+            yield word[0]

@@ -1,0 +1,232 @@
+"""Finds for each page of an old site the page of the new site that takes its place, with a reason and a grade. Pure.
+
+Two pages are compared by the words of their main text, of their title and heading, and of their path. A word counts by
+the square of its information, as in the cosine of TF-IDF vectors (Salton and Buckley, 1988,
+https://doi.org/10.1016/0306-4573(88)90021-0): what all pages say counts almost nothing, so templates need no rule. What
+two pages of one family share says nothing either, so a page is compared with the words that tell it from its rival: the
+old page that the new page continues already, or the second best new page. Three agreements are added as log odds.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from heapq import nlargest
+from math import exp, log
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.moves.patterns import Prediction, learn_patterns
+
+_TEXT, _NAME, _PATH = range(3)
+_MAX_CANDIDATES: Final = 5  # by the words of one kind
+_LOOKED_UP: Final = 48  # the most telling words of a page by which its candidates are found
+_MAX_PAGES_PER_WORD: Final = 200  # a word on more pages finds no candidate
+_LEAST, _MOST = 0.01, 0.99  # agreements are never more certain than this
+_LEAST_OF_NAME: Final = -1.5  # log odds of a title or a path that is another: both change often while the text stays
+_ANOTHER: Final = 0.3  # an agreement below this is not worth a word
+_NAMES: Final = ("main text", "title and heading", "path")
+_NOTHING_LIKE: Final = "no page of the new site is like it"
+_SURE, _LIKELY, _LOOK = 0.98, 0.7, 0.1  # probabilities
+
+words: Final = re.compile(r"[^\W_]+").findall
+
+
+class Grade(StrEnum):
+    """How certain a row is. ``sure`` needs no review, ``look`` is for a person to decide, ``none`` is an answer."""
+
+    SURE = "sure"
+    LIKELY = "likely"
+    LOOK = "look"
+    NONE = "none"
+
+
+class MovePage(Struct, frozen=True):
+    """One page: its ``path`` with the query, its title and headings, and the words of its main text."""
+
+    path: str
+    name: str = ""
+    text: frozenset[str] = frozenset()
+    title: str = ""
+
+
+class Match(Struct, frozen=True):
+    """The page that takes the place of an old one; ``new`` is "" and the grade ``none`` without one."""
+
+    old: str
+    new: str
+    grade: Grade
+    reason: str
+    probability: float = 0.0
+
+
+Features = tuple[frozenset[str], frozenset[str], frozenset[str]]
+
+
+def match_pages(
+    old: Sequence[MovePage], new: Sequence[MovePage], said: Mapping[str, str] | None = None
+) -> Iterator[Match]:
+    """The match of each old page, in their order. ``said`` are new paths that a person gave.
+
+    Takes about two milliseconds for each old page.
+    """
+    said = said or {}
+    matcher = _Matcher(old, new)
+    found = [matcher.best(number) for number in range(len(old))]
+    is_bare = not any(page.text for page in new)
+    good = (Grade.LIKELY,) if is_bare else (Grade.SURE,)
+    pairs = {match.old: match.new for match in found if match.grade in good} | dict(said)
+    predicted = learn_patterns(pairs, [page.path for page in old], [page.path for page in new])
+    for number, match in enumerate(found):
+        if match.old in said:
+            yield Match(match.old, said[match.old], Grade.SURE, "you said so", 1.0)
+        elif match.grade is not Grade.SURE and match.old in predicted:
+            yield matcher.best(number, predicted[match.old])
+        else:
+            yield match
+
+
+class _Matcher:
+    """The words of both sites, and the agreements between their pages."""
+
+    def __init__(self, old: Sequence[MovePage], new: Sequence[MovePage]) -> None:
+        self._old, self._new = old, new
+        self._olds, self._news = [*map(_features, old)], [*map(_features, new)]
+        self._numbers = {page.path: number for number, page in enumerate(new)}
+        counts = [_counts(side) for side in (self._olds, self._news)]
+        size = max(len(old), len(new), 1)
+        self._weights: list[dict[str, float]] = [
+            {word: log(1 + size / max(before[word], after[word])) ** 2 for word in before.keys() | after.keys()}
+            for before, after in zip(*counts, strict=True)
+        ]
+        self._found_by = [defaultdict[str, list[int]](list) for _ in range(3)]
+        for number, page in enumerate(self._news):
+            for kind, own in enumerate(page):
+                for word in own:
+                    self._found_by[kind][word].append(number)
+        self._candidates = [self._find(number) for number in range(len(old))]
+        self._rivals: dict[int, tuple[float, int]] = {}  # by new page: the old page that it continues best
+        for number, found in enumerate(self._candidates):
+            for candidate in found:
+                likeness = self._log_odds(number, candidate)
+                self._rivals[candidate] = max(self._rivals.get(candidate, (-99.0, -1)), (likeness, number))
+
+    def _mass(self, kind: int, of: Iterable[str]) -> float:
+        return sum(map(self._weights[kind].__getitem__, of))
+
+    def _find(self, number: int) -> list[int]:
+        """The new pages that share the most telling words with an old one, by each kind, and that of the same path."""
+        found: dict[int, None] = {}
+        for kind, own in enumerate(self._olds[number]):
+            shared: defaultdict[int, float] = defaultdict(float)
+            weights, pages = self._weights[kind], self._found_by[kind]
+            for word in sorted(own & pages.keys(), key=lambda word: (-weights[word], word))[:_LOOKED_UP]:
+                if len(pages[word]) <= _MAX_PAGES_PER_WORD:
+                    for candidate in pages[word]:
+                        shared[candidate] += weights[word]
+            highest = max(shared.values(), default=0.0)
+            if sum(score == highest for score in shared.values()) > _MAX_CANDIDATES:
+                continue  # what so many pages have says nothing
+            found |= dict.fromkeys(nlargest(_MAX_CANDIDATES, shared, key=lambda found: (shared[found], -found)))
+        if (same := self._numbers.get(self._old[number].path)) is not None:
+            found[same] = None
+        return [*found]
+
+    def _agreement(self, kind: int, number: int, candidate: int) -> float | None:
+        """How much of the words of a page the other has: in a merge of the old one, in a split of the new one.
+
+        None if a page has no words to compare.
+        """
+        one, other = self._olds[number][kind], self._news[candidate][kind]
+        left, right = self._mass(kind, one), self._mass(kind, other)
+        if not (left and right):
+            return None
+        shared = self._mass(kind, one & other)
+        return max(shared / left, shared / right) if kind == _TEXT else shared / (left * right) ** 0.5
+
+    def _log_odds(self, number: int, candidate: int, text: float = 1.0) -> float:
+        """That the one page is the other. The agreement of their texts is at most ``text``."""
+        total = 0.0
+        for kind in range(3):
+            agreement = self._agreement(kind, number, candidate)
+            if agreement is not None:
+                odds = _log_odds_of(min(agreement, text) if kind == _TEXT else agreement)
+                total += 2 * odds if kind == _TEXT else max(odds, _LEAST_OF_NAME)
+        return total
+
+    def best(self, number: int, predicted: Prediction | None = None) -> Match:
+        """The match of an old page by its words, and by a pattern: its odds are those of the rule of succession."""
+        scores = {candidate: self._against_rival(number, candidate) for candidate in self._candidates[number]}
+        if predicted:
+            target = self._numbers[predicted.path]
+            scores[target] = self._against_rival(number, target) + log(predicted.pairs + 1)
+        if not scores:
+            return Match(self._old[number].path, "", Grade.NONE, _NOTHING_LIKE)
+        best = max(scores, key=lambda candidate: (scores[candidate], -candidate))
+        odds = exp(scores.pop(best))
+        rest = sum(exp(min(scores[other], self._against_best(number, other, best))) for other in scores)
+        pattern = predicted.sentence if predicted and predicted.path == self._new[best].path else ""
+        return self._graded(number, best, odds / (odds + rest + 1), pattern)
+
+    def _against_rival(self, number: int, candidate: int) -> float:
+        """The log odds by what the rival old page does not say: has the new page that, too?"""
+        _, rival = self._rivals.get(candidate, (0.0, number))
+        own = self._olds[number][_TEXT] - self._olds[rival][_TEXT]
+        mass = self._mass(_TEXT, own)
+        told = self._mass(_TEXT, own & self._news[candidate][_TEXT]) / mass if mass else 1.0
+        return self._log_odds(number, candidate, told)
+
+    def _against_best(self, number: int, candidate: int, best: int) -> float:
+        """The log odds by the words in which a candidate and the best one differ: has the old page those of it?"""
+        own, other, first = self._olds[number][_TEXT], self._news[candidate][_TEXT], self._news[best][_TEXT]
+        mass = self._mass(_TEXT, own & (other ^ first))
+        told = self._mass(_TEXT, own & (other - first)) / mass if mass else 1.0
+        return self._log_odds(number, candidate, told)
+
+    def _graded(self, number: int, candidate: int, probability: float, pattern: str) -> Match:
+        old, new = self._old[number], self._new[candidate]
+        text, *_ = agreements = [self._agreement(kind, number, candidate) for kind in range(3)]
+        grade = Grade.SURE if probability >= _SURE else Grade.LIKELY if probability >= _LIKELY else Grade.LOOK
+        if text is None and not pattern and grade is Grade.SURE:
+            grade = Grade.LIKELY
+        if old.path == new.path:
+            return Match(old.path, new.path, Grade.SURE, "the same path", 1.0)
+        if grade is not Grade.SURE and old.path in self._numbers:
+            return self._same_path(number)
+        if probability < _LOOK or (new.path == "/" and grade is not Grade.SURE):
+            return Match(old.path, "", Grade.NONE, _NOTHING_LIKE, probability)
+        said = [_agreement_text(name, share) for name, share in zip(_NAMES, agreements, strict=True) if share]
+        reason = "; ".join(filter(None, (pattern, ", ".join(filter(None, said)))))
+        return Match(old.path, new.path, grade, reason, probability)
+
+    def _same_path(self, number: int) -> Match:
+        """The page at the same path, although it is not much like the old one: the URL lives, and needs no redirect."""
+        path = self._old[number].path
+        text = self._agreement(_TEXT, number, self._numbers[path])
+        if text is None or text >= _ANOTHER:
+            return Match(path, path, Grade.SURE, "the same path", 1.0)
+        return Match(path, path, Grade.LOOK, "the same path, but another text", text)
+
+
+def _features(page: MovePage) -> Features:
+    return page.text, frozenset(words(page.name.lower())), frozenset(words(page.path.lower()))
+
+
+def _counts(pages: Iterable[Features]) -> list[Counter[str]]:
+    counts: list[Counter[str]] = [Counter(), Counter(), Counter()]
+    for page in pages:
+        for kind, own in enumerate(page):
+            counts[kind].update(own)
+    return counts
+
+
+def _agreement_text(name: str, share: float) -> str:
+    if share >= _MOST:
+        return f"the same {name}"
+    return f"{name} {share:.0%} alike" if share >= _ANOTHER else ""
+
+
+def _log_odds_of(agreement: float) -> float:
+    share = min(max(agreement, _LEAST), _MOST)
+    return log(share / (1 - share))

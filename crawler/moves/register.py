@@ -1,0 +1,108 @@
+"""The register of a site in its state: every URL that was ever published or imported, and how it ended.
+
+A URL that is listed costs nothing at the next publish. When it leaves the sitemap, its page is kept for a year, so that
+the page that takes its place can be found.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.state.database import storage_errors
+from crawler.state.schema import REGISTER_TABLE
+
+YEAR: Final = 365 * 86_400.0
+"""Seconds for which old URLs are asked and their pages are kept: Google advises to keep redirects so long.
+
+https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes
+"""
+_LISTED: Final = "(SELECT u.url FROM published p JOIN url u ON u.id = p.id)"
+_ADD: Final = """INSERT INTO register (url, first)
+  SELECT u.url, :now FROM published p JOIN url u ON u.id = p.id WHERE true
+  ON CONFLICT (url) DO UPDATE SET last = NULL, page = NULL, text = NULL, accepted = '', ended = '', target = '',
+  reported = NULL WHERE last IS NOT NULL"""
+_LEAVE: Final = f"""UPDATE register AS r SET last = :now, page = c.page, text = c.text FROM register g
+  LEFT JOIN url u ON u.url = g.url LEFT JOIN memory m ON m.id = u.id LEFT JOIN content c ON c.id = m.content
+  WHERE g.id = r.id AND r.last IS NULL AND r.url NOT IN {_LISTED}"""  # noqa: S608 - our own
+_FORGET: Final = "UPDATE register SET page = NULL, text = NULL WHERE last < :now - :year AND text IS NOT NULL"
+_IMPORT: Final = "INSERT INTO register (url, first, last, source) VALUES (?, ?, ?, ?) ON CONFLICT (url) DO NOTHING"
+_ACCEPT: Final = "UPDATE register SET accepted = :reason WHERE url GLOB :pattern AND last IS NOT NULL"
+_SELECT: Final = "SELECT url, first, last, source, accepted, ended, target, status, asked, reported FROM register"
+_NULLS: Final = "0, NULL, 'published', '', '', '', NULL, NULL, NULL"
+_SELECT_UNKNOWN: Final = f"SELECT url, {_NULLS} FROM {_LISTED} WHERE :all"  # noqa: S608 - our own
+_STORE: Final = """UPDATE register SET ended = :ended, target = :target, status = :status, asked = :now,
+  reported = iif(:ended = 'lost', coalesce(reported, :now), iif(:ended = 'unknown', reported, NULL)) WHERE url = :url"""
+
+
+class RegisteredUrl(Struct, frozen=True, array_like=True):
+    """One row of the register, as in the table ``register``. Times are Unix times."""
+
+    url: str
+    first: float
+    last: float | None
+    source: str
+    accepted: str
+    ended: str
+    target: str
+    status: int | None
+    asked: float | None
+    reported: float | None
+
+
+class UrlEnd(Struct, frozen=True):
+    """How a URL ends now: ``there``, ``redirected``, ``lost`` or ``unknown``; its target and status; a sentence."""
+
+    url: str
+    ended: str
+    target: str = ""
+    status: int | None = None
+    sentence: str = ""
+
+
+class Register:
+    """The register in an open state. Every method may raise StorageError, and writes in the caller's transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        with storage_errors():
+            self._exists = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'register'").fetchone() is not None
+
+    def record(self, now: float) -> None:
+        """Record the published set."""
+        with storage_errors():
+            self._db.execute(REGISTER_TABLE)
+            for statement in (_ADD, _LEAVE, _FORGET):
+                self._db.execute(statement, {"now": now, "year": YEAR})
+
+    def add(self, urls: Iterable[str], source: str, now: float) -> int:
+        """Add URLs that a source names; returns how many are new."""
+        with storage_errors():
+            self.record(now)
+            return self._db.executemany(_IMPORT, ((url, now, now, source) for url in urls)).rowcount
+
+    def accept(self, pattern: str, reason: str) -> int:
+        """Record that URLs are gone on purpose: those of a GLOB pattern that are not listed. Returns their number."""
+        with storage_errors():
+            return self._db.execute(_ACCEPT, {"pattern": pattern, "reason": reason}).rowcount if self._exists else 0
+
+    def rows(self, *, listed: bool = True) -> list[RegisteredUrl]:
+        """All rows by URL, or those that the sitemap does not list."""
+        with storage_errors():
+            select = f"{_SELECT} WHERE :all OR last IS NOT NULL" if self._exists else _SELECT_UNKNOWN
+            rows = self._db.execute(f"{select} ORDER BY url", {"all": listed})
+            return [RegisteredUrl(*row) for row in rows]
+
+    def left_pages(self) -> Sequence[tuple[str, bytes | None, bytes | None]]:
+        """The URLs that the sitemap does not list any more, each with its page and its text as in ``content``."""
+        with storage_errors():
+            query = "SELECT url, page, text FROM register WHERE last IS NOT NULL"
+            return self._db.execute(query).fetchall() if self._exists else []
+
+    def store(self, ends: Iterable[UrlEnd], now: float) -> None:
+        """Store how URLs ended in a check."""
+        with storage_errors():
+            rows = ({"url": e.url, "ended": e.ended, "target": e.target, "status": e.status, "now": now} for e in ends)
+            if self._exists:
+                self._db.executemany(_STORE, rows)

@@ -1,0 +1,162 @@
+"""The formats of maps of redirects: real servers answer each row, and each file is read back."""
+
+import http.client
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from urllib.parse import urlsplit
+
+import pytest
+from nginx import nginx
+
+from crawler.errors import UsageError
+from crawler.moves.formats import FORMATS, Redirect, encoded, read_map, write_map
+
+_ODD = list("abcxyzABC019-_.~!$&'()*+,;=:@%\"<>\\^`{|}[]# äß中") + ["//"[:1]] * 4
+
+
+def drawn_rows(seed: int, count: int) -> list[Redirect]:
+    """Rows with characters that some format gives a meaning, with queries, and with paths that differ in case."""
+    draw = Random(seed)
+    rows: dict[str, Redirect] = {}
+    while len(rows) < count:
+        path = encoded("/" + "".join(draw.choices(_ODD, k=draw.randint(1, 70))).strip("/. "))
+        if "//" in path or "/." in path:
+            continue
+        query = f"?p={draw.randint(1, 99)}&x={draw.choice(('1', 'a%20b', 'A'))}" if draw.random() < 0.1 else ""
+        target = encoded("/" + "".join(draw.choices(_ODD, k=20)).replace("/", "")) + draw.choice(("", "/", "?a=1&b=2"))
+        for source in (path + query, path.upper() if draw.random() < 0.1 and "%" not in path else path + query):
+            rows[source] = Redirect(source, target)
+    return list(rows.values())
+
+
+def asked(url: str, rows: list[Redirect]) -> dict[str, tuple[int, str]]:
+    """The status and the target of each source."""
+    connection = http.client.HTTPConnection(urlsplit(url).netloc)
+    answers = {}
+    for row in rows:
+        connection.request("GET", row.source)
+        response = connection.getresponse()
+        response.read()
+        answers[row.source] = response.status, (response.getheader("Location") or "").removeprefix(url.rstrip("/"))
+    connection.close()
+    return answers
+
+
+def expected(rows: list[Redirect], dollar: str = "$") -> dict[str, tuple[int, str]]:
+    return {row.source: (301, row.target.replace("$", dollar)) for row in rows}
+
+
+@contextmanager
+def apache(root: Path, config: str) -> Iterator[str]:
+    """The URL of a private Apache on the loopback address. Skips the test without one."""
+    binary = shutil.which("apache2", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if binary is None:
+        if os.environ.get("SITEATLAS_REQUIRE_ALL"):
+            pytest.fail("apache2 is not installed, and SITEATLAS_REQUIRE_ALL demands it")
+        pytest.skip("apache2 is not installed")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    modules = Path("/usr/lib/apache2/modules")
+    loaded = "".join(
+        f"LoadModule {name}_module {modules}/mod_{name}.so\n" for name in ("mpm_event", "authz_core", "rewrite")
+    )
+    user = "User www-data\nGroup www-data\n" if os.geteuid() == 0 else ""
+    (root / "apache.conf").write_text(
+        f"{loaded}{user}ServerName localhost\nListen 127.0.0.1:{port}\nPidFile {root}/pid\nErrorLog {root}/error.log\n"
+        f"DefaultRuntimeDir {root}\nDocumentRoot {root}\nAllowEncodedSlashes On\n"
+        f"<VirtualHost *:{port}>\n{config}</VirtualHost>\n",
+        encoding="utf-8",
+    )
+    process = subprocess.Popen([binary, "-X", "-f", str(root / "apache.conf"), "-E", str(root / "start.log")])
+    try:
+        for _ in range(500):
+            if process.poll() is not None:
+                raise RuntimeError((root / "start.log").read_text())
+            with socket.socket() as tried:
+                if tried.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_ours_nginx_redirects_every_row_of_a_map(tmp_path: Path, seed: int) -> None:
+    rows = drawn_rows(seed, 300)
+    text, notes = write_map("nginx", rows)
+    (tmp_path / "moves.conf").write_text(text, encoding="utf-8")
+    use = 'if ($moved_to != "") { return 301 $moved_to; }'
+    with nginx(tmp_path, use, f"include {tmp_path}/moves.conf;") as server:
+        assert asked(server.url, rows) == expected(rows, "%24")
+        assert asked(server.url, [Redirect("/another", "")])["/another"][0] != 301
+    assert notes == []
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_ours_apache_redirects_every_row_of_a_map(tmp_path: Path, seed: int) -> None:
+    rows = [row for row in drawn_rows(seed, 300) if "%2F" not in row.source]
+    text, notes = write_map("apache", rows)
+    with apache(tmp_path, text) as url:
+        assert asked(url, rows) == expected(rows)
+        assert asked(url, [Redirect("/another", "")])["/another"][0] != 301
+    assert notes == []
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("seed", range(5))
+def test_ours_every_format_is_read_back_as_it_was_written(name: str, seed: int) -> None:
+    site = "https://www.example.com" if name == "cloudflare-bulk" else ""
+    rows = [Redirect(site + row.source, site + row.target) for row in drawn_rows(seed, 200)]
+    text, notes = write_map(name, rows)
+    held = [row for row in rows if FORMATS[name][1].query or not row.query]
+    dollar = "%24" if name == "nginx" else "$"
+    kept = {(row.path, row.query): row.target.replace("$", dollar) for row in held}
+    back = {(row.path, row.query): row.target for row in read_map(text, "moves")}
+    assert back == kept
+    assert bool(notes) == (len(held) < len(rows))
+
+
+def test_netlify_a_placeholder_in_a_path_is_encoded() -> None:
+    text, _ = write_map("netlify", [Redirect("/a:b/*", "/c")])
+    assert text == "/a%3Ab/%2A /c 301\n"
+
+
+def test_cloudflare_a_bulk_list_has_no_header_and_whole_urls() -> None:
+    text, _ = write_map("cloudflare-bulk", [Redirect("https://a.example/x,y", "https://b.example/z")])
+    assert text == '"https://a.example/x,y",https://b.example/z,301\n'
+    with pytest.raises(UsageError, match="--site"):
+        write_map("cloudflare-bulk", [Redirect("/x", "/y")])
+
+
+@pytest.mark.parametrize(("name", "limit", "unit"), [("cloudflare", 2_000, "rows"), ("next", 1_024, "rows")])
+def test_ours_a_limit_that_a_file_passes_is_said(name: str, limit: int, unit: str) -> None:
+    rows = [Redirect(f"/old/{number}", "/new") for number in range(limit + 1)]
+    assert write_map(name, rows[:-1])[1] == []
+    (note,) = write_map(name, rows)[1]
+    assert f"{limit + 1:,} {unit}" in note
+    assert "https://" in note
+
+
+def test_ours_directives_that_people_write_by_hand_are_read() -> None:
+    text = "Redirect permanent /a https://www.example.com/b\nRedirectMatch 301 ^/c\\.html$ /c/\nRedirect /d /e\n"
+    rows = read_map(text, ".htaccess")
+    assert [(row.source, row.target, row.status) for row in rows] == [
+        ("/a", "https://www.example.com/b", 301),
+        ("/c.html", "/c/", 301),
+        ("/d", "/e", 302),
+    ]
+
+
+def test_ours_a_file_without_redirects_is_named() -> None:
+    with pytest.raises(UsageError, match="has no redirects"):
+        read_map("nothing here\n"[:7], "moves.txt")

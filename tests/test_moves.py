@@ -1,0 +1,253 @@
+"""Moves of sites: the matcher on made moves, maps of real folders and states, and checks of maps."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from run import crawl, siteatlas
+from scripted import Answer, links, scripted
+from trials.moves.__main__ import figures, matches_of
+from trials.moves.site import KINDS, draw_move, write_site
+
+from crawler.moves.check import NewSite, check_map
+from crawler.moves.formats import Redirect
+from crawler.moves.inventory import place_of
+from crawler.moves.matcher import Grade, MovePage, match_pages
+from crawler.moves.patterns import learn_patterns
+
+SURE, LIKELY = Grade.SURE, Grade.LIKELY
+
+
+def rows_of(path: Path) -> dict[str, dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return {row["old"]: row for row in csv.DictReader(file)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ours_sure_rows_are_right_and_most_moves_are_found(kind: str) -> None:
+    move = draw_move(kind, 11, 250)
+    matches = matches_of(move)
+    precision, recall = figures(move, matches, {SURE})
+    assert precision >= 0.98
+    assert recall >= 0.9
+    precision, recall = figures(move, matches, {SURE, LIKELY})
+    assert precision >= 0.9
+    assert recall >= 0.95
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [21, 22])
+def test_ours_sure_rows_are_right_on_a_thousand_pages(kind: str, seed: int) -> None:
+    move = draw_move(kind, seed)
+    matches = matches_of(move)
+    precision, recall = figures(move, matches, {SURE})
+    assert precision >= 0.98
+    assert recall >= 0.9
+    precision, recall = figures(move, matches, {SURE, LIKELY})
+    assert precision >= 0.9
+    assert recall >= 0.95
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ours_paths_alone_give_few_rows_that_are_right(kind: str) -> None:
+    move = draw_move(kind, 12, 250)
+    precision, recall = figures(move, matches_of(move, is_bare=True), {SURE, LIKELY})
+    assert precision >= 0.9
+    assert recall >= 0.5
+
+
+def test_ours_a_counter_example_kills_a_pattern() -> None:
+    pairs = {f"/blog/2019/0{n}/post-{n}.html": f"/news/post-{n}/" for n in range(1, 5)}
+    old = [*pairs, "/blog/2020/11/late.html"]
+    new = [*pairs.values(), "/news/late/", "/archive/post-9/", "/news/post-9/"]
+    assert learn_patterns(pairs, old, new)["/blog/2020/11/late.html"].path == "/news/late/"
+    pairs["/blog/2018/01/post-9.html"] = "/archive/post-9/"
+    assert "/blog/2020/11/late.html" not in learn_patterns(pairs, old, new)
+
+
+def test_ours_a_pattern_repeats_numbers_and_drops_a_language() -> None:
+    pairs = {f"/en/2019/{n}/post-{n}": f"/archive/2019/post-{n}" for n in range(1, 4)}
+    (found,) = learn_patterns(pairs, ["/en/2020/7/x"], ["/archive/2020/x"]).values()
+    assert found.path == "/archive/2020/x"
+    assert found.sentence == "pattern of 3 pages: /en/#/#/ became /archive/#1/"
+
+
+def test_google_a_page_without_successor_never_gets_the_home_page() -> None:
+    words = frozenset(["boats", "for", "hire", "by", "the", "hour", "on", "the", "lake"])
+    old = [MovePage("/boats/hire", "Boats", words), MovePage("/", "Home", frozenset({"welcome"}))]
+    new = [MovePage("/", "Home of boats", words | {"welcome"}), MovePage("/cars", "Cars", frozenset({"cars"}))]
+    found = {match.old: match for match in match_pages(old, new)}
+    assert found["/boats/hire"].grade in (Grade.NONE, Grade.SURE)
+    assert found["/"].new == "/"
+
+
+def test_ours_twelve_pages_with_equal_titles_and_texts_are_found(tmp_path: Path) -> None:
+    """Pages that moved while their names changed, which words of URL and title alone do not find."""
+    for side, names in (("old", "abcdefghijkl"), ("new", "mnopqrstuvwx")):
+        for number, name in enumerate(names):
+            page = tmp_path / side / f"{name}{number * 7}" / "index.html"
+            page.parent.mkdir(parents=True)
+            text = " ".join(f"word{number * 40 + at}" for at in range(40))
+            page.write_text(f"<title>Guide</title><nav>menu</nav><h1>Guide</h1><p>{text}</p>")
+    ran = siteatlas(tmp_path, "move", "map", "old", "new", "-o", "moves.csv")
+    assert ran.code == 0, ran.err
+    assert "12 sure" in ran.err
+    rows = rows_of(tmp_path / "moves.csv")
+    assert {row["new"][1] for row in rows.values()} == set("mnopqrstuvwx")
+    assert rows["/a0/"]["new"] == "/m0/"
+    assert "the same main text" in rows["/a0/"]["reason"]
+
+
+def test_ours_what_a_person_said_holds_and_other_formats_get_no_doubtful_row(tmp_path: Path) -> None:
+    move = draw_move("manual", 3, 60)
+    write_site(tmp_path / "old", move.old, move.frames[0])
+    write_site(tmp_path / "new", move.new, move.frames[1])
+    assert siteatlas(tmp_path, "move", "map", "old", "new", "-o", "moves.csv").code == 0
+    rows = rows_of(tmp_path / "moves.csv")
+    doubtful = [old for old, row in rows.items() if row["grade"] in ("look", "none")]
+    assert doubtful
+    target = move.new[0].path
+    (tmp_path / "said.csv").write_text(f"old,new\n{doubtful[0]},{target}\n")
+    ran = siteatlas(tmp_path, "move", "map", "old", "new", "--said", "said.csv", "--format", "netlify")
+    assert ran.code == 0
+    assert f"{doubtful[0]} {target} 301" in ran.out
+    assert len(ran.out.splitlines()) == len(rows) - len(doubtful) + 1
+    checked = siteatlas(tmp_path, "move", "check", "moves.csv", "--new", "new")
+    assert "target" not in checked.out
+
+
+def test_ours_a_state_knows_the_pages_of_earlier_runs(tmp_path: Path) -> None:
+    before = {
+        f"/old/{n}": f"<title>Page {n}</title><p>{'alpha beta ' * 3} text of {n} number{n} fact{n}" for n in range(6)
+    }
+    after = {path.replace("/old/", "/new/moved-"): body for path, body in before.items()}
+    with scripted({"/": links(*before), **before}) as site:
+        assert crawl(tmp_path, site.url, "--state", "state").code == 0
+        site.routes = {"/": links(*after), **after}
+        assert crawl(tmp_path, site.url, "--state", "state", "--accept-shrink").code == 0
+        ran = siteatlas(tmp_path, "move", "map", "state", "state", "-o", "moves.csv")
+        assert ran.code == 0, ran.err
+        rows = rows_of(tmp_path / "moves.csv")
+        assert {old: row["new"] for old, row in rows.items()} == {f"/old/{n}": f"/new/moved-{n}" for n in range(6)}
+        assert siteatlas(tmp_path, "move", "map", "state@1", "state", "-o", "first.csv").code == 0
+        assert rows_of(tmp_path / "first.csv").keys() == rows.keys()
+
+
+def found_in(rows: list[Redirect], site: NewSite | None = None) -> set[tuple[str, str]]:
+    return {(finding.rule, finding.source) for finding in check_map(rows, place_of, site)}
+
+
+def test_ours_a_map_is_checked_by_itself() -> None:
+    rows = [
+        Redirect("/a", "/b"),
+        Redirect("/b", "/c"),
+        Redirect("/d", "/d"),
+        Redirect("/e", "/f", 302),
+        Redirect("/g", "/h"),
+        Redirect("/h", "/g"),
+        Redirect("/i", "/j"),
+        Redirect("/i", "/k"),
+    ]
+    expected = {
+        ("chain", "/a"),
+        ("itself", "/d"),
+        ("temporary", "/e"),
+        ("loop", "/g"),
+        ("loop", "/h"),
+        ("duplicate", "/i"),
+    }
+    assert found_in(rows) == expected
+    (chain,) = [finding for finding in check_map(rows, place_of) if finding.rule == "chain"]
+    assert chain.sentence.endswith("Let it lead to /c")
+
+
+def test_google_many_redirects_to_the_home_page_are_named() -> None:
+    assert (
+        found_in([Redirect(f"/{n}", "/") for n in range(9)] + [Redirect(f"/x{n}", f"/{n}y") for n in range(291)])
+        == set()
+    )
+    assert ("home", "") in found_in([Redirect(f"/{n}", "/") for n in range(10)])
+    assert ("many", "") in found_in([Redirect(f"/{n}", "/all") for n in range(20)])
+
+
+def test_ours_a_map_is_checked_against_the_new_site() -> None:
+    site = NewSite({"/live", "/new"}, {"/hidden": "noindex"})
+    rows = [Redirect("/live", "/new"), Redirect("/a", "/missing"), Redirect("/b", "/hidden"), Redirect("/c", "/new")]
+    assert found_in(rows, site) == {("live", "/live"), ("target", "/a"), ("target", "/b")}
+
+
+def test_ours_a_server_is_asked_for_every_row(tmp_path: Path) -> None:
+    moved = {"Location": "/new"}
+    routes = {
+        "/": links("/new"),
+        "/new": links(head='<link rel="canonical" href="{url}new">'),
+        "/hidden": links(head='<meta name="robots" content="noindex">'),
+        "/good": Answer("", 301, moved),
+        "/good/": Answer("", 301, moved),
+        "/good?utm_source=siteatlas": Answer("", 301, moved),
+        "/temporary": Answer("", 302, moved),
+        "/twice": Answer("", 301, {"Location": "/good"}),
+        "/noindex": Answer("", 308, {"Location": "/hidden"}),
+        "/wrong": Answer("", 301, {"Location": "/"}),
+    }
+    targets = dict.fromkeys(("/good", "/temporary", "/twice", "/gone", "/wrong"), "/new") | {"/noindex": "/hidden"}
+    (tmp_path / "map.csv").write_text("old,new\n" + "".join(f"{old},{new}\n" for old, new in targets.items()))
+    with scripted(routes) as site:
+        ran = siteatlas(tmp_path, "move", "check", "map.csv", "--ask", site.url, "--json", "--rate", "0")
+    assert ran.code == 10, ran.err
+    found = {(finding["rule"], finding["source"]) for finding in json.loads(ran.out)["findings"]}
+    assert {row for row in found if row[0] != "spelling"} == {
+        ("temporary", "/temporary"),
+        ("hops", "/twice"),
+        ("answer", "/gone"),
+        ("elsewhere", "/wrong"),
+        ("target", "/noindex"),
+    }
+    assert ("spelling", "/good") not in found
+    assert ("spelling", "/twice") in found
+
+
+def test_ours_a_map_is_converted_and_a_limit_is_named(tmp_path: Path) -> None:
+    lines = "".join(f"/old/{n},/new/{n}\n" for n in range(2_001))
+    (tmp_path / "map.csv").write_text(f"old,new\n{lines}")
+    ran = siteatlas(tmp_path, "move", "check", "map.csv", "--for", "cloudflare", "-o", "_redirects")
+    assert ran.code == 10
+    assert "the file has 2,001 rows, and the limit of cloudflare is 2,000" in ran.out
+    assert (tmp_path / "_redirects").read_text().startswith("/old/0 /new/0 301\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["map", "nowhere", "new"], "nowhere cannot be read"),
+        (["map", "old", "new", "--format", "caddy"], "there is no format 'caddy'"),
+        (["check", "nowhere.csv"], "nowhere.csv cannot be read"),
+        (["check", "empty.csv"], "empty.csv has no redirects"),
+        (["check", "empty.csv", "-o", "moves.conf"], "-o needs --for NAME"),
+        (["map", "empty", "new"], "the folder empty has no pages"),
+    ],
+)
+def test_ours_a_mistake_in_a_move_is_one_line(tmp_path: Path, words: list[str], said: str) -> None:
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").write_text("<title>a</title>")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty.csv").write_text("")
+    ran = siteatlas(tmp_path, "move", *words)
+    assert ran.code == 2
+    assert said in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_ours_sitemaps_are_sides_of_a_move(tmp_path: Path) -> None:
+    urlset = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
+    for side, folder in (("old", "blog"), ("new", "news")):
+        names = "".join(f"<url><loc>https://www.example.com/{folder}/subject{n}-part</loc></url>" for n in range(5))
+        (tmp_path / f"{side}.xml").write_text(urlset.format(names))
+    ran = siteatlas(tmp_path, "move", "map", "old.xml", "new.xml", "-o", "moves.csv")
+    assert ran.code == 0, ran.err
+    row = rows_of(tmp_path / "moves.csv")["/blog/subject3-part"]
+    assert row["new"] == "/news/subject3-part"
+    assert "/blog/ became /news/" in row["reason"]
