@@ -64,7 +64,8 @@ every = "1d"
 """
 RUNS = "siteatlas run --config sites.toml && siteatlas crawl https://www.example.com/ -o public"
 """What a page takes for granted that has these names of commands: two runs, between which the site changes."""
-AFTER_RUNS = ("changes.md", "data.md", "lint.md", "listing.md", "notify.md", "regenerate.md")
+KEPT = "siteatlas export -o live.sqlite; cp live.sqlite staging.sqlite; cp public/sitemap.xml old-sitemap.xml"
+AFTER_RUNS = ("changes.md", "data.md", "lint.md", "listing.md", "moves.md", "notify.md", "regenerate.md")
 WRAPPER = """#!/bin/bash
 # Ends what serves for ever; a finding (exit code 10) is no mistake of the manual.
 case $1 in schedule | explore | mcp) limit='timeout --preserve-status -s INT 6' ;; esac
@@ -111,7 +112,7 @@ def test_ours_the_commands_of_a_page_run_as_written(page: Path, tmp_path: Path) 
         if page.name in AFTER_RUNS:
             run(RUNS, tmp_path, variables)
             next((tmp_path / "www").glob("*.html")).unlink()
-            run(f"{RUNS} && siteatlas export -o live.sqlite && cp live.sqlite staging.sqlite", tmp_path, variables)
+            run(f"{RUNS} && {KEPT}", tmp_path, variables)
         for block in blocks(page):
             if not block.needs:
                 run(block.text, tmp_path, variables)
@@ -134,6 +135,10 @@ def fill(folder: Path) -> None:
         (folder / directory[1:]).mkdir(parents=True, exist_ok=True)
     for directory in ("work", "etc/siteatlas"):
         (folder / directory / "sites.toml").write_text(SITES)
+    shutil.copytree(WWW, folder / "work/build")
+    (folder / "work/build/shop").rename(folder / "work/build/store")
+    (folder / "work/build/_redirects").write_text("/about.html /guide/ 301\n")
+    (folder / "work/urls.txt").write_text("https://www.example.com/jobs/captain.html\n")
     (folder / "work/Pages.csv").write_text("Top pages,Clicks,Impressions\nhttps://www.example.com/,3,40\n")
     (folder / "var/log/nginx/access.log").write_text(
         '192.0.2.1 - - [01/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "Mozilla/5.0 Firefox/140.0"\n'
