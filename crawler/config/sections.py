@@ -152,7 +152,14 @@ class AuditConfig(ConfigSection):
     media: bool = True
     """Check whether the server returns the images and videos that sitemaps list."""
     max_media: int = Field(default=1_000, ge=0)
-    """Maximum images and videos to check in one audit."""
+    """Maximum images and videos to check in one audit; also maximum pictures, style sheets and scripts of pages, and
+    maximum links to other sites."""
+    max_link_pages: int = Field(default=300, ge=0)
+    """Maximum pages whose links, pictures, titles and texts are read for findings. On a larger site, they are spread
+    evenly. 0: none."""
+    check_external: bool = False
+    """Also request the pages of other sites that links lead to: at most audit.max_media of them in one audit, and again
+    only if they failed or after 7 days."""
     trust_blocked: bool = False
     """Assume that pages that the crawl could not read link to no other pages. These are pages behind robots.txt, a
     login, nofollow or the trap limit, and pages outside the start directory."""
