@@ -111,7 +111,8 @@ def test_ours_precision_and_recall_of_each_class_are_1(audited: Audited) -> None
 
 
 def test_ours_lint_finds_nothing_but_what_is_planted(audited: Audited) -> None:
-    told = {rule for each in audited.report["findings"] if (rule := each["rule"]) not in ALL_RULES}
+    shown = ("place.", "target.", "page.")
+    told = {each["rule"] for each in audited.report["findings"] if not each["rule"].startswith(shown)} - set(RULES)
     assert {rule: audited.urls(rule) for rule in told} == {
         rule: sorted(urls) for rule, urls in audited.site.truth.items() if rule not in RULES
     }

@@ -36,6 +36,7 @@ from crawler.audit.second_crawl import StartUrlCheck
 from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.google.inspection import RULES as INDEX_RULES
 from crawler.audit.sources.google.inspection import IndexInspector
+from crawler.audit.sources.logs.bots import DOMAINS
 from crawler.audit.statistics import Statistics, few_inlink_pages
 from crawler.audit.targets import CheckedTargets
 from crawler.audit.verdict import inconclusive, not_checked, nothing_to_check, why_inlinks_not_reported
@@ -197,9 +198,10 @@ class AuditFinisher:
         audit, found = self._plan.config.audit, self._found
         if not audit.logs:
             return None
+        verified = {*audit.bot_addresses, *(DOMAINS if audit.verify_bots else ())}
         crawled = CrawledPages(self._db, graph, figures, copies, self._segments)
         found.put_uncrawled(crawled.uncrawled())
-        activity = crawled.activity(is_verified=audit.verify_bots, min_days=audit.min_log_days)
+        activity = crawled.activity(verified=verified, min_days=audit.min_log_days)
         if activity and not activity.why_not_checked:
             reports = ClaimStore(self._db).reports()
             is_certain = all(

@@ -184,7 +184,7 @@ class ShownPages:
     def box_findings(self, graph: LinkGraph, *, is_first: bool) -> Iterator[AuditFinding]:
         """The pages that nobody chose to link to. ``is_first``: no earlier audit says which pages are new."""
         places = self._places_by_target
-        only_changing = self._only_changing(graph)
+        in_changing = {target for targets in load_boxes(self._db).links().values() for target in targets}
         with storage_errors():
             new = set() if is_first or not self.is_whole else {number for (number,) in self._db.execute(_NEW)}
         in_boxes: dict[str, int] = {}
@@ -192,7 +192,7 @@ class ShownPages:
             if graph.nodes.state[node] is not State.INDEXABLE or not graph.inlinks[node] or node == graph.start:
                 continue
             url = self._url(number)
-            found = places.get(url, {Place.CHANGING: set()} if node in only_changing else {})
+            found = places.get(url, {Place.CHANGING: set()} if number in in_changing else {})
             if found and found.keys() <= BOXES:
                 in_boxes[url] = node
             elif number in new and CONTENT.isdisjoint(found):
@@ -200,7 +200,8 @@ class ShownPages:
         slots = {url: set[int]().union(*places.get(url, {}).values()) for url in in_boxes}
         for url in in_boxes.keys() - self._linked_elsewhere(slots):
             found, pages = places.get(url, {}), count_text(graph.inlinks[in_boxes[url]], "page")
-            if found.keys() <= {Place.CHANGING}:
+            number = graph.nodes.ids[in_boxes[url]]
+            if number in in_changing or found.keys() <= {Place.CHANGING}:  # it stands still
                 yield finding("place.changing", url, f"only boxes that change link to it, on {pages}", [])
             else:
                 where = " and ".join(sorted(found))
@@ -239,13 +240,6 @@ class ShownPages:
                     links = zip(placed.targets, placed.anchors, strict=True)
                     found |= {url for url, anchor in links if url in more and anchor.slot not in boxes[url]}
         return found
-
-    def _only_changing(self, graph: LinkGraph) -> set[int]:
-        shown: dict[int, set[int]] = defaultdict(set)
-        for source, targets in load_boxes(self._db).links().items():
-            for target in targets:
-                shown[graph.nodes.node(target)].add(graph.nodes.node(source))
-        return {node for node, sources in shown.items() if node >= 0 and sources.issuperset(graph.followed[node])}
 
 
 def finding(rule: str, url: str, sentence: str, sources: list[str], evidence: list[str] | None = None) -> AuditFinding:

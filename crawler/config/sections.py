@@ -131,6 +131,9 @@ class AuditConfig(ConfigSection):
     """Name of the column with the URLs, in tables. Default: Siteatlas detects the column."""
     verify_bots: bool = False
     """Use DNS to check whether a request in the logs really comes from the search engine that its user agent names."""
+    bot_addresses: dict[str, str] = Field(default={})
+    """File of the addresses of a bot, by the name of the bot: the JSON file that its operator publishes. A request
+    from another address is not from this bot."""
     min_log_days: PositiveInt = 30
     """Report pages that no search engine crawled only if the access logs have requests on at least this many days."""
     keep_tokens: bool = False
