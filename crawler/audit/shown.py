@@ -35,6 +35,7 @@ _PAGES: Final = f"""SELECT v.id, u.url, c.page, c.text FROM visit v JOIN url u O
   JOIN content c ON c.id = v.content
   WHERE v.state = '{State.INDEXABLE}' AND v.kind = {DocumentKind.PAGE:d} AND c.text != x''"""  # noqa: S608 - constants
 _NUMBERS: Final = f"SELECT id FROM ({_PAGES}) ORDER BY id"  # noqa: S608 - our own
+_URLS: Final = "SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id"
 _NEW: Final = "SELECT v.id FROM visit v LEFT JOIN memory m ON m.id = v.id WHERE m.id IS NULL"
 _MANY: Final = 3
 """Parts that links name, from which on a script makes them, if the page has none."""
@@ -78,7 +79,6 @@ class ShownPages:
         self.total = len(numbers)
         self.pages = [self._read(number) for number in numbers[::step]] if limit else []
         self._by_url = {page.placed.url: page for page in self.pages}
-        self._left = limit  # pages that are read because links lead to them
 
     def _read(self, number: int) -> ShownPage:
         with storage_errors():
@@ -137,7 +137,7 @@ class ShownPages:
                 if target and fragment.lower() not in {"", "top"} and fragment[0] not in "/!":  # a route of a script
                     linked[target][fragment].append(page.placed.url)
         for target, fragments in linked.items():
-            if (shown := self._page_at(target)) is None:
+            if (shown := self._by_url.get(target)) is None:
                 continue
             missing = {each for each in fragments if not shown.ids & {each, unquote(each), f"user-content-{each}"}}
             if len(missing) >= _MANY and len(missing) == len(fragments):
@@ -145,15 +145,6 @@ class ShownPages:
             for fragment in sorted(missing):
                 sources = [*dict.fromkeys(fragments[fragment])]
                 yield finding("target.fragment", f"{target}#{fragment}", "the page has no such part", sources)
-
-    def _page_at(self, url: str) -> ShownPage | None:
-        if url not in self._by_url and self._left > 0:
-            with storage_errors():
-                row = self._db.execute(f"SELECT id FROM ({_PAGES} AND u.url = ?)", (url,)).fetchone()  # noqa: S608
-            if row:
-                self._left -= 1
-                self._by_url[url] = self._read(row[0])
-        return self._by_url.get(url)
 
     def facts(self, copies: Mapping[int, int]) -> Iterator[AuditFinding]:
         """What is wrong in the pages: titles, the same text twice, JSON-LD. ``copies`` are reported elsewhere."""
@@ -187,11 +178,12 @@ class ShownPages:
         in_changing = {target for targets in load_boxes(self._db).links().values() for target in targets}
         with storage_errors():
             new = set() if is_first or not self.is_whole else {number for (number,) in self._db.execute(_NEW)}
+            urls = dict(self._db.execute(_URLS).fetchall())
         in_boxes: dict[str, int] = {}
         for node, number in enumerate(graph.nodes.ids):
             if graph.nodes.state[node] is not State.INDEXABLE or not graph.inlinks[node] or node == graph.start:
                 continue
-            url = self._url(number)
+            url = urls[number]
             found = places.get(url, {Place.CHANGING: set()} if number in in_changing else {})
             if found and found.keys() <= BOXES:
                 in_boxes[url] = node
