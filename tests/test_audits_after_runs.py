@@ -37,7 +37,7 @@ def pages(held: Callable[[int], Answer] | None = None) -> dict[str, Route]:
         "/": links("/a", "/b"),
         "/a": links("/") + f"<p>{SAID[0]}",
         "/b": links("/") + f"<p>{SAID[1]}",
-        "/lost": f"<p>{SAID[2]}",
+        "/lost": f"<title>Lost</title><p>{SAID[2]}",
         "/asked": held or f"<p>{SAID[3]}",
         "/sitemap.xml": sitemap("", "a", "b", "lost"),
     }
@@ -135,7 +135,7 @@ def test_ours_a_run_is_followed_by_an_audit_when_one_is_due_and_by_none_before(t
         assert second["before"] == first["audit"]["news"]["started"]
         assert shop.occasions == ["changes", "findings"]
         shop.site.routes["/sitemap.xml"] = sitemap("", "a", "b", "forlorn")
-        shop.site.routes["/forlorn"] = "<p>nobody comes here"
+        shop.site.routes["/forlorn"] = "<title>Forlorn</title><p>nobody comes here"
         del shop.site.routes["/lost"]
         shop.run("--set=audit.every=0.001")
         assert shop.occasions == ["changes", "findings", "changes", "findings"]

@@ -16,10 +16,10 @@ from run import AT_ONCE, FAST
 from scripted import Answer, Site, scripted
 
 from crawler.dataset.build import open_dataset
-from crawler.dataset.details import read_details
 from crawler.dataset.query import ask, questions
 from crawler.dataset.schema import TABLES, reference
 from crawler.errors import UsageError
+from crawler.parse.snapshot.details import read_details
 
 WORDS = (*AT_ONCE, "--render", "never", "--set=fetch.not_found_checks=0", "-o", "out")
 LONG = "A title that has many more characters than a search engine would ever show of it"
@@ -157,7 +157,11 @@ def test_ours_the_text_and_the_place_of_a_link_are_known(crawled: tuple[Path, st
             (f"{start}/a",),
         ).fetchall()
         inlinks = dict(db.execute("SELECT url, inlinks FROM pages"))
-    assert rows == [("Alpha", "nav", 1), ("Old", "nav", 2), ("A picture", "footer", 3)]
+        figures = db.execute("SELECT inlinks, content_inlinks, weight FROM pages WHERE url = ?", (f"{start}/b",))
+        in_all, in_content, weight = figures.fetchone()
+    assert rows == [("Alpha", "menu", 1), ("Old", "menu", 2), ("A picture", "list", 3)]
+    assert in_all >= in_content
+    assert weight > 0
     assert inlinks[f"{start}/b"] == 2
     assert inlinks[f"{start}/no"] == 0
 
@@ -273,7 +277,7 @@ def test_ours_details_take_linear_time_and_survive_any_markup() -> None:
         "<base href=/x/><NAV><A HREF='a&amp;b' REL=NoFollow> One <b>two</b></A></NAV><h1>A&amp;B</h1>"
     )
     (anchor,) = details.anchors
-    assert (anchor.href, anchor.text, anchor.rel, anchor.place) == ("a&b", "One two", "nofollow", "nav")
+    assert (anchor.href, anchor.text, anchor.rel, anchor.landmark) == ("a&b", "One two", "nofollow", "nav")
     assert (details.base, details.h1, details.h1_count) == ("/x/", "A&B", 1)
 
 

@@ -76,7 +76,7 @@ _TASKS: Final = (
         "link", "Add links to {}", "orphan or weakly linked page", "orphans and weakly linked pages",
         "Visitors do not find these pages, and search engines rate them as unimportant", 0.25,
         "Link to each page from a page that visitors can reach.",
-        frozenset({"orphan", "weak"}), LINKS_FILE, "lists links for", counts_urls=True,
+        frozenset({"orphan", "weak", "place"}), LINKS_FILE, "lists links for", counts_urls=True,
     ),
     _Task(
         "canonical", "Correct {}", "canonical", "canonicals", "Search engines may index neither page", 0.25,
@@ -124,6 +124,18 @@ _TASKS: Final = (
         "Search engines cannot show these files", 0.0,
         "Correct the files, or the pages that show them.",
         frozenset({"media"}),
+    ),
+    _Task(
+        "targets", "Correct the links to {}", "dead part, file or other site", "dead parts, files and other sites",
+        "Visitors do not find what the page promises", 0.1,
+        "Correct each link, or remove it.",
+        frozenset({"target"}),
+    ),
+    _Task(
+        "texts", "Correct {}", "title, text or JSON-LD block", "titles, texts and JSON-LD blocks",
+        "Search engines cannot tell these pages apart, or ignore what they state", 0.1,
+        "Give each page its own title and text, or name the canonical, and correct the JSON-LD.",
+        frozenset({"page"}),
     ),
     _Task(
         "lint", "Correct {}", "problem in the sitemap files", "problems in the sitemap files",

@@ -27,14 +27,16 @@ from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
-from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
+from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.graph.changing_links import BoxReads
 from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_duplicate_origins, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.not_asked import AskableUrls
 from crawler.audit.patterns import Segments, count_findings
 from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
+from crawler.audit.shown import ShownPages
 from crawler.audit.summary import audit_point, summarize
+from crawler.audit.targets import CheckedTargets, TargetCheck
 from crawler.config import fetcher as fetching
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason, Watch
@@ -107,13 +109,13 @@ def audit(
                 limits = plan.config.audit.max_unlinked, plan.config.audit.min_visits
                 queue = UncrawledUrlQueue(UrlMatcher(db), ClaimReview(db), askable, *limits)
                 with base_crawl(plan, store, begin, clock()) as base:
-                    result, media, duplicates = _run_in_loop(
+                    result, media, targets = _run_in_loop(
                         lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop
                     )
-            notes = [*sources.notes, *askable.notes(), *queue.notes(), *media.notes]
+            notes = [*sources.notes, *askable.notes(), *queue.notes(), *media.notes, *targets.notes]
             watches.on_stage("classifying")
             report = AuditFinisher(plan, store, db, segments, watches.on_stage).finish(
-                result, [*sources.findings, *duplicates], media, notes, queue.skipped
+                result, [*sources.findings, *targets.origins], media, notes, targets, queue.skipped
             )
             findings = FindingStore(db)
             report = _set_aside(acceptances, structs.replace(report, not_asked=askable.listed()), findings)
@@ -174,10 +176,10 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
     watches: ProgressWatchers,
     clock: Clock,
     base: BaseCrawl,
-) -> tuple[VisitResult, CheckedMedia, list[AuditFinding]]:
+) -> tuple[VisitResult, CheckedMedia, CheckedTargets]:
     """Visit the site, then the URLs that only sources know, then other names of the site and the media of sitemaps.
 
-    Returns also the findings about other names of the site.
+    With the targets of links are the findings about other names of the site.
     """
 
     def has_more(frontier: SqliteFrontier) -> bool:
@@ -188,6 +190,9 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
     def on_media(done: int, total: int) -> None:
         watches.on_stage(f"fetching images and videos, {done:,} of {total:,}")
 
+    def on_targets(done: int, total: int) -> None:
+        watches.on_stage(f"fetching the targets of links, {done:,} of {total:,}")
+
     run = base.basis.run
     watches.on_stage("crawling" if run is None else f"reading the crawl of run {run}")
     boxes = BoxReads(store.db, plan.config.fetch.second_reads, is_reused=base.answers is not None)
@@ -195,7 +200,7 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
         plan, store, open_frontier(plan, store), watches.on_crawl, has_more, clock, base.answers, boxes.rounds
     )
     if result.ending is not FinishReason.COMPLETE:
-        return result, CheckedMedia(0, [], []), []
+        return result, CheckedMedia(0, [], []), CheckedTargets()
     boxes.learn(store.run.number, store.run.started)
     visits, aliases = VisitLookup(db), alias_origins(plan.seed)
     listed = PublishedEntries(db, visits, plan.params)
@@ -210,4 +215,9 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
             watches.on_stage("fetching URLs under other names of the site")
             listed.store_alias_results(await check_host_aliases(plan, fetcher, robots, others))
         duplicates = await check_duplicate_origins(plan, fetcher, robots, visits.get(plan.seed).visited)
-        return result, await check_media(plan.config, fetcher, robots, listed.media(), on_media), duplicates
+        media = await check_media(plan.config, fetcher, robots, listed.media(), on_media)
+        watches.on_stage("checking the targets of links")
+        shown = ShownPages(store.db, plan.config.audit.max_link_pages)
+        check = TargetCheck(plan, store.db, fetcher, robots, store.run.started, on_targets)
+        targets = await check.run(shown)
+        return result, media, structs.replace(targets, origins=duplicates)

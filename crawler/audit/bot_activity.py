@@ -5,7 +5,7 @@ A bot is who its user agent names: a claim, which --set audit.verify_bots=true c
 
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -93,8 +93,11 @@ class CrawledPages:
                         people=people,
                     )
 
-    def activity(self, *, is_verified: bool, min_days: int) -> BotActivity | None:
-        """What bots do; None if no log has a request of a bot. ``min_days`` are those that the rule needs."""
+    def activity(self, *, verified: Collection[str], min_days: int) -> BotActivity | None:
+        """What bots do; None if no log has a request of a bot.
+
+        ``verified`` are the bots whose names were checked, ``min_days`` are those that the rule needs.
+        """
         with storage_errors():
             days = [day for (day,) in self._db.execute("SELECT day FROM log_day ORDER BY day")]
             rows = self._db.execute("SELECT day, bot, status, requests FROM bot_request").fetchall()
@@ -119,7 +122,7 @@ class CrawledPages:
         return BotActivity(
             first=days[0] if days else "",
             last=days[-1] if days else "",
-            is_verified=is_verified,
+            is_verified=bool(verified),
             total=CrawlPoint(
                 days=len(days),
                 requests=by_kind,
@@ -136,7 +139,7 @@ class CrawledPages:
                     statuses={str(status): statuses[status] for status in sorted(statuses)},
                     first=min(seen[name], default=""),
                     last=max(seen[name], default=""),
-                    is_verifiable=name in DOMAINS,
+                    is_verifiable=name in (verified or DOMAINS),
                 )
                 for name, statuses in sorted(bots.items(), key=lambda item: (-item[1].total(), item[0]))
             ],

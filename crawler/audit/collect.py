@@ -15,6 +15,7 @@ from crawler.audit.sitemaps import SitemapReadings, check_sitemaps, read_sitemap
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.exports.reader import ExportOptions, check_export, export_hint, read_export
 from crawler.audit.sources.google.reader import check_reports, google_reports, read_report
+from crawler.audit.sources.logs.addresses import read_addresses
 from crawler.audit.sources.logs.bots import BotLedger
 from crawler.audit.sources.logs.claims import AddressCounts
 from crawler.audit.sources.logs.files import LogRefused, find_logs, is_stream
@@ -205,7 +206,11 @@ def _refuse_url(url: str) -> bytes:
 def _log_options(plan: CrawlPlan) -> LogOptions:
     audit = plan.config.audit
     return LogOptions(
-        format=audit.log_format, verify=audit.verify_bots, processes=plan.processes, keep_tokens=audit.keep_tokens
+        format=audit.log_format,
+        verify=audit.verify_bots,
+        addresses=read_addresses(audit.bot_addresses),
+        processes=plan.processes,
+        keep_tokens=audit.keep_tokens,
     )
 
 

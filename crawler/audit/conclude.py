@@ -36,7 +36,9 @@ from crawler.audit.second_crawl import StartUrlCheck
 from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.google.inspection import RULES as INDEX_RULES
 from crawler.audit.sources.google.inspection import IndexInspector
+from crawler.audit.sources.logs.bots import DOMAINS
 from crawler.audit.statistics import Statistics, few_inlink_pages
+from crawler.audit.targets import CheckedTargets
 from crawler.audit.verdict import inconclusive, not_checked, nothing_to_check, why_inlinks_not_reported
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason
@@ -85,9 +87,10 @@ class AuditFinisher:
         lint: Sequence[AuditFinding],
         media: CheckedMedia,
         notes: Sequence[str],
+        targets: CheckedTargets,
         unasked: int = 0,
     ) -> AuditReport:
-        """Classify what the crawl saw, and report it. ``lint`` and ``media`` are findings of earlier steps.
+        """Classify what the crawl saw, and report it. ``lint``, ``media`` and ``targets`` are earlier findings.
 
         ``unasked`` counts the URLs that only sources know and that were not fetched. Raises NothingCrawlable when there
         is no page, StorageError.
@@ -95,8 +98,7 @@ class AuditFinisher:
         store = self._store
         is_over = visited.ending is FinishReason.COMPLETE
         stopped = "" if is_over else visited.ending.value
-        level = completeness(read_coverage(store.db, stopped, store.run.started))
-        run = with_counts(store.run, visited, level)
+        run = with_counts(store.run, visited, completeness(read_coverage(store.db, stopped, store.run.started)))
         policy = self._plan.config.content.lastmod
         policy = "observed" if policy == "git" else policy  # an audit compares a sitemap with what it saw itself
         observed = observe(store.db, run, policy, source_key(self._plan))
@@ -109,11 +111,10 @@ class AuditFinisher:
         doubts = limits_of_crawl(facts)
         min_inlinks = self._plan.config.audit.min_inlinks
         usual = why_inlinks_not_reported(*few_inlink_pages(graph, copies, min_inlinks), min_inlinks)
-        limit = NO_LIMIT if usual else min_inlinks
-        pages = self._page_findings(graph, matcher, copies, facts, few=limit)
+        pages = self._page_findings(graph, matcher, copies, facts, few=NO_LIMIT if usual else min_inlinks)
         visits = VisitLookup(self._db)
         self._found.put(pages.findings())
-        self._judge_redirects(pages, RedirectFindings(self._db, graph, visits))
+        self._judge_links(pages, graph, visits, targets)
         clusters, noted = self._judge_published(pages, visits, lint, media.findings)
         index_notes = self._inspect_index(store.run.started)
         figures = Statistics(store.db, graph, run.started, pages.copies, self._segments)
@@ -137,7 +138,8 @@ class AuditFinisher:
             exit_code=run.exit_code or (1 if visited.tally.internal_errors else 0),
             unchecked=not_checked(report.inputs, self._plan.config.audit.media)
             | ({"reach.few": usual} if usual else {})
-            | self._unchecked(bots),
+            | self._unchecked(bots)
+            | targets.unchecked,
             undecided=gaps,
             absent=nothing_to_check(
                 gaps, has_media=not media.are_none, has_versions=clusters.are_stated, unrendered=unrendered
@@ -178,20 +180,28 @@ class AuditFinisher:
             and not matcher.has_unresolved(SourceKind.SITEMAP),
         )
 
-    def _judge_redirects(self, pages: PageFindings, trails: RedirectFindings) -> None:
-        """Store findings about redirects and canonicals, ranked by inlinks and by visits."""
+    def _judge_links(self, pages: PageFindings, graph: LinkGraph, visits: VisitLookup, targets: CheckedTargets) -> None:
+        """Store findings about redirects, canonicals and what pages show, ranked by inlinks and by visits."""
+        trails = RedirectFindings(self._db, graph, visits)
         redirects = self._with_visits(pages, map(pages.with_referrers, trails.redirects()))
         self._found.put((finding.inlinks, finding) for _, finding in redirects)
         self._found.put(self._with_visits(pages, trails.canonicals()))
+        if shown := targets.shown:
+            linked = (found if found.referrers else pages.with_referrers(found) for found in targets.findings)
+            self._found.put((found.inlinks, shown.with_place(found)) for found in linked)
+            found = shown.box_findings(graph, is_first=self._store.run.number == 1)
+            self._found.put(self._with_visits(pages, map(pages.with_hubs, found)))
+            self._found.put(self._with_visits(pages, shown.facts(pages.copies)))
 
     def _bot_activity(self, graph: LinkGraph, figures: Statistics, copies: dict[int, int]) -> BotActivity | None:
         """What bots do, if there are logs; stores the pages that search engines leave out."""
         audit, found = self._plan.config.audit, self._found
         if not audit.logs:
             return None
+        verified = {*audit.bot_addresses, *(DOMAINS if audit.verify_bots else ())}
         crawled = CrawledPages(self._db, graph, figures, copies, self._segments)
         found.put_uncrawled(crawled.uncrawled())
-        activity = crawled.activity(is_verified=audit.verify_bots, min_days=audit.min_log_days)
+        activity = crawled.activity(verified=verified, min_days=audit.min_log_days)
         if activity and not activity.why_not_checked:
             reports = ClaimStore(self._db).reports()
             is_certain = all(

@@ -110,6 +110,8 @@ class MediaRequests:
         fetcher: Fetcher,
         robots_cache: RobotsCache,
         watch: Callable[[int], object] = lambda _: None,
+        nouns: str = "images and videos",
+        retries: int | None = None,
     ) -> None:
         self.requested = 0
         self.findings: list[AuditFinding] = []
@@ -120,7 +122,8 @@ class MediaRequests:
         self._watch = watch
         self._done = 0
         pace = ThrottleOptions(1, config.pace.rate, config.pace.delay)
-        self._paced = PacedFetcher(fetcher, pace, config.fetch.retries)
+        self._nouns = nouns
+        self._paced = PacedFetcher(fetcher, pace, config.fetch.retries if retries is None else retries)
         self._blocked = 0
         self._silent: dict[str, int] = {}  # hosts that asked to wait, and how many URLs were left
         self._private: set[str] = set()
@@ -130,9 +133,9 @@ class MediaRequests:
         """What was not fetched, and why."""
         notes = []
         if self._blocked:
-            notes.append(f"{self._blocked:,} images and videos were not fetched, because robots.txt blocks them")
+            notes.append(f"{self._blocked:,} {self._nouns} were not fetched, because robots.txt blocks them")
         for origin, left in self._silent.items():
-            notes.append(f"{origin} requested a pause, so {left:,} of its images and videos were not fetched")
+            notes.append(f"{origin} requested a pause, so {left:,} of its {self._nouns} were not fetched")
         text = "is at a private address and was not requested: allow it with --host"
         notes += [f"{origin} {text}" for origin in sorted(self._private)]
         return notes
@@ -141,11 +144,10 @@ class MediaRequests:
         """Check all media of one host."""
         async with limiter:
             for number, medium in enumerate(media):
-                answer = await self._follow(Url(medium.url))
+                answer = await self.follow(Url(medium.url))
                 self._done += 1
                 self._watch(self._done)
-                if origin in self._silent:
-                    self._silent[origin] = len(media) - number
+                if self.gives_up(origin, len(media) - number):
                     return
                 if answer is None:
                     continue
@@ -155,11 +157,21 @@ class MediaRequests:
                 elif isinstance(answer, Reply) and answer.status < 300:
                     self.answering.add(medium.url)
 
-    async def _follow(self, url: Url) -> Reply | Failure | None:
-        """The answer at the end of its redirects; None when a URL on the way may not be fetched."""
-        return await follow(self.get, url, self._config.fetch.max_redirects, _KEEP_ALL_PARAMS)
+    def gives_up(self, origin: str, left: int) -> bool:
+        """Whether a host requested a long pause, so that ``left`` of its URLs are not fetched."""
+        if origin in self._silent:
+            self._silent[origin] = left
+        return origin in self._silent
 
-    async def get(self, url: Url, body: BodyLimits = PROBE_BODY) -> Reply | Failure | None:
+    async def follow(self, url: Url, method: str = "GET") -> Reply | Failure | None:
+        """The answer at the end of its redirects; None when a URL on the way may not be fetched."""
+
+        async def get(hop: Url) -> Reply | Failure | None:
+            return await self.get(hop, method=method)
+
+        return await follow(get, url, self._config.fetch.max_redirects, _KEEP_ALL_PARAMS)
+
+    async def get(self, url: Url, body: BodyLimits = PROBE_BODY, method: str = "GET") -> Reply | Failure | None:
         """The answer to one URL, with retries; None when it may not be fetched."""
         origin = origin_of(url)
         rules = await self._robots_cache.get(origin)
@@ -170,9 +182,9 @@ class MediaRequests:
             return None
         if delay := rules.crawl_delay(self._config.obey.max_crawl_delay):
             self._paced.throttle.set_crawl_delay(origin, delay)
-        headers = _RANGE if body is PROBE_BODY else ()
+        headers = _RANGE if body is PROBE_BODY and method == "GET" else ()
         try:
-            answer = await self._paced.fetch(url, headers, body)
+            answer = await self._paced.fetch(url, headers, body, method)
             if isinstance(answer, Reply) and answer.status == _UNSATISFIABLE and headers:
                 answer = await self._paced.fetch(url, body=body)
         except AskedToWait:

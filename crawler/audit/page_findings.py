@@ -155,6 +155,19 @@ class PageFindings:
             referrers=finding.referrers or self._referrers(node),
         )
 
+    def with_hubs(self, finding: AuditFinding) -> AuditFinding:
+        """The same, with pages that should link to it, and as certain as findings about links are."""
+        with storage_errors():
+            row = self._db.execute("SELECT id FROM url WHERE url = ?", (finding.url,)).fetchone()
+        node = self._graph.nodes.node(row[0]) if row else -1
+        certainty = self._certainty(finding.rule, node)
+        return msgspec.structs.replace(
+            self.with_links(finding),
+            hubs=self._suggester.suggestions(node, None),
+            certainty=certainty,
+            is_certain=certainty is Certainty.CERTAIN,
+        )
+
     def with_referrers(self, finding: AuditFinding) -> AuditFinding:
         """The same, with a sentence that says which pages link to it. Raises StorageError."""
         linked = self.with_links(finding)

@@ -19,6 +19,7 @@ _REDIRECT = "https://developers.google.com/search/docs/crawling-indexing/301-red
 _CHAIN = "https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes"
 _BUDGET = "https://developers.google.com/crawling/docs/crawl-budget"
 _JAVASCRIPT = "https://developers.google.com/search/docs/crawling-indexing/javascript/javascript-seo-basics"
+_TITLE = "https://developers.google.com/search/docs/appearance/title-link"
 _LASTMOD = "https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping"
 
 _TABLE: Final = (
@@ -32,6 +33,9 @@ _TABLE: Final = (
     Rule("weak.noindex", _W, "Linked from noindexed pages only", "All pages that link to the page have noindex. After some time, search engines ignore the links on such pages.", "Link to it from a page that is indexed.", _LINKS),
     Rule("weak.nofollow", _W, "Linked by nofollow only", "Every link to the page is a nofollow link.", "Remove nofollow from at least one link.", _LINKS),
     Rule("weak.head", _N, "Referenced, but without a link", "The page is named only in hreflang, next, prev or AMP elements, or in feeds. Visitors cannot click these.", "Link to it in the text of a page.", _LINKS),
+    Rule("place.box", _N, "Linked from boxes of the template only", "Only footers, side boxes or boxes that change, which the pages repeat, link to the page. No text, list, menu or breadcrumb does. Few visitors and search engines follow such links.", "Link to it in the text of a related page, or in a list.", _LINKS),
+    Rule("place.changing", _N, "Linked from changing boxes only", "Only boxes that show other links at each read, such as related pages drawn at random, link to the page. At most times, no link leads to it.", "Link to it in the text of a related page, or in a list that does not change.", _LINKS),
+    Rule("place.new", _N, "New, but not linked in a text", "The last audit did not know the page, and no text and no list of the site links to it yet.", "Link to it in the text of a related page, or in a list.", _LINKS),
     Rule("reach.deep", _N, "Deep pages", "The page is more than audit.max_clicks clicks away from the start URL.", "Link to it from a page that is nearer to the start URL."),
     Rule("reach.few", _N, "Pages with few inlinks", "At most audit.min_inlinks other pages link to the page. Most pages of the site have more such links.", "Link to it from related pages."),
     Rule("listed.missing", _W, "Linked, but not in the sitemap", "The site links to an indexable page that no sitemap lists.", "Add it to the sitemap. siteatlas crawl writes a sitemap that lists it.", _SITEMAPS),
@@ -83,6 +87,14 @@ _TABLE: Final = (
     Rule("google.size", _W, "Larger than Googlebot reads", "The HTML of the page is larger than 2 MB without compression. Googlebot reads the first 2 MB and ignores the rest.", "Move inline styles, scripts, data and pictures into separate files, or divide the page. Put the canonical, the robots rules and JSON-LD near the start of the page.", "https://developers.google.com/search/blog/2026/03/crawler-blog-post"),
     Rule("google.unindexed", _W, "In the sitemap, but not indexed by Google", "The sitemap lists an indexable page that is not in Google's index, according to URL Inspection.", "Read the reason that Google gives. Link to the page from important pages, and give it content that no other page has.", "https://support.google.com/webmasters/answer/7440203"),
     Rule("google.canonical", _W, "Google takes another canonical", "According to URL Inspection, Google uses another URL as the canonical of an indexable page.", "If the two pages are duplicates, redirect one page to the other, or name the same canonical on both. Otherwise, give the pages different texts.", _CANONICAL),
+    Rule("target.fragment", _W, "Links to parts that do not exist", "A link leads to a part of a page, such as #prices, but no element of that page has this id or name.", "Correct the link, or give the element the id.", "https://html.spec.whatwg.org/multipage/browsing-the-web.html#scroll-to-fragid"),
+    Rule("target.file", _W, "Pictures, styles and scripts that are not there", "A page loads a picture, a style sheet or a script of the site that does not exist (404, 410).", "Correct the address in the page, or put the file there."),
+    Rule("target.external", _W, "Dead links to other sites", "A page of another site was dead in two audits: it answered 404 or 410, its host name does not exist, or its certificate has expired.", "Change the link to the page that replaces it, or remove the link."),
+    Rule("target.once", _N, "Links to other sites, dead once", "A page of another site was dead in this audit for the first time: it answered 404 or 410, its host name does not exist, or its certificate has expired.", "Wait for the next audit: it may be a passing fault of the other site."),
+    Rule("page.title", _W, "Pages without a title", "The page has no title. Search results show a title that the search engine makes up.", "Give the page a title of its own.", _TITLE),
+    Rule("page.same_title", _N, "Pages with the same title", "Several pages have the same title, although their texts differ.", "Give each page a title that says what only this page has.", _TITLE),
+    Rule("page.copy", _W, "Pages with the same text", "Several pages have the same main text, and none names another one as its canonical.", "Let the copies name one page as the canonical, or redirect them to it.", _CANONICAL),
+    Rule("page.data", _W, "JSON-LD that cannot be parsed", "A block of JSON-LD on the page is no valid JSON, even if common faults are forgiven. Search engines ignore it.", "Correct the block.", "https://developers.google.com/search/docs/appearance/structured-data/sd-policies"),
     Rule("media.image", _W, "Listed images that cannot be fetched", "The sitemap lists an image that cannot be fetched.", "Correct the image on the page that shows it. siteatlas crawl then lists the correct image. If another tool writes the sitemap, correct the sitemap."),
     Rule("media.video", _W, "Listed videos that cannot be fetched", "The sitemap lists a video, a player or a thumbnail that cannot be fetched.", "Correct the video on the page that shows it. siteatlas crawl then lists the correct video. If another tool writes the sitemap, correct the sitemap."),
 )  # fmt: skip
@@ -90,7 +102,7 @@ _TABLE: Final = (
 RULES: Final = {rule.id: rule for rule in _TABLE}
 """All rules of the audit by their id, in the order of the reports."""
 
-_OF_LINKS: Final = frozenset({"orphan", "weak", "reach"})
+_OF_LINKS: Final = frozenset({"orphan", "weak", "place", "reach"})
 
 
 def needs_complete(rule: str) -> bool:
@@ -149,10 +161,12 @@ RULE_GROUPS: Final = (
     RuleGroup("health", "Sitemap health", _rules_of("declared", "entry", "listed")),
     RuleGroup("links", "Redirects and canonicals", _rules_of("canonical", "link")),
     RuleGroup("orphans", "Orphans", _rules_of("orphan")),
-    RuleGroup("weak", "Weakly linked", _rules_of("weak")),
+    RuleGroup("weak", "Weakly linked", _rules_of("weak", "place")),
     RuleGroup("hreflang", "hreflang", _rules_of("cluster")),
     RuleGroup("render", "Pages that scripts change", _rules_of("render")),
     RuleGroup("google", "Indexing", _rules_of("google")),
+    RuleGroup("targets", "Dead link targets", _rules_of("target")),
+    RuleGroup("pages", "Titles and texts", _rules_of("page")),
     RuleGroup("media", "Images and videos", _rules_of("media")),
     RuleGroup("lint", "Lint of the sitemaps", _worst_first(LINT)),
     RuleGroup("reach", "Hard to reach", _rules_of("reach")),

@@ -240,7 +240,7 @@ def inconclusive(inputs: Sequence[SourceReport], *, is_doubtful: bool, stopped: 
         reasons |= dict.fromkeys(("orphans", "weak", "reach"), CRAWL_INCOMPLETE)
     if stopped:
         reasons |= dict.fromkeys(
-            ("dead", "health", "links", "hreflang", "media"), f"the crawl was cut short: {stopped}"
+            ("dead", "health", "links", "hreflang", "targets", "pages", "media"), f"the crawl was cut short: {stopped}"
         )
     if unasked:
         why = f"{unasked:,} URLs that only sources name were not fetched: raise --max-unlinked"

@@ -34,7 +34,7 @@ continue), or selected findings are inconclusive, 5 nothing to crawl, 6 another 
 """
 
 _KEYS = (
-    *("site.sitemap_url", "scope.include", "scope.exclude", "scope.max_pages", "scope.hosts", "state.directory"),
+    *("scope.include", "scope.exclude", "scope.max_pages", "scope.hosts", "state.directory"),
     *("pace.concurrency", "pace.rate", "fetch.timeout", "fetch.source", "fetch.user_agent", "fetch.headers"),
     *("fetch.basic_auth", "fetch.cookies", "fetch.resolve", "render.mode"),
     *(flag.key for flag in FLAGS if flag.key.startswith("audit.")),

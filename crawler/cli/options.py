@@ -190,6 +190,7 @@ FLAGS: Final = (
     Flag("--list", "audit.lists", "FILE", many=True),
     Flag("--crawl", "audit.crawls", "DIR|FILE", many=True),
     Flag("--max-unlinked", "audit.max_unlinked", "N"),
+    Flag("--check-external", "audit.check_external"),
     Flag("--accepted", "audit.accepted", "FILE"),
     Flag("-o --report", "audit.report", "DIR"),
     Flag("--fail-on", "audit.fail_on", "NAMES", many=True),

@@ -131,6 +131,9 @@ class AuditConfig(ConfigSection):
     """Name of the column with the URLs, in tables. Default: Siteatlas detects the column."""
     verify_bots: bool = False
     """Use DNS to check whether a request in the logs really comes from the search engine that its user agent names."""
+    bot_addresses: dict[str, str] = Field(default={})
+    """File of the addresses of a bot, by the name of the bot: the JSON file that its operator publishes. A request
+    from another address is not from this bot."""
     min_log_days: PositiveInt = 30
     """Report pages that no search engine crawled only if the access logs have requests on at least this many days."""
     keep_tokens: bool = False
@@ -152,7 +155,14 @@ class AuditConfig(ConfigSection):
     media: bool = True
     """Check whether the server returns the images and videos that sitemaps list."""
     max_media: int = Field(default=1_000, ge=0)
-    """Maximum images and videos to check in one audit."""
+    """Maximum images and videos to check in one audit; also maximum pictures, style sheets and scripts of pages, and
+    maximum links to other sites."""
+    max_link_pages: int = Field(default=100, ge=0)
+    """Maximum pages whose links, pictures, titles and texts are read for findings. On a larger site, they are spread
+    evenly. 0: none."""
+    check_external: bool = False
+    """Also request the pages of other sites that links lead to: at most audit.max_media of them in one audit, and again
+    only if they failed or after 7 days."""
     trust_blocked: bool = False
     """Assume that pages that the crawl could not read link to no other pages. These are pages behind robots.txt, a
     login, nofollow or the trap limit, and pages outside the start directory."""

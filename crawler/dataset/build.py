@@ -3,6 +3,7 @@
 import sqlite3
 import tempfile
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from operator import itemgetter
@@ -13,15 +14,18 @@ import msgspec
 from isal import isal_zlib
 from msgspec import Struct
 
+from crawler.audit.graph.changing_links import load_boxes
+from crawler.audit.graph.load import load_graph
+from crawler.audit.graph.places import CONTENT, PlacedPage, find_places
 from crawler.audit.page_findings import section_of
 from crawler.config.plan import AUDIT
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.dataset.audit_tables import audit_rows, audit_stamp
-from crawler.dataset.details import Anchor, Details, read_details
 from crawler.dataset.schema import DATASET, TABLES, VERSION
 from crawler.errors import SiteatlasError, UsageError
 from crawler.fetch.retry import FAILURES
 from crawler.model import DiscoveredBy, DocumentKind, Page, Request, State, Url
+from crawler.parse.snapshot.details import Anchor, Details, read_details
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.schema import STATE_DB
 from crawler.units import w3c
@@ -48,7 +52,8 @@ KINDS: Final = {
 """The names of the ways in which a URL is found, and of the kinds of links."""
 _ANCHORS: Final = DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW
 _FAILED_SQL: Final = "(" + ", ".join(f"'{state}'" for state in sorted(FAILURES)) + ")"
-_BATCH: Final = 2_000  # pages whose rows are written together
+_BATCH: Final = 1_000  # pages whose rows are written together
+_NEAR: Final = 200  # pages before a batch that show, too, what the pages of the batch repeat
 _MAX_URLS: Final = 300_000  # URLs of targets that are kept in memory
 
 # Of the last finished run: while another is active, its visits replace those of the last.
@@ -62,6 +67,8 @@ _ACTIVE: Final = f"""SELECT u.id, u.url, iif(m.state = '{State.SITEMAP_FILE}', 1
   m.changed_run, m.failures, m.seen_at, p.id IS NOT NULL
   FROM memory m JOIN url u ON u.id = m.id LEFT JOIN published p ON p.id = m.id"""  # noqa: S608 - our own
 _WITH_CONTENT: Final = "SELECT r.*, c.type, c.links, c.page, c.text FROM ({}) r LEFT JOIN content c ON c.id = r.content"
+_SET_FIGURES: Final = """UPDATE pages SET inlinks = ?, content_inlinks = ?, weight = ?
+  WHERE url = (SELECT url FROM url WHERE id = ?)"""
 _INSERT_LINK: Final = "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -175,14 +182,18 @@ class _Builder:
         self._db = db
         self._resolver = UrlResolver()
         self._urls: dict[int, str] = {}
+        (self._is_active,) = state.execute("SELECT count(*) FROM run WHERE ended IS NULL").fetchone()
         (highest,) = state.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()
         self._inlinks = array("I", bytes(4 * (highest + 1)))
+        self._content_inlinks = array("I", bytes(4 * (highest + 1)))
+        self._boxes = load_boxes(state).links()
+        self._near: list[PlacedPage] = []  # whose links are stored
+        self._placed: list[tuple[int, PlacedPage, list[tuple[int, int, Anchor]], bool]] = []  # whose links are not
         self._is_external = bytearray(highest + 1)
 
     def run(self) -> None:
         """Fill all tables."""
-        (active,) = self._state.execute("SELECT count(*) FROM run WHERE ended IS NULL").fetchone()
-        visited = _ACTIVE if active else _FINISHED
+        visited = _ACTIVE if self._is_active else _FINISHED
         self._copy_urls(visited)
         select = _WITH_CONTENT.format(visited)
         rows = (msgspec.convert(row, _Visited) for row in self._state.execute(select))
@@ -192,8 +203,10 @@ class _Builder:
             if done % _BATCH == 0:
                 self.put("pages", pages)
                 pages.clear()
+                self._put_placed()
         self.put("pages", pages)
-        self._put_inlinks()
+        self._put_placed()
+        self._put_figures()
         self._db.execute("CREATE INDEX link_target ON link (target)")
         self._db.execute("CREATE INDEX link_source ON link (source)")
         self._db.execute("CREATE UNIQUE INDEX page_url ON pages (url)")
@@ -254,10 +267,11 @@ class _Builder:
             kinds = [name for flag, name in KINDS.items() if flags & flag and not flag & _ANCHORS]
             links += ((row.id, number, kind, 0, None, None, None, None) for number in ids for kind in kinds)
         places = self._anchors(row, details, anchors) if details and anchors else []
-        for number, position, anchor in places:
-            is_nofollow = page.nofollow or "nofollow" in anchor.rel.split()
-            text, rel, place = anchor.text, anchor.rel, anchor.place
-            links.append((row.id, number, "link", is_nofollow, text, rel or None, place or None, position))
+        if details and places:
+            at = [position - 1 for _, position, _ in places]
+            texts = [(bisect_left(at, begin), bisect_left(at, end), text) for begin, end, text in details.texts]
+            targets, found = [self._urls[number] for number, _, _ in places], [anchor for _, _, anchor in places]
+            self._placed.append((row.id, PlacedPage(row.url, targets, found, texts), places, page.nofollow))
         for number in anchors.keys() - {number for number, _, _ in places}:  # a menu of scripts, an encoding
             is_nofollow = page.nofollow or not anchors[number] & DiscoveredBy.LINK
             links.append((row.id, number, "link", is_nofollow, None, None, None, None))
@@ -292,10 +306,40 @@ class _Builder:
         self._load_urls(numbers)
         return [self._urls[number] for number in numbers]
 
-    def _put_inlinks(self) -> None:
-        rows = ((count, number) for number, count in enumerate(self._inlinks) if count)
+    def _put_placed(self) -> None:
+        """Store the links of a batch of pages with their places."""
+        pages = [page for _, page, _, _ in self._placed]
+        changing = {}
+        for source, page, _, _ in self._placed:
+            if shown := self._boxes.get(source):
+                self._load_urls(shown)
+                changing[page.url] = {self._urls[number] for number in shown}
+        found = find_places([*self._near, *pages], changing)[len(self._near) :]
+        for places, (source, _, links, has_nofollow) in zip(found, self._placed, strict=True):
+            followed = set()
+            rows = []
+            for place, (target, position, anchor) in zip(places, links, strict=True):
+                is_nofollow = has_nofollow or "nofollow" in anchor.rel.split()
+                rows.append((source, target, "link", is_nofollow, anchor.text, anchor.rel or None, place, position))
+                if place in CONTENT and not is_nofollow and target != source:
+                    followed.add(target)
+            self._db.executemany(_INSERT_LINK, rows)
+            for target in followed:
+                self._content_inlinks[target] += 1
+        self._near = pages[-_NEAR:]
+        self._placed.clear()
+
+    def _put_figures(self) -> None:
+        """Store what the links of all pages say of each page."""
+        graph = None if self._is_active else load_graph(self._state)
+        weights = dict(zip(graph.nodes.ids, graph.weight, strict=True)) if graph else {}
+        rows = (
+            (count, self._content_inlinks[number], round(weights[number], 3) if number in weights else None, number)
+            for number, count in enumerate(self._inlinks)
+            if count or number in weights
+        )
         self._db.execute("CREATE UNIQUE INDEX page_url ON pages (url)")
-        self._db.executemany("UPDATE pages SET inlinks = ? WHERE url = (SELECT url FROM url WHERE id = ?)", rows)
+        self._db.executemany(_SET_FIGURES, rows)
         self._db.execute("DROP INDEX page_url")
 
     def _redirects(self) -> Iterator[tuple[object, ...]]:
@@ -351,6 +395,8 @@ def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, o
         row.evidence or None,
         row.depth,
         0,
+        0,
+        None,
         inside if is_read else None,
         outside if is_read else None,
         len(page.images) if is_read else None,

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from crawler.state.database import Database
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the tables: it grows when a column goes or changes its meaning."""
 
 
@@ -46,6 +46,8 @@ TABLES: Final = {
         ("lastmod_evidence", "TEXT", "what changed when it last moved", "+ Open on Sundays"),
         ("depth", "INTEGER", "clicks from the start page", "2"),
         ("inlinks", "INTEGER", "other pages that link to it by a link that may be followed", "14"),
+        ("content_inlinks", "INTEGER", "of these, the pages that have such a link in a text or a list", "3"),
+        ("weight", "REAL", "its share of the link weight (PageRank); the average page has 1", "0.734"),
         ("outlinks", "INTEGER", "other URLs of the site that it links to", "31"),
         ("external_outlinks", "INTEGER", "URLs outside the scope of the crawl that it links to", "3"),
         ("images", "INTEGER", "images that a sitemap can list", "5"),
@@ -67,7 +69,7 @@ TABLES: Final = {
         ("nofollow", "INTEGER", "1 if it must not be followed, else 0", "0"),
         ("anchor", "TEXT", "its text, or the alt text of its picture; NULL if not known", "Boats"),
         ("rel", "TEXT", "its rel attribute", "noopener"),
-        ("place", "TEXT", "innermost element around it of nav, header, footer, aside and main", "nav"),
+        ("place", "TEXT", "menu, breadcrumb, footer, side box, list, changing box or body; NULL if not known", "body"),
         ("position", "INTEGER", "its number among the links of the page, from 1", "12"),
         ("internal", "INTEGER", "1 if the target is in the scope of the crawl, else 0", "1"),
     ),

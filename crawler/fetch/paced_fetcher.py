@@ -74,7 +74,9 @@ class PacedFetcher:
         self._fetcher = fetcher
         self._policy = RetryPolicy(retries, first=0.5, longest=150.0)
 
-    async def fetch(self, url: Url, headers: Iterable[Header] = (), body: BodyLimits | None = None) -> Reply | Failure:
+    async def fetch(
+        self, url: Url, headers: Iterable[Header] = (), body: BodyLimits | None = None, method: str = "GET"
+    ) -> Reply | Failure:
         """The answer, after retries. Raises AskedToWait."""
         origin = origin_of(url)
         async for _ in Retries(self._policy, url):
@@ -84,7 +86,7 @@ class PacedFetcher:
                 await anyio.sleep(wait)
             self.throttle.start(url, self.throttle.clock())
             try:
-                answer = await self._fetcher.fetch(url, headers=headers, body=body)
+                answer = await self._fetcher.fetch(url, headers=headers, body=body, method=method)
             except BaseException:
                 self.throttle.finish(url, self.throttle.clock(), None)
                 raise

@@ -133,6 +133,8 @@ def what_became(previous: PreviousFinding, current: CurrentState, scope: AuditSc
         return _became_of_file(previous, current) if can_miss else ""
     if family == "declared":
         return "" if scope.is_named else "robots.txt no longer names it, or it can be read"
+    if family in {"target", "page", "place"}:
+        return "" if scope.is_doubtful else "it is in order now, or no link leads to it"
     if family == "media":
         return _became_of_medium(previous.url, scope, can_miss=can_miss)
     if (family == "entry" and previous.rule != "entry.duplicate") or previous.rule == "orphan.sitemap":

@@ -1,4 +1,4 @@
--- Which links stand outside menus, headers, footers and side boxes?
+-- Which links stand in the text of a page?
 SELECT source, target, anchor, place FROM links
-WHERE kind = 'link' AND internal AND anchor IS NOT NULL AND (place IS NULL OR place = 'main') AND source != target
+WHERE kind = 'link' AND internal AND anchor IS NOT NULL AND place = 'body' AND source != target
 ORDER BY target, source

@@ -69,9 +69,12 @@ def parse_blocks(snapshot: bytes, limit: int | None = None) -> list[ContentBlock
     ``limit`` is the number of characters of markup that are read.
     """
     markup = load_snapshot(snapshot)
-    if markup is None:
-        return None
-    markup, entries = _extract_jsonld(markup[:limit])
+    return None if markup is None else read_blocks(markup[:limit])
+
+
+def read_blocks(markup: str) -> list[ContentBlock]:
+    """The blocks of the markup of a snapshot in document order, at most ``MAX_BLOCKS``; those of JSON-LD come first."""
+    markup, entries = _extract_jsonld(markup)
     _ParserState().read(split_markup(markup), entries)
     return entries
 

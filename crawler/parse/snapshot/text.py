@@ -302,6 +302,8 @@ def _token(tag: str, attributes: dict[str, str]) -> bytes:
     if tag in _OWN_NAMED or not ("class" in attributes or "id" in attributes):
         return tag.encode("utf-8", "surrogatepass")
     names = [*sorted(set(attributes.get("class", "").split()) - _STATES), "#" + attributes.get("id", "")]
+    if names == ["#"]:
+        names = []
     return _figures.sub("0", " ".join((tag, *names))[:500]).encode("utf-8", "surrogatepass")
 
 

@@ -10,11 +10,12 @@ import csv
 import re
 import socket
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from enum import StrEnum
 from functools import lru_cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
 from crawler.audit.sources.logs.fields import LogRow, client_address
@@ -107,7 +108,7 @@ def bot_name(agent: str) -> str:
 
     :data:`OUR_BOT` is our own crawler. An unverified name ("unverified Googlebot") is returned as it is.
     """
-    if agent.startswith(UNVERIFIED_PREFIX) and agent.removeprefix(UNVERIFIED_PREFIX) in DOMAINS:
+    if agent.startswith(UNVERIFIED_PREFIX) and agent.removeprefix(UNVERIFIED_PREFIX) in BOTS:
         return agent
     lower = agent.lower()
     if "siteatlas/" in lower:
@@ -154,11 +155,28 @@ class SystemDnsResolver:
         return [str(info[4][0]) for info in socket.getaddrinfo(name, None)]
 
 
-class BotVerifier:
-    """Verifies bots; looks up each address once, several at a time, and caches the answers."""
+class KnownAddresses(Protocol):
+    """The addresses of a bot."""
 
-    def __init__(self, resolver: DnsResolver, patience: float = _TIMEOUT) -> None:
+    def has(self, address: str) -> bool | None:
+        """Whether an address is one of the bot's; None if it is no address."""
+
+
+class BotVerifier:
+    """Verifies bots; looks up each address once, several at a time, and caches the answers.
+
+    ``published`` are the addresses of bots that are not asked of DNS. Without a ``resolver``, only these are verified.
+    """
+
+    def __init__(
+        self,
+        resolver: DnsResolver | None,
+        patience: float = _TIMEOUT,
+        published: Mapping[str, KnownAddresses] = MappingProxyType({}),
+    ) -> None:
         self._resolver = resolver
+        self._published = published
+        self._verifiable = {*published, *(DOMAINS if resolver else ())}
         self._timeout = patience
         self._answers: dict[tuple[str, bytes], bool | None] = {}
         self._pool = ThreadPoolExecutor(_MAX_CONCURRENT, thread_name_prefix="dns")
@@ -170,7 +188,7 @@ class BotVerifier:
 
     def verify(self, rows: list[LogRow]) -> list[LogRow]:
         """The rows, with the user agent "unverified …" for impostors. What DNS does not judge stays as it is."""
-        claimed = [_claimed_bot(row[4]) for row in rows]
+        claimed = [name if (name := _claimed_bot(row[4])) in self._verifiable else "" for row in rows]
         self._ask({(name, row[0]) for name, row in zip(claimed, rows, strict=True) if name})
         return [
             row if not name or self._answers.get((name, row[0])) is not False else _rename_impostor(row, name)
@@ -180,7 +198,10 @@ class BotVerifier:
     def _ask(self, pairs: set[tuple[str, bytes]]) -> None:
         new = sorted(pairs - self._answers.keys())
         due = new[: max(0, MAX_ADDRESSES - len(self._answers))]
-        futures = {pair: self._pool.submit(is_verified, *pair, self._resolver) for pair in due}
+        for name, address in [pair for pair in new if pair[0] in self._published]:
+            self._answers[name, address] = self._published[name].has(client_address(address))
+        due = [pair for pair in due if pair not in self._answers] if self._resolver else []
+        futures = {pair: self._pool.submit(is_verified, *pair, self._resolver) for pair in due if self._resolver}
         wait(futures.values(), timeout=self._timeout)
         for pair, future in futures.items():
             self._answers[pair] = future.result() if future.done() else None
@@ -189,9 +210,8 @@ class BotVerifier:
 
 @lru_cache(_MAX_AGENTS)
 def _claimed_bot(agent: bytes) -> str:
-    """The bot that an agent claims to be, if it can be verified, or ""."""
-    name = bot_name(agent.decode("utf-8", "replace"))
-    return name if name in DOMAINS else ""
+    """The bot that an agent claims to be, or ""."""
+    return bot_name(agent.decode("utf-8", "replace"))
 
 
 def is_verified(name: str, address: bytes, resolver: DnsResolver) -> bool | None:

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from crawler.audit.source_record import IgnoreReason, SourceKind, SourceRecord, SourceReport
+from crawler.audit.sources.logs.addresses import BotAddresses
 from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotLedger, BotVerifier, DnsResolver, SystemDnsResolver
 from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, LogClaimBuilder, OwnTargets
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
@@ -22,15 +23,24 @@ class LogOptions(Struct, frozen=True, kw_only=True):
     ``format`` is a name of :data:`crawler.audit.sources.logs.formats.NAMES`, nginx's log_format, Apache's LogFormat
     or a ``#Fields:`` line; "" detects it. ``verify`` verifies bots by DNS (``resolver``, or the system's). ``most``
     limits the different requests that are counted at a time, about 300 bytes each. So many ``processes`` count the
-    lines of long logs; with ``verify`` it is one. ``keep_tokens`` keeps values of parameters that look like secrets.
+    lines of long logs; if bots are verified, it is one. ``addresses`` are those that operators of bots publish.
+    ``keep_tokens`` keeps values of parameters that look like secrets.
     """
 
     format: str = ""
     verify: bool = False
     resolver: DnsResolver | None = None
+    addresses: dict[str, BotAddresses] = {}
     most: int = MAX_TARGETS
     processes: int = 1
     keep_tokens: bool = False
+
+    @property
+    def verifier(self) -> BotVerifier | None:
+        """What verifies bots, if anything does."""
+        if not (self.verify or self.addresses):
+            return None
+        return BotVerifier((self.resolver or SystemDnsResolver()) if self.verify else None, published=self.addresses)
 
 
 _TABLES: Final = 4  # a process that counts holds so much less than the process that adds all counts up
@@ -71,7 +81,8 @@ class AccessLog:
         self.report = SourceReport(source=SourceKind.LOG, name=file.name, format=reader.name)
         self._file = file
         self._reader = reader
-        self._verifier = BotVerifier(options.resolver or SystemDnsResolver()) if options.verify else None
+        self._verifier = options.verifier
+        self._addresses = options.addresses
         self.own = OwnTargets(*addresses.own_paths())
         self._bots = bots
         self._counter = LineCounter(reader, self.own, self._verifier, successes, bots)
@@ -176,6 +187,10 @@ class AccessLog:
             yield f"ignored: {methods:,} with a method other than GET and HEAD, or without a URL"
         if ours := report.ignored[IgnoreReason.OWN]:
             yield f"{ours:,} by Siteatlas itself, which do not count"
+        yield from (
+            f"{name} is verified by the addresses that its operator published{known.day and f' on {known.day}'}"
+            for name, known in self._addresses.items()
+        )
         if self._verifier and not self._verifier.is_whole:
             yield (
                 f"some addresses of bots are not checked, because DNS gave no answer, or they are more than "

@@ -123,7 +123,7 @@ def read_logs(
 
     shared = AddressCounts() if successes is None else successes, BotLedger() if ledger is None else ledger
     blocks = (block for name in files for block in _blocks(name, addresses, options, *shared))
-    with closing(count_in_parallel(blocks, 1 if options.verify else options.processes)) as parts:
+    with closing(count_in_parallel(blocks, 1 if options.verify or options.addresses else options.processes)) as parts:
         for log, log_parts in groupby(parts, key=lambda part: part[0].log):
             yield log.report, log.claims(log_parts, done)
             previous_bytes += log.read

@@ -68,7 +68,7 @@ def test_ours_what_was_cut_short_or_read_in_part_is_not_decided() -> None:
     doubtful = inconclusive(whole, is_doubtful=True, stopped="", unasked=0)
     assert doubtful == {"orphans": CRAWL_INCOMPLETE, "weak": CRAWL_INCOMPLETE, "reach": CRAWL_INCOMPLETE}
     cut = inconclusive(whole, is_doubtful=False, stopped="it was interrupted", unasked=0)
-    assert cut.keys() == {"dead", "health", "links", "hreflang", "media"}
+    assert cut.keys() == {"dead", "health", "links", "hreflang", "targets", "pages", "media"}
     passed = inconclusive(whole, is_doubtful=True, stopped="", unasked=1_200)
     assert passed["orphans"] == CRAWL_INCOMPLETE
     assert "1,200 URLs" in passed["gone.visited"]

@@ -65,7 +65,7 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
     assert "… 0 more" not in text
     assert (
         "nothing found: dead URLs, redirects and canonicals, weakly linked, hreflang, pages that scripts change, "
-        "indexing, images and videos, bot activity\n" in text
+        "indexing, dead link targets, titles and texts, images and videos, bot activity\n" in text
     )
     assert "\n1 error, 14 warnings, 1 note\nnext: " in text
 
@@ -94,7 +94,7 @@ def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
     assert (
         "nothing found: dead URLs, redirects and canonicals, orphans (in the sitemap only, in search or analytics "
         "only, in lists, backlinks or another crawl only, isolated islands of pages), weakly linked, hreflang, "
-        "pages that scripts change, indexing, lint of the sitemaps, bot activity\n"
+        "pages that scripts change, indexing, dead link targets, titles and texts, lint of the sitemaps, bot activity\n"
         "not checked: in the logs only (no log)\n"
         "not checked: images and videos (--set audit.media=false)\n"
         "not decided: sitemap health (--set audit.media=false)\n"

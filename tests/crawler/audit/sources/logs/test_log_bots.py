@@ -1,5 +1,6 @@
 """Who is taken for a bot, and whether those who call themselves search engines are."""
 
+import json
 import socket
 import time
 from collections.abc import Iterable
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawler.audit.source_record import SourceRecord
+from crawler.audit.sources.logs.addresses import read_addresses
 from crawler.audit.sources.logs.bots import (
     MAX_ADDRESSES,
     NO_USER_AGENT,
@@ -20,6 +22,7 @@ from crawler.audit.sources.logs.bots import (
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import read_logs
 from crawler.audit.sources.urls import SourceUrlParser
+from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.url.params import UrlParams
 
@@ -157,3 +160,34 @@ def test_ours_requests_of_search_engines_are_told_apart_from_those_of_other_bots
     addresses = SourceUrlParser(Url("https://www.example.com/"), UrlParams(), lambda _: True)
     (claim,) = (claim for _, found in read_logs([str(log)], addresses, LogOptions(), lambda _: None) for claim in found)
     assert (claim.people, claim.bots, claim.engines, claim.dead) == (1, 7, 4, 8)
+
+
+def test_openai_a_bot_is_verified_by_the_addresses_that_its_operator_publishes(tmp_path: Path) -> None:
+    """https://openai.com/gptbot.json ; Google and Perplexity publish files of the same form."""
+    prefixes = [{"ipv4Prefix": "192.0.2.0/28"}, {"ipv6Prefix": "2001:db8::/48"}]
+    file = tmp_path / "gptbot.json"
+    file.write_text(json.dumps({"creationTime": "2026-11-01T10:00:00.000000", "prefixes": prefixes}))
+    published = read_addresses({"GPTBot": str(file)})
+    assert published["GPTBot"].day == "2026-11-01"
+    agents = {
+        "192.0.2.7": b"GPTBot/1.2",
+        "2001:db8::9": b"GPTBot/1.2",
+        "198.51.100.1": b"GPTBot/1.2",
+        "-": b"GPTBot/1.2",
+    }
+    rows = [(address.encode(), b"", b"/a", b"200", agent, b"", None) for address, agent in agents.items()]
+    rows.append((b"198.51.100.2", b"", b"/a", b"200", b"Googlebot/2.1", b"", None))
+    verifier = BotVerifier(None, published=published)
+    names = [row[4] for row in verifier.verify(rows)]
+    verifier.close()
+    assert names == [b"GPTBot/1.2", b"GPTBot/1.2", b"unverified GPTBot", b"GPTBot/1.2", b"Googlebot/2.1"]
+    assert bot_name("unverified GPTBot") == "unverified GPTBot"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("Nobody", "{}"), ("GPTBot", "[]"), ("GPTBot", "{"), ("GPTBot", '{"prefixes": []}')]
+)
+def test_ours_a_file_without_addresses_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / "f.json").write_text(text)
+    with pytest.raises(UsageError, match=f"audit.bot_addresses.{name}"):
+        read_addresses({name: str(tmp_path / "f.json")})

@@ -5,11 +5,15 @@ costs nothing more, and states of older crawls have these columns too. Takes lin
 """
 
 import re
+from contextlib import suppress
 from functools import lru_cache
 from html import unescape
 from typing import Final
 
 from msgspec import Struct
+
+from crawler.parse.snapshot.blocks import read_blocks, stable_hash
+from crawler.parse.snapshot.text import clean_url, mask_variable_text
 
 # The look-ahead rejects most tags by their first letter, which saves a third of the time.
 _tags = re.compile(
@@ -18,25 +22,38 @@ _tags = re.compile(
 _between_tags = re.compile(r"<[^<>]*+>").split
 _attributes = re.compile(r"([^\s/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"']++))?+)?+").finditer
 _alt = re.compile(r"<img\b[^<>]{0,2000}?\balt\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')", re.IGNORECASE).search
+_is_heading = re.compile(rb"\x1fh[1-6][^\x1f]*\Z").search
 _head_end = re.compile(r"</head\b|<body\b", re.IGNORECASE).search
 MAX_TEXT: Final = 300
 """Characters of an anchor, a heading and a description that are kept."""
 _MAX_ATTRIBUTES: Final = 8_192  # characters of one tag
 _MAX_ANCHOR: Final = 20_000  # characters of markup in one link
-_PLACES: Final = frozenset({"nav", "header", "footer", "aside", "main"})
+_MAX_UNREAD: Final = 100  # links in a row that a page does not show, such as those in drawings
+_MIN_TEXT: Final = 5  # words without links that make a text of a page, not a label
+_MIN_PROSE: Final = 3  # words without links in a sentence that contains a link
+_OUTER: Final = frozenset({"footer", "aside"})
+_LANDMARKS: Final = frozenset({"nav", "header", "footer", "aside", "main"})
 
 
-class Anchor(Struct, frozen=True, array_like=True):
-    """One link as it stands in the markup: its href, its text, its rel, and the landmark element around it, or ""."""
+class Anchor(Struct, array_like=True):
+    """One link as it stands in the markup: its href, its text, its rel, and the landmark element around it, or "".
+
+    ``slot`` is its place in the template, as :mod:`.blocks` knows it, or 0; ``in_prose``: it stands in a sentence.
+    """
 
     href: str
     text: str
     rel: str
-    place: str
+    landmark: str
+    slot: int = 0
+    in_prose: bool = False
 
 
 class Details(Struct, frozen=True, array_like=True):
-    """What a page shows. ``h1`` is its first heading of this level, ``h1_count`` the number of them."""
+    """What a page shows. ``h1`` is its first heading of this level, ``h1_count`` the number of them.
+
+    ``texts`` are its longer texts: the number of links before each and up to its end, and a hash of it without figures.
+    """
 
     h1: str
     h1_count: int
@@ -45,6 +62,7 @@ class Details(Struct, frozen=True, array_like=True):
     words: int
     base: str
     anchors: list[Anchor]
+    texts: list[tuple[int, int, int]] = []
 
 
 def read_details(markup: str) -> Details:
@@ -56,7 +74,7 @@ def read_details(markup: str) -> Details:
     around: list[str] = []
     for tag in _tags(markup):
         is_end, name = tag[1], tag[2].lower()
-        if name in _PLACES:
+        if name in _LANDMARKS:
             _enter(around, name, is_end)
         elif is_end:
             continue
@@ -70,12 +88,36 @@ def read_details(markup: str) -> Details:
                 base = base or attributes.get("href", "")
             elif "href" in attributes:
                 text = _text_until(markup, tag.end(), "</a") if name == "a" else attributes.get("alt", "")
-                place = around[-1] if around else ""
-                anchors.append(Anchor(attributes["href"].strip(), text, attributes.get("rel", "").lower(), place))
+                outer = next((name for name in around if name in _OUTER), around[-1] if around else "")
+                anchors.append(Anchor(attributes["href"].strip(), text, attributes.get("rel", "").lower(), outer))
     head = _head_end(markup)
     words = len(unescape(" ".join(_between_tags(markup[head.start() if head else 0 :]))).split())
     description, robots = (_one_line(metas.get(name, "")) for name in ("description", "robots"))
-    return Details(next(filter(None, headings), ""), len(headings), description, robots, words, base, anchors)
+    texts = _find_slots(markup, anchors)
+    return Details(next(filter(None, headings), ""), len(headings), description, robots, words, base, anchors, texts)
+
+
+def _find_slots(markup: str, anchors: list[Anchor]) -> list[tuple[int, int, int]]:
+    """Give each link its slot; returns the longer texts."""
+    hrefs = [clean_url(anchor.href) for anchor in anchors]
+    texts = []
+    at = 0
+    for block in read_blocks(markup):
+        _, *targets = block.compared_text.split("\x1f")
+        found = []
+        for target in targets:
+            with suppress(ValueError):  # a picture, or a link without an anchor
+                at = hrefs.index(target, at, at + _MAX_UNREAD) + 1
+                found.append(anchors[at - 1])
+        words = len(block.text.split()) - sum(len(anchor.text.split()) for anchor in found)
+        if words >= _MIN_TEXT or _is_heading(block.place):
+            text = mask_variable_text(block.text).encode("utf-8", "surrogatepass")
+            texts.append((at - len(found), at, stable_hash(text)))
+        slot = stable_hash(block.place) if found else 0
+        for anchor in found:
+            anchor.slot, anchor.in_prose = slot, words >= _MIN_PROSE
+            anchor.landmark = anchor.landmark or ("nav" if block.is_frame else "")
+    return texts
 
 
 def _enter(around: list[str], name: str, is_end: str) -> None:

@@ -1,0 +1,200 @@
+"""Where the links of a page stand: in its text, in a list, or in a box that its template has around it. Pure.
+
+A link of the template is one that other pages repeat at the same slot (:mod:`crawler.parse.snapshot.blocks`): most
+pages that have the slot, or the pages that its box leads to, as those of a section do. Pages that repeat one another's
+boxes share a template (https://doi.org/10.1145/511446.511522, https://arxiv.org/abs/1409.2590). What a page has of its
+own lies between its first and its last text that others do not have, and divides the template into what is before and
+after it. Elements such as nav and footer only decide between boxes that nothing else tells apart.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from crawler.parse.snapshot.details import Anchor
+
+
+class Place(StrEnum):
+    """Where a link stands."""
+
+    MENU = "menu"
+    BREADCRUMB = "breadcrumb"
+    FOOTER = "footer"
+    SIDE = "side box"
+    LIST = "list"
+    CHANGING = "changing box"
+    BODY = "body"
+
+
+CONTENT: Final = frozenset({Place.BODY, Place.LIST})
+"""The places in which somebody, or a list of pages of one kind, chose the page that the link leads to."""
+BOXES: Final = frozenset({Place.FOOTER, Place.SIDE, Place.CHANGING})
+"""The places that few people and search engines follow."""
+_MOST: Final = 0.5
+"""Share of the pages with a slot, from which on what they repeat there is of the template."""
+_SAME: Final = 0.6
+"""Share of the links of two boxes that both have, from which on they are one box. The list of a section names all pages
+of it but the page itself; two boxes of related pages share some by chance."""
+_FEW: Final = 3
+"""Pages, links or texts from which on there are many of them."""
+_COMPARED: Final = 8  # boxes on the pages that a box leads to: those of one menu are alike
+_RARE: Final = 0.2
+"""Share of the pages up to which a text is a page's own. Lists repeat the beginning of an article."""
+_digits: Final = re.compile(r"\d+").sub
+
+
+class PlacedPage(Struct):
+    """A page: its URL, the URLs of its links in the order of the page, how each stands in it, and its texts.
+
+    The texts are those of :class:`crawler.parse.snapshot.details.Details`.
+    """
+
+    url: str
+    targets: Sequence[str]
+    anchors: Sequence[Anchor]
+    texts: Sequence[tuple[int, int, int]]
+
+
+class _Own(Struct):
+    """What a page has of its own: the links from ``begin`` to ``end``, and the number of its texts.
+
+    ``last`` is the slot of its last link, 0 if an element footer tells where the footer is.
+    """
+
+    begin: int
+    end: int
+    texts: int
+    last: int
+
+
+def find_places(pages: Sequence[PlacedPage], changing: Mapping[str, Collection[str]]) -> list[list[Place]]:
+    """The place of each link of each page. ``changing`` are the links of a page that not every read showed.
+
+    Some hundred pages of one site show what repeats. Takes linear time in their links.
+    """
+    template = _Template(pages, changing)
+    return [template.places(page) for page in pages]
+
+
+class _Template:
+    """What the pages repeat."""
+
+    def __init__(self, pages: Sequence[PlacedPage], changing: Mapping[str, Collection[str]]) -> None:
+        self.marks = Counter[tuple[int, str]]()  # pages that have a target, or the text of a link, at a slot
+        self.pages = Counter[int]()  # pages that have a slot
+        self.texts = Counter[int]()  # pages that have a text
+        self.boxes = {page.url: _boxes(page) for page in pages}
+        moving = Counter[int]()
+        for page in pages:
+            links = [*zip(page.targets, page.anchors, strict=True)]
+            self.marks.update({(anchor.slot, mark) for target, anchor in links for mark in (target, anchor.text)})
+            self.pages.update(self.boxes[page.url].keys())
+            self.texts.update({text for *_, text in page.texts})
+            if shown := changing.get(page.url):
+                for target, anchor in links:
+                    moving[anchor.slot] += 1 if target in shown else -1
+        self.changing = {slot for slot, count in moving.items() if count > 0}
+        self.trails = self._find_trails()
+
+    def _find_trails(self) -> set[int]:
+        """The slots of breadcrumbs: their links lead to pages that are one above the other."""
+        score = Counter[int]()
+        seen: dict[int, set[tuple[str, ...]]] = defaultdict(set)
+        for url, boxes in self.boxes.items():
+            for slot, targets in boxes.items():
+                score[slot] += 1 if self._is_trail(url, slot, targets) else -_FEW
+                seen[slot].add(targets)
+        return {slot for slot, points in score.items() if points > 0 and len(seen[slot]) > 1}
+
+    def _is_trail(self, url: str, slot: int, targets: tuple[str, ...]) -> bool:
+        steps = zip(targets, (*targets[1:], url), strict=True)
+        return all(
+            _is_above(upper, lower) or self.boxes.get(upper, {}).get(slot) == targets[:number]
+            for number, (upper, lower) in enumerate(steps)
+        )
+
+    def places(self, page: PlacedPage) -> list[Place]:
+        """The place of each link of a page."""
+        shared = {slot for slot, box in self.boxes[page.url].items() if self._is_shared(page.url, slot, box)}
+        links = [*zip(page.targets, page.anchors, strict=True)]
+        repeated = [anchor.slot in shared or self._is_on_most(anchor.slot, target) for target, anchor in links]
+        own = self._own_part(page, repeated)
+        found = [self._place(page, at, own, is_repeated=is_repeated) for at, is_repeated in enumerate(repeated)]
+        for at in reversed(range(len(found) - 1)):  # the first step of a breadcrumb may look unlike the others
+            near, after = page.anchors[at : at + 2]
+            is_near = found[at + 1] is Place.BREADCRUMB and near.landmark == after.landmark
+            if is_near and found[at] is Place.MENU and _is_above(page.targets[at], page.targets[at + 1]):
+                found[at] = Place.BREADCRUMB
+        return found
+
+    def _own_part(self, page: PlacedPage, repeated: Sequence[bool]) -> _Own:
+        own = [span for *span, text in page.texts if self.texts[text] <= max(1, _RARE * len(self.boxes))]
+        spans = own or [[at, at + 1] for at, is_repeated in enumerate(repeated) if not is_repeated]
+        spans = spans or [[len(repeated)] * 2]  # a page without anything of its own is a menu
+        begin, end = spans[0][0], spans[-1][1]
+        has_footer = any(anchor.landmark == "footer" for anchor in page.anchors[end:])
+        return _Own(begin, end, len(own), page.anchors[-1].slot if page.anchors and not has_footer else 0)
+
+    def _place(self, page: PlacedPage, at: int, own: _Own, *, is_repeated: bool) -> Place:
+        target, anchor = page.targets[at], page.anchors[at]
+        slot, landmark = anchor.slot, anchor.landmark
+        is_own = own.begin <= at < own.end and not (is_repeated and landmark in {"nav", "aside"})
+        is_page_of_list = landmark == "nav" and _digits("", target) == _digits("", page.url)
+        has_same_text = self._is_on_most(slot, anchor.text)
+        box = self.boxes[page.url][slot]
+        place = Place.LIST
+        if slot in self.changing:
+            place = Place.CHANGING
+        elif slot in self.trails and target != page.url:
+            place = Place.BREADCRUMB
+        elif is_own and anchor.in_prose:
+            place = Place.BODY
+        elif is_own or (is_page_of_list and not self._is_on_most(slot, target)):
+            place = Place.LIST
+        elif is_repeated or (has_same_text and target not in self.boxes):  # the latter is a tool, such as "edit"
+            place = _in_template(page, at, own, is_repeated=is_repeated)
+        elif at < own.begin and landmark == "nav" and not has_same_text:
+            place = Place.MENU
+        elif not has_same_text and (landmark == "aside" or (at >= own.end and _FEW <= len(box) <= own.texts)):
+            place = Place.SIDE
+        return place
+
+    def _is_on_most(self, slot: int, mark: str) -> bool:
+        count = self.marks[slot, mark]
+        return count >= _FEW and count >= _MOST * self.pages[slot]
+
+    def _is_shared(self, url: str, slot: int, targets: tuple[str, ...]) -> bool:
+        """Whether the pages that a box leads to have the same box."""
+        own = {*targets, url}
+        known = [self.boxes[target].get(slot, ()) for target in targets if target in self.boxes]
+        others = [box for box in known[:: len(known) // _COMPARED + 1] if box]
+        if len(own) < _FEW or not others or sum(map(bool, known)) < _MOST * len(known):
+            return False
+        return all(len(own.intersection(other)) >= _SAME * len(own.union(other)) - 1 for other in others)
+
+
+def _in_template(page: PlacedPage, at: int, own: _Own, *, is_repeated: bool) -> Place:
+    landmark, slot = page.anchors[at].landmark, page.anchors[at].slot
+    near = landmark or next((anchor.landmark for anchor in page.anchors[at + 1 : at + 2]), "")
+    if is_repeated and (at < own.begin or near == "nav"):
+        return Place.MENU
+    is_last = slot == own.last if own.last else landmark == "footer"
+    return Place.FOOTER if is_last and at >= own.end else Place.SIDE
+
+
+def _boxes(page: PlacedPage) -> dict[int, tuple[str, ...]]:
+    boxes: dict[int, dict[str, None]] = defaultdict(dict)
+    for target, anchor in zip(page.targets, page.anchors, strict=True):
+        boxes[anchor.slot][target] = None
+    return {slot: tuple(targets) for slot, targets in boxes.items()}
+
+
+def _is_above(upper: str, lower: str) -> bool:
+    """Whether a URL is in a folder above that of another, or is the index of its folder."""
+    (high, _, name), (low, _, _) = (urlsplit(url).path.rpartition("/") for url in (upper, lower))
+    return upper != lower and (low.startswith(f"{high}/") or (low == high and name.partition(".")[0] in {"", "index"}))
