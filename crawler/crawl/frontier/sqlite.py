@@ -50,6 +50,8 @@ _SETTLE_VISIT = """UPDATE visit SET state = ?, reason = ?, status = ?, target = 
   content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?, whole = ?
   WHERE id = ?"""
 
+_ANNOUNCE = """INSERT INTO asked (id, said) VALUES (?, ?)
+  ON CONFLICT (id) DO UPDATE SET said = excluded.said WHERE said != excluded.said"""
 _INSERT_URL = "INSERT INTO url (url) VALUES (?)"
 _SET_EVIDENCE = "UPDATE visit SET found = ?, depth = ? WHERE id = ?"
 _SELECT_STATE = "SELECT state, kind, origin FROM visit WHERE id = ?"
@@ -239,6 +241,10 @@ class SqliteFrontier:
             rows = self._db.execute(_SELECT_ADDRESSES, (listed,))
             return [Url(url) for (url,) in rows]
 
+    def reread(self) -> None:
+        """Read again what the database says of the visits, because other statements changed it."""
+        self._forget()
+
     def land(self) -> None:
         """The process ends in order: what is still in flight is no suspect of a crash."""
         self._out.clear()
@@ -264,6 +270,8 @@ class SqliteFrontier:
                 number = self._ensure_known(find)
                 if find.kind is DocumentKind.PAGE:
                     targets.append((number, find.found))
+                if find.date:
+                    self._db.execute(_ANNOUNCE, (number, find.date))
             if self._trap_detector.finish(lease):
                 self._ahead.clear()
             content = outcome.content if outcome.page is None else self._contents.store(outcome, outcome.page, targets)
