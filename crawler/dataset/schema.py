@@ -117,7 +117,7 @@ TABLES: Final = {
         ("started", "TEXT", "time of its start (UTC)", "2026-11-27T03:05:31+00:00"),
         ("ended", "TEXT", "time of its end (UTC)", "2026-11-27T03:05:44+00:00"),
         ("version", "TEXT", "version of Siteatlas", "0.1.0"),
-        ("completeness", "TEXT", "complete, truncated or degraded", "complete"),
+        ("completeness", "TEXT", "complete, carried (not all pages were requested), truncated or degraded", "complete"),
         ("because", "TEXT", "limits reached, and what failed", ""),
         ("outcome", "TEXT", "published, unchanged, refused or nothing", "published"),
         ("exit_code", "INTEGER", "exit code of the command", "0"),

@@ -32,6 +32,9 @@ _SAMPLE: Final = (
 )
 _MARK_UNCHANGED: Final = f"""UPDATE visit AS v SET changed = 0, evidence = '', discounted = '' WHERE content IS NOT NULL
   AND id IN (SELECT id FROM memory WHERE content IS NOT NULL) AND {IS_ASKED_SQL}"""  # noqa: S608 - our own
+_LATE: Final = """SELECT a.id, min(r.started) FROM asked a JOIN memory m ON m.id = a.id
+  JOIN run r ON r.started > strftime('%s', a.said) + iif(length(a.said) = 10, 86400, 0)
+  WHERE a.said != a.seen AND NOT a.carried AND m.seen_at < strftime('%s', a.said) + 0 GROUP BY a.id"""
 # All parsed pages, listed or not: a page that comes back keeps its date. A URL that was no page before is new.
 _PAGES: Final = f"""SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
     v.changed, iif(length(b.text) > 0 OR m.lastmod != '', m.content, NULL), m.lastmod, m.lastmod_source, m.seen_at
@@ -233,6 +236,11 @@ class ObservationStore:
                 return
             yield [PageObservation(*row) for row in rows]
             last = rows[-1][0]
+
+    def late(self) -> dict[int, float]:
+        """The start of the first run after the date that the site gave of a page, which this run asks later (by id)."""
+        with storage_errors():
+            return dict(self._db.execute(_LATE).fetchall())
 
     def store_dates(self, dates: Iterable[tuple[str, str, int]]) -> None:
         """Store the lastmod and source of pages."""

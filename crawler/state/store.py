@@ -111,7 +111,8 @@ class AskedCounts(Struct, frozen=True):
 def asked_counts(db: sqlite3.Connection) -> AskedCounts | None:
     """The counts of a run that did not ask for all pages; None for any other. Raises StorageError."""
     with storage_errors():
-        if db.execute("SELECT 1 FROM asked WHERE carried LIMIT 1").fetchone() is None:
+        is_there = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'asked'").fetchone()  # older states lack it
+        if not is_there or db.execute("SELECT 1 FROM asked WHERE carried LIMIT 1").fetchone() is None:
             return None
         known, carried, oldest = db.execute(_COUNT_ASKED).fetchone()
     return AskedCounts(known - carried, known, oldest or 0.0)

@@ -219,8 +219,8 @@ def main() -> None:
     share = played.requests["partial"] / played.requests["full"]
     print(
         f"{Path(file).name}, {nights} nights, {coverage} dated, {days} days: asked {share:.1%},"
-        f" {played.whole} full runs, {played.same_night} of {played.seen} changes the same night, longest {played.longest} days, "
-        f"{len(played.differs)} differ now, wrong: {played.wrong}"
+        f" {played.whole} full runs, {played.same_night} of {played.seen} changes the same night,"
+        f" longest {played.longest} days, {len(played.differs)} differ now, wrong: {played.wrong}"
     )
 
 
