@@ -74,6 +74,8 @@ _MAKE_PENDING: Final = f"""UPDATE visit SET state = '{State.PENDING}', reason = 
 _SELECT_LOST: Final = f"""SELECT b.links, c.links FROM visit v JOIN memory m ON m.id = v.id
   JOIN content b ON b.id = m.content LEFT JOIN content c ON c.id = v.content
   WHERE {IS_ASKED_SQL} AND v.content IS NOT m.content AND v.state NOT IN ({_UNSETTLED})"""  # noqa: S608
+_SELECT_FORMER_TARGETS: Final = f"""SELECT u.id FROM visit v JOIN memory m ON m.id = v.id JOIN url u ON u.url = m.target
+  WHERE {IS_ASKED_SQL} AND v.target IS NOT m.target AND v.state NOT IN ({_UNSETTLED})"""  # noqa: S608 - our own
 _SELECT_SIGNALLED: Final = "SELECT id FROM asked WHERE carried AND said != seen AND said != ''"
 _COUNT_SIGNALLED: Final = "SELECT count(*) FROM asked WHERE at IS NOT NULL AND said != seen AND said != ''"
 _IS_MOVED: Final = "(v.changed IS 1 OR v.state IS NOT m.state)"
@@ -99,9 +101,10 @@ _SELECT_EDGES: Final = f"""SELECT v.id, c.links, t.id FROM visit v LEFT JOIN mem
 class _Lesson(Struct, frozen=True):
     """What runs leave for the next: how often all pages were asked with the same ``keys``.
 
-    ``trust`` says how far to rely on signals. ``robots`` is a digest of the rules of all hosts.
+    ``trust`` says how far to rely on signals, ``run`` which run left it. ``robots`` is a digest of the rules of hosts.
     """
 
+    run: int = 0
     keys: str = ""
     full_runs: int = 0
     robots: str = ""
@@ -150,7 +153,12 @@ class Recheck:
         """Whether the previous run leaves visits to build on: it published all it found, with a right clock."""
         is_whole = previous.ended is not None and previous.exit_code == 0 and previous.outcome in PUBLISHING_OUTCOMES
         has_learnt = lesson.keys == self._keys and lesson.full_runs >= MIN_FULL_RUNS
-        return is_whole and has_learnt and 0 < run.started - previous.started < self._days * DAY
+        return (
+            is_whole
+            and has_learnt
+            and lesson.run == previous.number
+            and 0 < run.started - previous.started < self._days * DAY
+        )
 
     def _put_dates(self, db: sqlite3.Connection) -> None:
         if self._dates:
@@ -180,25 +188,23 @@ class Recheck:
         if not is_partial(db):
             return bool(_why_all(db, run)) and self._drop_unreachable(db, frontier)
         lesson = _read(db)
-        reason, due = self._reason_for_all(db, lesson, run), {}
-        if not reason:
-            news = _news(db, run.number)
-            due = dict.fromkeys(_lost_links(db), Cause.LOST_LINK)
-            if not lesson.trust.is_noise:
-                due |= dict.fromkeys((number for (number,) in db.execute(_SELECT_SIGNALLED)), Cause.SIGNALLED)
-            due = due or dict.fromkeys(_siblings(db, news), Cause.SIBLING)
-            due = {number: cause for number, cause in due.items() if _is_carried(db, number)}
-        if reason:
+        news = _news(db, run.number)
+        if reason := self._reason_for_all(db, lesson, news):
             ask_all(db, frontier, run, reason)
             return True
+        lost = _lost_links(db)
+        due = {number: Cause.LOST_LINK for number in lost if _is_carried(db, number)}
+        if not lesson.trust.is_noise:
+            due |= dict.fromkeys((number for (number,) in db.execute(_SELECT_SIGNALLED)), Cause.SIGNALLED)
+        due = due or dict.fromkeys(_siblings(db, news), Cause.SIBLING)
         if not due:
-            return (bool(self.listed) or _has_lost(db)) and self._drop_unreachable(db, frontier)
+            return bool(self.listed or lost) and self._drop_unreachable(db, frontier)
         with transaction(db):
             _ask(db, due, run.started)
         frontier.reread()
         return True
 
-    def _reason_for_all(self, db: sqlite3.Connection, lesson: _Lesson, run: Run) -> str:
+    def _reason_for_all(self, db: sqlite3.Connection, lesson: _Lesson, news: set[int]) -> str:
         """Why the run must ask for all pages, as the end of a sentence, or ""."""
         if lesson.robots != _robots_digest(db):
             return "robots.txt changed"
@@ -206,7 +212,6 @@ class Recheck:
         (signalled,) = db.execute(_COUNT_SIGNALLED).fetchone()
         if signalled > MAX_SIGNALLED * total and not lesson.trust.is_noise:
             return f"{signalled:,} of {total:,} pages have another date in the site's own sitemap"
-        news = _news(db, run.number)
         rotated = [n for (n,) in db.execute("SELECT id FROM asked WHERE cause = ? AND NOT carried", (Cause.ROTATION,))]
         moved = len(news.intersection(rotated))
         if lesson.trust.is_beyond_chance(len(rotated), moved):
@@ -215,12 +220,16 @@ class Recheck:
 
     def _drop_unreachable(self, db: sqlite3.Connection, frontier: SqliteFrontier) -> bool:
         """Find the pages to which nothing leads any more: published ones are asked once more, others are forgotten."""
-        reached = _reachable(db)
+        reached, named = _reachable(db)
         rows = db.execute(
-            f"""SELECT v.id, p.id IS NOT NULL FROM visit v LEFT JOIN published p ON p.id = v.id
+            f"""SELECT v.id, p.id IS NOT NULL, v.state FROM visit v LEFT JOIN published p ON p.id = v.id
             WHERE v.kind = {DocumentKind.PAGE:d} AND v.found != {DiscoveredBy.PREVIOUS_RUN}"""  # noqa: S608 - our own
         ).fetchall()
-        lost = [(number, is_listed) for number, is_listed in rows if number not in reached]
+        lost = [
+            (number, is_listed)
+            for number, is_listed, state in rows
+            if number not in reached and not (state == State.NOFOLLOW and number in named)
+        ]
         if not lost:
             return False
         with transaction(db):
@@ -242,7 +251,7 @@ class Recheck:
             was_full = not is_partial(db)
             db.execute(_RECORD, {"now": run.started, "expires": _EXPIRES})
             full_runs = (lesson.full_runs if is_same else 0) + was_full
-            lesson = _Lesson(self._keys, full_runs, _robots_digest(db), trust)
+            lesson = _Lesson(run.number, self._keys, full_runs, _robots_digest(db), trust)
             write_about(db, _KEY, msgspec.json.encode(lesson).decode())
         reason = _why_all(db, run)
         return [*([f"this run asked for all pages, because {reason}"] if reason else []), *_trust_note(trust)]
@@ -314,14 +323,10 @@ def _news(db: sqlite3.Connection, run: int) -> set[int]:
 
 def _lost_links(db: sqlite3.Connection) -> set[int]:
     """The URLs to which a page of this run links no more."""
-    lost: set[int] = set()
+    lost = {number for (number,) in db.execute(_SELECT_FORMER_TARGETS)}
     for before, after in db.execute(_SELECT_LOST):
         lost |= {number for number, _ in unpack_links(before)} - {number for number, _ in unpack_links(after or b"")}
     return lost
-
-
-def _has_lost(db: sqlite3.Connection) -> bool:
-    return db.execute(f"{_SELECT_LOST} LIMIT 1").fetchone() is not None
 
 
 def _siblings(db: sqlite3.Connection, news: set[int]) -> list[int]:
@@ -339,19 +344,18 @@ def _siblings(db: sqlite3.Connection, news: set[int]) -> list[int]:
     )
 
 
-def _reachable(db: sqlite3.Connection) -> set[int]:
-    """The ids of the URLs to which links lead from the start page and from the site's sitemaps."""
+def _reachable(db: sqlite3.Connection) -> tuple[set[int], set[int]]:
+    """The ids of the URLs that links lead to from the start page and the sitemaps, and of targets of nofollow links."""
     roots = f"SELECT id FROM visit WHERE found & {DiscoveredBy.SEED} OR kind = {DocumentKind.SITEMAP:d}"  # noqa: S608
     reached = {number for (number,) in db.execute(roots)}
-    waiting = deque(reached)
+    waiting, named = deque(reached), set[int]()
     while waiting:
         batch = msgspec.json.encode([waiting.popleft() for _ in range(min(1_000, len(waiting)))]).decode()
         for _, links, target in db.execute(_SELECT_EDGES, (batch,)):
             found = {target} if target else set()
             for flags, numbers in unpack_groups(links or b""):
-                if flags & ~DiscoveredBy.NOFOLLOW:
-                    found.update(numbers)
+                (found if flags & ~DiscoveredBy.NOFOLLOW else named).update(numbers)
             found -= reached
             reached |= found
             waiting.extend(found)
-    return reached
+    return reached, named

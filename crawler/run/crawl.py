@@ -149,6 +149,10 @@ def _recheck(plan: CrawlPlan, choices: RunChoices, commits: CommitDates | None) 
         if choices.changed:
             raise UsageError("--changed needs fetch.recheck_within: without it, a run requests each page")
         return None
+    if plan.config.scope.max_depth is not None:
+        raise UsageError(
+            "fetch.recheck_within and scope.max_depth exclude each other: only a full run knows each depth"
+        )
     params = plan.config.urls
     listed = changed_urls(choices.changed, plan.seed, UrlParams(params.drop_params, params.keep_params))
 

@@ -97,6 +97,7 @@ class SqliteFrontier:
         self._ahead: dict[str, deque[Lease]] = {}
         self._out: dict[int, Lease] = {}
         with storage_errors():
+            self._carries = db.execute("SELECT 1 FROM asked WHERE carried LIMIT 1").fetchone() is not None
             self._known = UrlCache(db)
             self._state_counts = StateCounts(db)
             self._crash_counter = CrashCounter(db)
@@ -288,6 +289,8 @@ class SqliteFrontier:
                     lease.id,
                 ),
             )
+            if self._carries:  # whoever made it pending
+                self._db.execute("UPDATE asked SET carried = 0 WHERE id = ? AND carried", (lease.id,))
             origin = origin_of(lease.url)
             after = self._requeue_as_page(lease) or verdict.state
             self._state_counts.move(origin, State.PENDING, after)
