@@ -58,6 +58,12 @@ TABLES: Final = {
         ("changed_run", "INTEGER", "run in which its lastmod was decided", "4"),
         ("failures", "INTEGER", "runs in a row in which it failed temporarily", "0"),
         ("visited", "TEXT", "time of its last good response (UTC)", "2026-11-27T03:05:31+00:00"),
+        (
+            "requested",
+            "TEXT",
+            "time of its last request (UTC); NULL while a run is active",
+            "2026-11-27T03:05:31+00:00",
+        ),
         ("rendered", "INTEGER", "1 if it was read as scripts leave it, else 0", "0"),
     ),
     "links": _columns(
