@@ -76,6 +76,8 @@ _SELECT_LOST: Final = f"""SELECT b.links, c.links FROM visit v JOIN memory m ON 
   WHERE {IS_ASKED_SQL} AND v.content IS NOT m.content AND v.state NOT IN ({_UNSETTLED})"""  # noqa: S608
 _SELECT_FORMER_TARGETS: Final = f"""SELECT u.id FROM visit v JOIN memory m ON m.id = v.id JOIN url u ON u.url = m.target
   WHERE {IS_ASKED_SQL} AND v.target IS NOT m.target AND v.state NOT IN ({_UNSETTLED})"""  # noqa: S608 - our own
+_SELECT_URLS: Final = f"""SELECT a.id, u.url, a.cause FROM asked a JOIN url u ON u.id = a.id JOIN visit v ON v.id = a.id
+  WHERE v.kind = {DocumentKind.PAGE:d} AND a.at IS NOT NULL AND {{}}"""  # noqa: S608 - our own
 _SELECT_SIGNALLED: Final = "SELECT id FROM asked WHERE carried AND said != seen AND said != ''"
 _COUNT_SIGNALLED: Final = "SELECT count(*) FROM asked WHERE at IS NOT NULL AND said != seen AND said != ''"
 _IS_MOVED: Final = "(v.changed IS 1 OR v.state IS NOT m.state)"
@@ -224,7 +226,7 @@ class Recheck:
         rows = db.execute(
             f"""SELECT v.id, p.id IS NOT NULL, v.state FROM visit v LEFT JOIN published p ON p.id = v.id
             WHERE v.kind = {DocumentKind.PAGE:d} AND v.found != {DiscoveredBy.PREVIOUS_RUN}"""  # noqa: S608 - our own
-        ).fetchall()
+        )
         lost = [
             (number, is_listed)
             for number, is_listed, state in rows
@@ -333,14 +335,12 @@ def _siblings(db: sqlite3.Connection, news: set[int]) -> list[int]:
     """The pages beside those that changed that are asked next."""
     if not news:
         return []
-    rows = db.execute(
-        f"""SELECT a.id, u.url, a.carried, a.cause FROM asked a JOIN url u ON u.id = a.id JOIN visit v ON v.id = a.id
-        WHERE a.at IS NOT NULL AND v.kind = {DocumentKind.PAGE:d} ORDER BY a.id * 2654435761 & 4294967295"""  # noqa: S608
-    ).fetchall()
+    asked = db.execute(_SELECT_URLS.format("NOT a.carried AND a.cause != ''")).fetchall()
+    others = db.execute(_SELECT_URLS.format("a.carried ORDER BY a.id * 2654435761 & 4294967295"))
     return siblings(
-        [url for number, url, _, cause in rows if number in news and cause],
-        [(url, number in news) for number, url, _, cause in rows if cause == Cause.SIBLING],
-        ((number, url) for number, url, carried, _ in rows if carried),
+        [url for number, url, _ in asked if number in news],
+        [(url, number in news) for number, url, cause in asked if cause == Cause.SIBLING],
+        ((number, url) for number, url, _ in others),
     )
 
 
