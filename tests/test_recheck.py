@@ -190,6 +190,12 @@ def test_ours_a_list_of_changed_pages_is_asked(nights: Nights) -> None:
     (nights.folder / "changed").write_text(f"{path}\n")
     nights.night("--changed", "changed", edited=[page])
     assert path in nights.site.hits
+    nights.number += 1
+    nights.site.pages["/alone"] = nights.site.markup("/alone", 0, [])
+    (nights.folder / "changed").write_text(f"{nights.url}alone\n")
+    nights.run("--changed", "changed")
+    assert "/alone" in nights.site.hits
+    assert "/alone" not in published(nights.folder)  # as after a full run: no page links to it
     (nights.folder / "site.toml").write_text(CONFIG.format(url=nights.url, more=""))
     nights.night("--changed", "changed")
     assert nights.ended.status == 2

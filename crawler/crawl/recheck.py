@@ -188,7 +188,7 @@ class Recheck:
         """Make more URLs pending, when no URL is. Returns whether there are any."""
         frontier.commit()
         if not is_partial(db):
-            return bool(_why_all(db, run)) and self._drop_unreachable(db, frontier)
+            return bool(self.listed or _why_all(db, run)) and self._drop_unreachable(db, frontier)
         lesson = _read(db)
         news = _news(db, run.number)
         if reason := self._reason_for_all(db, lesson, news):

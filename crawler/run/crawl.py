@@ -159,7 +159,8 @@ def _recheck(plan: CrawlPlan, choices: RunChoices, commits: CommitDates | None) 
     def dates(pages: list[tuple[int, Url]]) -> dict[int, str]:
         return {number: dated.lastmod for number, dated in commits(pages)[0].items()} if commits else {}
 
-    return Recheck(days, f"{parse_settings_key(plan)} {source_key(plan)}", listed, dates if commits else None)
+    keys = f"{parse_settings_key(plan)} {source_key(plan)} {plan.config.render.mode}"
+    return Recheck(days, keys, listed, dates if commits else None)
 
 
 def changed_urls(lines: Iterable[str], base: Url, params: UrlParams) -> list[Url]:
