@@ -92,6 +92,7 @@ class DiscoveredUrl(Struct, frozen=True):
     depth: int
     source: int | None = None  # the frontier's id of the URL it was found on
     kind: DocumentKind = DocumentKind.PAGE
+    date: str = ""  # lastmod in the site's sitemap, as it stands there
 
 
 class Lease(Struct, frozen=True):
@@ -261,6 +262,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     rendered: bool = False  # the page as its scripts left it, with what counts of the raw page
     notes: list[str] = []  # what an audit reports of it, each as "rule: sentence"
     robots: bytes = b""  # the encoded rules, when the document is a robots.txt
+    dates: dict[Url, str] = {}  # lastmod of the entries of a sitemap, if they are wanted
 
 
 class Verdict(Struct, frozen=True):

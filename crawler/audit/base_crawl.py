@@ -25,7 +25,7 @@ from crawler.state.database import storage_errors
 from crawler.state.lock import lock_holder
 from crawler.state.runs import ROLLED_BACK, Run, RunStore
 from crawler.state.schema import STATE_DB
-from crawler.state.store import Resume, Store, read_about, write_about
+from crawler.state.store import Resume, Store, asked_counts, read_about, write_about
 from crawler.units import span
 from crawler.version import __version__
 
@@ -45,6 +45,7 @@ class LastRun(Struct, frozen=True):
 
     ``settings`` are those that decide what the run saw, by key. ``is_going_on``: a process works on the run.
     ``has_pending``: the run left URLs unvisited. ``is_read_alike``: it parsed pages with the settings of the audit.
+    ``is_carried``: it did not ask for all pages.
     """
 
     run: Run
@@ -52,6 +53,7 @@ class LastRun(Struct, frozen=True):
     is_going_on: bool = False
     has_pending: bool = False
     is_read_alike: bool = True
+    is_carried: bool = False
 
 
 def why_unusable(last: LastRun, wanted: Mapping[str, object]) -> str:
@@ -61,6 +63,8 @@ def why_unusable(last: LastRun, wanted: Mapping[str, object]) -> str:
         return "a run of this site is active" if last.is_going_on else "the last run was cut short"
     if run.outcome == "nothing":
         return "the last run had no result"
+    if last.is_carried:
+        return "the last run did not request all pages"
     if run.version != __version__:
         return f"the last run used siteatlas {run.version}"
     keys = sorted({*last.settings, *wanted})
@@ -167,6 +171,7 @@ def _of_last_run(plan: CrawlPlan, stack: ExitStack) -> BaseCrawl | str:
                 settings=_seen_by(settings, about),
                 is_going_on=run.is_open and bool(lock_holder(directory)),
                 has_pending=bool(db.execute(_HAS_PENDING).fetchone()[0]),
+                is_carried=asked_counts(db) is not None,
                 is_read_alike=bool(db.execute(_IS_READ_ALIKE, (reading,)).fetchone()[0]),
             )
     except SiteatlasError as error:

@@ -114,7 +114,7 @@ AcceptShrinkOption = Annotated[
 ]
 
 ReplaceOption = Annotated[
-    bool, typer.Option("--replace", help="Overwrite a sitemap that Siteatlas did not write with this state.")
+    bool, typer.Option("--replace", help="Overwrite a sitemap that no run with this state wrote.")
 ]
 
 RollbackRun = Annotated[
@@ -141,12 +141,22 @@ NEXT_RUN_OPTIONS: Final = {
     "replace": ReplaceOption,
 }
 """What a person asks one run to do, here or on the worker of a fleet."""
+ChangedOption = Annotated[
+    str | None,
+    typer.Option(
+        "--changed",
+        metavar="FILE|-",
+        help="File of changed pages, one URL or path a line (-: stdin).",
+        show_default=False,
+    ),
+]
 RUN_OPTIONS: Final = {  # the fields of crawler.run.options.RunOptions
     **NEXT_RUN_OPTIONS,
     "dry_run": DryRun,
     "as_json": JsonOption,
     "quiet": QuietOption,
     "verbose": Verbose,
+    "changed": ChangedOption,
 }
 
 
@@ -235,7 +245,7 @@ def with_flags(
     ``switches`` are annotations of more parameters, by name.
     """
     more: list[tuple[str, bool | None, Any]] = [("settings", None, SetOption)]
-    more += [(name, False, switch) for name, switch in switches.items()]
+    more += [(name, False if get_args(switch)[0] is bool else None, switch) for name, switch in switches.items()]
     more += [(flag.field, None, _annotation(flag)) for flag in FLAGS if flag.key in keys]
     return with_parameters(more)
 

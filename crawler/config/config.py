@@ -173,6 +173,10 @@ class FetchConfig(ConfigSection):
     refetch_every: int = Field(default=30, ge=0)
     """Download each page completely at least once in this many runs. In the other runs, the server may respond that the
     page has not changed (304), and does not send it again. 0: always accept this response."""
+    recheck_within: PositiveInt | None = None
+    """Do not request each page in each run, but each page at least once in this many days. A run then requests what is
+    new, what the sitemap of the site, Git or --changed names, and the pages that it requested longest ago. Default:
+    each run requests each page."""
     second_reads: int = Field(default=60, ge=0)
     """Maximum requests with which one run fetches changed pages again, each up to three times. It finds texts that
     change by themselves, such as counters. Such texts do not change lastmod. 0: none."""

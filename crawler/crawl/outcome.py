@@ -140,7 +140,7 @@ class OutcomeBuilder:
 
 
 def _sitemap_entries(lease: Lease, page: Page) -> tuple[DiscoveredUrl, ...]:
-    entries = [DiscoveredUrl(url, found, 1, lease.id) for url, found in page.links]
+    entries = [DiscoveredUrl(url, found, 1, lease.id, date=page.dates.get(url, "")) for url, found in page.links]
     if lease.depth < MAX_NESTING:
         entries += _child_sitemaps(lease, page, lease.depth + 1)
     return tuple(entries)

@@ -145,6 +145,7 @@ def parser_options(plan: CrawlPlan) -> ParserOptions:
         max_links=parse.max_links,
         token=product_token(plan.config.fetch.user_agent),
         scripts=_may_render(plan.config),
+        sitemap_dates=plan.config.fetch.recheck_within is not None,
     )
     return ParserOptions(options, plan.params, parse.timeout, parse.memory, parse.max_link_bytes)
 
@@ -500,11 +501,13 @@ async def _stop_on_signals(engine: CrawlEngine) -> AsyncIterator[None]:
 
 def with_counts(run: Run, visited: VisitResult, judged: Completeness) -> Run:
     """The record of a run with the completeness, and with this visit added to the earlier visits of the same run."""
-    tally = visited.tally
+    return replace(with_tally(run, visited.tally), completeness=judged.kind.value, reason=judged.reason)
+
+
+def with_tally(run: Run, tally: Tally) -> Run:
+    """The record of a run with what one visit counted added."""
     return replace(
         run,
-        completeness=judged.kind.value,
-        reason=judged.reason,
         fetched=run.fetched + tally.fetched,
         unchanged=run.unchanged + tally.unchanged,
         bytes=run.bytes + tally.bytes,

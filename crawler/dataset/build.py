@@ -409,6 +409,7 @@ def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, o
         row.changed_run,
         row.failures,
         w3c(row.seen_at) if row.seen_at else None,
+        w3c(requests[-1].at) if requests else None,
         page.rendered,
     )
 

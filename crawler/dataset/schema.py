@@ -60,6 +60,12 @@ TABLES: Final = {
         ("changed_run", "INTEGER", "run in which its lastmod was decided", "4"),
         ("failures", "INTEGER", "runs in a row in which it failed temporarily", "0"),
         ("visited", "TEXT", "time of its last good response (UTC)", "2026-11-27T03:05:31+00:00"),
+        (
+            "requested",
+            "TEXT",
+            "time of its last request (UTC); NULL while a run is active",
+            "2026-11-27T03:05:31+00:00",
+        ),
         ("rendered", "INTEGER", "1 if it was read as scripts leave it, else 0", "0"),
     ),
     "links": _columns(
@@ -119,7 +125,7 @@ TABLES: Final = {
         ("started", "TEXT", "time of its start (UTC)", "2026-11-27T03:05:31+00:00"),
         ("ended", "TEXT", "time of its end (UTC)", "2026-11-27T03:05:44+00:00"),
         ("version", "TEXT", "version of Siteatlas", "0.1.0"),
-        ("completeness", "TEXT", "complete, truncated or degraded", "complete"),
+        ("completeness", "TEXT", "complete, carried (not all pages were requested), truncated or degraded", "complete"),
         ("because", "TEXT", "limits reached, and what failed", ""),
         ("outcome", "TEXT", "published, unchanged, refused or nothing", "published"),
         ("exit_code", "INTEGER", "exit code of the command", "0"),

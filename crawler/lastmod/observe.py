@@ -89,10 +89,11 @@ def observe(
         is_other = store.policy not in ("", policy)
         builds = store.builds if policy in OBSERVING_POLICIES else []
         dates, notes = commits(store.urls()) if commits else ({}, ())
+        late = store.late()
         for pages in store.pages():
             known = (_for_policy(page, policy, is_other=is_other) for page in pages)
             now = None if is_behind else run.started
-            store.store_dates(_with_dates(known, now, policy, builds, dates, trusted=not distrust))
+            store.store_dates(_with_dates(known, now, policy, builds, dates, late, trusted=not distrust))
     return SiteObservation(memory, distrust, policy, tuple(filter(None, [distrust, clock_note, *notes])), is_behind)
 
 
@@ -169,16 +170,20 @@ def _for_policy(page: PageObservation, policy: LastmodPolicy, *, is_other: bool)
     return page
 
 
-def _with_dates(
+def _with_dates(  # noqa: PLR0913 - the evidence
     pages: Iterable[PageObservation],
     now: float | None,
     policy: LastmodPolicy,
     builds: list[BuildTime],
     commits: Mapping[int, SourcedDate],
+    late: Mapping[int, float],
     *,
     trusted: bool,
 ) -> Iterator[tuple[str, str, int]]:
-    """The dates of the pages; without ``now`` (the clock is wrong) those that they had."""
+    """The dates of the pages; without ``now`` (the clock is wrong) those that they had.
+
+    ``late`` has the time of the earlier run that would have seen a change, if it had asked for the page.
+    """
     for page in pages:
         sighting = ResponseMetadata(
             page.seen_at, header_date=page.header_date, page_date=page.page_date, page_date_source=page.page_date_source
@@ -191,5 +196,5 @@ def _with_dates(
             dated = date_of_new_page(sighting, policy, trusted, builds, commit)
         else:
             since = page.last_visit if page.changed else None
-            dated = date_of_known_page(before, sighting, since, now, policy, trusted, commit)
+            dated = date_of_known_page(before, sighting, since, late.get(page.id, now), policy, trusted, commit)
         yield dated.lastmod, dated.source, page.id

@@ -8,10 +8,10 @@ from crawler.url.params import UrlParams
 from sitemap import FEEDS, Child, Entry, SitemapError, SitemapParser
 
 
-def read_sitemap(document: FetchedDocument, params: UrlParams) -> Page:
+def read_sitemap(document: FetchedDocument, params: UrlParams, *, with_dates: bool = False) -> Page:
     """The entries of a sitemap or a feed as links, the children of an index as sitemaps.
 
-    A document that cannot be read gives a page with the fault only.
+    A document that cannot be read gives a page with the fault only. ``with_dates``: lastmod counts too.
     """
     parser = SitemapParser(document.url)
     items: list[Entry | Child] = []
@@ -23,11 +23,13 @@ def read_sitemap(document: FetchedDocument, params: UrlParams) -> Page:
     is_feed = parser.format in FEEDS
     flag = DiscoveredBy.FEED if is_feed else DiscoveredBy.SITEMAP
     faults = [finding.sentence for finding in parser.findings[:3]]
+    dated = (item for item in items if with_dates and isinstance(item, Entry) and item.lastmod)
     return Page(
         is_html=False,
         links=[(url, flag) for url in _urls((item.loc for item in items if isinstance(item, Entry)), params, faults)],
         sitemaps=_urls((item.loc for item in items if isinstance(item, Child)), params, faults),
         faults=faults,
+        dates={url: item.lastmod for item in dated for url in _urls([item.loc], params, [])},
     )
 
 

@@ -176,7 +176,7 @@ def _parse_robots(job: ParseJob, token: str) -> Page:
 def _parse_sitemap(document: FetchedDocument, options: ParserOptions) -> Page:
     from crawler.parse.sitemap import read_sitemap  # noqa: PLC0415 - most workers never see a sitemap
 
-    return read_sitemap(document, options.params)
+    return read_sitemap(document, options.params, with_dates=options.options.sitemap_dates)
 
 
 def _main(words: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from crawler.model import State, Url
 from crawler.state.runs import Completeness, CompletenessLevel
+from crawler.state.store import AskedCounts
 from crawler.units import count_text
 
 _MAX_NAMED: Final = 3  # hosts
@@ -17,7 +18,8 @@ class Coverage(Struct, frozen=True, kw_only=True):
 
     ``stopped`` says why visiting ended with URLs ``pending``, as the end of a sentence, or is "". ``failed`` counts the
     URLs for which :func:`is_failure` holds, by state; ``cut`` counts the documents that were only read in part, and
-    ``example`` is one of them. ``no_robots`` are the origins whose robots.txt could not be fetched.
+    ``example`` is one of them. ``no_robots`` are the origins whose robots.txt could not be fetched. ``carried`` says
+    of a run that did not ask for all pages how many it asked for, or is "".
     """
 
     stopped: str = ""
@@ -27,16 +29,18 @@ class Coverage(Struct, frozen=True, kw_only=True):
     example: Url = Url("")
     failed: Mapping[State, int] = {}
     no_robots: tuple[str, ...] = ()
+    carried: str = ""
 
 
 def completeness(coverage: Coverage) -> Completeness:
     """Decide the completeness of a run. A run that met a limit is truncated, whatever else failed."""
     limits, failures = list(_limits(coverage)), list(_failures(coverage))
+    reason = "; ".join([*filter(None, [coverage.carried]), *limits, *failures])
     if limits:
-        return Completeness(CompletenessLevel.TRUNCATED, "; ".join(limits + failures))
+        return Completeness(CompletenessLevel.TRUNCATED, reason)
     if failures:
-        return Completeness(CompletenessLevel.DEGRADED, "; ".join(failures))
-    return Completeness(CompletenessLevel.COMPLETE)
+        return Completeness(CompletenessLevel.DEGRADED, reason)
+    return Completeness(CompletenessLevel.CARRIED if coverage.carried else CompletenessLevel.COMPLETE, reason)
 
 
 _NAMES: Final = {State.SITEMAP_FILE: "sitemap that could not be read"}
@@ -66,3 +70,11 @@ def _failures(coverage: Coverage) -> Iterator[str]:
     if hosts := coverage.no_robots:
         more = f" and {len(hosts) - _MAX_NAMED:,} more" if len(hosts) > _MAX_NAMED else ""
         yield f"robots.txt could not be fetched from {', '.join(hosts[:_MAX_NAMED])}{more}"
+
+
+def carried_text(counts: AskedCounts | None, now: float) -> str:
+    """How many pages a run asked for that started ``now`` (Unix time), and how old the rest is; "" if for all."""
+    if counts is None:
+        return ""
+    days = round((now - counts.oldest) / 86_400)
+    return f"asked {counts.asked:,} of {counts.known:,}; oldest visit {count_text(days, 'day')} ago"

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from crawler.fetch.retry import is_failure
 from crawler.model import State, Url, Verdict
-from crawler.publish.completeness import Coverage
+from crawler.publish.completeness import Coverage, carried_text
 from crawler.publish.gate import MIN_LOST, AlikePages, ChallengedPages, GateFacts, LostPages, StartUrlStatus
 from crawler.publish.own_text import GainedText, OwnText, shingles
 from crawler.publish.store import CAUSE_SQL, IS_WITHOUT_ROBOTS, LOST_SQL, AcceptAfter, accepted, accepted_alike
 from crawler.state.database import storage_errors
+from crawler.state.store import IS_ASKED_SQL, asked_counts
 
 _SELECT_START: Final = """SELECT v.state, v.reason, v.target, v.status,
   EXISTS (SELECT 1 FROM published p WHERE p.id = u.id),
@@ -23,7 +24,7 @@ _SELECT_START: Final = """SELECT v.state, v.reason, v.target, v.status,
   EXISTS (SELECT 1 FROM believed b WHERE b.id = u.id)
   FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"""
 
-_COUNT_STATES: Final = "SELECT state, status, count(*) FROM visit GROUP BY state, status"
+_COUNT_STATES: Final = "SELECT state, status, count(*) FROM visit v {} GROUP BY state, status"
 
 # Tables that live as long as the connection: lost pages whose loss is believed; pages whose own text is gone (kind 0),
 # that gained the same text (1), or that say something else as most pages do (2), which crawler.lastmod.observe marks.
@@ -98,14 +99,18 @@ _NO_ROBOTS: Final = """SELECT origin FROM robots
 def gate_facts(db: sqlite3.Connection, start: Url, max_shrink: float, after: AcceptAfter) -> GateFacts:
     """The facts for the gate, once the table ``listing`` holds the new set. Raises StorageError.
 
+    Of a run that carries visits of earlier runs, only the pages that it asked for count, as if the site had no others.
     Fills the temporary tables ``believed`` and ``alike``, which :meth:`crawler.publish.listing.Listing.hold` reads.
     """
     with storage_errors():
         db.executescript(_CREATE_TABLES)
-        visits = [(State(state), status, count) for state, status, count in db.execute(_COUNT_STATES)]
+        rows = db.execute(
+            _COUNT_STATES.format(f"WHERE {IS_ASKED_SQL}")
+        )  # a visit of an earlier run says nothing of today
+        visits = [(State(state), status, count) for state, status, count in rows]
         failed = sum(count for state, status, count in visits if _is_failed_page(state, status))
         failed += _count(db, _FAILED_NOW) + _count(db, _UNREAD_NOW)
-        published = _count(db, "SELECT count(*) FROM published")
+        published = _count(db, f"SELECT count(*) FROM published v WHERE {IS_ASKED_SQL}")  # noqa: S608 - our own
         db.executemany("INSERT INTO believed VALUES (?)", accepted(db, after))
         gone = _lost_pages(db)
         if sum(lost.count for lost in gone) > max_shrink * published:
@@ -137,7 +142,7 @@ def read_coverage(db: sqlite3.Connection, stopped: str, since: float) -> Coverag
     with storage_errors():
         visited: Counter[State] = Counter()
         failed: Counter[State] = Counter()
-        for name, status, count in db.execute(_COUNT_STATES):
+        for name, status, count in db.execute(_COUNT_STATES.format("")):
             state = State(name)
             visited[state] += count
             if is_failure(state, status):
@@ -153,6 +158,7 @@ def read_coverage(db: sqlite3.Connection, stopped: str, since: float) -> Coverag
             example=Url(example),
             failed=dict(sorted(failed.items())),
             no_robots=tuple(origin for (origin,) in db.execute(_NO_ROBOTS, (since,))),
+            carried=carried_text(asked_counts(db), since),
         )
 
 

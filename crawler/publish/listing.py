@@ -21,6 +21,12 @@ _INSERT_KEPT: Final = f"""INSERT INTO listing (id, content, lastmod, lastmod_sou
   FROM published p JOIN visit v ON v.id = p.id LEFT JOIN memory m ON m.id = p.id
   WHERE {{}} AND (v.state = '{State.CHALLENGED}' OR coalesce(m.failures, 0) < ?)"""  # noqa: S608 - our own
 
+# While a run carries visits that are older than the loss of the last link, one of these pages may link to it by now.
+_INSERT_UNPROVEN: Final = f"""INSERT OR IGNORE INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
+  SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
+  FROM published p JOIN visit v ON v.id = p.id LEFT JOIN asked a ON a.id = p.id WHERE v.state = '{State.UNLINKED}'
+    AND (SELECT min(at) FROM asked WHERE carried AND id IN (SELECT id FROM published)) < a.at"""  # noqa: S608 - our own
+
 _INSERT_NOT_YET: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
   FROM published p LEFT JOIN visit v ON v.id = p.id WHERE v.id IS NULL OR v.state = 'pending'"""
@@ -98,6 +104,7 @@ class Listing:
             self._db.execute("DELETE FROM listing")
             self._db.execute(_INSERT_FOUND)
             self._db.execute(_INSERT_KEPT.format(keep_listed_sql(degraded=degraded)), (grace,))
+            self._db.execute(_INSERT_UNPROVEN)
             if not complete:
                 self._db.execute(_INSERT_NOT_YET)
 

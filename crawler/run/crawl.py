@@ -6,6 +6,7 @@
 """
 
 import time
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
@@ -16,20 +17,32 @@ from crawler.config.plan import CrawlPlan
 from crawler.config.start import StartMoved
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.crawl.recheck import IN_DOUBT, Recheck, ask_all
 from crawler.crawl.second_reads import Rounds
-from crawler.crawl.visit import Clock, open_frontier, start_moved, visit
-from crawler.errors import NothingCrawlable, SiteatlasError, StorageError, single_error
-from crawler.lastmod.observe import commit_dates, pages_to_read_again
+from crawler.crawl.visit import (
+    Clock,
+    VisitResult,
+    open_frontier,
+    parse_settings_key,
+    source_key,
+    start_moved,
+    visit,
+    with_tally,
+)
+from crawler.errors import NothingCrawlable, SiteatlasError, StorageError, UsageError, single_error
+from crawler.lastmod.observe import CommitDates, commit_dates, pages_to_read_again
 from crawler.lastmod.policy import OBSERVING_POLICIES
-from crawler.model import Outcome
+from crawler.model import Outcome, Url
 from crawler.publish.gate import reject_start
 from crawler.publish.listing import published_not_visited
 from crawler.publish.other_formats import check_formats_are_ours, check_names
 from crawler.publish.store import requeue_failed
 from crawler.publish.write import build_destination, build_writer, check_output_is_ours
-from crawler.run.finish import RunFinisher
+from crawler.run.finish import FinishedRun, RunFinisher
 from crawler.run.report import Report, build_report
 from crawler.state.store import Resume, Store
+from crawler.url.normalize import InvalidUrl, join_url
+from crawler.url.params import UrlParams
 from sitemap import DestinationError
 
 MAX_EXAMPLES = 3  # URLs named for each state of omitted URLs
@@ -40,6 +53,7 @@ class RunChoices(Struct, frozen=True, kw_only=True):
 
     ``dry_run`` publishes nothing, ``accept_shrink`` accepts a smaller set than before, ``replace_foreign`` overwrites a
     sitemap that no run with this state wrote, and ``all_left_out`` names every omitted URL, not a few of each state.
+    ``changed`` are the URLs or paths that a person names as changed.
     """
 
     begin: Resume = Resume.ALWAYS
@@ -47,6 +61,7 @@ class RunChoices(Struct, frozen=True, kw_only=True):
     accept_shrink: bool = False
     replace_foreign: bool = False
     all_left_out: bool = False
+    changed: tuple[str, ...] = ()
 
 
 NO_CHOICES: Final = RunChoices()
@@ -65,29 +80,18 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
             build_writer(plan, destination).abort()  # report impossible settings now, not after hours
             check_names(plan)
         settings = planning.result_settings(plan.config)
-        with Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock()) as store:
+        recheck = _recheck(plan, choices, commits)
+        carry = recheck.begin if recheck and not choices.accept_shrink else None
+        with Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock(), carry=carry) as store:
             _adopt_published(plan, store)
             if not (choices.dry_run or choices.replace_foreign):
                 check_output_is_ours(plan, store)
                 check_formats_are_ours(plan, store)
             frontier = open_frontier(plan, store)
-
-            def admit_published(known: SqliteFrontier) -> bool:
-                for discovered in published_not_visited(store.db):
-                    known.admit(discovered)
-                return False
-
-            reject = partial(_start_rejection, plan) if store.is_first and not choices.accept_shrink else None
+            finisher = RunFinisher(plan, store, None if choices.dry_run else destination, commits, recheck)
             try:
-                visited = await visit(
-                    plan,
-                    store,
-                    frontier,
-                    watch,
-                    admit_published,
-                    clock,
-                    second_reads=_second_reads(plan, store),
-                    reject=reject,
+                visited, finished = await _visit_and_finish(
+                    plan, store, frontier, watch, choices, finisher, recheck, clock
                 )
             except StartMoved:
                 store.discard()
@@ -95,8 +99,6 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
             except NothingCrawlable as error:
                 store.record_failure(error, clock())
                 raise
-            finisher = RunFinisher(plan, store, None if choices.dry_run else destination, commits)
-            finished = finisher.finish(visited, accept_shrink=choices.accept_shrink)
             examples = None if choices.all_left_out else MAX_EXAMPLES
             report = build_report(plan, store, frontier, visited, finished, examples)
             if visited.ending in (FinishReason.SITE_DOWN, FinishReason.PARKED):
@@ -106,6 +108,67 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:
         raise single_error(group) from None
+
+
+async def _visit_and_finish(  # noqa: PLR0913 - the parts of one run
+    plan: CrawlPlan,
+    store: Store,
+    frontier: SqliteFrontier,
+    watch: Watch,
+    choices: RunChoices,
+    finisher: RunFinisher,
+    recheck: Recheck | None,
+    clock: Clock,
+) -> tuple[VisitResult, FinishedRun]:
+    """Visit and finish; again, and then all pages, when the gate objects to a run that did not ask for all."""
+    if recheck and recheck.listed:
+        frontier.admit(recheck.seeds())
+        frontier.commit()
+
+    def admit_published(known: SqliteFrontier) -> bool:
+        if recheck and recheck.further(store.db, known, store.run):
+            return True
+        for discovered in published_not_visited(store.db):
+            known.admit(discovered)
+        return False
+
+    reject = partial(_start_rejection, plan) if store.is_first and not choices.accept_shrink else None
+    reads = _second_reads(plan, store)
+    while True:
+        visited = await visit(plan, store, frontier, watch, admit_published, clock, second_reads=reads, reject=reject)
+        if finished := finisher.finish(visited, accept_shrink=choices.accept_shrink):
+            return visited, finished
+        store.run = with_tally(store.run, visited.tally)
+        ask_all(store.db, frontier, store.run, IN_DOUBT)
+
+
+def _recheck(plan: CrawlPlan, choices: RunChoices, commits: CommitDates | None) -> Recheck | None:
+    """What chooses the pages that the run asks for; None when it asks for all. Raises UsageError."""
+    days = plan.config.fetch.recheck_within
+    if days is None:
+        if choices.changed:
+            raise UsageError("--changed needs fetch.recheck_within: without it, a run requests each page")
+        return None
+    if plan.config.scope.max_depth is not None:
+        raise UsageError(
+            "fetch.recheck_within and scope.max_depth exclude each other: only a full run knows each depth"
+        )
+    params = plan.config.urls
+    listed = changed_urls(choices.changed, plan.seed, UrlParams(params.drop_params, params.keep_params))
+
+    def dates(pages: list[tuple[int, Url]]) -> dict[int, str]:
+        return {number: dated.lastmod for number, dated in commits(pages)[0].items()} if commits else {}
+
+    keys = f"{parse_settings_key(plan)} {source_key(plan)} {plan.config.render.mode}"
+    return Recheck(days, keys, listed, dates if commits else None)
+
+
+def changed_urls(lines: Iterable[str], base: Url, params: UrlParams) -> list[Url]:
+    """The URLs of a list of changed pages, one URL or path a line. Raises UsageError."""
+    try:
+        return [join_url(base, line.strip(), params) for line in lines if line.strip()]
+    except InvalidUrl as error:
+        raise UsageError(f"--changed: {error}") from None
 
 
 def _second_reads(plan: CrawlPlan, store: Store) -> Rounds | None:

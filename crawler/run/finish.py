@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason
+from crawler.crawl.recheck import Recheck, is_partial
 from crawler.crawl.visit import VisitResult, source_key, with_counts
 from crawler.errors import Incomplete, PublishRefused
 from crawler.lastmod.observe import CommitDates, SiteObservation, observe
@@ -60,12 +61,19 @@ class FinishedRun:
 class RunFinisher:
     """Finishes one run. ``destination`` is None for a dry run, which changes neither files nor memory.
 
-    ``commits`` dates the pages by the repository of the site, None without one.
+    ``commits`` dates the pages by the repository of the site, None without one. ``recheck`` chose what the run
+    asked for, None when it asked for all.
     """
 
     def __init__(
-        self, plan: CrawlPlan, store: Store, destination: Directory | None, commits: CommitDates | None
+        self,
+        plan: CrawlPlan,
+        store: Store,
+        destination: Directory | None,
+        commits: CommitDates | None,
+        recheck: Recheck | None = None,
     ) -> None:
+        self._recheck = recheck
         self._commits = commits
         self._plan = plan
         self._store = store
@@ -74,8 +82,11 @@ class RunFinisher:
         self._tally = EntryCounts()
         self._entries = EntryBuilder(plan.config.content, plan.config.output, self._listing.verdict_of, self._tally)
 
-    def finish(self, visited: VisitResult, *, accept_shrink: bool = False) -> FinishedRun:
-        """Decide, publish, record. The run can be resumed after UsageError, StorageError, sitemap.DestinationError."""
+    def finish(self, visited: VisitResult, *, accept_shrink: bool = False) -> FinishedRun | None:
+        """Decide, publish, record. The run can be resumed after UsageError, StorageError, sitemap.DestinationError.
+
+        None when the gate objects to a run that did not ask for all pages: it must ask for them, to be judged.
+        """
         db, output = self._store.db, self._plan.config.output
         is_complete = visited.ending is FinishReason.COMPLETE
         verdict = completeness(read_coverage(db, "" if is_complete else visited.ending.value, self._store.run.started))
@@ -89,6 +100,8 @@ class RunFinisher:
             return self._finish_cut_short(run, verdict, visited.ending)
         self._listing.rebuild(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(verdict))
         judged = self._judge(run.started, accept_shrink=accept_shrink)
+        if judged and is_complete and is_partial(db):
+            return None
         if isinstance(judged, Refusal):
             return self._finish_refused(run, verdict, judged, is_over=is_complete)
         if judged:
@@ -176,6 +189,7 @@ class RunFinisher:
         db, changes = self._store.db, ChangeFeed(self._store.db)
         with transaction(db):
             counts = changes.record(run.number)
+            recheck_notes = self._recheck.record(db, run) if self._recheck and not observation.is_behind else []
             if not observation.is_behind:
                 publish_store.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(verdict))
             has_new_dates = self._listing.differs
@@ -192,7 +206,7 @@ class RunFinisher:
                 outcome="published" if counts.total or has_new_dates else "unchanged",
                 files=write.published_files(published),
                 other_formats=formats,
-                notes=[*run.notes, *format_notes, *self._publish_recent()],
+                notes=[*run.notes, *format_notes, *recheck_notes, *self._publish_recent()],
                 **msgspec.structs.asdict(counts),
             )
             sample = () if self._store.is_first else tuple(ChangeSample(changes.of_run(run.number), MAX_SHOWN_CHANGES))
@@ -244,4 +258,4 @@ class RunFinisher:
 
 
 def _is_degraded(verdict: Completeness) -> bool:
-    return verdict.kind is not CompletenessLevel.COMPLETE
+    return verdict.kind not in (CompletenessLevel.COMPLETE, CompletenessLevel.CARRIED)

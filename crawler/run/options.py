@@ -1,6 +1,8 @@
 """What one run needs beyond the configuration: choices of the command line, and settings of its process."""
 
 import gc
+import sys
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -10,7 +12,8 @@ from crawler.errors import UsageError
 class RunOptions(Struct, frozen=True, kw_only=True):
     """The options of a run. Raises UsageError for two that exclude each other.
 
-    ``unattended``: nobody can answer what to do with an unfinished run that has other settings.
+    ``unattended``: nobody can answer what to do with an unfinished run that has other settings. ``changed`` is the file
+    with the URLs of changed pages, - for standard input.
     """
 
     fresh: bool = False
@@ -22,6 +25,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     quiet: bool = False
     verbose: bool = False
     unattended: bool = False
+    changed: str | None = None
 
     def __post_init__(self) -> None:
         if self.fresh and self.dry_run:
@@ -34,6 +38,17 @@ class RunOptions(Struct, frozen=True, kw_only=True):
                 "--fresh deletes results of earlier runs, but --restart keeps the results. Use only "
                 "one of the two options"
             )
+
+
+def read_changed(file: str | None) -> tuple[str, ...]:
+    """The lines of a file with URLs of changed pages (-: standard input). Raises UsageError."""
+    if file is None:
+        return ()
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--changed {file} cannot be read: {error}") from None
+    return tuple(text.splitlines())
 
 
 def tune_garbage_collector() -> None:

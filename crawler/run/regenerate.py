@@ -19,7 +19,7 @@ from crawler.config.start import StartMoved, remember_move
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.errors import PublishRefused, SiteatlasError, StateInUse
 from crawler.run.crawl import NO_CHOICES, RunChoices, crawl
-from crawler.run.options import RunOptions, loop_options, tune_garbage_collector
+from crawler.run.options import RunOptions, loop_options, read_changed, tune_garbage_collector
 from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.runs import RunResult, RunStore
 from crawler.state.schema import LEDGER_FILE, STATE_DB
@@ -125,6 +125,7 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
         accept_shrink=options.accept_shrink,
         replace_foreign=options.replace,
         all_left_out=options.verbose,
+        changed=read_changed(options.changed),
     )
     tune_garbage_collector()
     return anyio.run(regenerate_site, plan, name, watch, choices, backend_options=loop_options())

@@ -21,7 +21,7 @@ from crawler.publish.changes import Change, ChangeCounts, counts_text
 from crawler.publish.write import unused_settings_note
 from crawler.run.finish import FinishedRun
 from crawler.state.runs import PUBLISHING_OUTCOMES, PublishedFile, RunResult, RunStatus
-from crawler.state.store import Store
+from crawler.state.store import AskedCounts, Store, asked_counts
 from crawler.units import count_text
 
 if TYPE_CHECKING:  # loaded only where they are configured
@@ -103,7 +103,7 @@ _GROUPS: Final = ("traffic", "counts", "details")
 class Report(Struct, frozen=True, kw_only=True):
     """One run. ``published`` is empty when nothing was published, and ``refusal`` then says why.
 
-    ``completeness`` is "complete", "degraded" or "truncated"; ``reason`` names what failed or the limit.
+    ``completeness`` is "complete", "carried", "degraded" or "truncated"; ``reason`` names what failed or the limit.
     ``kept`` counts pages that failed and stay listed, ``held`` those that the gate holds: ``refusal`` then says why.
     ``uploaded`` and ``announced`` are the results of the upload and of the notifications.
     """
@@ -136,6 +136,7 @@ class Report(Struct, frozen=True, kw_only=True):
     exit_code: int
     uploaded: "UploadResult | None" = None  # None: not configured, or it failed
     upload_error: str = ""
+    asked: AskedCounts | None = None  # None: for all pages
     announced: "NotifyResult | None" = None  # None: notifications are off, or there was nothing to send
 
     def as_json(self) -> dict[str, Any]:
@@ -183,6 +184,7 @@ def build_report(
         notes=[*run.notes, *notes, *_hints(frontier, listed.pages, visited)],
         state_directory=str(store.directory),
         exit_code=run.exit_code or (1 if tally.internal_errors else 0),
+        asked=asked_counts(store.db),
     )
 
 

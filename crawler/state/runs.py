@@ -247,6 +247,7 @@ class CompletenessLevel(StrEnum):
     """How complete a crawl is, the best first."""
 
     COMPLETE = "complete"
+    CARRIED = "carried"  # some of the site was not asked: its visits are those of earlier runs
     DEGRADED = "degraded"  # some of the site failed
     TRUNCATED = "truncated"  # a limit or an interruption left some of the site out
 

@@ -7,7 +7,17 @@ from crawler.state.database import Database
 LEDGER_FILE: Final = "notify.db"
 """The name of the record of notifications, beside the state of a site (:mod:`crawler.notify.ledger`)."""
 STATE_VERSION: Final = 4
-STATE_TABLES: Final = """
+ASKED_TABLE: Final = """CREATE TABLE IF NOT EXISTS asked (  -- of URLs that runs asked for, while not all ask for all
+  id INTEGER PRIMARY KEY,                     -- of url
+  at REAL,                                    -- start of the run that asked last, Unix time
+  carried INTEGER NOT NULL DEFAULT 0,         -- 1: this run does not ask; its visit is that of an earlier one
+  cause TEXT NOT NULL DEFAULT '',             -- crawl.due.Cause: why this run asks, '' for a new URL and for all
+  said TEXT NOT NULL DEFAULT '',              -- the date that the site's sitemap or Git gives now ...
+  seen TEXT NOT NULL DEFAULT '',              -- ... and gave when it was asked last
+  expires INTEGER NOT NULL DEFAULT 0          -- 1: it states a date from which it may not be indexed
+);
+"""
+STATE_TABLES: Final = f"""{ASKED_TABLE}
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE url (

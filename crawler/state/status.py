@@ -11,6 +11,7 @@ from crawler.model import State, Url
 from crawler.state.lock import lock_holder
 from crawler.state.runs import Run, RunStore, RunTotals
 from crawler.state.schema import STATE_DB
+from crawler.state.store import AskedCounts, asked_counts
 from crawler.units import count_text
 
 _PROGRESS: Final = f"""SELECT (SELECT count(*) FROM visit WHERE state != '{State.OUT_OF_SCOPE}'),
@@ -24,7 +25,8 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     ``kept`` those of them that failed lately and stay listed, ``held`` those that the gate holds. ``published`` is the
     last run whose files are published, ``wrote`` the number of the run that wrote these. ``runs`` are the last ones,
     the newest first. ``totals`` are those of all runs that have ended, by their result. While a process works on it,
-    ``known`` counts the URLs that the run knows, and ``pending`` those of them that it has not visited yet.
+    ``known`` counts the URLs that the run knows, and ``pending`` those of them that it has not visited yet. ``asked``
+    is None for a run that asks for all pages.
     """
 
     url: str
@@ -40,6 +42,7 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     totals: dict[str, RunTotals] = {}
     known: int = 0
     pending: int = 0
+    asked: AskedCounts | None = None
 
     @property
     def unfinished(self) -> Run | None:
@@ -80,6 +83,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             totals=records.totals(),
             known=known,
             pending=pending,
+            asked=asked_counts(db),
         )
 
 

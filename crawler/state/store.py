@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from enum import Enum, auto
@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Final, Self
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.errors import DamagedFile, SiteatlasError, UsageError, single_error
 from crawler.state.database import fresh_remedy, storage_errors, transaction
 from crawler.state.lock import hold_lock
 from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
-from crawler.state.schema import STATE_DB
+from crawler.state.schema import ASKED_TABLE, STATE_DB
 from crawler.version import __version__
 
 GENERATIONS_DIRECTORY: Final = "generations"
@@ -38,8 +39,13 @@ PURGE_CONTENT: Final = (
     " AND id NOT IN (SELECT content FROM visit WHERE content IS NOT NULL)"
     " AND id NOT IN (SELECT content FROM published)"
 )
+IS_ASKED_SQL: Final = "NOT EXISTS (SELECT 1 FROM asked a WHERE a.id = v.id AND a.carried)"
+"""Condition on a visit, ``v``: it is of this run, and not one that :mod:`crawler.crawl.recheck` carries."""
+_COUNT_ASKED: Final = """SELECT count(*), coalesce(sum(a.carried), 0), min(iif(a.carried, a.at, NULL))
+  FROM visit v LEFT JOIN asked a ON a.id = v.id WHERE v.attempts > 0 AND v.kind = 0"""  # pages
 _FORGET_PAGES: Final = (
     "DELETE FROM visit",
+    "DELETE FROM asked",
     "DELETE FROM listing",
     "DELETE FROM memory",
     "DELETE FROM habit",
@@ -92,6 +98,24 @@ def public_hosts(directory: Path) -> frozenset[str]:
             return frozenset((read_about(db, _PUBLIC_KEY) or "").split())
     except DamagedFile:  # an audit does without the state of the runs; a run ends when it opens it
         return frozenset()
+
+
+class AskedCounts(Struct, frozen=True):
+    """How many of the ``known`` pages a run ``asked`` for, and when the ``oldest`` visit was (Unix time)."""
+
+    asked: int
+    known: int
+    oldest: float
+
+
+def asked_counts(db: sqlite3.Connection) -> AskedCounts | None:
+    """The counts of a run that did not ask for all pages; None for any other. Raises StorageError."""
+    with storage_errors():
+        is_there = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'asked'").fetchone()  # older states lack it
+        if not is_there or db.execute("SELECT 1 FROM asked WHERE carried LIMIT 1").fetchone() is None:
+            return None
+        known, carried, oldest = db.execute(_COUNT_ASKED).fetchone()
+    return AskedCounts(known - carried, known, oldest or 0.0)
 
 
 class PauseStore:
@@ -192,12 +216,20 @@ class Resume(Enum):
     FRESH = auto()  # delete what is known of the pages; keep the published set and the records
 
 
+Carry = Callable[[sqlite3.Connection, Run, Run], bool]
+"""Keeps the visits of the previous run, the first one given, for a new run that asks for some pages only.
+
+Returns whether it does. Part of the caller's transaction.
+"""
+
+
 class Store:
     """The state of one site, locked for this process while entered. ``db`` is the one connection
     that writes, ``run`` the record of the run to work on, as it was when the state was opened.
 
     ``settings`` decide the result of a crawl; an unfinished one is resumed only with the same. ``about`` is stored for
-    commands that show the state. ``now`` is Unix time. Raises StateInUse, StorageError, UsageError on entering.
+    commands that show the state. ``now`` is Unix time. A new run begins without visits unless ``carry`` keeps those of
+    the previous one, which had the same settings. Raises StateInUse, StorageError, UsageError on entering.
     """
 
     def __init__(
@@ -208,7 +240,9 @@ class Store:
         begin: Resume = Resume.ALWAYS,
         about: Mapping[str, str] | None = None,
         now: float | None = None,
+        carry: Carry | None = None,
     ) -> None:
+        self._carry = carry
         self.directory = directory
         self.resumed = False
         self._damage = _Damage(directory)
@@ -309,6 +343,8 @@ class Store:
         if self._begin is Resume.FRESH and self.baseline is None:
             forget_pages(self.db)
         runs = RunStore(self.db)
+        with storage_errors():
+            self.db.execute(ASKED_TABLE)
         self.resumed = self._is_begun() and self._has_same_settings()
         if self.resumed:
             self.run = runs.begin(self._now, __version__)
@@ -317,7 +353,10 @@ class Store:
         with transaction(self.db):
             self.db.execute("DELETE FROM run WHERE ended IS NULL")
             self.run = runs.begin(self._now, __version__)
-            self.db.execute("DELETE FROM visit")
+            may_carry = self._carry and previous and not self._changed_settings() and self._has_same_requests()
+            if not (may_carry and self._carry and self._carry(self.db, previous[0], self.run)):
+                self.db.execute("DELETE FROM visit")
+                self.db.execute("UPDATE asked SET carried = 0, cause = ''" if self._carry else "DELETE FROM asked")
             self.db.execute("DELETE FROM listing")
             if previous and previous[0].outcome not in PUBLISHING_OUTCOMES:  # the others have purged
                 purge_content(self.db)
@@ -342,14 +381,22 @@ class Store:
 
     def _has_same_settings(self) -> bool:
         """Whether the unfinished run has the same settings. Raises UsageError if not, with Resume.ALWAYS."""
-        with storage_errors():
-            previous: dict[str, object] = msgspec.json.decode(read_about(self.db, "settings") or "{}")
-        current = msgspec.json.decode(msgspec.json.encode(self._settings))
-        # settings that an older version did not have had the present defaults
-        changed = sorted(key for key, value in previous.items() if value != current.get(key))
+        changed = self._changed_settings()
         if changed and self._begin is Resume.ALWAYS:
             raise UsageError(
                 f"an unfinished crawl of this site started with other settings ({', '.join(changed)}). Use the "
                 "earlier settings to continue the crawl, or discard the crawl with --restart"
             )
         return not changed
+
+    def _changed_settings(self) -> list[str]:
+        """The settings that the previous run had with other values."""
+        with storage_errors():
+            previous: dict[str, object] = msgspec.json.decode(read_about(self.db, "settings") or "{}")
+        current = msgspec.json.decode(msgspec.json.encode(self._settings))
+        # settings that an older version did not have had the present defaults
+        return sorted(key for key, value in previous.items() if value != current.get(key))
+
+    def _has_same_requests(self) -> bool:
+        """Whether the previous run crawled the same site, with the same requests."""
+        return all(read_about(self.db, key) == value for key, value in self._about.items())

@@ -313,6 +313,8 @@ def requests_topic(story: UrlStory) -> StoryTopic:
     """Every request of the last run with its answer; the last good answer if it made none."""
     requests = story.last_visit.requests if story.last_visit else []
     lines = [_request(request) for request in requests]
+    if requests and story.run and requests[-1].at < story.run.started and not story.is_audit:
+        lines.append("the last run did not request it: what is said here is of its last visit")
     if requests and requests[-1].answer == "304" and story.page and story.page.run is not None:
         lines.append(f"not modified: the content from {run_text(story.page.run, story.starts)} is still current")
     if not requests:

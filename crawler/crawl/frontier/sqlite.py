@@ -50,6 +50,8 @@ _SETTLE_VISIT = """UPDATE visit SET state = ?, reason = ?, status = ?, target = 
   content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?, whole = ?
   WHERE id = ?"""
 
+_ANNOUNCE = """INSERT INTO asked (id, said) VALUES (?, ?)
+  ON CONFLICT (id) DO UPDATE SET said = excluded.said WHERE said != excluded.said"""
 _INSERT_URL = "INSERT INTO url (url) VALUES (?)"
 _SET_EVIDENCE = "UPDATE visit SET found = ?, depth = ? WHERE id = ?"
 _SELECT_STATE = "SELECT state, kind, origin FROM visit WHERE id = ?"
@@ -95,6 +97,7 @@ class SqliteFrontier:
         self._ahead: dict[str, deque[Lease]] = {}
         self._out: dict[int, Lease] = {}
         with storage_errors():
+            self._carries = db.execute("SELECT 1 FROM asked WHERE carried LIMIT 1").fetchone() is not None
             self._known = UrlCache(db)
             self._state_counts = StateCounts(db)
             self._crash_counter = CrashCounter(db)
@@ -239,6 +242,10 @@ class SqliteFrontier:
             rows = self._db.execute(_SELECT_ADDRESSES, (listed,))
             return [Url(url) for (url,) in rows]
 
+    def reread(self) -> None:
+        """Read again what the database says of the visits, because other statements changed it."""
+        self._forget()
+
     def land(self) -> None:
         """The process ends in order: what is still in flight is no suspect of a crash."""
         self._out.clear()
@@ -264,6 +271,8 @@ class SqliteFrontier:
                 number = self._ensure_known(find)
                 if find.kind is DocumentKind.PAGE:
                     targets.append((number, find.found))
+                if find.date:
+                    self._db.execute(_ANNOUNCE, (number, find.date))
             if self._trap_detector.finish(lease):
                 self._ahead.clear()
             content = outcome.content if outcome.page is None else self._contents.store(outcome, outcome.page, targets)
@@ -280,6 +289,8 @@ class SqliteFrontier:
                     lease.id,
                 ),
             )
+            if self._carries:  # whoever made it pending
+                self._db.execute("UPDATE asked SET carried = 0 WHERE id = ? AND carried", (lease.id,))
             origin = origin_of(lease.url)
             after = self._requeue_as_page(lease) or verdict.state
             self._state_counts.move(origin, State.PENDING, after)

@@ -126,7 +126,7 @@ class ContentStore:
     def store(self, outcome: Outcome, page: Page, targets: list[tuple[int, int]]) -> int | None:
         """Store a page with the ids and flags of its links, and return the id of the content."""
         kind = outcome.sighting.content_type if outcome.sighting else ""
-        stripped = replace(page, links=[], digest=b"", text=b"", delta=b"")
+        stripped = replace(page, links=[], digest=b"", text=b"", delta=b"", dates={})
         row = (
             self._run,
             parse_key(self._reading, outcome.lease.kind),

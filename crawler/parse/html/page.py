@@ -41,7 +41,7 @@ class ReadOptions(Struct, frozen=True, array_like=True):
 
     ``token`` is the crawler's product token, which a robots meta element may name. A refresh after at most
     ``refresh_limit`` seconds counts as a redirect, a slower one as a link. ``scripts``: the page may be
-    rendered, so its scripts and its empty places count.
+    rendered, so its scripts and its empty places count. ``sitemap_dates``: lastmod in the site's sitemaps counts.
     """
 
     images: bool = True
@@ -52,6 +52,7 @@ class ReadOptions(Struct, frozen=True, array_like=True):
     token: str = "siteatlas"  # noqa: S105 - the token of robots.txt, no secret
     refresh_limit: float = 0.0
     scripts: bool = False
+    sitemap_dates: bool = False
 
 
 def read_page(document: FetchedDocument, options: ReadOptions, resolver: UrlResolver, now: float) -> Page:

@@ -155,6 +155,11 @@ def _audit_failed(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     return bool(snapshot.audit.trouble) if snapshot.audit.newest else None
 
 
+def _asked(name: str) -> _Sample:
+    """A figure of a run that did not request all pages."""
+    return lambda _, snapshot: getattr(snapshot.standing and snapshot.standing.asked, name, None)
+
+
 def _search_console_value(name: str) -> _Sample:
     """A number of the last answer of Search Console."""
     return lambda _, snapshot: getattr(snapshot.search_console, name, None)
@@ -206,6 +211,9 @@ _SITE_METRICS: Final[tuple[tuple[str, str, _Sample], ...]] = (
     ("last_run_requests", "Requests of the last run", _last_run_value(lambda run: run.fetched)),
     ("last_run_received_bytes", "Bytes that the last run received", _last_run_value(lambda run: run.bytes)),
     ("listed_pages", "Pages in the published sitemap", _pages),
+    ("asked_pages", "Pages that the last run requested, if not all (fetch.recheck_within)", _asked("asked")),
+    ("known_pages", "Pages of which it requested some", _asked("known")),
+    ("oldest_visit_timestamp_seconds", "When the page was requested that it requested longest ago", _asked("oldest")),
     ("last_audit_timestamp_seconds", "Start of the last completed audit, Unix time", _audit_value("started")),
     ("last_audit_new_findings", "New findings of the last audit", _compared_audit_value("new")),
     ("last_audit_mended_findings", "Findings of the previous audit that are resolved", _compared_audit_value("mended")),

@@ -28,6 +28,9 @@ def main() -> int:
     )
     words.add_argument("--plan", choices=PLANS, help="what happens in all of them; default: drawn too")
     words.add_argument("--sizes", default=",".join(map(str, SIZES)), help="pages of a site, drawn among these")
+    words.add_argument(
+        "--recheck", type=int, default=0, metavar="DAYS", help="runs ask for each page within so many days"
+    )
     words.add_argument("--json", action="store_true", help="print one JSON object for each trial")
     words.add_argument("--all", action="store_true", help="show good nights in the table too")
     words.add_argument("--pages", action="store_true", help="name the pages that left or got a new date")
@@ -44,7 +47,7 @@ def main() -> int:
     began = time.monotonic()
     with examined() as (process, server):
         for name in names:
-            report = trial(name, process, server, sizes)
+            report = trial(name, process, server, sizes, given.recheck)
             reports.append(report)
             print(report.as_json() if given.json else table(report, given.all, given.said, given.pages), flush=True)
     if given.manual:

@@ -28,7 +28,7 @@ CONFIG = """
 site = {{url = "{url}"}}
 output = {{directory = "out", swap_delay = 0}}
 pace = {{rate = 0, concurrency = 8, max_error_time = 10}}
-fetch = {{retries = 0}}
+fetch = {{retries = 0{recheck}}}
 parse = {{processes = 1}}
 notify = {{check_live = false}}
 hook = {{command = ["sh", "-c", "cat >> {notes}; echo >> {notes}"], on = ["trouble"]}}
@@ -60,11 +60,12 @@ class TrialReport:
 class Product:
     """The command, in a folder of its own, by the clock of the nights."""
 
-    def __init__(self, process: Forked, folder: Path, server: Server) -> None:
+    def __init__(self, process: Forked, folder: Path, server: Server, recheck: int = 0) -> None:
         self._process, self._folder, self._server = process, folder, server
         notes = folder / "notes"
         notes.touch()
-        (folder / "site.toml").write_text(CONFIG.format(url=server.url, notes=notes))
+        days = f", recheck_within = {recheck}" if recheck else ""
+        (folder / "site.toml").write_text(CONFIG.format(url=server.url, notes=notes, recheck=days))
 
     @property
     def out(self) -> Path:
@@ -104,17 +105,18 @@ Judged = Callable[[Night, dict[str, str], dict[str, str], list[str]], NightRepor
 
 @dataclass
 class Trial:
-    """Lives through one trial."""
+    """Lives through one trial. ``recheck`` is the bound in days of runs that ask only for what is due; 0: for all."""
 
     name: str
     sizes: Sequence[int] = SIZES
+    recheck: int = 0
 
     def live(self, process: Forked, server: Server) -> TrialReport:
         dice = random.Random(f"night {self.name}")
         plan = self.name.split(":")[2] if self.name.count(":") > 1 else ""
         site = made_site(dice, dice.choice(self.sizes))
         with tempfile.TemporaryDirectory() as folder:
-            self.product = Product(process, Path(folder), server)
+            self.product = Product(process, Path(folder), server, self.recheck)
             self.day = 0.0
             self.step = 1.0
             self.site = site
@@ -125,7 +127,7 @@ class Trial:
 
     def _live(self, dice: random.Random, plan: str) -> None:
         self.judge = Judge(self.site, self.site, {})
-        for _ in range(dice.choice((1, 1, 2))):
+        for _ in range(dice.choice((1, 1, 2)) + (3 if self.recheck else 0)):  # the first two ask for all
             self._good("first")
         self.judge.baseline = self.product.published()
         if plan == "change" or (not plan and dice.random() < 0.25):
@@ -258,12 +260,12 @@ def examined() -> Iterator[tuple[Forked, Server]]:
         yield process, server
 
 
-def trial(name: str, process: Forked, server: Server, sizes: Sequence[int] = SIZES) -> TrialReport:
+def trial(name: str, process: Forked, server: Server, sizes: Sequence[int] = SIZES, recheck: int = 0) -> TrialReport:
     """The trial of that name, ``SEED:NUMBER`` or ``SEED:NUMBER:PLAN``; one that hangs is killed."""
     timer = threading.Timer(LONGEST * 5, process._server.kill)
     timer.daemon = True
     timer.start()
     try:
-        return Trial(name, sizes).live(process, server)
+        return Trial(name, sizes, recheck).live(process, server)
     finally:
         timer.cancel()

@@ -1,0 +1,1 @@
+"""Trials of runs that ask only for what is due, on histories of edits of real sites."""
