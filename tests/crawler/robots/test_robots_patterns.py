@@ -3,7 +3,7 @@
 from typing import Final
 
 from attacks.robots import matches, normal, plain_answer
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from protego import Protego
 from steps import steps
@@ -41,6 +41,7 @@ def test_rfc9309_2_2_2_the_longest_rule_decides_and_allow_wins_ties(rules: list[
 @given(_RULES, _PATHS)
 def test_ours_protego_decides_in_the_same_way(rules: list[tuple[str, str]], path: str) -> None:
     text = "User-agent: *\n" + "".join(f"{field}: {value}\n" for field, value in rules)
+    assume("$" not in path)  # Protego lets a final "$" match itself too; it is an anchor (section 2.2.3)
     url = f"https://h.test{path}"
     answer = parse_robots(text.encode(), "siteatlas", 0.0).can_fetch(Url(url))
     assert isinstance(answer, Allowed) is Protego.parse(text).can_fetch(url, "siteatlas")
