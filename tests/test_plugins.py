@@ -218,7 +218,7 @@ def test_ours_the_example_is_installed_by_pip_and_works_in_the_daemon(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(EXAMPLE, tmp_path / "example")
-    options = ("--no-deps", "--no-index", "--no-build-isolation", "--quiet", "--target", "packages")
+    options = ("--no-deps", "--quiet", "--target", "packages")
     subprocess.run([sys.executable, "-m", "pip", "install", *options, "./example"], check=True, cwd=tmp_path)
     with scripted(routes()) as site:
         configure(site)

@@ -393,7 +393,7 @@ def test_ours_who_is_not_there_is_tried_again_and_then_told(site: Site) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"to": "ftp://host/x"}, r"must be like s3://bucket/prefix or sftp://"),
+        ({"to": "ftp://host/x"}, r"must be like s3://bucket/prefix, sftp://"),
         ({"to": "https://me:hunter2@host/x"}, r"not 'https://\*\*\*@host/x'"),
         ({"to": "s3://"}, "the name of a bucket"),
         ({"to": "s3://AKID:hunter2@shop/maps"}, "Set keys with upload.s3_access_key"),
