@@ -57,7 +57,10 @@ class KnownUrl(Struct, frozen=True, kw_only=True):
 
 
 class UrlSource(Protocol):
-    """``siteatlas.source``: something that knows URLs of the site. Each audit reads it."""
+    """``siteatlas.source``: something that knows URLs of the site. Each audit reads it.
+
+    It may have an attribute ``kind``: ``search``, ``analytics``, ``backlinks``, ``crawl`` or, by default, ``list``.
+    """
 
     def read(self) -> Iterable[KnownUrl]:
         """The URLs. An exception is a fault of this source, and the audit goes on."""

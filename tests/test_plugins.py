@@ -109,7 +109,7 @@ def check_all() -> None:
     occasions = {message["occasion"]: message for message in messages()}
     assert "changes" in occasions
     assert occasions["changes"]["token"] == SECRET
-    assert "/asked" in {url for url, _ in findings("orphan.list")}
+    assert "/asked" in {url for url, _ in findings("orphan.search")}
     assert [(url, said) for url, said in findings("own.words")] == [("/plain", ["word: boats, times: 3"])]
 
 
@@ -153,6 +153,28 @@ def test_ours_plugins_that_fail_lose_nothing_and_are_named(siteatlas: Command) -
         again = siteatlas("run", "--config", "site.toml")
         assert again.code == 7
         assert "plugin:mirror: the plug-in mirror failed: FileNotFoundError" in again.out + again.err
+
+
+@pytest.mark.usefixtures("installed")
+def test_ours_a_source_that_gives_nonsense_is_named(siteatlas: Command, installed: Path) -> None:
+    module = installed / "siteatlas_example" / "source.py"
+    text = module.read_text()
+    with scripted(routes()) as site:
+        configure(site, uses="\n")
+        with closing(sqlite3.connect("shop.db")) as db:
+            db.execute("INSERT INTO product VALUES ('/hub/', 'many', '', '')")
+            db.commit()
+        siteatlas("audit", "--config", "site.toml")
+        module.write_text(text.replace('kind = "analytics"', 'kind = "tea leaves"'))
+        sys.modules.pop("siteatlas_example.source")
+        refused = siteatlas("audit", "--config", "site.toml")
+    (source,) = [each for each in report()["inputs"] if each["name"] == "plug-in products"]
+    assert (source["used"], source["complete"]) == (2, False)
+    assert source["faults"] == [
+        "the plug-in products failed: ValidationError: Expected `int`, got `str` - at `$.people`"
+    ]
+    assert refused.code == 2
+    assert "says that it is a source of the kind 'tea leaves', not search, analytics, backlinks" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from crawler.plugins import KnownUrl
 class ShopDatabase:
     """``database`` is the file. Its table product has the columns path, visits and day."""
 
+    kind = "analytics"
+
     def __init__(self, _site: str, options: Mapping[str, Any]) -> None:
         self._path = Path(options["database"])
         if not self._path.is_file():
