@@ -8,6 +8,7 @@ from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.config.config import Config
 from crawler.config.plan import plan_audit, plan_crawl
 from crawler.crawl.engine import Tally, Watch
+from crawler.dataset.rules import own_rules
 from crawler.run.crawl import RunChoices
 from crawler.run.regenerate import regenerate_site
 from crawler.run.report import Report
@@ -59,5 +60,5 @@ def audit_site(
     Runs its own event loop: from a coroutine, call it in another thread. Raises as :func:`crawl_site`.
     """
     watches = ProgressWatchers(watch, lambda *_: None)
-    with audit(plan_audit(config), watches, begin=begin) as result:
+    with audit(plan_audit(config), watches, begin=begin, own=own_rules(config)) as result:
         yield result

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from crawler.audit.finding import Action, AuditFinding, AuditFindings, AuditReport, FindingPattern, RuleCount
 from crawler.audit.patterns import MAX_EXAMPLES, FindingGroup, PatternCounter, demand
-from crawler.audit.rules import REPORTED_RULES
+from crawler.audit.rules import OWN, REPORTED_RULES
 from crawler.audit.verdict import reported_counts
 from crawler.units import count_text
 from sitemap import RULES as LINT
@@ -176,6 +176,11 @@ _TASKS: Final = (
         "Search engines did not request these pages, so their results cannot show the present content", 0.25,
         "Link to them from pages that search engines crawl often, and list them in the sitemap with their lastmod.",
         frozenset({"bots"}),
+    ),
+    _Task(
+        "own", "Correct {}", "page that breaks a rule of your own", "pages that break rules of your own",
+        "Your configuration has rules for these pages", 0.25, "Read what the rule says.",
+        frozenset({OWN}), counts_urls=True,
     ),
 )  # fmt: skip
 _MINOR: Final = frozenset({"listed.series"})  # rules that ask for no action

@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import anyio
@@ -27,15 +28,16 @@ from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
-from crawler.audit.finding import AuditFindings, AuditReport
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
 from crawler.audit.graph.changing_links import BoxReads
 from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_duplicate_origins, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.not_asked import AskableUrls
 from crawler.audit.patterns import Segments, count_findings
+from crawler.audit.rules import OWN
 from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
 from crawler.audit.shown import ShownPages
-from crawler.audit.summary import audit_point, summarize
+from crawler.audit.summary import AuditSummary, audit_point, summarize
 from crawler.audit.targets import CheckedTargets, TargetCheck
 from crawler.config import fetcher as fetching
 from crawler.config.plan import CrawlPlan
@@ -70,6 +72,17 @@ class ProgressWatchers:
     on_stage: Callable[[str], object] = lambda _: None
 
 
+class OwnJudgement(NamedTuple):
+    """The findings by the rules of a configuration, and by id why a rule could not be checked."""
+
+    findings: list[AuditFinding]
+    unchecked: dict[str, str]
+
+
+JudgeOwn = Callable[[Path], OwnJudgement]
+"""Judges the state of a finished audit by the rules of its configuration."""
+
+
 class AuditResult(NamedTuple):
     """The report of an audit, and its findings, which can be read while the context of the audit lasts."""
 
@@ -78,7 +91,7 @@ class AuditResult(NamedTuple):
 
 
 @contextmanager
-def audit(
+def audit(  # noqa: PLR0913 - what to audit, and who hears of it
     plan: CrawlPlan,
     watches: ProgressWatchers,
     *,
@@ -86,12 +99,14 @@ def audit(
     loop: dict[str, Any] | None = None,
     clock: Clock = time.time,
     write: Callable[[AuditReport, AuditFindings], object] = lambda _report, _findings: None,
+    own: JudgeOwn | None = None,
 ) -> Iterator[AuditResult]:
     """Audit a site; the findings can be read while the context lasts.
 
-    ``write`` writes the reports. The audit is stored after that, and before the context begins. ``loop`` are the
-    options of the event loop (https://anyio.readthedocs.io/en/stable/basics.html), ``clock`` gives Unix time. Raises a
-    SiteatlasError when the audit has no result; the report says when the crawl was cut short.
+    ``own`` judges by the rules of the configuration. ``write`` writes the reports. The audit is stored after that, and
+    before the context begins. ``loop`` are the options of the event loop
+    (https://anyio.readthedocs.io/en/stable/basics.html), ``clock`` gives Unix time. Raises a SiteatlasError when the
+    audit has no result; the report says when the crawl was cut short.
     """
     start = clock()
     collect.check_sources(plan)
@@ -117,7 +132,11 @@ def audit(
             report = AuditFinisher(plan, store, db, segments, watches.on_stage).finish(
                 result, [*sources.findings, *targets.origins], media, notes, targets, queue.skipped
             )
-            findings = FindingStore(db)
+            findings = FindingStore(db, segments)
+            if own:
+                report = _with_own(
+                    report, findings, own(plan.state) if result.ending is FinishReason.COMPLETE else None
+                )
             report = _set_aside(acceptances, structs.replace(report, not_asked=askable.listed()), findings)
             report = structs.replace(
                 comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
@@ -131,17 +150,34 @@ def audit(
                 report, segments=count_findings(report, findings), **rank_actions(report, findings)._asdict()
             )
             write(report, findings)
-            failure = None
-            try:
-                if result.ending is FinishReason.COMPLETE:
-                    comparison.store(report, news)
-            except StorageError as error:  # report hours of work all the same
-                failure = error
+            failure = _store(comparison, report, news) if result.ending is FinishReason.COMPLETE else None
             yield AuditResult(report, findings)
             if failure:
                 raise failure
         finally:
             db.close()
+
+
+def _store(comparison: AuditComparison, report: AuditReport, news: AuditSummary) -> StorageError | None:
+    """Store an audit. A failure is returned, so that hours of work are reported all the same."""
+    try:
+        comparison.store(report, news)
+    except StorageError as error:
+        return error
+    return None
+
+
+def _with_own(report: AuditReport, findings: FindingStore, judged: OwnJudgement | None) -> AuditReport:
+    """The report with the findings of the rules of the configuration; None: the crawl is not complete."""
+    if judged is None:
+        return structs.replace(report, unchecked=report.unchecked | {OWN: "the crawl was cut short"})
+    findings.put((finding.inlinks, finding) for finding in judged.findings)
+    return structs.replace(
+        report,
+        unchecked=report.unchecked | judged.unchecked,
+        notes=[*report.notes, *judged.unchecked.values()],
+        exit_code=report.exit_code or int(bool(judged.unchecked)),
+    )
 
 
 def _set_aside(acceptances: Acceptances, report: AuditReport, findings: FindingStore) -> AuditReport:

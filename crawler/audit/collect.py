@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import msgspec
 from msgspec import structs
 
 from crawler.audit.evidence.store import ClaimStore
@@ -21,12 +22,13 @@ from crawler.audit.sources.logs.claims import AddressCounts
 from crawler.audit.sources.logs.files import LogRefused, find_logs, is_stream
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import check_logs, is_log, read_logs
-from crawler.audit.sources.urls import SourceUrlParser, find_files
+from crawler.audit.sources.urls import SourceUrlParser, count_row, find_files
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.errors import UsageError
 from crawler.model import DiscoveredBy, State, Url
+from crawler.plugins import Plugin, PluginError, PluginKind, load_plugins
 from crawler.url.secrets import mask_private
 from sitemap import SourceError, check_path
 
@@ -53,6 +55,8 @@ def check_sources(plan: CrawlPlan) -> None:
     except OSError as error:
         raise UsageError(f"cannot read {error.filename}: {error.strerror}") from None
     check_reports(config)
+    for plugin in load_plugins(config, PluginKind.SOURCE):
+        _kind_of(plugin)
     for source, name in _exports(config):
         if name == STDIN or Path(name).is_fifo():  # check_export would consume them
             raise UsageError("an audit does not read tables from standard input or a pipe. Give a file or a URL")
@@ -119,7 +123,36 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
     for google in google_reports(config):
         watch(SourceProgress(google.title))
         store(*read_report(google, config, plan.state, known, now))
+    for plugin in load_plugins(config, PluginKind.SOURCE):
+        watch(SourceProgress(plugin.name))
+        store(*_read_plugin(plugin, known))
     return published
+
+
+def _read_plugin(plugin: Plugin, known: SourceUrlParser) -> tuple[SourceReport, Iterator[SourceRecord]]:
+    """The report and the records of a plug-in. What it names before an exception counts."""
+    report = SourceReport(source=_kind_of(plugin), name=f"plug-in {plugin.name}", format="plug-in")
+
+    def records() -> Iterator[SourceRecord]:
+        try:
+            with plugin.guarded() as source:
+                for given in source.read():
+                    report.rows += 1
+                    row = msgspec.convert(structs.asdict(given), SourceRecord)
+                    if url := count_row(report, known.parse(row.url)):
+                        yield structs.replace(row, url=url)
+        except PluginError as error:
+            report.complete = False
+            report.faults.append(str(error))
+
+    return report, records()
+
+
+def _kind_of(plugin: Plugin) -> SourceKind:
+    kinds = [kind.value for kind, _ in _EXPORTS]
+    if (kind := getattr(plugin.made, "kind", SourceKind.LIST)) in kinds:
+        return SourceKind(kind)
+    raise UsageError(f"the plug-in {plugin.name} says that it is a source of the kind {kind!r}, not {', '.join(kinds)}")
 
 
 def _read_logs(

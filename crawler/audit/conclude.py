@@ -45,6 +45,7 @@ from crawler.crawl.engine import FinishReason
 from crawler.crawl.visit import VisitResult, render_remedy, source_key, with_counts
 from crawler.errors import Incomplete, NothingCrawlable
 from crawler.lastmod.observe import SiteObservation, observe
+from crawler.lastmod.policy import OBSERVING_POLICIES
 from crawler.lastmod.store import ObservationStore
 from crawler.model import State
 from crawler.publish import store as publish_store
@@ -100,7 +101,7 @@ class AuditFinisher:
         stopped = "" if is_over else visited.ending.value
         run = with_counts(store.run, visited, completeness(read_coverage(store.db, stopped, store.run.started)))
         policy = self._plan.config.content.lastmod
-        policy = "observed" if policy == "git" else policy  # an audit compares a sitemap with what it saw itself
+        policy = "observed" if policy in OBSERVING_POLICIES else policy  # a sitemap is compared with what it saw itself
         observed = observe(store.db, run, policy, source_key(self._plan))
         graph = load_graph(store.db, self._plan.seed)
         if graph is None:

@@ -78,6 +78,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     evidence: list[str] = field(default_factory=list)  # sentences, each naming its source
     group: str = ""  # the island, the cluster
     entrance: str = ""  # the page of its island whose links lead to it, so that no other needs a link
+    own_severity: str = ""  # the severity, of a rule that a configuration has: other processes do not know the rule
     segment: str = ""  # see crawler.audit.patterns
     since: str = ""  # the day (UTC) of the first of the consecutive audits that had it
     is_new: bool | None = None  # the previous audit checked the rule, and did not have it; None: it cannot tell
@@ -96,7 +97,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def severity(self) -> Severity:
         """The severity of its rule."""
-        return ALL_RULES[self.rule].severity
+        return Severity(self.own_severity) if self.own_severity else ALL_RULES[self.rule].severity
 
 
 class ResolvedFinding(Struct, frozen=True):

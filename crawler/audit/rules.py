@@ -156,7 +156,7 @@ def _worst_first(rules: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(rules, key=lambda rule_id: ALL_RULES[rule_id].severity, reverse=True))
 
 
-RULE_GROUPS: Final = (
+RULE_GROUPS: Final = [
     RuleGroup("dead", "Dead URLs", _rules_of("gone")),
     RuleGroup("health", "Sitemap health", _rules_of("declared", "entry", "listed")),
     RuleGroup("links", "Redirects and canonicals", _rules_of("canonical", "link")),
@@ -171,6 +171,21 @@ RULE_GROUPS: Final = (
     RuleGroup("lint", "Lint of the sitemaps", _worst_first(LINT)),
     RuleGroup("reach", "Hard to reach", _rules_of("reach")),
     RuleGroup("bots", "Bot activity", _rules_of("bots")),
-)
+]
 
 REPORTED_RULES: Final = {rule: ALL_RULES[rule] for group in RULE_GROUPS for rule in group.rules}
+
+OWN: Final = "own"
+"""The family and the group of the rules that a configuration adds (``[audit.rules.NAME]``)."""
+
+
+def register_own_rules(rules: Iterable[Rule]) -> None:
+    """Add the rules of a configuration to the tables, in place of those of the audit before in this process."""
+    added = {rule.id: rule for rule in rules}
+    for table in (RULES, ALL_RULES, REPORTED_RULES):
+        for rule_id in [known for known, rule in table.items() if rule.family == OWN]:
+            del table[rule_id]
+        table.update(added)
+    RULE_GROUPS[:] = [group for group in RULE_GROUPS if group.name != OWN]
+    if added:
+        RULE_GROUPS.append(RuleGroup(OWN, "Rules of your own", _worst_first(added)))

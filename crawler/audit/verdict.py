@@ -294,8 +294,11 @@ def _read_in_part(inputs: Sequence[SourceReport]) -> Mapping[SourceKind, str]:
 
 FAIL_NEVER: Final = "never"
 FAIL_ON_NEW: Final = "new"
-_GROUPS: Final = {name: group.rules for group in RULE_GROUPS for name in (group.name, heading_name(group.title))}
-"""The rules of each group, by its name and by its heading in reports as somebody types it."""
+
+
+def _groups() -> dict[str, tuple[str, ...]]:
+    """The rules of each group, by its name and by its heading in reports as somebody types it."""
+    return {name: group.rules for group in RULE_GROUPS for name in (group.name, heading_name(group.title))}
 
 
 class FailingRules(Struct, frozen=True):
@@ -393,9 +396,9 @@ def _choose(name: str, known: Sequence[str]) -> Collection[str]:
         )
     if name in set(Severity):
         return [rule for rule, definition in REPORTED_RULES.items() if definition.severity >= Severity(name)]
-    if group := _GROUPS.get(heading_name(name)):
+    if group := _groups().get(heading_name(name)):
         return group
-    return rules_named(name, REPORTED_RULES, known, "siteatlas audit --rules lists all rules", _GROUPS)
+    return rules_named(name, REPORTED_RULES, known, "siteatlas audit --rules lists all rules", _groups())
 
 
 def rules_named(

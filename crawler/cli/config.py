@@ -87,7 +87,8 @@ def _section_lines(width: int, word: str) -> Iterator[str]:
             for key, setting in type(section).model_fields.items()
             if name == named or (not named and _letters(word) in _letters(f"{key} {setting.description}"))
         }
-        if not keys:
+        has_free_keys = not type(section).model_fields and (not word or name == named)
+        if not (keys or has_free_keys):
             continue
         yield f"[{name}]"
         yield from (*wrap(" ".join(str(section.__doc__).split()), width, "# ", "# "), "")

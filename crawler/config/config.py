@@ -21,6 +21,7 @@ from crawler.config.sections import (
     IndexNowConfig,
     NotifyConfig,
     OwnPath,
+    PluginsConfig,
     PositiveDuration,
     PositiveInt,
     PositiveSeconds,
@@ -267,11 +268,12 @@ class RenderConfig(ConfigSection):
 class ContentConfig(ConfigSection):
     """What the sitemap contains about each page."""
 
-    lastmod: Literal["observed", "header", "page", "git", "none"] = "observed"
-    """Source of lastmod: observed, header, page, git or none. lastmod is the date of the last change of a page.
+    lastmod: Literal["observed", "header", "page", "git", "plugin", "none"] = "observed"
+    """Source of lastmod: observed, header, page, git, plugin or none. lastmod is the date of the last change of a page.
     observed: the header Last-Modified, dates in the page,
     and changes that Siteatlas observes. header: only the header. page: only dates in the page. git: the last commit of
-    the source file of the page, or as observed if there is no such file. none: no lastmod."""
+    the source file of the page, or as observed if there is no such file. plugin: the date that a plug-in knows, or as
+    observed. none: no lastmod."""
     repository: OwnPath = ""
     """For --lastmod git: the directory of the source files of the site in a Git repository. Default: the current
     directory."""
@@ -403,6 +405,7 @@ class Config(ConfigSection):
     webhook: WebhookConfig = WebhookConfig()
     email: EmailConfig = EmailConfig()
     hook: HookConfig = HookConfig()
+    plugins: PluginsConfig = PluginsConfig()
 
     @property
     def all_channels(self) -> dict[str, ChannelConfig]:
@@ -411,6 +414,7 @@ class Config(ConfigSection):
         return {name: section for name, section in sections.items() if isinstance(section, ChannelConfig)}
 
     @property
-    def channels(self) -> dict[str, ChannelConfig]:
-        """Those of them that are not at their defaults."""
-        return {name: section for name, section in self.all_channels.items() if section != type(section)()}
+    def channels(self) -> dict[str, ConfigSection]:
+        """Those of them that are not at their defaults, and ``plugins`` if there are any."""
+        sections = {**self.all_channels, "plugins": self.plugins}
+        return {name: section for name, section in sections.items() if section != type(section)()}

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from crawler.config.config import Config
 from crawler.config.secrets import mask_password
-from crawler.config.sections import MAX_INTEGER, ValueKind
+from crawler.config.sections import MAX_INTEGER, AuditRuleConfig, ValueKind
 from crawler.config.settings import SITES, Setting, known_keys, section_of, value_of
 from crawler.errors import UsageError
 
@@ -157,6 +157,8 @@ def _sentence(fault: dict[str, Any], place: Place, above: tuple[str, ...]) -> st
     if fault["type"] == "extra_forbidden":
         sections = known_keys()
         known = [*sections, *([] if above else [SITES])] if len(loc) == 1 else sections.get(loc[0], [])
+        if len(loc) > 3:
+            known = list(AuditRuleConfig.model_fields)
         near = [f"{name}.{loc[-1]}" for name, keys in sections.items() if loc[-1] in keys]
         near = near or difflib.get_close_matches(loc[-1], known, n=1, cutoff=0.5)
         hint = f'Did you mean "{near[0]}"?' if near else f"The known keys are {', '.join(known)}"
@@ -326,6 +328,8 @@ def resolve_paths(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
             table = anchored.get(section)
             if isinstance(table, dict):
                 table.update({key: _map_texts(table[key], folder, from_folder) for key in names if key in table})
+    if "plugins" in anchored:
+        anchored["plugins"] = _map_texts(anchored["plugins"], folder, _secret_from)
     return anchored
 
 

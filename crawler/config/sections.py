@@ -7,10 +7,11 @@ import sys
 from collections.abc import Iterator
 from enum import Enum
 from functools import cache
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 from typing_extensions import override
 
 from crawler.units import parse_duration, parse_size
@@ -82,6 +83,32 @@ def _texts_of(declared: ast.ClassDef) -> Iterator[tuple[str, str]]:
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
             text = ast.literal_eval(below.value)
             yield field.target.id, inspect.cleandoc(text)
+
+
+class AuditRuleConfig(ConfigSection):
+    """A rule that the configuration adds to the audit."""
+
+    sql: str = ""
+    """One SELECT over the tables of the crawl. It returns a row, with a column url, for each finding."""
+    plugin: str = ""
+    """The table of [plugins] whose plug-in has the rule, instead of sql."""
+    severity: Literal["error", "warning", "note"] = "warning"
+    """How bad a finding is: error, warning or note."""
+    text: str = ""
+    """What the findings have in common, in a sentence."""
+
+    @property
+    def version(self) -> str:
+        """What finds the rows, in words that differ if something else does: "the query 5f3a09c1"."""
+        digest = blake2b(self.sql.encode(), digest_size=4).hexdigest()
+        return f"the plug-in {self.plugin}" if self.plugin else f"the query {digest}"
+
+
+def _checked_names(rules: dict[str, AuditRuleConfig]) -> dict[str, AuditRuleConfig]:
+    for name in rules:
+        if not re.fullmatch("[A-Za-z0-9_-]+", name):
+            raise ValueError(f'the name "{name}" may contain only letters, digits, "_" and "-"')
+    return rules
 
 
 class AuditConfig(ConfigSection):
@@ -178,6 +205,10 @@ class AuditConfig(ConfigSection):
     segments: dict[str, str] = Field(default={})
     """Part of the site that the reports count separately: a name, and a pattern as for --include. If a URL matches
     several segments, it belongs to the first one."""
+    rules: Annotated[dict[str, AuditRuleConfig], AfterValidator(_checked_names)] = Field(default={})
+    """Rule of your own, in a table [audit.rules.NAME] with the keys sql, severity and text. sql is one SELECT over the
+    tables of the crawl. Each row, with a column url, is a finding of the rule own.NAME. With the key plugin instead of
+    sql, the plug-in of a table [plugins.NAME] finds the rows."""
     accepted: OwnPath = ""
     """TOML file of accepted findings. The report lists these findings separately and does not count them."""
     report: OwnPath = ""
@@ -310,12 +341,36 @@ class HookConfig(ChannelConfig):
     findings: an audit has new or resolved findings."""
 
 
+class PluginConfig(ConfigSection):
+    """A plug-in: its settings for Siteatlas. The other keys of its table are for the plug-in itself."""
+
+    model_config = ConfigDict(extra="allow")
+
+    use: str = ""
+    """The name of the entry point."""
+    on: tuple[OccasionName, ...] = ("changes", "trouble", "findings")
+    """Of a channel: the events that cause a message, as for a webhook."""
+
+
+class PluginsConfig(ConfigSection):
+    """Plug-ins that other packages install, each in a table [plugins.NAME]. Its key use is the name of the plug-in, and
+    the other keys are for the plug-in. docs/plugins.md describes the kinds of plug-ins."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, PluginConfig] = Field(init=False)
+
+    @property
+    def tables(self) -> dict[str, PluginConfig]:
+        """The tables by name."""
+        return self.__pydantic_extra__ or {}
+
+
 class UploadConfig(ConfigSection):
     """Upload the published files. Siteatlas uploads the sitemap index last."""
 
     to: str = ""
     """Upload the published files to s3://bucket/prefix or to sftp://user@host:22/directory. S3 needs the extra s3, and
-    SFTP the extra sftp."""
+    SFTP the extra sftp. plugin:NAME uploads by the plug-in of the table [plugins.NAME]."""
     cache_control: str = ""
     """Value of the header Cache-Control for the files on S3, such as max-age=300."""
     s3_endpoint: str = ""
@@ -397,6 +452,9 @@ class FleetConfig(ConfigSection):
     """Maximum sites that one worker runs at the same time."""
     lease: PositiveDuration = 60.0
     """If a worker gives no sign of life for this many seconds, another worker runs its sites."""
+    plugins: tuple[str, ...] = ()
+    """Plug-in that this worker may load for the sites of the fleet: the name of an entry point. The worker runs no site
+    with another plug-in."""
     queue_limit: PositiveInt = 1_000
     """Maximum sites that wait in the queue for a worker. Other due sites enter the queue later."""
     dispatch_interval: PositiveDuration = 5.0

@@ -141,7 +141,7 @@ def parser_options(plan: CrawlPlan) -> ParserOptions:
         images=content.images,
         videos=content.videos,
         alternates=content.alternates,
-        dates=content.lastmod in ("observed", "page", "git"),
+        dates=content.lastmod in ("observed", "page", "git", "plugin"),
         max_links=parse.max_links,
         token=product_token(plan.config.fetch.user_agent),
         scripts=_may_render(plan.config),

@@ -11,6 +11,7 @@ from msgspec import Struct
 from crawler.errors import UsageError
 
 _STEPS: Final = 10_000  # of SQLite's machine, between two looks at the clock: about a millisecond
+_SLOW: Final = "Narrow it, or give it more time with --timeout"
 _READING: Final = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
@@ -32,8 +33,11 @@ class Question(Struct, frozen=True):
     sql: str
 
 
-def ask(db: sqlite3.Connection, sql: str, *, limit: int, seconds: float) -> Answer:
-    """The answer to one statement that only reads. ``limit``: rows, 0 for all. Raises UsageError."""
+def ask(db: sqlite3.Connection, sql: str, *, limit: int, seconds: float, slow: str = _SLOW) -> Answer:
+    """The answer to one statement that only reads. ``limit``: rows, 0 for all. ``slow``: what to do if it takes longer.
+
+    Raises UsageError.
+    """
     end = time.monotonic() + seconds
     db.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY)
     db.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
@@ -41,7 +45,7 @@ def ask(db: sqlite3.Connection, sql: str, *, limit: int, seconds: float) -> Answ
         cursor = db.execute(sql)
         rows = cursor.fetchmany(limit + 1) if limit else cursor.fetchall()
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise UsageError(_why(error, seconds)) from error
+        raise UsageError(_why(error, seconds, slow)) from error
     finally:
         db.set_progress_handler(None, 0)
         db.set_authorizer(None)
@@ -51,10 +55,10 @@ def ask(db: sqlite3.Connection, sql: str, *, limit: int, seconds: float) -> Answ
     return Answer([column[0] for column in cursor.description], rows[:limit] if is_cut else rows, is_cut)
 
 
-def _why(error: Exception, seconds: float) -> str:
+def _why(error: Exception, seconds: float, slow: str) -> str:
     text = str(error)
     if text == "interrupted":
-        return f"the query took longer than {seconds:g} seconds. Narrow it, or give it more time with --timeout"
+        return f"the query took longer than {seconds:g} seconds. {slow}"
     if "not authorized" in text or "prohibited" in text:
         return "a query can only read. Write one SELECT over the tables that siteatlas query --tables lists"
     return f"the query is not valid: {text}. siteatlas query --tables lists the tables and their columns"

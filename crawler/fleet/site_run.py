@@ -5,7 +5,7 @@ Whatever happens, the run is recorded under the epoch of its lease, or not at al
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
-from crawler.errors import DamagedFile, SiteatlasError, StateInUse, StorageError
+from crawler.errors import DamagedFile, SiteatlasError, StateInUse, StorageError, UsageError
 from crawler.fleet.database import FleetDatabase, FleetUnavailable
 from crawler.fleet.deliveries import RunDeliveries
 from crawler.fleet.leases import SiteLease, end_lease, store_output, store_snapshot
@@ -96,10 +96,10 @@ class LeasedRun:
 class SiteWorker:
     """Runs leased sites on this machine, with their states below ``root``. ``name`` is that of the worker.
 
-    Without ``snapshots``, states stay on this machine.
+    Without ``snapshots``, states stay on this machine. ``plugins`` are those that sites may use.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what all runs of a worker share
         self,
         fleet: FleetDatabase,
         name: str,
@@ -107,6 +107,7 @@ class SiteWorker:
         snapshots: SnapshotStore | None,
         broker: OriginBroker,
         *,
+        plugins: Collection[str] = (),
         is_verbose: bool = False,
     ) -> None:
         self._fleet = fleet
@@ -114,6 +115,7 @@ class SiteWorker:
         self._root = root
         self._snapshots = snapshots
         self._broker = broker
+        self._plugins = plugins
         self._is_verbose = is_verbose
 
     async def run(self, run: LeasedRun) -> RunResult | None:
@@ -144,6 +146,7 @@ class SiteWorker:
         """The result of the run; a fault of the configuration or of the state is a result too."""
         lease = run.lease
         try:
+            self._check_plugins(config)
             plan = await self._bring_state(run, config)
             run.options = {"replace": await self._owns_output(run, plan)} | run.asked
             site = scheduled_site(lease.site, plan)
@@ -164,6 +167,15 @@ class SiteWorker:
         if not lease.is_notify_only and result.status is not RunStatus.BUSY:  # else it has not begun
             run.asked = {} if result.status is RunStatus.DONE else _later(run.asked)
         return result
+
+    def _check_plugins(self, config: Config) -> None:
+        """A site, which the database describes, may use what this machine allows. Raises UsageError."""
+        for table in config.plugins.tables.values():
+            if table.use not in self._plugins:
+                raise UsageError(
+                    f"the site uses the plug-in {table.use!r}, but this worker may not load it. Add its name to "
+                    "fleet.plugins in the configuration of the worker"
+                )
 
     async def _bring_state(self, run: LeasedRun, config: Config) -> CrawlPlan:
         """The plan of the site, with its newest state on this machine. Raises SiteatlasError."""

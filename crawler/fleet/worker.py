@@ -90,7 +90,8 @@ class FleetWorker:
         self._root = root
         broker = OriginBroker(fleet, by_address=settings.by_address)
         self._broker = broker
-        self._sites = SiteWorker(fleet, self.name, root, snapshot_store(settings), broker, is_verbose=is_verbose)
+        store = snapshot_store(settings)
+        self._sites = SiteWorker(fleet, self.name, root, store, broker, plugins=settings.plugins, is_verbose=is_verbose)
         self._runs: dict[str, LeasedRun] = {}
         self._is_draining = False
         self._is_away = False

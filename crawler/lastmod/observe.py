@@ -1,13 +1,15 @@
 """Observes each page of a run: whether it changed, what changed, and its lastmod."""
 
 import sqlite3
+import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final
 
-from crawler.config.config import ContentConfig
+from crawler.config.config import Config
+from crawler.errors import UsageError
 from crawler.lastmod.memory import SiteMemory
 from crawler.lastmod.policy import (
     NO_DATE,
@@ -16,6 +18,7 @@ from crawler.lastmod.policy import (
     SourcedDate,
     date_of_known_page,
     date_of_new_page,
+    schema_form,
     why_distrusted,
 )
 from crawler.lastmod.significance import (
@@ -28,6 +31,7 @@ from crawler.lastmod.significance import (
 from crawler.lastmod.store import ObservationStore, PageObservation
 from crawler.model import ResponseMetadata, Url
 from crawler.parse.snapshot.diff import Delta, discounted_text, evidence_text
+from crawler.plugins import Plugin, PluginError, PluginKind, load_plugins
 from crawler.state.database import transaction
 from crawler.state.runs import Run, RunStore
 from crawler.units import w3c
@@ -97,13 +101,45 @@ def observe(
     return SiteObservation(memory, distrust, policy, tuple(filter(None, [distrust, clock_note, *notes])), is_behind)
 
 
-def commit_dates(content: ContentConfig, start: Url) -> CommitDates | None:
-    """What dates the pages of a site by its repository; None unless the configuration wants it. Raises UsageError."""
+def commit_dates(config: Config, start: Url) -> CommitDates | None:
+    """What dates the pages of a site by its repository or by plug-ins; None unless the configuration wants it.
+
+    Raises UsageError.
+    """
+    content = config.content
+    if content.lastmod == "plugin":
+        if plugins := load_plugins(config, PluginKind.LASTMOD):
+            return partial(_plugin_dates, plugins)
+        raise UsageError("content.lastmod is plugin, but no table [plugins.NAME] has a plug-in for it (lastmod)")
     if content.lastmod != "git":
         return None
     from crawler.lastmod.git import Repository  # noqa: PLC0415 - few sites need it
 
     return partial(Repository(content).page_dates, start=start)
+
+
+def _plugin_dates(
+    plugins: Sequence[Plugin], pages: list[tuple[int, Url]]
+) -> tuple[Mapping[int, SourcedDate], tuple[str, ...]]:
+    """The dates that plug-ins know, of several the first, and why others gave none."""
+    dates: dict[int, SourcedDate] = {}
+    notes = []
+    for plugin in plugins:
+        try:
+            with plugin.guarded() as source:
+                given = {url: str(date) for url, date in source.dates([url for _, url in pages]).items()}
+        except PluginError as error:
+            notes.append(f"{error}, so it dates no page")
+            continue
+        read = {url: schema_form(date, time.time()) for url, date in given.items()}
+        for number, url in pages:
+            if date := read.get(url):
+                dates.setdefault(number, SourcedDate(date, f"plug-in {plugin.name}"))
+        if bad := [given[url] for url, date in read.items() if not date]:
+            notes.append(
+                f"the plug-in {plugin.name} gave {bad[0]!r}, which is no past date in W3C form, so it is ignored"
+            )
+    return dates, tuple(notes)
 
 
 class Comparison:

@@ -17,7 +17,7 @@ from crawler.model import ResponseMetadata
 from crawler.units import w3c
 from sitemap import BuildTime
 
-LastmodPolicy = Literal["observed", "header", "page", "git", "none"]
+LastmodPolicy = Literal["observed", "header", "page", "git", "plugin", "none"]
 EARLIEST_DATE: Final = 788_918_400.0
 """1995-01-01: earlier dates are defaults of clocks and file systems, not of pages."""
 CLOCK_SLACK: Final = 5.0
@@ -58,7 +58,7 @@ class SourcedDate(Struct, frozen=True):
 
 
 NO_DATE: Final = SourcedDate()
-OBSERVING_POLICIES: Final = frozenset({"observed", "git"})
+OBSERVING_POLICIES: Final = frozenset({"observed", "git", "plugin"})
 """The policies by which an observed change gives a date."""
 
 
@@ -69,7 +69,7 @@ def date_of_new_page(
     builds: Sequence[BuildTime] = (),
     commit: SourcedDate = NO_DATE,
 ) -> SourcedDate:
-    """The date of a new page. ``commit`` is the date in the repository, for ``git``, which else is as ``observed``.
+    """The date of a new page. ``commit`` is the date for ``git`` and ``plugin``, which else are as ``observed``.
 
     ``observed`` takes Last-Modified if it is credible, else the date in the page; the other way around if Last-Modified
     is the time of one of the ``builds``. ``header`` and ``page`` take one of them only; ``none`` neither. ``trusted``:
@@ -78,7 +78,7 @@ def date_of_new_page(
     header = SourcedDate(metadata.header_date, HEADER) if metadata.header_date else SourcedDate()
     is_stated = bool(metadata.page_date) and not _is_response_time(metadata)
     page = SourcedDate(metadata.page_date, metadata.page_date_source) if is_stated else SourcedDate()
-    if policy == "git" and commit.lastmod:
+    if policy in ("git", "plugin") and commit.lastmod:
         return page if commit.is_weak and page.lastmod else commit
     if policy in OBSERVING_POLICIES:
         if not trusted:

@@ -17,6 +17,7 @@ from crawler.model import Failure, Reply, Url
 from crawler.notify.channels.http import HttpSender
 from crawler.notify.channels.indexnow import FetchUrl, IndexNowChannel
 from crawler.notify.notice import BatchChannel, MessageChannel, Occasion
+from crawler.plugins import PluginKind, load_plugins
 from crawler.state.status import published_sitemap_url
 
 if TYPE_CHECKING:  # what signs requests is loaded when there are any
@@ -141,12 +142,20 @@ def _hook(given: ChannelBuild) -> Iterator[MessageChannel]:
         yield CommandChannel(section.command, _occasions(section.on), section.timeout)
 
 
+def _plugins(given: ChannelBuild) -> Iterator[MessageChannel]:
+    for plugin in load_plugins(given.plan.config, PluginKind.CHANNEL):
+        from crawler.notify.channels.plugin import PluginChannel  # noqa: PLC0415
+
+        yield PluginChannel(plugin, _occasions(plugin.table.on), given.plan.config.notify.timeout)
+
+
 CHANNELS: Final[Mapping[str, Callable[[ChannelBuild], Iterable[BatchChannel | MessageChannel]]]] = {
     "indexnow": _indexnow,
     "search_console": _search_console,
     "webhook": _webhooks,
     "email": _email,
     "hook": _hook,
+    "plugins": _plugins,
 }
 """What builds the channels of each section. Raises UsageError for a setting that cannot be used."""
 

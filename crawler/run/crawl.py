@@ -72,7 +72,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
 
     Raises SiteatlasError when nothing could be done; every other ending is in the report.
     """
-    commits = commit_dates(plan.config.content, plan.seed)
+    commits = commit_dates(plan.config, plan.seed)
     destination = build_destination(plan)
     try:
         if not choices.dry_run:

@@ -18,6 +18,7 @@ from crawler.config.plan import CrawlPlan
 from crawler.config.start import StartMoved, remember_move
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.errors import PublishRefused, SiteatlasError, StateInUse
+from crawler.plugins import PluginKind, load_plugins
 from crawler.run.crawl import NO_CHOICES, RunChoices, crawl
 from crawler.run.options import RunOptions, loop_options, read_changed, tune_garbage_collector
 from crawler.run.report import Report, run_result, run_result_of_error
@@ -63,6 +64,12 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
 
 
 def _check_services(plan: CrawlPlan) -> None:
+    for kind in PluginKind:
+        load_plugins(plan.config, kind)
+    if plan.config.audit.rules and plan.config.audit.every:
+        from crawler.dataset.rules import own_rules  # noqa: PLC0415
+
+        own_rules(plan.config)
     if plan.config.upload.to:
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415
 

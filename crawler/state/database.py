@@ -119,12 +119,16 @@ class Database:
         with closing(self.open_read_only(path)) as db, storage_errors(str(path)):
             yield db
 
+    def empty(self) -> sqlite3.Connection:
+        """An empty one in memory."""
+        db = _in_memory()
+        self._create(db)
+        return db
+
     def copy_in_memory(self, directory: Path) -> sqlite3.Connection:
         """A copy in memory of the file in a directory, empty if there is none. Raises as :meth:`reading`."""
         if not self.is_in(directory):
-            db = _in_memory()
-            self._create(db)
-            return db
+            return self.empty()
         with self.reading(directory) as kept:
             db = _in_memory()
             kept.backup(db)

@@ -27,7 +27,7 @@ from crawler.audit.compare.finding_status import (
 from crawler.audit.compare.store import AuditHistory, LastAudit
 from crawler.audit.finding import AuditComparisonResult, AuditReport
 from crawler.audit.media import CheckedMedia
-from crawler.audit.rules import RULE_GROUPS
+from crawler.audit.rules import OWN, RULE_GROUPS
 from crawler.audit.source_record import SourceReport
 from crawler.audit.summary import AuditSummary
 from crawler.audit.verdict import RULE_SOURCES, why_inconclusive, why_not_checked
@@ -187,7 +187,8 @@ def _limit(rule: str, audit: AuditConfig) -> str:
             return f"audit.min_log_days={audit.min_log_days}"
         case "gone.visited" | "gone.down" | "gone.named":
             return f"audit.min_visits={audit.min_visits}"
-    return ""
+    own = audit.rules.get(rule.removeprefix(f"{OWN}."))
+    return own.version if own else ""
 
 
 def _compared_sources(rule: str, group: str, inputs: Sequence[SourceReport], audit: AuditConfig) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from crawler.audit.source_record import SourceKind
 from crawler.units import count_text
 
 FINDINGS_PER_CHUNK: Final = 1_000  # a browser shows the first chunk while it unpacks the others
-RULE_INDEXES: Final = {rule: place for place, rule in enumerate(REPORTED_RULES)}
 _GZIP: Final = 31  # zlib's window bits for gzip, which every DecompressionStream reads
 _SOURCE_BITS: Final = {source.value: 1 << place for place, source in enumerate(SourceKind)}
 
@@ -36,8 +35,9 @@ def allotment(counts: Sequence[RuleCount], limit: int) -> dict[str, int]:
     Every rule gets an even share, so that none crowds out another. The worst rules take the rest: errors before
     warnings and notes, then in the order of the reports.
     """
+    places = _places()
     counted = [count for count in counts if count.total and count.rule in REPORTED_RULES]
-    counted.sort(key=lambda count: RULE_INDEXES[count.rule])
+    counted.sort(key=lambda count: places[count.rule])
     counted.sort(key=lambda count: REPORTED_RULES[count.rule].severity, reverse=True)
     taken = {count.rule: min(count.total, limit // len(counted)) for count in counted}
     left = limit - sum(taken.values())
@@ -69,9 +69,15 @@ def _pack(data: bytes) -> str:
 _CERTAINTY_CODES: Final = {Certainty.INCONCLUSIVE: 0, Certainty.CERTAIN: 1, Certainty.LIKELY: 2}  # as in rows.js
 
 
+def _places() -> dict[str, int]:
+    """The index of each rule."""
+    return {rule: place for place, rule in enumerate(REPORTED_RULES)}
+
+
 def _columns(chunk: Sequence[AuditFinding]) -> dict[str, list[Any]]:
+    places = _places()
     return {
-        "rule": [RULE_INDEXES[finding.rule] for finding in chunk],
+        "rule": [places[finding.rule] for finding in chunk],
         "url": [finding.url for finding in chunk],
         "title": [finding.title for finding in chunk],
         "sentence": [finding.sentence for finding in chunk],

@@ -11,7 +11,7 @@ from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.report.html import write_html
 from crawler.audit.report.machine_readable import as_junit, write_json, write_sarif
 from crawler.audit.report.tables import CSV_DIRECTORY, TABLES, write_csv, write_table, write_xlsx
-from crawler.audit.rules import REPORTED_RULES
+from crawler.audit.rules import OWN, REPORTED_RULES
 from crawler.audit.verdict import reported_counts
 from crawler.errors import StorageError
 from crawler.state.lock import RUN_LEASE
@@ -41,6 +41,7 @@ def write_reports(
     }
     written = [_write(directory / name, write) for name, write in streams.items()]
     known = {WORKBOOK_FILE, *filter(None, (table.file for table in TABLES)), *map(_rule_file, REPORTED_RULES)}
+    known |= {f"{CSV_DIRECTORY}/{file.name}" for file in (directory / CSV_DIRECTORY).glob(f"{OWN}.*.csv")}
     for name in known - streams.keys():
         path = directory / name
         RUN_LEASE.check()

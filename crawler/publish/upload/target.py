@@ -114,7 +114,8 @@ class UploadTarget(Protocol):
         """Remove what a killed process may have left of uploads of these names."""
 
 
-_SHAPES: Final = "s3://bucket/prefix or sftp://user@host:22/directory"
+_SHAPES: Final = "s3://bucket/prefix, sftp://user@host:22/directory or plugin:NAME"
+PLUGIN: Final = "plugin:"
 
 _bucket = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}").fullmatch
 
@@ -151,8 +152,22 @@ class SftpAddress:
         return f"sftp://{user}{host}{port}{home}{self.directory}"
 
 
-def parse_target_address(text: str) -> S3Address | SftpAddress:
+@dataclass(frozen=True, slots=True)
+class PluginAddress:
+    """The ``name`` of the table of a plug-in."""
+
+    name: str
+
+    @property
+    def display_name(self) -> str:
+        """The address for people."""
+        return f"{PLUGIN}{self.name}"
+
+
+def parse_target_address(text: str) -> S3Address | SftpAddress | PluginAddress:
     """Parse ``upload.to``. Raises UsageError, without a password from the text."""
+    if text.startswith(PLUGIN):
+        return PluginAddress(text.removeprefix(PLUGIN))
     scheme, separator, rest = text.partition("://")
     if not separator or scheme.lower() not in ("s3", "sftp"):
         raise UsageError(f"upload.to must be like {_SHAPES}, not {mask_password(text)!r}")

@@ -17,16 +17,19 @@ from typing import Final, TypeVar
 import anyio
 from msgspec import Struct
 
+from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan
-from crawler.config.sections import UploadConfig
 from crawler.errors import StorageError, single_error
 from crawler.fetch.paced_fetcher import Retries, Sleep
 from crawler.fetch.retry import RetryPolicy
 from crawler.packages import missing_packages
+from crawler.plugins import PluginKind, load_plugin
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.publish.upload.files import UploadManifest, digests_of, lead_file_name, local_files
+from crawler.publish.upload.plugin import PluginTarget
 from crawler.publish.upload.target import (
     LocalFile,
+    PluginAddress,
     RemoteFile,
     S3Address,
     UploadError,
@@ -106,13 +109,15 @@ class UploadResult(Struct, frozen=True, kw_only=True):
     bytes: int = 0
 
 
-def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None]) -> UploadTarget:
-    """The target that ``upload.to`` names; ``mode`` are the permissions of remote files, where there are any.
+def connect_target(config: Config, say: Callable[[str], None]) -> UploadTarget:
+    """The target that ``upload.to`` names. ``say`` gets messages for a person. No request is sent yet.
 
-    ``say`` gets messages for a person. No request is sent yet. Raises UsageError for invalid settings: a bad address,
-    an extra that is not installed, a missing secret.
+    Raises UsageError for invalid settings: a bad address, an extra that is not installed, a missing secret.
     """
+    section = config.upload
     address = parse_target_address(section.to)
+    if isinstance(address, PluginAddress):
+        return PluginTarget(load_plugin(config, PluginKind.UPLOAD, address.name, "upload.to"), address)
     try:
         if isinstance(address, S3Address):
             from crawler.publish.upload.s3 import S3Target  # noqa: PLC0415 - an extra, and slow to load
@@ -120,7 +125,7 @@ def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None])
             return S3Target(section, address)
         from crawler.publish.upload.sftp import SftpTarget  # noqa: PLC0415 - an extra
 
-        return SftpTarget(section, address, mode, say)
+        return SftpTarget(section, address, int(config.output.mode, 8), say)
     except ModuleNotFoundError as error:
         if (extra := _LIBRARIES.get((error.name or "").partition(".")[0])) is None:
             raise
@@ -135,7 +140,7 @@ def check_upload(plan: CrawlPlan) -> None:
     """Check the upload settings before a crawl, without a request. Raises UsageError."""
     if plan.config.upload.to:
         recent_feed_url(plan)
-        connect_target(plan.config.upload, int(plan.config.output.mode, 8), _ignore)
+        connect_target(plan.config, _ignore)
 
 
 def why_not_uploaded(plan: CrawlPlan, run: Run) -> str:
@@ -172,7 +177,7 @@ async def upload(
     StateInUse when another process uploads the files of this site, and StorageError when the upload failed: the remote
     set stays whole then, and the next run uploads what is missing.
     """
-    target = connect_target(plan.config.upload, int(plan.config.output.mode, 8), say)
+    target = connect_target(plan.config, say)
     folder = plan.state / UPLOAD_DIRECTORY
     descriptor = hold_lock(folder)
     try:

@@ -46,6 +46,7 @@ _CSV_TYPE: Final = "text/csv; charset=utf-8"
 _DEFAULT_PORTS: Final = (":80", ":443")
 _ONE_PACKET: Final = 1_400  # bytes: compressing less saves nothing
 _GZIP_LEVEL: Final = 2
+_own_table = re.compile(r"own\.[A-Za-z0-9_-]+").fullmatch
 _one_range = re.compile(r"bytes=[ \t]*(\d{0,18})-(\d{0,18})[ \t]*", re.ASCII).fullmatch
 _positive_weight = re.compile(
     r"[ \t]*q[ \t]*=[ \t]*(?:0\.0{0,2}[1-9]\d{0,2}|1(?:\.0{0,3})?)[ \t]*", re.ASCII | re.IGNORECASE
@@ -235,7 +236,7 @@ def open_report(directory: Path, name: str) -> OpenPublishedFile | None:
             directory / name, {"content-type": _REPORT_TYPES[name], **policy}, is_text=not name.endswith(".xlsx")
         )
     folder, _, table = name.removesuffix(".csv").partition("/")
-    if folder == "csv" and table in _TABLES and name.endswith(".csv"):
+    if folder == "csv" and (table in _TABLES or _own_table(table)) and name.endswith(".csv"):
         file = f"{table}.csv"
         headers = {"content-type": _CSV_TYPE, "content-disposition": f'attachment; filename="{file}"'}
         return _open(directory / folder / file, headers, is_text=True)
@@ -244,7 +245,8 @@ def open_report(directory: Path, name: str) -> OpenPublishedFile | None:
 
 def list_reports(directory: Path) -> list[tuple[str, int, float]]:
     """The files of an audit that exist: name, bytes and Unix time, the tables last. Blocks."""
-    names = [*_REPORT_TYPES, *(f"csv/{table}.csv" for table in _TABLES)]
+    own = sorted(f"csv/{file.name}" for file in (directory / "csv").glob("own.*.csv") if _own_table(file.stem))
+    names = [*_REPORT_TYPES, *(f"csv/{table}.csv" for table in _TABLES), *own]
     return [
         (name, facts.st_size, facts.st_mtime) for name in names if (facts := _regular(directory / name)) is not None
     ]

@@ -7,7 +7,7 @@ import http.server
 import json
 import shutil
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from sqlite3 import connect
@@ -15,6 +15,7 @@ from typing import Any
 
 import anyio
 import pytest
+from example_plugins import install_example
 from msgspec.structs import replace
 from scripted import Site, links, scripted
 
@@ -82,12 +83,14 @@ def receiver() -> Iterator[tuple[str, list[dict[str, Any]]]]:
 class Machine:
     """A machine of the fleet, which runs the site ``shop`` on demand."""
 
-    def __init__(self, fleet: FleetDatabase, broker: OriginBroker, folder: Path, name: str) -> None:
+    def __init__(
+        self, fleet: FleetDatabase, broker: OriginBroker, folder: Path, name: str, plugins: Sequence[str] = ()
+    ) -> None:
         self.root = folder / name
         self._name = name
         self._fleet = fleet
         snapshots = SnapshotStore(DirectoryStore(folder / "store"))
-        self._worker = SiteWorker(fleet, name, self.root, snapshots, broker)
+        self._worker = SiteWorker(fleet, name, self.root, snapshots, broker, plugins=plugins)
 
     async def run(self, *, only_notifies: bool = False, **asked: bool) -> RunResult | None:
         if not only_notifies:
@@ -106,6 +109,34 @@ class Machine:
         """The outcomes of the runs that the state knows."""
         with closing(connect(self.state / "state.db")) as db:
             return [outcome for (outcome,) in db.execute("SELECT outcome FROM run ORDER BY number")]
+
+
+@pytest.mark.thorough
+async def test_ours_a_worker_loads_only_plugins_that_its_own_configuration_names(
+    database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(install_example(tmp_path / "packages")))
+    (tmp_path / "spool").mkdir()
+    config = build_config(
+        {
+            "site": {"url": site.url},
+            "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
+            "pace": {"rate": 0},
+            "parse": {"processes": 1},
+            "notify": {"check_live": False},
+            "plugins": {"messages": {"use": "spool", "folder": str(tmp_path / "spool")}},
+        }
+    )
+    async with fleet_of(database, config) as (fleet, broker):
+        refused = await Machine(fleet, broker, tmp_path, "one", ["shop"]).run()
+        assert refused
+        assert refused.exit_code == 2
+        assert "the site uses the plug-in 'spool', but this worker may not load it. Add its name" in refused.message
+        done = await Machine(fleet, broker, tmp_path, "two", ["spool"]).run()
+    assert done
+    assert done.exit_code == 0, done
+    (message,) = (json.loads(file.read_text()) for file in (tmp_path / "spool").iterdir())
+    assert message["occasion"] == "changes"
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 from doubles_s3 import ACCESS, BUCKET, FINAL, PASSING, SECRET, Bucket, Fault, s3_double
 from uploads import LEAD, Site, broken
 
+from crawler.config.config import Config
 from crawler.config.sections import UploadConfig
 from crawler.errors import StorageError, UsageError
 from crawler.publish.upload.files import local_file
@@ -278,7 +279,7 @@ def test_ours_what_cannot_be_removed_is_said_and_fails_nothing(site: Site, bucke
 
 
 def opened(settings: dict[str, object]) -> UploadTarget:
-    return connect_target(UploadConfig.model_validate(settings), 0o644, lambda text: None)
+    return connect_target(Config(upload=UploadConfig.model_validate(settings)), lambda text: None)
 
 
 def refused(place: UploadTarget, file: Path) -> UploadError:
@@ -392,7 +393,7 @@ def test_ours_who_is_not_there_is_tried_again_and_then_told(site: Site) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"to": "ftp://host/x"}, r"must be like s3://bucket/prefix or sftp://"),
+        ({"to": "ftp://host/x"}, r"must be like s3://bucket/prefix, sftp://"),
         ({"to": "https://me:hunter2@host/x"}, r"not 'https://\*\*\*@host/x'"),
         ({"to": "s3://"}, "the name of a bucket"),
         ({"to": "s3://AKID:hunter2@shop/maps"}, "Set keys with upload.s3_access_key"),
