@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape as xml
 
 import httpx
 import pytest
+from msgspec import structs
 
 from crawler.audit.audit import ProgressWatchers, audit
 from crawler.audit.finding import AuditFinding, AuditReport
@@ -244,7 +245,9 @@ class Audited:
     @property
     def whole(self) -> list[object]:
         """All that may not differ between two audits that saw the same."""
-        report, found = (self.report, sorted(self.findings, key=lambda each: (each.rule, each.url, each.sentence)))
+        report = self.report
+        known = (structs.replace(each, is_new=each.is_new or None) for each in self.findings)  # the first cannot tell
+        found = sorted(known, key=lambda each: (each.rule, each.url, each.sentence))
         figures = (report.urls, report.pages, report.reached, report.listed, report.states, report.depths)
         return [found, figures, report.doubts, report.unchecked, report.undecided]
 

@@ -46,6 +46,8 @@ HOSTS = ("www.example.com", "example.com", "docs.example.com", "staging.example.
 SITES = """
 [state]
 directory = "states"
+[fetch]
+recheck_within = 14
 [indexnow]
 key = "0123456789abcdef"
 [fleet]
@@ -138,11 +140,13 @@ def fill(folder: Path) -> None:
     shutil.copytree(WWW, folder / "work/build")
     (folder / "work/build/shop").rename(folder / "work/build/store")
     (folder / "work/build/_redirects").write_text("/about.html /guide/ 301\n")
+    (folder / "work/changed.txt").write_text("/about.html\n")
+    (folder / "work/gptbot.json").write_text('{"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}')
     (folder / "work/urls.txt").write_text("https://www.example.com/jobs/captain.html\n")
     (folder / "work/Pages.csv").write_text("Top pages,Clicks,Impressions\nhttps://www.example.com/,3,40\n")
-    (folder / "var/log/nginx/access.log").write_text(
-        '192.0.2.1 - - [01/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "Mozilla/5.0 Firefox/140.0"\n'
-    )
+    log = '192.0.2.1 - - [01/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "Mozilla/5.0 Firefox/140.0"\n'
+    for place in ("var/log/nginx", "work"):
+        (folder / place / "access.log").write_text(log)
 
 
 @contextmanager

@@ -141,7 +141,7 @@ class AuditFinisher:
             | ({"reach.few": usual} if usual else {})
             | self._unchecked(bots)
             | targets.unchecked,
-            undecided=gaps,
+            undecided=targets.undecided | gaps,
             absent=nothing_to_check(
                 gaps, has_media=not media.are_none, has_versions=clusters.are_stated, unrendered=unrendered
             ),

@@ -42,11 +42,12 @@ _decode = msgspec.msgpack.Decoder(dict[str, Seen]).decode
 
 
 class CheckedTargets(Struct):
-    """The findings, notes for the reader, why rules were not checked, and the pages that were read."""
+    """The findings, notes for the reader, why rules were not checked or in part only, and the pages that were read."""
 
     findings: list[AuditFinding] = []
     notes: list[str] = []
     unchecked: dict[str, str] = {}
+    undecided: dict[str, str] = {}
     shown: ShownPages | None = None  # None: the crawl was cut short
     origins: list[AuditFinding] = []  # findings about other names of the site
 
@@ -76,9 +77,10 @@ class TargetCheck:
         """Check all targets that the settings allow."""
         audit = self._plan.config.audit
         found = [*shown.fragments()]
+        undecided = {}
         if not shown.is_whole:
-            pages = f"{len(shown.pages):,} of {shown.total:,} pages"
-            self._notes.append(f"the parts and files that links name were checked on {pages}: audit.max_link_pages")
+            read = f"{len(shown.pages):,} of {shown.total:,} pages were read for them: audit.max_link_pages"
+            undecided = dict.fromkeys(("targets", "pages"), read)
         found += await self._check_files(shown)
         if audit.check_external:
             found += await self._check_external()
@@ -87,7 +89,7 @@ class TargetCheck:
             unchecked = dict.fromkeys(_OF_OTHERS, "other sites are asked only with --check-external")
         if not audit.max_link_pages:
             unchecked |= dict.fromkeys(("targets", "pages", *_OF_BOXES), "audit.max_link_pages is 0")
-        return CheckedTargets(found, [*self._notes, *self._requests.notes()], unchecked, shown)
+        return CheckedTargets(found, [*self._notes, *self._requests.notes()], unchecked, undecided, shown)
 
     async def _check_files(self, shown: ShownPages) -> list[AuditFinding]:
         kinds: dict[str, str] = {}
