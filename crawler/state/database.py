@@ -44,7 +44,8 @@ def storage_errors(what: str = _STATE) -> Iterator[None]:
     """Turns errors of SQLite into a StorageError that names the fault and the remedy."""
     try:
         yield
-    except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError) as error:  # SQLite quotes damaged text in its messages
+    # SQLite quotes damaged text in its messages
+    except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError) as error:
         remedy = fresh_remedy() if what == _STATE else _MOVE_REMEDY
         fault = _fault(error, remedy)
         raise _kind_of(error)(f"{what} cannot be written or read: {fault}") from error
