@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from forked import Forked
-from run import AT_ONCE, FAST
-from scripted import Answer, Site, scripted
+from run import AT_ONCE, FAST, siteatlas
+from scripted import Answer, Site, links, scripted
 
 from crawler.dataset.build import open_dataset
 from crawler.dataset.query import ask, questions
@@ -367,3 +367,16 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(cr
     assert "deep/2" not in nobody.text
     del explorer
     gc.collect()  # here, where its connections are forgiven
+
+
+def test_ours_after_an_audit_the_tables_still_say_what_the_sitemap_lists(tmp_path: Path) -> None:
+    with scripted({"/": links("/a"), "/a": "<p>A.", "/b": "<p>B."}) as site:
+        assert siteatlas(tmp_path, "crawl", site.url, "-o", "out", "--state", "state", *FAST).code == 0
+        (tmp_path / "urls.txt").write_text(f"{site.url}b\n")
+        assert siteatlas(tmp_path, "audit", site.url, "--list", "urls.txt", "--state", "state", *FAST).code == 0
+    with closing(open_dataset(state_of(tmp_path))) as db:
+        listed = dict(db.execute("SELECT url, listed FROM pages").fetchall())
+        assert [listed[f"{site.url}{path}"] for path in ("", "a", "b")] == [1, 1, 0]
+        assert db.execute("SELECT run, outcome FROM runs").fetchall() == [(1, "published")]
+        assert db.execute("SELECT count(*) FROM changes").fetchall() == [(2,)]
+        assert db.execute("SELECT count(*) FROM sitemap_entries").fetchall() == [(2,)]

@@ -113,7 +113,10 @@ def open_dataset(site: Path) -> sqlite3.Connection:
     may not write. Raises UsageError without a finished run, StorageError.
     """
     path = site / DATASET.file
-    with STATE_DB.reading(_newest(site)) as db:
+    newest = _newest(site)
+    with STATE_DB.reading(newest) as db:
+        if newest != site and STATE_DB.is_in(site):
+            _show_runs(db, site)
         db.execute("BEGIN")  # one snapshot, also while a run is active
         stamp = f"{_stamp(db)} {audit_stamp(site)}"
         if _kept_stamp(path) != stamp:
@@ -138,11 +141,23 @@ def _newest(site: Path) -> Path:
     return max(found, key=itemgetter(0))[1]
 
 
+def _show_runs(audit: sqlite3.Connection, site: Path) -> None:
+    """Let the state of an audit show what the runs of the site published and changed: audits publish nothing."""
+    audit.execute("ATTACH ? AS site", (f"{(site / STATE_DB.file).absolute().as_uri()}?mode=ro",))
+    audit.execute("CREATE TEMP VIEW run AS SELECT * FROM site.run")
+    audit.execute("CREATE TEMP VIEW change AS SELECT * FROM site.change")
+    audit.execute(
+        "CREATE TEMP TABLE published AS SELECT u.id, p.file, p.lastmod FROM site.published p"
+        " JOIN site.url s ON s.id = p.id JOIN main.url u ON u.url = s.url"
+    )
+    audit.execute("CREATE INDEX temp.published_id ON published (id)")
+
+
 _NOTHING: Final = "no run has finished yet, so there is nothing to show. Run siteatlas crawl first"
 
 
 def _stamp(db: sqlite3.Connection) -> str:
-    row = db.execute("SELECT number, ended FROM run WHERE ended IS NOT NULL ORDER BY number DESC LIMIT 1").fetchone()
+    row = db.execute("SELECT number, ended FROM main.run WHERE ended IS NOT NULL ORDER BY number DESC LIMIT 1").fetchone()
     if row is None:
         raise UsageError(_NOTHING)
     return f"{VERSION} {row[0]} {row[1]}"
@@ -182,7 +197,7 @@ class _Builder:
         self._db = db
         self._resolver = UrlResolver()
         self._urls: dict[int, str] = {}
-        (self._is_active,) = state.execute("SELECT count(*) FROM run WHERE ended IS NULL").fetchone()
+        (self._is_active,) = state.execute("SELECT count(*) FROM main.run WHERE ended IS NULL").fetchone()
         (highest,) = state.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()
         self._inlinks = array("I", bytes(4 * (highest + 1)))
         self._content_inlinks = array("I", bytes(4 * (highest + 1)))
