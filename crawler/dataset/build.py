@@ -157,7 +157,8 @@ _NOTHING: Final = "no run has finished yet, so there is nothing to show. Run sit
 
 
 def _stamp(db: sqlite3.Connection) -> str:
-    row = db.execute("SELECT number, ended FROM main.run WHERE ended IS NOT NULL ORDER BY number DESC LIMIT 1").fetchone()
+    query = "SELECT number, ended FROM main.run WHERE ended IS NOT NULL ORDER BY number DESC LIMIT 1"
+    row = db.execute(query).fetchone()
     if row is None:
         raise UsageError(_NOTHING)
     return f"{VERSION} {row[0]} {row[1]}"

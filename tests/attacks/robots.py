@@ -85,9 +85,9 @@ def plain_answer(rules: list[tuple[str, str]], path: str) -> bool:
     """Whether rules, each a field and a value, allow a path: the longest that matches decides, Allow wins ties."""
     best = (-1, True)
     for field, value in rules:
-        for pattern in {normal(value), normal(value.replace("$", "%24"))}:
-            if value and matches(pattern, _spelling(path, "/%")):
-                best = max(best, (len(pattern), field == "Allow"))
+        pattern = normal(value)
+        if value and matches(pattern, _spelling(path, "/%")):
+            best = max(best, (len(pattern), field == "Allow"))
     return best[1]
 
 

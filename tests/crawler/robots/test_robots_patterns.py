@@ -31,6 +31,7 @@ def test_rfc9309_2_2_3_the_first_pattern_that_matches_is_found(patterns: list[st
 
 @settings(max_examples=600)
 @given(_RULES, _PATHS)
+@example([("Disallow", "/$")], "/$")
 def test_rfc9309_2_2_2_the_longest_rule_decides_and_allow_wins_ties(rules: list[tuple[str, str]], path: str) -> None:
     text = "".join(f"{field}: {value}\n" for field, value in rules)
     answer = parse_robots(f"User-agent: *\n{text}".encode(), "siteatlas", 0.0).can_fetch(Url(f"https://h.test{path}"))
