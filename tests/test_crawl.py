@@ -462,6 +462,7 @@ def test_ours_a_page_that_is_labelled_as_compressed_and_is_not_is_left_out(tmp_p
         assert states(ran)["bad answer"] == {"/a": reason}
 
 
+@pytest.mark.thorough
 def test_ours_a_proxy_in_the_environment_is_not_used_and_that_is_said_once(tmp_path: Path) -> None:
     with scripted({"/": "<title>A</title>"}) as site:
         ran = crawl(tmp_path, site.url, anew=True, HTTPS_PROXY="http://user:secret@127.0.0.1:9/", NO_PROXY="x")

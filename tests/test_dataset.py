@@ -270,6 +270,7 @@ def test_ours_without_a_finished_run_there_is_nothing_to_ask(process: Forked, tm
     assert "Traceback" not in ended.said
 
 
+@pytest.mark.thorough
 def test_ours_details_take_linear_time_and_survive_any_markup() -> None:
     for piece in ("<a href=", "<a href='x", "<h1><a>", "<nav>", "<a " + "x" * 9_000, '<meta name="', "<", "&amp"):
         read_details(piece * 20_000)

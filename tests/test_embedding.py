@@ -96,6 +96,7 @@ def test_ours_the_face_of_the_crawler_is_light() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
 
 
+@pytest.mark.thorough
 def test_rfc9309_2_3_1_4_a_robots_txt_that_outlasts_its_reader_ends_the_crawl_in_time_and_with_the_reason(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from run import FAST, command, crawl, environment, listed, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
@@ -136,6 +137,7 @@ def busy(seconds: str) -> dict[str, Route]:
     return {"/": links("/busy", *pages), "/busy": later, **pages}
 
 
+@pytest.mark.thorough
 def test_rfc9110_10_2_3_a_pause_survives_a_kill(tmp_path: Path) -> None:
     with scripted(busy("4")) as site:
         refused = until_refused_and_killed(tmp_path, site, "-c", "1")

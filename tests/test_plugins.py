@@ -132,6 +132,7 @@ def test_ours_plugins_of_every_kind_work_in_a_run_and_its_audit(siteatlas: Comma
 
 
 @pytest.mark.usefixtures("installed")
+@pytest.mark.thorough
 def test_ours_plugins_that_fail_lose_nothing_and_are_named(siteatlas: Command) -> None:
     with scripted(routes()) as site:
         configure(site)

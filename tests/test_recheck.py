@@ -202,6 +202,7 @@ def test_ours_a_list_of_changed_pages_is_asked(nights: Nights) -> None:
     assert "fetch.recheck_within" in nights.ended.said
 
 
+@pytest.mark.thorough
 def test_ours_a_run_that_is_resumed_makes_the_same_choice(nights: Nights) -> None:
     nights.night("--set", "scope.max_pages=5")
     first = {*nights.site.hits}
@@ -212,6 +213,7 @@ def test_ours_a_run_that_is_resumed_makes_the_same_choice(nights: Nights) -> Non
     assert len(published(nights.folder)) == len(nights.site.versions) + 8  # the lists and the start page
 
 
+@pytest.mark.thorough
 def test_ours_a_changed_robots_txt_makes_a_run_ask_for_all(nights: Nights) -> None:
     nights.number += 1
     nights.site.pages["/robots.txt"] = b"User-agent: *\nDisallow: /part3/\n"
@@ -220,6 +222,7 @@ def test_ours_a_changed_robots_txt_makes_a_run_ask_for_all(nights: Nights) -> No
     assert any("robots.txt changed" in note for note in report["notes"])
 
 
+@pytest.mark.thorough
 def test_ours_an_audit_does_not_rest_on_a_run_that_carried_visits(nights: Nights) -> None:
     audit = nights.process.run(nights.folder, nights.number, "audit", "--config", "site.toml")
     assert "the last run did not request all pages" in audit.said
@@ -243,6 +246,7 @@ def test_ours_a_page_without_links_stays_until_every_page_was_asked(nights: Nigh
     assert lost not in published(nights.folder)
 
 
+@pytest.mark.thorough
 def test_ours_a_site_without_recheck_within_is_asked_for_all(nights: Nights) -> None:
     (nights.folder / "site.toml").write_text(CONFIG.format(url=nights.url, more=""))
     assert nights.night()["completeness"] == "complete"

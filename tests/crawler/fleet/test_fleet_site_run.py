@@ -180,6 +180,7 @@ async def test_ours_a_site_goes_on_whatever_happens_to_its_states_and_snapshots(
         assert two.runs() == ["published", "unchanged", "unchanged"]
 
 
+@pytest.mark.thorough
 async def test_ours_a_worker_that_dies_before_its_first_snapshot_leaves_files_that_others_may_replace(
     database: str, tmp_path: Path, site: Site
 ) -> None:

@@ -274,6 +274,7 @@ async def test_ours_a_short_robots_txt_starts_no_process() -> None:
     ],
     ids=["hangs", "crashes", "memory"],
 )
+@pytest.mark.thorough
 async def test_rfc9309_2_3_1_4_a_robots_txt_that_breaks_its_reader_allows_nothing_and_costs_no_other_document(
     monkeypatch: pytest.MonkeyPatch, change: str, reason: str
 ) -> None:

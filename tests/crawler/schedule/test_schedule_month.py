@@ -89,6 +89,7 @@ def live(begin: datetime, days: float, look: float, folder: Path, seed: int, *, 
     return judge
 
 
+@pytest.mark.thorough
 def test_ours_a_month_in_which_clocks_go_forward(tmp_path: Path) -> None:
     """200 sites from the change of America to that of Lord Howe, with that of Europe in between."""
     judge = live(SPRING, 31, 600.0, tmp_path, 1, is_durable=False)
