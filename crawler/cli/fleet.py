@@ -10,16 +10,10 @@ from typing import Annotated, Any, Final
 import typer
 
 from crawler.cli.errors import CommandErrors, set_up_logging
-from crawler.cli.help import EXIT_CODES, RAW, HelpfulCommand
+from crawler.cli.help import EXIT_CODES, RAW, HelpfulCommand, command_group
 from crawler.cli.options import NEXT_RUN_OPTIONS, JsonOption, RollbackRun, SitesConfigOption, TraceOption, with_flags
 
-fleet = typer.Typer(
-    help="Run many sites on many machines.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+fleet = command_group("Run many sites on many machines.")
 _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet init postgresql://siteatlas@db.example.com/fleet
   siteatlas fleet apply --config sites.toml --database env:FLEET_DATABASE

@@ -4,7 +4,7 @@ import re
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Final
 
-from typer import BadParameter, echo
+from typer import BadParameter, Typer, echo
 from typer._click.exceptions import NoSuchOption
 from typer.core import TyperCommand
 
@@ -79,6 +79,17 @@ class HelpfulCommand(TyperCommand):
         for name, records in groups.items():
             with formatter.section(name):
                 formatter.write_dl(records, col_max=26)
+
+
+def command_group(text: str) -> Typer:
+    """A command that has commands of its own; ``text`` is its help."""
+    return Typer(
+        help=text,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
 
 
 def _usage(argument: "Parameter") -> str:

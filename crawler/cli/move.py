@@ -13,7 +13,7 @@ import msgspec
 import typer
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW, HelpfulCommand
+from crawler.cli.help import RAW, HelpfulCommand, command_group
 from crawler.cli.options import REQUEST_KEYS, JsonOption, TraceOption, site_config, with_flags
 from crawler.errors import FindingsFound, UsageError
 from crawler.moves.formats import FORMATS, Redirect, read_map, write_map
@@ -25,15 +25,9 @@ if TYPE_CHECKING:
     from crawler.moves.check import MapFinding
     from crawler.moves.inventory import Inventory
 
-move = typer.Typer(
-    help="Map the pages of an old site to those of the new one, and check maps of redirects.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+move = command_group("Map the pages of an old site to those of the new one, and check maps of redirects.")
 _EXAMPLES: Final = f"""{RAW}Examples:
-  siteatlas move map siteatlas-state build -o moves.csv
+  siteatlas move map .siteatlas build -o moves.csv
   siteatlas move map old/build new/build --format nginx -o moves.conf
   siteatlas move check moves.csv --new build
   siteatlas move check moves.csv --ask https://www.example.com/

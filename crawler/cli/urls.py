@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW, HelpfulCommand
+from crawler.cli.help import RAW, HelpfulCommand, command_group
 from crawler.cli.options import (
     REQUEST_KEYS,
     ConfigOption,
@@ -31,13 +31,7 @@ if TYPE_CHECKING:
     from crawler.moves.probe import Probe
     from crawler.moves.register import RegisteredUrl, UrlEnd
 
-urls = typer.Typer(
-    help="Keep every URL that a site ever published, and find those that are lost.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+urls = command_group("Keep every URL that a site ever published, and find those that are lost.")
 _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas urls check
   siteatlas urls check --folder build --redirects build/_redirects

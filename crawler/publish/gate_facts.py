@@ -104,9 +104,8 @@ def gate_facts(db: sqlite3.Connection, start: Url, max_shrink: float, after: Acc
     """
     with storage_errors():
         db.executescript(_CREATE_TABLES)
-        rows = db.execute(
-            _COUNT_STATES.format(f"WHERE {IS_ASKED_SQL}")
-        )  # a visit of an earlier run says nothing of today
+        # A visit of an earlier run says nothing of today.
+        rows = db.execute(_COUNT_STATES.format(f"WHERE {IS_ASKED_SQL}"))
         visits = [(State(state), status, count) for state, status, count in rows]
         failed = sum(count for state, status, count in visits if _is_failed_page(state, status))
         failed += _count(db, _FAILED_NOW) + _count(db, _UNREAD_NOW)

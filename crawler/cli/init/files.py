@@ -359,6 +359,7 @@ def _container(options: InitOptions, kit: InitKit, result: InitFiles, starts: st
         what=kit.description,
         image=IMAGE,
         command=json.dumps(["schedule", "--config", f"/data/{kit.config.name}"]),
+        stop=kit.stop_seconds,
         owner=f"{os.getuid()}:{os.getgid()}",
         names=kit.secret_names(),
     )

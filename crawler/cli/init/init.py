@@ -63,8 +63,8 @@ EveryOption = Annotated[
     Interval | None,
     typer.Option(
         "--every",
-        help="How often the sites run, at a time derived from the URL. A week begins on Monday, a month on its first "
-        "day.  [default: day]",
+        help="How often the sites run: week is on Mondays, month on the first day. The URL decides the time of day.  "
+        "[default: day]",
         show_default=False,
     ),
 ]
