@@ -14,7 +14,7 @@ nox.options.sessions = ["check"]
 GUARDS = (
     "tests/test_house.py", "tests/test_layout.py", "tests/test_plain_words.py", "tests/test_long_sentences.py",
     "tests/test_help.py", "tests/test_config.py", "tests/test_readme.py", "tests/test_manual_formats.py",
-    "tests/test_linear_expressions.py",
+    "tests/test_linear_expressions.py", "tests/test_manual_tables.py",
 )  # fmt: skip
 
 

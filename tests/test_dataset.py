@@ -17,7 +17,7 @@ from scripted import Answer, Site, links, scripted
 
 from crawler.dataset.build import open_dataset
 from crawler.dataset.query import ask, questions
-from crawler.dataset.schema import TABLES, reference
+from crawler.dataset.schema import TABLES
 from crawler.errors import UsageError
 from crawler.parse.snapshot.details import read_details
 
@@ -257,11 +257,6 @@ def test_ours_the_tables_have_the_findings_and_visits_of_an_audit(process: Forke
     assert search_rows == [(f"{start}/a", 7, 90)]
     assert orphans == [(f"{start}/lost",)]
     assert {f"{start}/a", f"{start}/lost"} <= pages
-
-
-def test_ours_the_manual_shows_the_tables_as_they_are() -> None:
-    manual = (Path(__file__).parents[1] / "docs" / "data.md").read_text(encoding="utf-8")
-    assert manual.endswith(reference())
 
 
 def test_ours_without_a_finished_run_there_is_nothing_to_ask(process: Forked, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def _section_lines(width: int, word: str) -> Iterator[str]:
             text = f"{setting.description} ({flag})" if flag else str(setting.description)
             yield from wrap(" ".join(text.split()), width, "# ", "# ")
             value = getattr(section, key)
-            yield f"# {key} =" if value is None else f"{key} = {_toml(value, width)}"
+            yield f"# {key} =" if value is None else f"{key} = {toml_value(value, width)}"
         yield ""
 
 
@@ -106,19 +106,20 @@ def _letters(text: str) -> str:
     return re.sub("[-_ ]", "", text.lower())
 
 
-def _toml(value: Any, width: int = _WIDTH) -> str:
+def toml_value(value: Any, width: int = _WIDTH) -> str:
+    """A value as TOML, a long list on lines of at most ``width`` characters."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, tuple):
-        listed = f"[{', '.join(map(_toml, value))}]"
+        listed = f"[{', '.join(map(toml_value, value))}]"
         if len(listed) < 100:
             return listed
         filled = "\n".join(wrap(f"{listed[1:-1]},", width, "    ", "    "))
         return f"[\n{filled}\n]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{json.dumps(key)} = {_toml(item)}' for key, item in value.items())}}}"
+        return f"{{{', '.join(f'{json.dumps(key)} = {toml_value(item)}' for key, item in value.items())}}}"
     return repr(value)
 
 

@@ -1,0 +1,121 @@
+"""The tables of the manual that are made from the code, in place: ``python -m tests.manual_tables`` writes them.
+
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``. Tests compare each with the code.
+"""
+
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import typer.main
+
+from crawler.audit.rules import RULES as AUDIT
+from crawler.cli.app import app
+from crawler.cli.config import toml_value
+from crawler.cli.options import FLAGS
+from crawler.config.config import Config
+from crawler.dataset.schema import reference as dataset_tables
+from sitemap import RULES as LINT
+from sitemap import Rule
+
+ROOT: Final = Path(__file__).parents[1]
+_in_place: Final = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+_code: Final = re.compile(r"(?:^|[,;] (?:and )?)(?=\d+ )")
+
+
+def rendered(page: str) -> str:
+    """The text of a page with its tables as the code has them now. Raises KeyError for a table nobody makes."""
+    return _in_place.sub(lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n{found[3]}", page)
+
+
+def pages() -> list[Path]:
+    """The pages that have such tables."""
+    everything = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    return sorted(page for page in everything if "<!-- table: " in page.read_text(encoding="utf-8"))
+
+
+def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    lines = (head, ["---"] * len(head), *rows)
+    return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |\n" for line in lines)
+
+
+def _rules(rules: Sequence[Rule]) -> str:
+    return _table(
+        ("rule", "severity", "what it says", "what to do"),
+        (
+            (
+                f"[`{rule.id}`]({rule.source})" if rule.source else f"`{rule.id}`",
+                rule.severity,
+                f"**{rule.title}**: {rule.sentence}",
+                rule.remedy,
+            )
+            for rule in rules
+        ),
+    )
+
+
+def _keys() -> str:
+    options = {flag.key: f"`{flag.long}`" for flag in FLAGS}
+    parts = []
+    for name, field in Config.model_fields.items():
+        section = field.default
+        text = " ".join(str(section.__doc__).split())
+        rows = (
+            (
+                f"`{key}`",
+                _default(getattr(section, key)),
+                " ".join(str(setting.description).split()),
+                options.get(f"{name}.{key}", ""),
+            )
+            for key, setting in type(section).model_fields.items()
+        )
+        table = _table(("key", "default", "meaning", "option"), rows) if type(section).model_fields else ""
+        parts.append(f"## [{name}]\n\n{textwrap.fill(text, 120)}\n\n{table}")
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _default(value: Any) -> str:
+    return "" if value is None else f"`{toml_value(value, 10_000)}`"
+
+
+def _exit_codes() -> str:
+    return _table(("command", "exit code", "meaning"), _exit_code_rows(typer.main.get_command(app), "siteatlas"))
+
+
+def _exit_code_rows(command: Any, name: str) -> Iterator[Sequence[str]]:
+    """Rows of a command and of those below it, for what their help says and the help of siteatlas does not."""
+    for number, meaning in _exit_codes_of(command).items():
+        if meaning not in {"usage", *GENERAL.values()}:
+            yield f"`{name}`", number, meaning
+    for word, inner in vars(command).get("commands", {}).items():
+        yield from _exit_code_rows(inner, f"{name} {word}")
+
+
+def _exit_codes_of(command: Any) -> dict[str, str]:
+    said = " ".join(str(command.epilog or "").partition("Exit codes:")[2].split()).rstrip(".")
+    parts = [part.strip().partition(" ") for part in _code.split(said) if part]
+    return {number: meaning for number, _, meaning in parts}
+
+
+GENERAL: Final = _exit_codes_of(typer.main.get_command(app))
+"""What an exit code means, if a command does not say something else."""
+TABLES: Final[dict[str, Callable[[], str]]] = {
+    "audit-rules": lambda: _rules([rule for rule in AUDIT.values() if rule.id not in LINT]),
+    "data": dataset_tables,
+    "exit-codes": _exit_codes,
+    "keys": _keys,
+    "lint-rules": lambda: _rules(list(LINT.values())),
+}
+"""Each table by its name."""
+
+
+def main() -> None:
+    """Write the tables of all pages anew."""
+    for page in pages():
+        page.write_text(rendered(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
