@@ -91,9 +91,12 @@ def build(version: str) -> None:
     bare = DIST / "try"
     run(sys.executable, "-m", "venv", str(bare))
     run(str(bare / "bin" / "pip"), "install", "-q", str(wheel))
-    said = run(str(bare / "bin" / "siteatlas"), "--version")
+    siteatlas = str(bare / "bin" / "siteatlas")
+    said = run(siteatlas, "--version")
     if version not in said:
         sys.exit(f"the wheel says {said.strip()!r}")
+    for words in (("crawl", "{url}", "-o", str(bare / "example")), ("audit", "{url}", "-o", str(bare / "report"))):
+        run(sys.executable, "-m", "tests.example_site", siteatlas, *words, "--state", str(bare / "state"))
     shutil.rmtree(bare)
     (DIST / "NOTES.md").write_text(notes(CHANGELOG.read_text(encoding="utf-8"), version), encoding="utf-8")
     sys.stdout.write("".join(f"{file.name}\n" for file in sorted(DIST.iterdir())))
