@@ -233,6 +233,7 @@ def test_ours_the_code_is_linted_and_formatted() -> None:
         assert run.returncode == 0, run.stdout + run.stderr
 
 
+@pytest.mark.thorough  # nox -s check does it before each commit
 def test_ours_the_code_is_typed_strictly() -> None:
     run = subprocess.run([sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
