@@ -113,6 +113,7 @@ def check_all() -> None:
     assert [(url, said) for url, said in findings("own.words")] == [("/plain", ["word: boats, times: 3"])]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("installed")
 def test_ours_plugins_of_every_kind_work_in_a_run_and_its_audit(siteatlas: Command) -> None:
     with scripted(routes()) as site:

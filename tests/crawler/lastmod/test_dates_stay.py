@@ -203,11 +203,11 @@ def wander(nights: Nights, seed: int, count: int = 10) -> None:
                 seen[path] = nights.text[path]
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.thorough) for seed in (13, 26, 34, 111, 224)])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 13, 26, 34, 111, 224)])
 def test_ours_no_date_goes_back_or_away_in_more_random_nights(nights: Nights, seed: int) -> None:
     wander(nights, seed)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [2])
 def test_ours_no_date_goes_back_or_away_in_random_nights(nights: Nights, seed: int) -> None:
     wander(nights, seed)

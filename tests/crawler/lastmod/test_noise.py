@@ -207,7 +207,7 @@ def total(scores: list[Score]) -> Score:
     return Score(*(sum(getattr(score, name) for score in scores) for name in ("right", "wrong", "missed")))
 
 
-@pytest.mark.parametrize("noises", [0, 1])
+@pytest.mark.parametrize("noises", [0, pytest.param(1, marks=pytest.mark.thorough)])
 def test_ours_a_noise_at_random_is_told_from_edits(noises: int) -> None:
     score = total([trial(seed, 60, noises) for seed in range(6)])
     assert score.precision >= 0.99

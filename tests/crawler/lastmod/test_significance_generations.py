@@ -41,7 +41,7 @@ def moved(server: str, generation: int, edited: set[str], pages: set[str]) -> se
     return edited if server == "deploy" else set()  # "1970"
 
 
-@pytest.mark.parametrize("generations", [12, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("generations", [pytest.param(12, marks=pytest.mark.thorough), pytest.param(30, marks=pytest.mark.slow)])
 def test_ours_generations_of_edits_under_the_noise_of_real_sites(generations: int) -> None:
     site, watcher = Site(articles=64, products=16, lists=4), Watcher()
     servers = ("now", "deploy", "future", "1970")
@@ -66,6 +66,7 @@ def test_ours_generations_of_edits_under_the_noise_of_real_sites(generations: in
     assert all(min(score.precision, score.recall) < 0.2 for name, score in scores.items() if name != "ours")
 
 
+@pytest.mark.thorough
 def test_ours_a_sample_of_a_large_site_judges_as_all_of_it() -> None:
     site = Site(seed=5, articles=500, products=50, lists=6)
     first = {path: take_snapshot(site.render(path)) for path in list(site.pages)}

@@ -290,6 +290,7 @@ def test_ours_a_refused_account_is_one_line_without_secrets(google: Google, tmp_
     assert private_key().splitlines()[3].encode()[:20] not in stored
 
 
+@pytest.mark.thorough
 def test_ours_many_rows_are_read_in_few_requests(google: Google, tmp_path: Path) -> None:
     google.clicks = {f"{SITE}/page-{place}": (1, 1) for place in range(60_000)}
     source, claims = read(google, tmp_path, **SEARCH)

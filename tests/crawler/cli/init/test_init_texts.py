@@ -216,6 +216,7 @@ def fetched(schema: Any) -> Any:
         pytest.skip(str(error))
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_schemas
 def test_github_takes_the_workflow(made: dict[str, str], tmp_path: Path) -> None:
     workflow = yaml.safe_load(made["sitemap.yml"])
@@ -228,6 +229,7 @@ def test_github_takes_the_workflow(made: dict[str, str], tmp_path: Path) -> None
     assert all(each["uses"].rpartition("@v")[2].isdecimal() for each in steps if "uses" in each)
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_schemas
 def test_actionlint_finds_nothing_wrong_with_the_workflow(made: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "sitemap.yml").write_text(made["sitemap.yml"])
@@ -245,6 +247,7 @@ def test_actionlint_finds_nothing_wrong_with_the_workflow(made: dict[str, str], 
     assert json.loads(ran.stdout) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_schemas
 def test_kubernetes_takes_every_field(made: dict[str, str]) -> None:
     definitions = fetched(schemas.kubernetes)
@@ -264,6 +267,7 @@ def test_kubernetes_takes_every_field(made: dict[str, str]) -> None:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_schemas
 def test_kubernetes_takes_every_field_of_the_workers(made: dict[str, str]) -> None:
     definitions = fetched(schemas.kubernetes)

@@ -170,8 +170,7 @@ def every(folder: Path) -> ScheduleStatus:
     ("width", "scheme"),
     [
         (360, "dark"),
-        (1_024, "light"),
-        (1_280, "dark"),
+        *(pytest.param(*each, marks=pytest.mark.thorough) for each in ((1_024, "light"), (1_280, "dark"))),
         *(
             pytest.param(width, scheme, marks=pytest.mark.slow)
             for width, scheme in (

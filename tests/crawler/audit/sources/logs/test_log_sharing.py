@@ -54,7 +54,7 @@ _lines = st.lists(st.one_of(_line, st.sampled_from(["", "no line of a log"])), m
 
 
 @given(_lines, st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40)), max_size=8), st.integers(0, 5))
-@settings(max_examples=300)
+@settings(max_examples=60)
 def test_ours_any_cut_among_any_number_gives_what_one_gives(
     lines: list[str], cuts: list[tuple[int, int]], most: int
 ) -> None:
