@@ -41,7 +41,9 @@ def moved(server: str, generation: int, edited: set[str], pages: set[str]) -> se
     return edited if server == "deploy" else set()  # "1970"
 
 
-@pytest.mark.parametrize("generations", [pytest.param(12, marks=pytest.mark.thorough), pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "generations", [pytest.param(12, marks=pytest.mark.thorough), pytest.param(30, marks=pytest.mark.slow)]
+)
 def test_ours_generations_of_edits_under_the_noise_of_real_sites(generations: int) -> None:
     site, watcher = Site(articles=64, products=16, lists=4), Watcher()
     servers = ("now", "deploy", "future", "1970")
