@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from crawler.api import audit_site as audit_site
     from crawler.api import crawl_site as crawl_site
+    from crawler.api import crawl_tables as crawl_tables
     from crawler.audit.finding import AuditFinding as AuditFinding
     from crawler.audit.finding import AuditReport as AuditReport
     from crawler.config.config import Config as Config
@@ -24,7 +25,7 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from crawler.version import __version__ as __version__
 
 _ROOMS: Final = {
-    "api": "audit_site crawl_site",
+    "api": "audit_site crawl_site crawl_tables",
     "audit.finding": "AuditFinding AuditReport",
     "config.config": "Config",
     "config.load": "configured",

@@ -1,14 +1,21 @@
-"""The crawl and the audit of a site as two functions for programs that embed them."""
+"""The crawl, the audit and the tables of a site as functions for programs that embed them."""
 
+import sqlite3
+from collections import namedtuple
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
 
 from crawler.audit.audit import ProgressWatchers, audit
 from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.config.config import Config
-from crawler.config.plan import plan_audit, plan_crawl
+from crawler.config.plan import plan_audit, plan_crawl, plan_scope, state_directory
 from crawler.crawl.engine import Tally, Watch
+from crawler.dataset.build import open_dataset
 from crawler.dataset.rules import own_rules
+from crawler.dataset.schema import TABLES
+from crawler.errors import UsageError
 from crawler.run.crawl import RunChoices
 from crawler.run.regenerate import regenerate_site
 from crawler.run.report import Report
@@ -62,3 +69,26 @@ def audit_site(
     watches = ProgressWatchers(watch, lambda *_: None)
     with audit(plan_audit(config), watches, begin=begin, own=own_rules(config)) as result:
         yield result
+
+
+class CrawlTables:
+    """The tables of the last finished crawl of a site, for reading. ``db`` is their SQLite, for queries of your own."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.db = db
+
+    def rows(self, table: str) -> Iterator[Any]:
+        """The rows of a table one by one, each with its columns as attributes. Raises UsageError without the table."""
+        if table not in TABLES:
+            raise UsageError(f"there is no table {table!r}. There are {', '.join(TABLES)}")
+        columns = [column.name for column in TABLES[table]]
+        row = namedtuple(table.title(), columns)  # type: ignore[misc]
+        return map(row._make, self.db.execute(f"SELECT {', '.join(columns)} FROM {table}"))  # noqa: S608 - our own
+
+
+@contextmanager
+def crawl_tables(config: Config) -> Iterator[CrawlTables]:
+    """Open what ``siteatlas query`` asks, while the context lasts. Raises UsageError if no run has finished yet."""
+    _, sitemap_url, _ = plan_scope(config)
+    with closing(open_dataset(state_directory(Path(config.state.directory), sitemap_url))) as db:
+        yield CrawlTables(db)

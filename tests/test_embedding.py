@@ -12,7 +12,7 @@ import pytest
 from run import listed
 from scripted import Answer, Site, links, scripted
 
-from crawler import Config, NothingCrawlable, Tally, UsageError, audit_site, configured, crawl_site
+from crawler import Config, NothingCrawlable, Tally, UsageError, audit_site, configured, crawl_site, crawl_tables
 from crawler.config.config import ParseConfig
 from crawler.parse import pool
 
@@ -53,6 +53,18 @@ def test_ours_a_program_crawls_and_audits(site: Site, tmp_path: Path) -> None:
     with audit_site(config(site, tmp_path)) as (audit, findings):
         assert [each.url for each in findings("orphan.sitemap")] == [f"{site.url}orphan"]
     assert audit.doubts == []
+
+
+def test_ours_a_program_reads_the_tables_of_a_crawl(site: Site, tmp_path: Path) -> None:
+    chosen = config(site, tmp_path)
+    with pytest.raises(UsageError, match="no run has finished yet"), crawl_tables(chosen):
+        pass
+    anyio.run(crawl_site, chosen)
+    with crawl_tables(chosen) as tables:
+        assert {page.title for page in tables.rows("pages")} == {"t", *(f"Page {number}" for number in range(20))}
+        assert tables.db.execute("SELECT count(*) FROM links WHERE source = ?", (site.url,)).fetchone() == (20,)
+        with pytest.raises(UsageError, match=r"there is no table 'page'\. There are pages, "):
+            tables.rows("page")
 
 
 def test_ours_a_crawl_runs_in_any_thread(site: Site, tmp_path: Path) -> None:
