@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, get_args, get_origin
@@ -15,7 +14,7 @@ from msgspec import Struct
 
 from crawler.cli import lint_options
 from crawler.config.config import Config
-from crawler.config.load import SECRET_KEYS, ConfigFile, Layers, load_site
+from crawler.config.load import ConfigFile, Layers, load_site
 from crawler.config.settings import (
     Setting,
     environment_settings,
@@ -360,44 +359,17 @@ _OTHER_NAMES: Final = {
 """The keys of options of earlier versions whose names do not follow from their keys."""
 
 
-def setting_instead(option: str, words: Sequence[str]) -> tuple[str, list[str]]:
-    """The ``--set`` option in place of one that does not exist, and ``words`` with it; ("", []) if no key has its name.
-
-    ``words`` are the arguments of the command. What is shown does not repeat the value of a secret.
-    """
+def setting_instead(option: str) -> str:
+    """The ``--set`` option in place of one that does not exist; "" if no key has its name."""
     key = _key_of(option)
     if not key:
-        return "", []
+        return ""
     section, name = key.split(".")
-    field = section_of(section).model_fields[name]
-    is_switch = field.annotation is bool
-    values, rest = _without(option, words, is_switch)
-    if is_switch:
-        text = "false" if re.match("--(?:no-|ignore-|browser-no-)", option) else "true"
-    elif _is_many(section, name):
-        text = f"[{', '.join(map(_quoted, values))}]"
+    if section_of(section).model_fields[name].annotation is bool:
+        value = "false" if re.match("--(?:no-|ignore-|browser-no-)", option) else "true"
     else:
-        text = values[-1] if values else ""
-    shown = "VALUE" if name in SECRET_KEYS[section] or not text else text
-    return f"--set {shlex.quote(f'{key}={shown}')}", ["--set", f"{key}={text}", *rest]
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"' if text.isprintable() and not {*text} & {*'\\"'} else f"'{text}'"
-
-
-def _without(option: str, words: Sequence[str], is_switch: bool) -> tuple[list[str], list[str]]:
-    """The values that ``words`` give an option, and the other words."""
-    values: list[str] = []
-    rest: list[str] = []
-    left = iter(words)
-    for word in left:
-        name, equals, value = word.partition("=")
-        if name != option:
-            rest.append(word)
-        elif not is_switch:
-            values += [value] if equals else [*islice(left, 1)]
-    return values, rest
+        value = '["VALUE"]' if _is_many(section, name) else "VALUE"
+    return f"--set {shlex.quote(f'{key}={value}')}"
 
 
 def _is_many(section: str, key: str) -> bool:
