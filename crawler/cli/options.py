@@ -15,6 +15,7 @@ from msgspec import Struct
 from crawler.cli import lint_options
 from crawler.config.config import Config
 from crawler.config.load import ConfigFile, Layers, load_site
+from crawler.config.reference import reference_sections
 from crawler.config.settings import (
     Setting,
     environment_settings,
@@ -303,7 +304,7 @@ def _annotation(flag: Flag) -> Any:
     section, key = flag.key.split(".")
     field = section_of(section).model_fields[key]
     names = flag.names.split() if "/" not in flag.names else [flag.names]
-    sentence = str(field.description).partition(". ")[0].removesuffix(".")
+    sentence = reference_sections()[section].keys[key].sentence
     option = typer.Option(
         *names,
         help=f"{sentence}.{_default_text(field.default, flag.metavar)}",
