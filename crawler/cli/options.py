@@ -128,6 +128,7 @@ RollbackRun = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
+LogOption = Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")]
 TraceOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="For an internal error, print the Python traceback.")
 ]

@@ -237,8 +237,6 @@ def _builder(target: OriginTarget, options: TransportOptions, limits: FetchLimit
         builder = builder.resolve(target.host, target.address, target.port)
     if options.proxy:
         builder = builder.proxy(ProxyBuilder.all(options.proxy))
-    if target.host in options.insecure_hosts:
-        builder = builder.danger_accept_invalid_certs(True)
     if options.ca_file:
         for certificate in _CERTIFICATE.findall(options.ca_file.read_bytes()):
             builder = builder.add_root_certificate_pem(certificate)

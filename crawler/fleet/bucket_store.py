@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final, TypeVar
 import anyio
 
 from crawler.config.sections import FleetConfig
-from crawler.fleet.state_store import StoreFault
+from crawler.fleet.snapshot import StoreFault
 from crawler.publish.upload.s3 import S3Bucket, S3Settings, SettingNames, is_missing
 from crawler.publish.upload.target import S3Address, UploadError
 from crawler.publish.upload.upload import UploadRetries
