@@ -1,4 +1,4 @@
-"""Formats the help of a command as plain text, and names the setting in place of an option that went."""
+"""Formats the help of a command as plain text, and names the key that a wrong option means."""
 
 import re
 from inspect import cleandoc
@@ -50,7 +50,7 @@ class HelpfulCommand(TyperCommand):
         _write(formatter, self.epilog or "")
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Parse the options. Rewords messages of pydantic, and names the setting in place of an option that went."""
+        """Parse the options. Rewords messages of pydantic, and names the key that a wrong option means."""
         try:
             return super().parse_args(ctx, args)
         except BadParameter as error:
@@ -59,10 +59,10 @@ class HelpfulCommand(TyperCommand):
             raise
         except NoSuchOption as error:
             if any(parameter.name == "settings" for parameter in self.params):
-                from crawler.cli.options import setting_instead  # noqa: PLC0415 - only for an old command line
+                from crawler.cli.options import setting_instead  # noqa: PLC0415 - only for a wrong command line
 
                 if setting := setting_instead(error.option_name):
-                    error.message = f"{error.option_name} is an older form of {setting}. Use the new form."
+                    error.message = f"{error.option_name} is a key and not an option. Use {setting}."
                     error.possibilities = None
             raise
 

@@ -2,12 +2,10 @@
 
 import inspect
 import os
-import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Final, get_args, get_origin
+from typing import Annotated, Any, Final, get_args
 
 import typer
 from msgspec import Struct
@@ -338,57 +336,9 @@ def notable_variables() -> list[str]:
     return misspelt_variables(os.environ, {*of_lint, "SITEATLAS_CONFIG"})
 
 
-_OTHER_NAMES: Final = {
-    "max-urls-per-file": "output.max_urls",
-    "max-bytes-per-file": "output.max_bytes",
-    "browser-sandbox": "render.sandbox",
-    "browser-no-sandbox": "render.sandbox",
-    "max-state": "state.max_size",
-    "run-retries": "schedule.retries",
-    "schedule": "schedule.enabled",
-    "schedule-state": "daemon.directory",
-    "store-endpoint": "fleet.s3_endpoint",
-    "store-region": "fleet.s3_region",
-    "store-access-key": "fleet.s3_access_key",
-    "store-secret-key": "fleet.s3_secret_key",
-    "webhook": "webhook.urls",
-    "email-from": "email.sender",
-    "smtp": "email.server",
-    "smtp-security": "email.security",
-    "smtp-login": "email.login",
-    "hook": "hook.command",
-}
-"""The keys of options of earlier versions whose names do not follow from their keys."""
-
-
 def setting_instead(option: str) -> str:
-    """The ``--set`` option in place of one that does not exist; "" if no key has its name."""
-    key = _key_of(option)
-    if not key:
-        return ""
-    section, name = key.split(".")
-    if section_of(section).model_fields[name].annotation is bool:
-        value = "false" if re.match("--(?:no-|ignore-|browser-no-)", option) else "true"
-    else:
-        value = '["VALUE"]' if _is_many(section, name) else "VALUE"
-    return f"--set {shlex.quote(f'{key}={value}')}"
-
-
-def _is_many(section: str, key: str) -> bool:
-    return get_origin(section_of(section).model_fields[key].annotation) is tuple
-
-
-def _key_of(option: str) -> str:
-    """The key that an option set by its name: that of the key, perhaps with its section in front, or a singular."""
-    name = option.removeprefix("--").removeprefix("ignore-")
-    keys = [(section, key) for section, keys in known_keys().items() for key in keys]
-    for spelled in (name, name.removeprefix("no-"), name.removeprefix("no-").removeprefix("respect-")):
-        if spelled in _OTHER_NAMES:
-            return _OTHER_NAMES[spelled]
-        words = spelled.replace("-", "_")
-        whole = [each for each in keys if words == "_".join(each)]
-        if found := whole or [
-            each for each in keys if words == each[1] or (words + "s" == each[1] and _is_many(*each))
-        ]:
-            return ".".join(found[0])
-    return ""
+    """The ``--set`` option for the key that an unknown option names; "" if no key has this name."""
+    words = option.removeprefix("--").replace("-", "_")
+    keys = ((section, key) for section, keys in known_keys().items() for key in keys)
+    found = next((f"{section}.{key}" for section, key in keys if words in (key, f"{section}_{key}")), "")
+    return found and f"--set {found}=VALUE"

@@ -94,10 +94,7 @@ def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:
             *(f"audit findings: {cursor.said}" for cursor in audits if cursor.said),
             *_pending_health(health),
         ),
-        refused=(
-            *map(_refused_text, ledger.refused(key)),
-            *(f"audit findings: {refused.said}" for refused in ledger.refused(audit_channel_key(key))),
-        ),
+        refused=refused_texts(ledger, key),
         knows_trouble=health.knows,
         due=max((cursor.due for cursor in cursors), default=0.0),
         reading=ledger.submission_status(key),
@@ -119,6 +116,12 @@ def _pending_health(health: HealthNotice) -> list[str]:
         return []
     text = "a failed run" if health.pending == "trouble" else "the first success after a failed run"
     return [f"{text}{f': {health.said}' if health.said else ''}"]
+
+
+def refused_texts(ledger: Ledger, key: str) -> tuple[str, ...]:
+    """What a channel refused, and waits for a person: each message in words."""
+    audits = (f"audit findings: {refused.said}" for refused in ledger.refused(audit_channel_key(key)))
+    return (*map(_refused_text, ledger.refused(key)), *audits)
 
 
 def _refused_text(refused: RefusedDelivery) -> str:
