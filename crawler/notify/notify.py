@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from msgspec.structs import replace
+
 from crawler.config.plan import CrawlPlan
 from crawler.errors import SiteatlasError, StorageError
 from crawler.notify.configure import ConfiguredChannels, build_channels, build_http, check_channels
@@ -299,23 +301,13 @@ async def read_submission_status(
             status = result
     if status is None:
         return previous
-    current = SubmissionStatus(
-        channel=channel.key,
-        at=session.clock(),
-        submitted=status.submitted,
-        downloaded=status.downloaded,
-        pending=status.is_pending,
-        errors=status.errors,
-        warnings=status.warnings,
-        sentence=status.sentence,
-    )
+    current = replace(status, at=session.clock())
     session.ledger.store_submission_status(current)
     if current.errors > (previous_errors := previous.errors if previous else 0):
         before = f" (before: {previous_errors:,})" if previous_errors else ""
         session.note(
             f"{channel.key}: Google found {count_text(current.errors, 'error')} in the sitemap{before}; see Sitemaps "
-            "in "
-            f"Search Console"
+            "in Search Console"
         )
     return current
 
