@@ -1,6 +1,6 @@
 """The status of a site's notifications, for readers: ``siteatlas status`` and the web page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -171,6 +171,17 @@ class DeliveryReport(Struct, frozen=True, kw_only=True):
         return f"{self.channel}: {count_text(self.urls, 'change' if self.after else 'page')}"
 
 
+def channels_by_reason(deliveries: Iterable[DeliveryReport]) -> Iterator[str]:
+    """A sentence for each reason of deliveries that failed, with the channels."""
+    reasons: dict[str, list[str]] = {}
+    for delivery in deliveries:
+        word = _STATUS_WORDS.get(delivery.reception, "refused")
+        if delivery.occasion is Occasion.TEST:
+            word = "failed"  # a test is not sent another time
+        reasons.setdefault(f"{word}: {delivery.said}", []).append(delivery.channel)
+    return (f"{', '.join(dict.fromkeys(channels))}: {reason}" for reason, channels in reasons.items())
+
+
 class NotifyResult(Struct, frozen=True, kw_only=True):
     """The result of notifying all channels. ``notify_pending``: a notification is outstanding and may be sent later.
 
@@ -189,13 +200,8 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Every note, deferral and refusal, as sentences."""
-        reasons: dict[str, list[str]] = {}
-        for delivery in self.deliveries:
-            if delivery.reception in _STATUS_WORDS or delivery.refused:
-                reason = f"{_STATUS_WORDS.get(delivery.reception, 'refused')}: {delivery.said}"
-                reasons.setdefault(reason, []).append(delivery.channel)
-        failures = (f"{', '.join(dict.fromkeys(channels))}: {reason}" for reason, channels in reasons.items())
-        return (*self.notes, *failures)
+        failed = (delivery for delivery in self.deliveries if delivery.reception in _STATUS_WORDS or delivery.refused)
+        return (*self.notes, *channels_by_reason(failed))
 
     @property
     def has_failures(self) -> bool:
