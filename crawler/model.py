@@ -36,6 +36,25 @@ class DiscoveredBy:
     SCRIPT: Final = 32768  # with LINK: only the page as a browser shows it has the link
 
 
+DISCOVERY_NAMES: Final = {
+    DiscoveredBy.SEED: "start URL",
+    DiscoveredBy.LINK: "link",
+    DiscoveredBy.FRAME: "frame",
+    DiscoveredBy.REDIRECT: "redirect",
+    DiscoveredBy.REFRESH: "refresh",
+    DiscoveredBy.CANONICAL: "canonical",
+    DiscoveredBy.ALTERNATE: "alternate",
+    DiscoveredBy.PAGINATION: "pagination",
+    DiscoveredBy.AMP: "amp",
+    DiscoveredBy.SITEMAP: "sitemap",
+    DiscoveredBy.FEED: "feed",
+    DiscoveredBy.NOFOLLOW: "nofollow link",
+    DiscoveredBy.PREVIOUS_RUN: "earlier sitemap",
+    DiscoveredBy.AUDIT_SOURCE: "audit source",
+}
+"""The names of the ways in which a URL is found, and of the kinds of links."""
+
+
 CLICK_WAYS: Final = (
     DiscoveredBy.LINK
     | DiscoveredBy.FRAME

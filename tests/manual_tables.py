@@ -13,9 +13,7 @@ import typer.main
 
 from crawler.audit.rules import RULES as AUDIT
 from crawler.cli.app import app
-from crawler.cli.config import toml_value
-from crawler.cli.options import FLAGS
-from crawler.config.config import Config
+from crawler.config.reference import reference_sections
 from crawler.dataset.schema import reference as dataset_tables
 from sitemap import RULES as LINT
 from sitemap import Rule
@@ -57,27 +55,24 @@ def _rules(rules: Sequence[Rule]) -> str:
 
 
 def _keys() -> str:
-    options = {flag.key: f"`{flag.long}`" for flag in FLAGS}
     parts = []
-    for name, field in Config.model_fields.items():
-        section = field.default
-        text = " ".join(str(section.__doc__).split())
-        rows = (
-            (
-                f"`{key}`",
-                _default(getattr(section, key)),
-                " ".join(str(setting.description).split()),
-                options.get(f"{name}.{key}", ""),
-            )
-            for key, setting in type(section).model_fields.items()
-        )
-        table = _table(("key", "default", "meaning", "option"), rows) if type(section).model_fields else ""
+    for name, section in reference_sections().items():
+        text = " ".join(re.findall("^# (.*)", section.lines, re.MULTILINE))
+        rows = ((f"`{key.name}`", _default(key.lines), *_meaning_and_option(key.text)) for key in section.keys.values())
+        table = _table(("key", "default", "meaning", "option"), rows) if section.keys else ""
         parts.append(f"## [{name}]\n\n{textwrap.fill(text, 120)}\n\n{table}")
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def _default(value: Any) -> str:
-    return "" if value is None else f"`{toml_value(value, 10_000)}`"
+def _default(lines: str) -> str:
+    setting = re.sub(r"^# .*\n", "", lines, flags=re.MULTILINE)  # without one, it is a comment
+    value = " ".join(setting.partition("= ")[2].split())
+    return f"`{value}`" if value else ""
+
+
+def _meaning_and_option(text: str) -> tuple[str, str]:
+    found = re.fullmatch(r"(.*) \((--[\w-]+)\)", text)
+    return (found[1], f"`{found[2]}`") if found else (text, "")
 
 
 def _exit_codes() -> str:

@@ -10,21 +10,27 @@ from crawler.cli.config import reference
 from crawler.cli.options import FLAGS, given_layers
 from crawler.config.config import Config
 from crawler.config.load import ConfigFile, build_config, load_site, load_sites, override
-from crawler.config.settings import known_keys, variable_of
+from crawler.config.reference import reference_sections, reference_text
+from crawler.config.settings import known_keys, section_of, variable_of
 from crawler.errors import UsageError
 from crawler.units import format_size, parse_duration, parse_size
 
 EXAMPLE = Path(__file__).parent.parent / "config.example.toml"
 
 
-def test_ours_the_example_has_every_key_at_its_default() -> None:
-    assert EXAMPLE.read_text(encoding="utf-8") == reference(), "run: python -m crawler.cli.config > config.example.toml"
-    tables = tomllib.loads(reference())
-    assert build_config(tables) == Config()
-    for name, keys in known_keys().items():
-        for key in keys:
-            written = key in tables[name]
-            assert written or f"\n# {key} =\n" in reference(), f"{name}.{key} is missing"
+def test_ours_the_reference_has_every_key_at_its_default_with_its_option() -> None:
+    assert EXAMPLE.read_text(encoding="utf-8") == reference_text()
+    assert build_config(tomllib.loads(reference_text())) == Config()
+    sections = reference_sections()
+    assert {name: list(section.keys) for name, section in sections.items()} == known_keys()
+    flags = {flag.key: flag.long for flag in FLAGS}
+    for name, section in sections.items():
+        about = section.lines.partition("\n")[2].replace("\n# ", " ")
+        assert about.strip(" #\n") == " ".join(str(section_of(name).__doc__).split())
+        for key in section.keys.values():
+            flag = flags.get(f"{name}.{key.name}")
+            assert key.text.endswith(f" ({flag})" if flag else "."), f"{name}.{key.name}"
+            assert len(key.text) > 20
 
 
 def test_ours_each_option_sets_a_key_of_its_own() -> None:

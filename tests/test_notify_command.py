@@ -115,7 +115,8 @@ def test_ours_what_could_not_be_delivered_is_exit_code_4(site: Site, notify: Com
     assert out.endswith("; --resend-refused sends it again\n")
     code, out, _ = notify("--config", str(notify.file))
     assert code == 0
-    assert out.startswith("  indexnow: the receiver refused 1 URL (IndexNow answered 422")
+    assert out.startswith("  indexnow: the receiver refused 1 URL of ")
+    assert ": IndexNow answered 422" in out
     assert out.endswith("; --resend-refused sends it again\n")
     assert notify("--config", str(notify.file), "--resend-refused")[0] == 0
     assert site.double.taken == {site.url("/a"): 1}

@@ -22,6 +22,7 @@ from crawler.config.plan import AUDIT, state_directory
 from crawler.notify.ledger_status import ChannelStatus, NotifyStatus
 from crawler.schedule.history import History
 from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
+from crawler.schedule.web.snapshots import SiteSnapshot
 from crawler.state.runs import PublishedFile, Run, RunStatus, RunStore
 from crawler.state.schema import STATE_DB
 from crawler.state.store import lock_state
@@ -89,12 +90,12 @@ def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
     assert max(map(len, lines)) <= 80
     head, *rows = lines[:6]
     assert head.split() == ["site", "pages", "last", "run", "verdict", "took", "next", "run"]
-    verdicts = ("failed x2", "refused", "published", "cut short", "not run yet")
+    verdicts = ("failing", "refused", "healthy", "interrupted", "not run yet")
     for name, verdict, row in zip((names[n] for n in (3, 1, 0, 2, 4)), verdicts, rows, strict=True):
         assert row.startswith(name)
         assert f" {verdict} " in row
-    assert f"{names[1]}: the start URL failed" in lines
-    assert f"{names[3]}: 2 runs in a row failed, on " in ran.out
+    assert f"{names[1]}: refused: the start URL failed" in lines
+    assert f"{names[3]}: failing: 2 runs in a row failed: " in ran.out
     assert "siteatlas schedule is not running" in ran.out
     assert not any(row.endswith("now") for row in rows), "nobody is there who would begin one"
     assert lines[-1].startswith("5 sites; times are ")
@@ -166,16 +167,18 @@ def test_ours_refused_messages_and_audit_errors_are_problems(tmp_path: Path) -> 
         number=1, started=1.8e9, before=None, verdict="conclusive", why="", pages=3, uncompared=0,
         severities={"error": 2, "warning": 1, "note": 0}, groups=[], first=[],
     )  # fmt: skip
+    told = SiteSnapshot(notifications=NotifyStatus(channels=(refused,)))
+    well = replace(found, severities={"error": 0})
     sites = (
-        SiteOverview(name="well", directory=tmp_path, audit=AuditStatus(last=replace(found, severities={"error": 0}))),
-        SiteOverview(name="told", directory=tmp_path, notifications=NotifyStatus(channels=(refused,))),
-        SiteOverview(name="broken", directory=tmp_path, audit=AuditStatus(last=found)),
+        SiteOverview(name="well", directory=tmp_path, snapshot=SiteSnapshot(audit=AuditStatus(last=well))),
+        SiteOverview(name="told", directory=tmp_path, snapshot=told),
+        SiteOverview(name="broken", directory=tmp_path, snapshot=SiteSnapshot(audit=AuditStatus(last=found))),
     )
     _, *lines = status_lines(StatusReport(sites, None), 200, in_full=False)
     assert [line.split()[0] for line in lines[:3]] == ["told", "broken", "well"], "problems come first"
     assert lines[4:6] == [
-        "told: webhook: refused: a message, from run 2 to run 5: 302",
-        "broken: the last audit found 2 errors on the site",
+        "told: message refused: webhook refused a message, from run 2 to run 5: 302",
+        "broken: audit errors: the last audit found 2 errors on the site",
     ]
 
 

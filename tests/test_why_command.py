@@ -172,22 +172,14 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
         (
             "/texted",
             "found",
-            [
-                "by the site's own sitemap; no path of followed links leads to it",
-                "/sitemap.xml  (the site's own sitemap)",
-                "> /texted  (the site's own sitemap)",
-            ],
+            ["by sitemap; no path of followed links leads to it", "/sitemap.xml  (sitemap)", "> /texted  (sitemap)"],
         ),
         ("/hop", "found", ["by link, redirect; 1 click from the start", "/  (start URL)", "> /hop  (link)"]),
-        ("/off", "found", ["by an earlier sitemap; no path of followed links leads to it"]),
+        ("/off", "found", ["by earlier sitemap; no path of followed links leads to it"]),
         (
             "/hidden",
             "found",
-            [
-                "by link that says nofollow; no path of followed links leads to it",
-                "/  (start URL)",
-                "> /hidden  (link that says nofollow)",
-            ],
+            ["by nofollow link; no path of followed links leads to it", "/  (start URL)", "> /hidden  (nofollow link)"],
         ),
         ("/hop", "links", ["followed links from 1 page; 1 click from the start", "WEIGHT", "< /  (link)"]),
         (

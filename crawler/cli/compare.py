@@ -13,6 +13,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
+from crawler.cli.options import LogOption
 from crawler.dataset.build import open_dataset
 from crawler.dataset.compare import FIELDS, ComparedPage, Comparison, Group
 from crawler.dataset.compare import compare as compare_pages
@@ -55,7 +56,7 @@ def compare(  # noqa: PLR0913 - the options of a command
         list[str] | None,
         typer.Option("--fail-on", metavar="FIELD", help="End with exit code 10 if it differs, such as robots, or any."),
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
+    verbose: LogOption = False,
 ) -> None:
     """Show what differs between two crawls: pages, and each field of each page, grouped by cause.
 

@@ -15,7 +15,7 @@ import typer
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import ConfigOption, OneSiteOption, with_flags
+from crawler.cli.options import ConfigOption, LogOption, OneSiteOption, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
@@ -86,7 +86,7 @@ def diff(
             show_default=False,
         ),
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
+    verbose: LogOption = False,
     **flags: Any,
 ) -> None:
     """Show what changed in the sitemap between two runs, and why.

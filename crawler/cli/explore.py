@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import ConfigOption, with_flags
+from crawler.cli.options import ConfigOption, LogOption, with_flags
 from crawler.cli.sites import find_states
 from crawler.errors import UsageError
 from crawler.packages import missing_packages
@@ -23,7 +23,7 @@ def explore(
     port: Annotated[
         int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="Port. 0: any that is free.")
     ] = 0,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
+    verbose: LogOption = False,
     **flags: Any,
 ) -> None:
     """Show the pages and links of the last run of each site in a browser.

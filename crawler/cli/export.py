@@ -9,7 +9,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import ConfigOption, OneSiteOption, with_flags
+from crawler.cli.options import ConfigOption, LogOption, OneSiteOption, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.dataset.build import open_dataset
 from crawler.dataset.schema import TABLES
@@ -54,7 +54,7 @@ def export(  # noqa: PLR0913 - the options of a command
     ] = None,
     config: ConfigOption = None,
     site: OneSiteOption = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
+    verbose: LogOption = False,
     **flags: Any,
 ) -> None:
     """Write the pages, links, redirects and changes of a site as tables.

@@ -48,11 +48,10 @@ def init(
 
     Workers of the previous version can continue to run during the update.
     """
-    with CommandErrors(verbose) as errors:
+    with CommandErrors(verbose):
         from crawler.cli.fleet_run import init_database  # noqa: PLC0415 - not needed to show help
 
         done = init_database(database)
-        errors.exit_code = 0
         _print({"applied": done}, "\n".join(done) or "the database is up to date", as_json=as_json)
 
 
@@ -66,11 +65,10 @@ def apply(
     it any number of times. It checks the file in the same way as siteatlas run. Write secrets as env:NAME or file:PATH.
     The database stores only this reference, and each worker reads the secret itself.
     """
-    with CommandErrors(verbose) as errors:
+    with CommandErrors(verbose):
         from crawler.cli.fleet_run import apply_configuration  # noqa: PLC0415
 
         done = apply_configuration(config, flags)
-        errors.exit_code = 0
         renamed = "".join(f"{new} is the new name of {old}\n" for new, old in done.renamed.items())
         counts = f"{renamed}{len(done.added)} added, {len(done.changed)} changed, {len(done.retired)} retired"
         values = {name: getattr(done, name) for name in done.__struct_fields__}
@@ -88,12 +86,11 @@ def worker(
     You can start any number of workers, on any number of machines. Each worker needs its own state directory (--state).
     On SIGTERM and Ctrl-C, the active runs save their states, and other workers continue these runs.
     """
-    with CommandErrors(verbose) as errors:
+    with CommandErrors(verbose):
         from crawler.cli.fleet_run import run_worker  # noqa: PLC0415
 
         _set_up_logging()
         run_worker(config, flags, is_verbose=verbose)
-        errors.exit_code = 0
 
 
 @with_flags("fleet.database", "fleet.state_store")
@@ -110,11 +107,10 @@ def recover(
     the site continues from this snapshot. Then run siteatlas fleet apply to register sites that the backup does not
     contain, and start the workers.
     """
-    with CommandErrors(verbose) as errors:
+    with CommandErrors(verbose):
         from crawler.cli.fleet_run import recover_sites  # noqa: PLC0415
 
         found = recover_sites(config, flags, dry_run=dry_run)
-        errors.exit_code = 0
         newer = {snapshot.site: snapshot.generation for snapshot in found.newer}
         values = {"newer": newer, "unknown": list(found.unknown), "adopted": not dry_run}
         verb = "would continue" if dry_run else "continue"
@@ -146,11 +142,10 @@ def status(  # noqa: PLR0913 - the options of a command
 
     A site is late if its run should have started more than a minute ago.
     """
-    with CommandErrors(verbose) as errors:
+    with CommandErrors(verbose):
         from crawler.cli.fleet_run import read_status, status_text, status_values  # noqa: PLC0415
 
         found = read_status(sites or [], runs, config, flags, only, max_sites)
-        errors.exit_code = 0
         _print(status_values(found), status_text(found), as_json=as_json)
 
 
@@ -168,12 +163,11 @@ def serve(
     serve only reads the database. Start it on any one machine of the fleet. The web server has no login, so
     use a loopback address and a reverse proxy.
     """
-    with CommandErrors(verbose) as errors:
+    with CommandErrors(verbose):
         from crawler.cli.fleet_run import run_server  # noqa: PLC0415
 
         _set_up_logging()
         run_server(config, flags, max_sites)
-        errors.exit_code = 0
 
 
 def _command(action: str, text: str, switches: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -185,12 +179,11 @@ def _command(action: str, text: str, switches: Mapping[str, Any] = MappingProxyT
         verbose: TraceOption = False,
         **flags: Any,
     ) -> None:
-        with CommandErrors(verbose) as errors:
+        with CommandErrors(verbose):
             from crawler.cli.fleet_run import change_sites  # noqa: PLC0415
 
             asked = {name: value for name in switches if (value := flags.pop(name))}
             found = change_sites(action, names, config, flags, asked)
-            errors.exit_code = 0
             _print({"sites": found}, f"{action}: {', '.join(found)}", as_json=as_json)
 
     change.__doc__ = text

@@ -1,13 +1,11 @@
 """``siteatlas mcp``: lets an AI assistant ask the tables of the crawls."""
 
 from importlib.util import find_spec
-from typing import Annotated, Any, Final
-
-import typer
+from typing import Any, Final
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import ConfigOption, with_flags
+from crawler.cli.options import ConfigOption, LogOption, with_flags
 from crawler.cli.sites import find_states
 from crawler.packages import missing_packages
 
@@ -17,11 +15,7 @@ EPILOG: Final = f"""{RAW}An entry in the configuration of an assistant:
 
 
 @with_flags("state.directory")
-def mcp(
-    config: ConfigOption = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
-    **flags: Any,
-) -> None:
+def mcp(config: ConfigOption = None, verbose: LogOption = False, **flags: Any) -> None:
     """Let an AI assistant ask the last run of each site, by the Model Context Protocol.
 
     mcp speaks to the assistant over standard input and output. It only reads, and requests nothing from the sites.

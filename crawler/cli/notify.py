@@ -203,6 +203,8 @@ def _show(
 
 
 def _lines(result: "NotifyResult", *, verbose: bool) -> Iterator[str]:
+    from crawler.notify.ledger_status import channels_by_reason  # noqa: PLC0415 - not needed to show help
+
     for note in result.notes:
         yield f"  {safe(note)}"
     for delivery in result.deliveries:
@@ -213,7 +215,8 @@ def _lines(result: "NotifyResult", *, verbose: bool) -> Iterator[str]:
         yield from (f"    {safe(url)}" for url in shown)
         if len(shown) < len(delivery.shown):
             yield f"    … {len(delivery.shown) - len(shown):,} more (-v shows all)"
-    yield from _deferred_channels(result)
+    deferred = channels_by_reason(filter(_is_deferred, result.deliveries))
+    yield from (f"  {safe(sentence)}" for sentence in deferred)
     reading = result.reading
     if reading and not any(reading.sentence in delivery.said for delivery in result.deliveries):
         yield f"  {safe(reading.channel)}: {safe(reading.sentence)}"
@@ -225,17 +228,6 @@ def _lines(result: "NotifyResult", *, verbose: bool) -> Iterator[str]:
 
 def _is_deferred(delivery: "DeliveryReport") -> bool:
     return delivery.reception.value == "later" and not delivery.urls and not delivery.refused
-
-
-def _deferred_channels(result: "NotifyResult") -> Iterator[str]:
-    """The channels with failed or postponed deliveries, grouped by reason."""
-    reasons: dict[str, list[str]] = {}
-    for delivery in filter(_is_deferred, result.deliveries):
-        # a test is not sent another time
-        word = "failed" if delivery.occasion.value == "test" else "postponed"
-        reasons.setdefault(f"{word}: {delivery.said}", []).append(delivery.channel)
-    for reason, channels in reasons.items():
-        yield f"  {safe(', '.join(dict.fromkeys(channels)))}: {safe(reason)}"
 
 
 def _line(delivery: "DeliveryReport") -> str:

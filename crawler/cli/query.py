@@ -14,7 +14,7 @@ import typer
 from crawler.audit.report.tables import cell_text
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import ConfigOption, OneSiteOption, with_flags
+from crawler.cli.options import ConfigOption, LogOption, OneSiteOption, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.crawl.documents import is_url
 from crawler.dataset.build import open_dataset
@@ -62,7 +62,7 @@ def query(  # noqa: PLR0913 - the options of a command
     ] = 30.0,
     config: ConfigOption = None,
     site: OneSiteOption = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
+    verbose: LogOption = False,
     **flags: Any,
 ) -> None:
     """Ask the last finished run of a site by SQL: its pages, links, redirects and changes.

@@ -39,7 +39,7 @@ def schedule(
     the error and continues with the old settings. On SIGTERM and Ctrl-C, active runs save their state. The next start
     continues them.
     """
-    with CommandErrors(verbose) as errors:
+    with CommandErrors(verbose):
         if config is None:
             raise UsageError(NO_CONFIG.format("schedule"))
         set_up_logging(logging.WARNING if quiet else logging.INFO)
@@ -47,4 +47,3 @@ def schedule(
         from crawler.cli.schedule_run import run_daemon  # noqa: PLC0415
 
         run_daemon(config, flags, site or [], is_verbose=verbose)
-        errors.exit_code = 0

@@ -9,7 +9,7 @@ import typer
 from crawler.audit.report.layout import output_width
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import JsonOption, SiteOption, SitesConfigOption, TraceOption, with_flags
-from crawler.errors import worst_exit_code
+from crawler.errors import StorageError
 
 _MAX_IN_FULL: Final = 3  # sites that are shown in full without --site
 
@@ -34,7 +34,8 @@ def status(
         from crawler.cli.status_text import status_lines  # noqa: PLC0415
 
         report = collect_status(config, flags, site or [], runs)
-        errors.exit_code = worst_exit_code(site_status.exit_code for site_status in report.sites)
+        if any(site_status.snapshot.error for site_status in report.sites):
+            errors.exit_code = StorageError.exit_code
         if as_json:
             json.dump(status_values(report), sys.stdout, indent=2)
             sys.stdout.write("\n")

@@ -2,28 +2,23 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
-from crawler.audit.compare import history
 from crawler.audit.compare.history import AuditStatus
 from crawler.cli.options import given_layers
 from crawler.cli.sites import find_states, history_directory, shared_config
 from crawler.config.config import Config
-from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
-from crawler.notify.ledger_status import NotifyStatus, notify_status
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus, SiteStatus
+from crawler.schedule.web.snapshots import Condition, SiteSnapshot, condition, read_snapshot
 from crawler.state.runs import PUBLISHING_OUTCOMES, Run
-from crawler.state.schema import STATE_DB
-from crawler.state.status import StateStatus, state_status
+from crawler.state.status import StateStatus
 from crawler.units import w3c
 
 _MAX_COMPARED: Final = 20  # runs that a trend is made of
@@ -43,7 +38,7 @@ class RunTrend(Struct, frozen=True, kw_only=True):
 
 
 class SiteOverview(Struct, frozen=True, kw_only=True):
-    """The status of one site; ``error`` says why its state cannot be read.
+    """The status of one site.
 
     ``runs`` are the last ones, and ``attempts`` those of the schedule, the newest first; ``schedule`` is its status in
     the schedule, None when there is none.
@@ -51,15 +46,15 @@ class SiteOverview(Struct, frozen=True, kw_only=True):
 
     name: str
     directory: Path
-    state: StateStatus | None = None
-    runs: tuple[Run, ...] = ()
-    trend: RunTrend | None = None
+    snapshot: SiteSnapshot = SiteSnapshot()
+    runs: Sequence[Run] = ()
     schedule: SiteStatus | None = None
     attempts: tuple[Attempt, ...] = ()
-    notifications: NotifyStatus = NotifyStatus()
-    audit: AuditStatus = AuditStatus()
-    error: str = ""
-    exit_code: int = 0
+
+    @property
+    def condition(self) -> Condition:
+        """Its most urgent condition, the same as on the page of the schedule."""
+        return condition(self.schedule, self.snapshot)
 
 
 class ScheduleHistory(Struct, frozen=True, kw_only=True):
@@ -85,42 +80,21 @@ def collect_status(file: Path | None, flags: Mapping[str, Any], names: Sequence[
     schedule = _schedule_history(file, flags, named, runs)
     site_statuses = {status.name: status for status in schedule.board.sites} if schedule and schedule.board else {}
     attempts = schedule.attempts if schedule else {}
-    return StatusReport(
-        tuple(
-            _collect_site(
-                SiteOverview(
-                    name=name, directory=directory, schedule=site_statuses.get(name), attempts=attempts.get(name, ())
-                ),
-                runs,
+    sites = []
+    for name, directory, _ in named:
+        snapshot = read_snapshot(directory, SiteSnapshot(), max(runs, _MAX_COMPARED))
+        shown, status = snapshot.runs[:runs], site_statuses.get(name)
+        sites.append(
+            SiteOverview(
+                name=name,
+                directory=directory,
+                snapshot=snapshot,
+                runs=shown,
+                schedule=status,
+                attempts=attempts.get(name, ()),
             )
-            for name, directory, _ in named
-        ),
-        schedule,
-    )
-
-
-def _collect_site(site: SiteOverview, runs: int) -> SiteOverview:
-    site = replace(site, audit=_audit_status(site.directory / AUDIT))
-    try:
-        if not STATE_DB.is_in(site.directory):
-            return site
-        state = state_status(site.directory, max(runs, _MAX_COMPARED))
-        return replace(
-            site,
-            state=state,
-            runs=tuple(state.runs[:runs]),
-            trend=run_trend(state.runs),
-            notifications=notify_status(site.directory),
         )
-    except SiteatlasError as error:  # go on with the other sites
-        return replace(site, error=str(error), exit_code=error.exit_code)
-
-
-def _audit_status(directory: Path) -> AuditStatus:
-    """The status of a site's audits; empty if it cannot be read."""
-    with suppress(SiteatlasError):
-        return history.audit_status(directory)
-    return AuditStatus()
+    return StatusReport(tuple(sites), schedule)
 
 
 def _schedule_history(
@@ -201,16 +175,17 @@ def _site_values(site: SiteOverview) -> dict[str, Any]:
     values: dict[str, Any] = {"name": site.name, "directory": str(site.directory)}
     if site.schedule:
         values["schedule"] = _schedule_values(site.schedule, site.attempts)
-    if site.error:
-        return {**values, "error": site.error}
-    if site.state is None:
-        return {**values, "audit": _audit_values(site.audit), "runs": []}
+    snapshot = site.snapshot
+    if snapshot.error:
+        return {**values, "error": snapshot.error}
+    if snapshot.standing is None:
+        return {**values, "audit": _audit_values(snapshot.audit), "runs": []}
     return {
         **values,
-        **_state_values(site.state),
-        "trend": msgspec.to_builtins(site.trend),
-        "audit": _audit_values(site.audit),
-        "channels": msgspec.to_builtins(site.notifications.channels),
+        **_state_values(snapshot.standing),
+        "trend": msgspec.to_builtins(run_trend(snapshot.runs)),
+        "audit": _audit_values(snapshot.audit),
+        "channels": msgspec.to_builtins(snapshot.channels),
         "runs": [_with_times(run, "started", "ended") for run in site.runs],
     }
 

@@ -1,7 +1,7 @@
 """Formats the status of sites as lines that fit the terminal: each site in full, or one line for each."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec.structs import replace
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from crawler.audit.compare.history import AuditStatus
 from crawler.audit.report.layout import TableColumn, fit, table_lines, wrap
 from crawler.audit.verdict import VerdictKind
-from crawler.cli.status_collect import RunTrend, ScheduleHistory, SiteOverview, StatusReport
+from crawler.cli.status_collect import RunTrend, ScheduleHistory, SiteOverview, StatusReport, run_trend
 from crawler.notify.ledger_status import ChannelStatus
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import (
@@ -21,12 +21,14 @@ from crawler.schedule.status import (
     time_ahead,
     zones,
 )
-from crawler.state.runs import PUBLISHING_OUTCOMES, Run, RunStatus
+from crawler.schedule.web.snapshots import URGENT, Tone
+from crawler.state.runs import Run, RunStatus
 from crawler.state.status import StateStatus
 from crawler.units import clock_text, count_text, outcome_text, size_text
 from sitemap import safe
 
 _MIN_DIFFERENCE: Final = 0.1  # share of the usual value: smaller differences are not reported
+_TONES: Final = tuple(Tone)
 _MIN_SECONDS: Final = 10.0  # smaller differences of duration are not reported, however short the run
 
 
@@ -105,22 +107,17 @@ def status_lines(report: StatusReport, width: int, *, in_full: bool) -> Iterator
             yield ""
         yield from _schedule(report.schedule, width)
         return
-    sites = sorted(report.sites, key=_urgency)
+    sites = sorted(report.sites, key=lambda site: _TONES.index(site.condition.tone))
     yield from table_lines(_SITE_COLUMNS, [_summary(site, is_kept=is_kept) for site in sites], width, "")
-    yield from _problem_lines(sites, width, is_kept=is_kept)
     yield ""
+    for site in sites:
+        if site.condition.tone in URGENT:
+            yield from wrap(f"{site.name}: {safe(site.condition.sentence)}", width, rest="  ")
     yield from _schedule(report.schedule, width)
     begun = [run.started for site in sites for run in site.runs[:1]]
     zone = zones([*begun, *(at for site in sites if site.schedule and (at := site.schedule.next_at))])
     times = f"; times are {zone}" if zone else ""
     yield f"{count_text(len(sites), 'site')}{times}; --site NAME shows one of them in full"
-
-
-def _urgency(site: SiteOverview) -> int:
-    """The sort key: failing sites first, then those with other problems."""
-    if site.error or (site.schedule and site.schedule.failures):
-        return 0
-    return 1 if any(_problem(site, is_kept=True)) else 2
 
 
 def _schedule(schedule: ScheduleHistory | None, width: int) -> Iterator[str]:
@@ -136,13 +133,13 @@ def _schedule(schedule: ScheduleHistory | None, width: int) -> Iterator[str]:
 
 
 def _summary(site: SiteOverview, *, is_kept: bool) -> tuple[str, ...]:
-    run = site.runs[0] if site.runs else None
+    run, standing = site.runs[0] if site.runs else None, site.snapshot.standing
     next_at = site.schedule.next_at if site.schedule else None
     return (
         site.name,
-        f"{site.state.pages:,}" if site.state else "-",
+        f"{standing.pages:,}" if standing else "-",
         short_local_time(run.started) if run else "-",
-        _outcome(site, run),
+        site.condition.word,
         _duration(run) if run and not _is_running(site, run) else "-",
         _next_run(next_at, is_kept=is_kept),
     )
@@ -161,7 +158,9 @@ def _next_start_text(at: float, *, is_kept: bool) -> str:
 
 def _is_running(site: SiteOverview, run: Run) -> bool:
     """Whether the run is active: its record is open, and a process holds the site."""
-    is_held = bool(site.state and site.state.holder) or bool(site.schedule and site.schedule.running_since)
+    is_held = bool(site.snapshot.standing and site.snapshot.standing.holder) or bool(
+        site.schedule and site.schedule.running_since
+    )
     return is_held and run.is_open and run is site.runs[0]
 
 
@@ -169,71 +168,24 @@ def _duration(run: Run) -> str:
     return clock_text(run.seconds) if run.seconds or run.has_figures else "-"
 
 
-def _outcome(site: SiteOverview, run: Run | None) -> str:
-    if site.error:
-        return "no state"
-    schedule = site.schedule
-    if (site.state and site.state.holder) or (schedule and schedule.running_since):
-        return "running"
-    if schedule and schedule.last and schedule.failures:
-        times = f" x{schedule.failures}" if schedule.failures > 1 else ""
-        return f"{status_text(schedule.last)}{times}"
-    if run is None:
-        return "not run yet"
-    if run.is_open:
-        return "cut short"
-    return "not uploaded" if _not_uploaded(run) else outcome_text(run.result)
-
-
-def _not_uploaded(run: Run) -> bool:
-    return bool(run.exit_code) and run.outcome in PUBLISHING_OUTCOMES and not run.has_held
-
-
-def _problem_lines(sites: Sequence[SiteOverview], width: int, *, is_kept: bool) -> Iterator[str]:
-    """The problems, site by site."""
-    troubles = [(site.name, list(_problem(site, is_kept=is_kept))) for site in sites]
-    if any(sentences for _, sentences in troubles):
-        yield ""
-    for name, sentences in troubles:
-        for sentence in sentences:
-            yield from wrap(f"{name}: {sentence}", width, rest="  ")
-
-
-def _problem(site: SiteOverview, *, is_kept: bool) -> Iterator[str]:
-    run = site.runs[0] if site.runs else None
-    if site.error:
-        yield safe(site.error)
-    elif site.schedule and site.schedule.failures:
-        yield from _failing(site.schedule, is_kept=is_kept)
-    elif run and run.exit_code and not run.is_open and (run.refusal or _not_uploaded(run)):
-        yield safe(run.refusal or run.reason)
-    if site.audit.trouble:
-        yield f"the last audit failed: {safe(site.audit.trouble)}"
-    if site.audit.errors:
-        yield f"the last audit found {count_text(site.audit.errors, 'error')} on the site"
-    for channel in site.notifications.channels:
-        yield from notify_pending_text(channel)
-        if channel.reading and channel.reading.errors:
-            yield from search_console_text(channel)
-
-
 def _site(site: SiteOverview, width: int, *, is_kept: bool) -> Iterator[str]:
     yield f"== {site.name} =="
     lines: list[str] = []
-    if site.error:
-        lines.append(site.error)
-    elif site.state:
-        lines += _state_lines(site.state)
+    snapshot = site.snapshot
+    if snapshot.error:
+        lines.append(snapshot.error)
+    elif snapshot.standing:
+        lines += _state_lines(snapshot.standing)
     else:
         lines.append("not crawled yet")
     if site.schedule:
         lines += _schedule_lines(site.schedule, is_kept=is_kept)
-    if site.trend and (unusual := trend_text(site.trend)):
+    if (trend := run_trend(snapshot.runs)) and (unusual := trend_text(trend)):
         lines.append(unusual)
-    lines += audit_text(site.audit)
-    for channel in site.notifications.channels:
+    lines += audit_text(snapshot.audit)
+    for channel in snapshot.channels:
         lines += notify_pending_text(channel)
-    for channel in site.notifications.channels:
+    for channel in snapshot.channels:
         lines += search_console_text(channel)
     for line in lines:
         yield from fit(f"  {line}", width)

@@ -24,7 +24,7 @@ from crawler.dataset.audit_tables import audit_rows, audit_stamp
 from crawler.dataset.schema import DATASET, TABLES, VERSION
 from crawler.errors import SiteatlasError, UsageError
 from crawler.fetch.retry import FAILURES
-from crawler.model import DiscoveredBy, DocumentKind, Page, Request, State, Url
+from crawler.model import DISCOVERY_NAMES, DiscoveredBy, DocumentKind, Page, Request, State, Url
 from crawler.parse.snapshot.details import Anchor, Details, read_details
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.schema import STATE_DB
@@ -33,23 +33,6 @@ from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.resolve import UrlResolver
 from sitemap import Video
 
-KINDS: Final = {
-    DiscoveredBy.SEED: "start URL",
-    DiscoveredBy.LINK: "link",
-    DiscoveredBy.FRAME: "frame",
-    DiscoveredBy.REDIRECT: "redirect",
-    DiscoveredBy.REFRESH: "refresh",
-    DiscoveredBy.CANONICAL: "canonical",
-    DiscoveredBy.ALTERNATE: "alternate",
-    DiscoveredBy.PAGINATION: "pagination",
-    DiscoveredBy.AMP: "amp",
-    DiscoveredBy.SITEMAP: "sitemap",
-    DiscoveredBy.FEED: "feed",
-    DiscoveredBy.NOFOLLOW: "nofollow link",
-    DiscoveredBy.PREVIOUS_RUN: "earlier sitemap",
-    DiscoveredBy.AUDIT_SOURCE: "audit source",
-}
-"""The names of the ways in which a URL is found, and of the kinds of links."""
 _ANCHORS: Final = DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW
 _FAILED_SQL: Final = "(" + ", ".join(f"'{state}'" for state in sorted(FAILURES)) + ")"
 _BATCH: Final = 1_000  # pages whose rows are written together
@@ -280,7 +263,7 @@ class _Builder:
                     (outside if self._is_external[number] else inside).add(number)
                     if flags & DiscoveredBy.LINK and not page.nofollow and number != row.id:
                         self._inlinks[number] += 1
-            kinds = [name for flag, name in KINDS.items() if flags & flag and not flag & _ANCHORS]
+            kinds = [name for flag, name in DISCOVERY_NAMES.items() if flags & flag and not flag & _ANCHORS]
             links += ((row.id, number, kind, 0, None, None, None, None) for number in ids for kind in kinds)
         places = self._anchors(row, details, anchors) if details and anchors else []
         if details and places:
@@ -419,7 +402,7 @@ def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, o
         len(page.alternates) if is_read else None,
         last.wire if last else None,
         last.elapsed if last else None,
-        ", ".join(name for flag, name in KINDS.items() if row.found & flag) or None,
+        ", ".join(name for flag, name in DISCOVERY_NAMES.items() if row.found & flag) or None,
         row.source,
         row.first_run,
         row.changed_run,

@@ -178,31 +178,24 @@ class AddressPolicy(Struct, frozen=True):
     ``private`` holds ``host:port`` of the seed and of other hosts that may be at a private address, in lower case, an
     IPv6 host in brackets (``intranet.example:80``, ``[::1]:8000``); they may be public too. ``public`` holds those of
     them that had a public address in an earlier run, and so cannot become private: whoever controls the DNS of a public
-    site could otherwise have a private server read and published ("DNS rebinding"). ``metadata`` allows private hosts
-    metadata addresses. ``is_named``: the operator names every host and port, so all may be private, and no port is
-    blocked.
+    site could otherwise have a private server read and published ("DNS rebinding"). ``is_named``: the operator names
+    every host and port, so all may be private, and no port is blocked.
     """
 
     private: frozenset[str] = frozenset()
-    metadata: bool = False
     is_named: bool = False
     public: frozenset[str] = frozenset()
 
     @classmethod
     def for_seeds(
-        cls,
-        origins: Iterable[str],
-        allowed: Iterable[str] = (),
-        *,
-        metadata: bool = False,
-        public: frozenset[str] = frozenset(),
+        cls, origins: Iterable[str], allowed: Iterable[str] = (), *, public: frozenset[str] = frozenset()
     ) -> "AddressPolicy":
         """The policy of a crawl that starts at these origins; ``allowed`` are further origins that may be private.
 
         Those may be private even if they are ``public``: the operator names them.
         """
         seeds, named = ({OriginTarget.of(origin).host_port for origin in group} for group in (origins, allowed))
-        return cls(frozenset(seeds | named), metadata, public=(public & seeds) - named)
+        return cls(frozenset(seeds | named), public=(public & seeds) - named)
 
     def check_port(self, port: int) -> None:
         """Raise FetchError for a blocked port."""
@@ -224,9 +217,7 @@ class AddressPolicy(Struct, frozen=True):
         if public:
             return public
         allowed = (self.is_named or host_port in self.private) and not was_public
-        rest = [
-            address for address in addresses if allowed and (kinds[address] is AddressKind.PRIVATE or self.metadata)
-        ]
+        rest = [address for address in addresses if allowed and kinds[address] is AddressKind.PRIVATE]
         if rest:
             return rest
         metadata = any(kind is AddressKind.METADATA for kind in kinds.values())

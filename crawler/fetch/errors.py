@@ -129,7 +129,6 @@ _MESSAGE_WORDS: tuple[tuple[FailureCode, tuple[str, ...]], ...] = (
     (FailureCode.TLS_UNTRUSTED, ("invalid peer certificate",)),
     (FailureCode.BODY_INCOMPLETE, ("close_notify", "end of file before message length", "unexpected eof during chunk")),
     (FailureCode.BODY_INCOMPLETE, ("without sending complete message body", "unexpected end of chunk")),
-    (FailureCode.BODY_INCOMPLETE, ("the file became shorter",)),  # a folder as --source
     (
         FailureCode.TLS_PROTOCOL,
         ("corrupt message", "fatal alert", "handshake eof", "peer is incompatible", "peer misbehaved", "tls error"),

@@ -1,4 +1,4 @@
-"""An httpx transport that serves a folder of built pages as a plain static server does.
+"""A transport that serves a folder of built pages as a plain static server does.
 
 ========================  ==========================================================================================
 ``/a/``                   ``a/index.html``
@@ -13,16 +13,17 @@ import errno
 import os
 import stat
 import time
+from collections.abc import Mapping
 from email.utils import formatdate
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import anyio.to_thread
-import httpx
-from typing_extensions import override
 
+from crawler.fetch.errors import FailureCode, FetchError
 from crawler.fetch.header_values import parse_http_date
+from crawler.fetch.identity import Header
 
 PIECE_BYTES: Final = 256 * 1024
 """Bytes read at once. Most pages are smaller, and take one step in another thread."""
@@ -44,16 +45,17 @@ class _FileResponse(NamedTuple):
     """A status, its fields, the first bytes of the body, the file descriptor of the rest (-1: none) and its size."""
 
     status: int
-    fields: list[tuple[str, str]]
+    fields: list[Header]
     body: bytes = b""
     more: int = -1
     left: int = 0
 
 
-class FolderTransport(httpx.AsyncBaseTransport):
+class FolderTransport:
     """Answers GET requests for a public directory from ``folder``; ``public`` is its URL, with a slash at the end.
 
-    Header fields, redirects, ETag and conditional requests are as in nginx.
+    Header fields, redirects, ETag and conditional requests are as in nginx. Implements
+    :class:`crawler.fetch.transports.Transport`.
     """
 
     def __init__(self, folder: Path, public: str) -> None:
@@ -62,13 +64,20 @@ class FolderTransport(httpx.AsyncBaseTransport):
         self._origin = public[:start]
         self._prefix = public[start:].encode("ascii")
 
-    @override
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def send(
+        self,
+        method: str,  # noqa: ARG002
+        target: str,
+        fields: tuple[Header, ...],
+        content: bytes,  # noqa: ARG002
+    ) -> "tuple[int, list[Header], _FileBody]":
         """Answer one request. Raises nothing."""
-        target: bytes = request.extensions.get("target") or request.url.raw_path
-        answer = await anyio.to_thread.run_sync(self._respond, target, request.headers)
-        fields = [("Date", formatdate(usegmt=True)), *answer.fields]
-        return httpx.Response(answer.status, headers=fields, stream=_FileBody(answer), request=request)
+        sent = {name.lower(): value for name, value in fields}
+        answer = await anyio.to_thread.run_sync(self._respond, target.encode("ascii"), sent)
+        return answer.status, [("date", formatdate(usegmt=True)), *answer.fields], _FileBody(answer)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
 
     def status_of(self, path: str) -> tuple[int, str]:
         """The status of an encoded path, and where it redirects; without reading the file. Raises OSError."""
@@ -77,7 +86,7 @@ class FolderTransport(httpx.AsyncBaseTransport):
             return 301, f"{self._origin}{path}/"
         return (404, "") if file is None else (200, "")
 
-    def _respond(self, target: bytes, request_headers: httpx.Headers) -> _FileResponse:
+    def _respond(self, target: bytes, request_headers: Mapping[str, str]) -> _FileResponse:
         path, mark, query = target.partition(b"?")
         try:
             file = self._file(path)
@@ -86,7 +95,7 @@ class FolderTransport(httpx.AsyncBaseTransport):
             if file is _SLASH:
                 target_path = (path + b"/" + mark + query).decode("ascii")
                 # An absolute URL, because a path that starts with two slashes would name another host.
-                return _FileResponse(301, [("Location", self._origin + target_path), ("Content-Length", "0")])
+                return _FileResponse(301, [("location", self._origin + target_path), ("content-length", "0")])
             return self._respond_with(file, request_headers)
         except PermissionError:
             return _status_response(403)
@@ -109,7 +118,7 @@ class FolderTransport(httpx.AsyncBaseTransport):
             return _SLASH
         return _regular_file(place.with_name(f"{names[-1]}.html"))
 
-    def _respond_with(self, file: Path, request_headers: httpx.Headers) -> _FileResponse:
+    def _respond_with(self, file: Path, request_headers: Mapping[str, str]) -> _FileResponse:
         real = file.resolve()
         if not real.is_relative_to(self._root):
             return _status_response(403)
@@ -123,22 +132,22 @@ class FolderTransport(httpx.AsyncBaseTransport):
         return answer
 
 
-def _read_file(opened: int, file: Path, request_headers: httpx.Headers) -> _FileResponse:
+def _read_file(opened: int, file: Path, request_headers: Mapping[str, str]) -> _FileResponse:
     status = os.fstat(opened)
     if not stat.S_ISREG(status.st_mode):
         return _status_response(404)
     etag, modified = _etag(status), _last_modified(status)
-    fields = [("ETag", etag), *modified]
+    fields = [("etag", etag), *modified]
     if _is_unchanged(request_headers, etag, status.st_mtime):
         return _FileResponse(304, fields)
-    fields += [*_type(file), ("Content-Length", str(status.st_size))]
+    fields += [*_type(file), ("content-length", str(status.st_size))]
     first = os.read(opened, min(PIECE_BYTES, status.st_size))
     left = status.st_size - len(first)
     return _FileResponse(200, fields, first, opened if left else -1, left)
 
 
 def _status_response(status: int) -> _FileResponse:
-    return _FileResponse(status, [("Content-Length", "0")])
+    return _FileResponse(status, [("content-length", "0")])
 
 
 def _regular_file(place: Path) -> Path | None:
@@ -160,12 +169,12 @@ def _etag(status: os.stat_result) -> str:
 
 def _last_modified(status: os.stat_result) -> list[tuple[str, str]]:
     try:
-        return [("Last-Modified", formatdate(int(status.st_mtime), usegmt=True))]
+        return [("last-modified", formatdate(int(status.st_mtime), usegmt=True))]
     except (ValueError, OverflowError, OSError):  # out of range
         return []
 
 
-def _is_unchanged(request_headers: httpx.Headers, etag: str, modified: float) -> bool:
+def _is_unchanged(request_headers: Mapping[str, str], etag: str, modified: float) -> bool:
     """Whether a conditional request gets a 304 (https://www.rfc-editor.org/rfc/rfc9110#section-13.2.2)."""
     known = request_headers.get("if-none-match")
     if known is not None:
@@ -177,18 +186,17 @@ def _is_unchanged(request_headers: httpx.Headers, etag: str, modified: float) ->
 def _type(file: Path) -> list[tuple[str, str]]:
     """The Content-Type by the last suffix; none without a suffix, so that the parser sniffs the bytes."""
     suffix = file.suffix.lower().removeprefix(".")
-    return [("Content-Type", _TYPES.get(suffix, _DEFAULT_TYPE))] if suffix else []
+    return [("content-type", _TYPES.get(suffix, _DEFAULT_TYPE))] if suffix else []
 
 
-class _FileBody(httpx.AsyncByteStream):
-    """The body of a response in pieces. Raises httpx.RemoteProtocolError for a file that is truncated meanwhile."""
+class _FileBody:
+    """The body of a response in pieces. Raises FetchError for a file that is truncated meanwhile."""
 
     def __init__(self, answer: _FileResponse) -> None:
         self._next = answer.body
         self._file = answer.more
         self._left = answer.left
 
-    @override
     def __aiter__(self) -> "_FileBody":
         return self
 
@@ -197,13 +205,12 @@ class _FileBody(httpx.AsyncByteStream):
         if not piece and self._left:
             piece = await anyio.to_thread.run_sync(os.read, self._file, min(PIECE_BYTES, self._left))
             if not piece:
-                raise httpx.RemoteProtocolError("the file became shorter while it was read")
+                raise FetchError(FailureCode.BODY_INCOMPLETE)
             self._left -= len(piece)
         if not piece:
             raise StopAsyncIteration
         return piece
 
-    @override
     async def aclose(self) -> None:
         if self._file >= 0:
             os.close(self._file)

@@ -65,7 +65,7 @@ class PinnedTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, target: OriginTarget, options: TransportOptions, limits: FetchLimits) -> None:
         self._inner = httpx.AsyncHTTPTransport(
-            verify=_ssl_context(options.ca_file, target.host in options.insecure_hosts),
+            verify=_ssl_context(options.ca_file),
             http2=options.http2,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=options.idle),
             trust_env=False,
@@ -153,13 +153,12 @@ class _PinnedBody(httpx.AsyncByteStream):
 
 
 @lru_cache(maxsize=16)
-def _ssl_context(ca_file: Path | None, insecure: bool) -> ssl.SSLContext:
+def _ssl_context(ca_file: Path | None) -> ssl.SSLContext:
     # What the system trusts, as in the Rust client, and httpx's bundle, since not every Python finds the system's.
     # Cached, because loading takes tens of milliseconds.
-    context = httpx.create_ssl_context(verify=not insecure, trust_env=False)
+    context = httpx.create_ssl_context(trust_env=False)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if not insecure:
-        context.load_default_certs()
-        if ca_file:
-            context.load_verify_locations(cafile=ca_file)
+    context.load_default_certs()
+    if ca_file:
+        context.load_verify_locations(cafile=ca_file)
     return context

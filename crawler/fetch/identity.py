@@ -57,20 +57,16 @@ class Identity(Struct, frozen=True):
 
     user_agent: str
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
-    accept_language: str = ""
     credentials: tuple[Credentials, ...] = ()
     sign: Callable[[str], tuple[Header, ...]] | None = None
 
     def __post_init__(self) -> None:
         _check_value("User-Agent", self.user_agent)
         _check_value("Accept", self.accept)
-        _check_value("Accept-Language", self.accept_language)
 
     def headers_for(self, origin: str) -> tuple[Header, ...]:
         """The header fields of every request to ``origin``, without Host and Accept-Encoding."""
         lines: list[Header] = [("User-Agent", self.user_agent), ("Accept", self.accept)]
-        if self.accept_language:
-            lines.append(("Accept-Language", self.accept_language))
         for credentials in self.credentials:
             if credentials.origin == origin:
                 lines.extend(credentials.lines())

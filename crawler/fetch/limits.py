@@ -65,14 +65,13 @@ class FetchLimits(Struct, frozen=True):
 class TransportOptions(Struct, frozen=True):
     """Options of every kind of transport.
 
-    ``proxy`` is a URL (``http://user:password@host:port``, ``socks5h://…``) or "" for none; the environment is
-    ignored. ``ca_file`` is a PEM bundle to trust besides the system's authorities. ``insecure_hosts`` are host names
-    whose certificate is not checked. ``idle`` is how many idle connections to an origin are kept open.
+    ``proxy`` is a URL (``http://user:password@host:port``, ``socks5h://…``) or "" for none; the environment is ignored.
+    ``ca_file`` is a PEM bundle to trust besides the system's authorities. ``idle`` is how many idle connections to an
+    origin are kept open.
     """
 
     proxy: str = ""
     ca_file: Path | None = None
-    insecure_hosts: frozenset[str] = frozenset()
     http2: bool = False
     idle: int = 32
 

@@ -4,18 +4,19 @@ A run that shares origins asks for each of them, for a short time at once, and g
 however many runs of a fleet meet at an origin, its requests start as far apart as those of one run.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Lock
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-_GRANTS: Final = b"origins "
 _RECHECK: Final = 0.1  # seconds until the crawl looks again whether an origin has been granted
 _REPEAT: Final = 1.0  # seconds between two requests for the same origin
 _COOL_DOWN: Final = 2.0  # seconds for which a run that gave an origin back lets others take it
+
+T = TypeVar("T")
 
 
 class OriginMessage(Struct, frozen=True):
@@ -41,25 +42,15 @@ class OriginGrant(Struct, frozen=True):
     is_wanted: bool = False
 
 
-def encode_grants(grants: Sequence[OriginGrant]) -> bytes:
-    """The line on the standard input of a run that tells it these grants."""
-    return _GRANTS + msgspec.json.encode(grants) + b"\n"
+def encode_line(value: object) -> bytes:
+    """The line on the standard input or output of a run that says something."""
+    return msgspec.json.encode(value) + b"\n"
 
 
-def decode_grants(line: bytes) -> list[OriginGrant]:
-    """The grants of such a line; none of another one."""
-    return msgspec.json.decode(line[len(_GRANTS) :], type=list[OriginGrant]) if line.startswith(_GRANTS) else []
-
-
-def encode_message(message: OriginMessage) -> bytes:
-    """The line on the standard output of a run."""
-    return msgspec.json.encode(message) + b"\n"
-
-
-def decode_message(line: bytes) -> OriginMessage | None:
-    """The message of such a line; None of another one."""
+def decode_line(line: bytes, kind: type[T]) -> T | None:
+    """What such a line says; None for one that says something of another kind, or is incomplete."""
     with suppress(msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.json.decode(line, type=OriginMessage)
+        return msgspec.json.decode(line, type=kind)
     return None
 
 

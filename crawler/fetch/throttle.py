@@ -37,6 +37,7 @@ LEARNING_RESPONSES: Final = 10
 """Responses whose median is the usual latency of an origin, before slower ones slow the crawl."""
 MIN_SLOWDOWN_SECONDS: Final = 0.1  # seconds above the usual latency; less is noise
 _REFUSED: Final = RetryPolicy()  # pauses after 429 and 503 without a Retry-After
+_MAX_PAUSE: Final = 10.0  # seconds between two starts that latency adds
 _NOT_CONNECTED: Final = RetryPolicy(first=2.0, longest=60.0)
 _NO_CONNECTION_CODES: Final = ("net.", "tls.", "time.connect", "time.tls", "time.first_byte")
 _UNREACHABLE_CODES: Final = ("net.refused", "net.unreachable", "net.dns", "net.proxy", "time.connect")
@@ -47,14 +48,12 @@ class ThrottleOptions(Struct, frozen=True):
     """The pace at one origin.
 
     At most ``concurrency`` requests in flight and ``rate`` starts per second (0: full speed, without adapting to
-    latency), at least ``delay`` seconds between two starts; latency adds at most ``max_pause`` seconds.
+    latency), at least ``delay`` seconds between two starts; latency adds at most ten.
     """
 
     concurrency: int = 4
     rate: float = 10.0
     delay: float = 0.0
-    adaptive: bool = True
-    max_pause: float = 10.0
 
 
 class OriginThrottle:
@@ -78,8 +77,8 @@ class OriginThrottle:
         self._next = 0.0
         self._has_crawl_delay = False
         self._early = 0  # requests in flight that started before the Crawl-delay was known
-        self._adapts = pace.adaptive and pace.rate > 0
-        self._latency = _LatencyControl(pace.max_pause)
+        self._adapts = pace.rate > 0
+        self._latency = _LatencyControl()
         self._asked_in_a_row = 0
         self._asked_at = 0.0
         self._asked_first = 0.0
@@ -212,9 +211,8 @@ class OriginThrottle:
 class _LatencyControl:
     """Compares the latency of an origin with its own usual one."""
 
-    def __init__(self, max_pause: float) -> None:
+    def __init__(self) -> None:
         self.pause = 0.0
-        self._max_pause = max_pause
         self._usual = 0.0
         self._recent = 0.0
         self._slowed_at = 0.0
@@ -241,7 +239,7 @@ class _LatencyControl:
 
     def lengthen(self) -> None:
         """Double the pause, from half the latency to twice the latency, or a second."""
-        longest = min(self._max_pause, max(1.0, 2 * self._recent))
+        longest = min(_MAX_PAUSE, max(1.0, 2 * self._recent))
         self.pause = min(longest, max(2 * self.pause, self._recent / 2))
 
     def shorten(self) -> None:

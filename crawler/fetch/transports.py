@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from typing_extensions import override
 
 from crawler.fetch.address_policy import OriginTarget
+from crawler.fetch.folder_transport import FolderTransport
 from crawler.fetch.identity import Header
 from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.model import Url
@@ -163,7 +164,4 @@ class FolderTransports(_WrappedTransports):
     def open(self, target: OriginTarget) -> Transport:
         if target.origin != self._origin:
             return super().open(target)
-        from crawler.fetch.folder_transport import FolderTransport  # noqa: PLC0415 - loads httpx
-        from crawler.fetch.httpx_transport import HttpxTransport  # noqa: PLC0415 - loads httpx
-
-        return HttpxTransport(target.origin, FolderTransport(self._folder, self._public))
+        return FolderTransport(self._folder, self._public)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final, TypeVar
 import anyio
 
 from crawler.config.sections import FleetConfig
-from crawler.fleet.state_store import StoreFault
+from crawler.fleet.snapshot import StoreFault
 from crawler.publish.upload.s3 import S3Bucket, S3Settings, SettingNames, is_missing
 from crawler.publish.upload.target import S3Address, UploadError
 from crawler.publish.upload.upload import UploadRetries
@@ -28,16 +28,8 @@ _md5 = partial(hashlib.md5, usedforsecurity=False)  # which the storage compares
 
 def connect_bucket(address: S3Address, section: FleetConfig, retries: int) -> "BucketStore":
     """The store at an address. Nothing is sent yet. Raises UsageError."""
-    session = S3Settings(
-        endpoint=section.s3_endpoint,
-        region=section.s3_region,
-        access_key=section.s3_access_key,
-        secret_key=section.s3_secret_key,
-        timeout=section.store_timeout,
-        named=_NAMES,
-    )
     where = f" at {section.s3_endpoint}" if section.s3_endpoint else ""
-    bucket = S3Bucket(address.bucket, session)
+    bucket = S3Bucket(address.bucket, S3Settings.of(section, section.store_timeout, _NAMES))
     return BucketStore(bucket, address.prefix, f"{address.display_name}{where}", retries=retries)
 
 

@@ -14,8 +14,9 @@ import anyio
 import anyio.lowlevel
 from msgspec.structs import replace
 
+from crawler.fetch.permits import decode_line, encode_line
 from crawler.fleet.database import FleetDatabase, FleetUnavailable, rows
-from crawler.notify.delivery import ClaimAnswer, ClaimMessage, ClaimResult, decode_claim, encode_answer
+from crawler.notify.delivery import ClaimAnswer, ClaimMessage, ClaimResult
 
 _KEEP_DAYS: Final = 7  # a run is repeated long before
 _RETRY: Final = 1.0  # seconds until the database is tried again
@@ -67,7 +68,7 @@ class RunDeliveries:
 
     def hear(self, line: bytes) -> bool:
         """Take a line of the run's standard output; False when it is not about notices."""
-        message = decode_claim(line)
+        message = decode_line(line, ClaimMessage)
         if message:
             self._waiting.append(message)
             self._news.set()
@@ -106,7 +107,7 @@ class RunDeliveries:
             await anyio.lowlevel.checkpoint_if_cancelled()  # the run has ended without this answer
             self._waiting.popleft()
             if answer:
-                await send(encode_answer(answer))
+                await send(encode_line(answer))
 
     async def _record(self, message: ClaimMessage) -> ClaimAnswer | None:
         """Record a message, and return the answer: None when there is none, and when the lease is over."""

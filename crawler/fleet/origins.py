@@ -19,7 +19,7 @@ import msgspec
 from anyio import create_memory_object_stream
 
 from crawler.errors import StorageError
-from crawler.fetch.permits import OriginGrant, OriginMessage, decode_message, encode_grants
+from crawler.fetch.permits import OriginGrant, OriginMessage, decode_line, encode_line
 from crawler.fleet.database import FleetDatabase
 from crawler.model import Url
 from crawler.url.normalize import host_of
@@ -80,7 +80,7 @@ class RunOrigins:
 
     def hear(self, line: bytes) -> bool:
         """Take a line of the run's standard output; False when it is not about origins."""
-        message = decode_message(line)
+        message = decode_line(line, OriginMessage)
         if message:
             self._broker.put(self, message)
         return message is not None
@@ -89,7 +89,7 @@ class RunOrigins:
         """Write the answers to the standard input of the run, until it has ended."""
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async for grants in self._grants:
-                await send(encode_grants(grants))
+                await send(encode_line(grants))
 
     def answer(self, grants: list[OriginGrant]) -> None:
         """Take answers to the run. Those that find no room are lost, and asked for again."""

@@ -14,7 +14,8 @@ from msgspec import Struct
 from crawler.errors import UsageError
 from crawler.fleet.database import FleetDatabase, rows
 from crawler.fleet.leases import SiteLease
-from crawler.fleet.state_store import MARK, Snapshot, SnapshotStore, StoreFault
+from crawler.fleet.snapshot import StoreFault
+from crawler.fleet.state_store import MARK, Snapshot, SnapshotStore
 
 EPOCHS_AHEAD: Final = 1_000_000
 """Epochs that are skipped: more than the leases of a site in the time that a backup may be old."""

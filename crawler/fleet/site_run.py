@@ -22,8 +22,8 @@ from crawler.fleet.deliveries import RunDeliveries
 from crawler.fleet.leases import SiteLease, end_lease, store_output, store_snapshot
 from crawler.fleet.origins import OriginBroker, RunOrigins
 from crawler.fleet.recovery import check_store
-from crawler.fleet.snapshot import is_damaged, local_mark, mark_damaged, mark_local
-from crawler.fleet.state_store import SnapshotLost, SnapshotStore, StoreFault
+from crawler.fleet.snapshot import StoreFault, is_damaged, local_mark, mark_damaged, mark_local
+from crawler.fleet.state_store import SnapshotLost, SnapshotStore
 from crawler.publish.write import existing_sitemap
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.site import scheduled_site

@@ -66,6 +66,10 @@ _left_out = re.compile(
 log = logging.getLogger(__name__)
 
 
+class StoreFault(StorageError):
+    """The state store cannot be used from this machine."""
+
+
 class BadSnapshot(StorageError):
     """An archive is not whole, or not a snapshot of the site."""
 

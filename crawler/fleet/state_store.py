@@ -26,6 +26,7 @@ from crawler.errors import StorageError, UsageError
 from crawler.fleet.snapshot import (
     BadSnapshot,
     SnapshotHeader,
+    StoreFault,
     new_archive,
     open_plain,
     pack,
@@ -44,10 +45,6 @@ _SETTING: Final = "fleet.state_store"
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
-
-
-class StoreFault(StorageError):
-    """The state store cannot be used from this machine."""
 
 
 class SnapshotLost(StorageError):

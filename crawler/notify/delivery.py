@@ -8,7 +8,6 @@ import hashlib
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from enum import StrEnum
 from typing import Final, Literal, Protocol, TypeVar
 
@@ -18,11 +17,11 @@ from msgspec import Struct
 
 from crawler.config.sections import NotifyConfig
 from crawler.fetch.paced_fetcher import Retries
+from crawler.fetch.permits import decode_line
 from crawler.fetch.retry import RetryPolicy
 from crawler.notify.notice import SendResult, SendStatus
 from crawler.state.lock import RUN_LEASE, LeaseLost
 
-_ANSWER: Final = b"claim "
 _POLL: Final = 0.05  # seconds
 
 
@@ -55,23 +54,6 @@ class ClaimAnswer(Struct, frozen=True):
 def claim_key(channel: str, *content: object) -> str:
     """The name of a notice to a channel: the same for the same content."""
     return hashlib.blake2b(msgspec.json.encode((channel, content)), digest_size=16).hexdigest()
-
-
-def encode_claim(message: ClaimMessage) -> bytes:
-    """The line on the standard output of a run."""
-    return msgspec.json.encode(message) + b"\n"
-
-
-def decode_claim(line: bytes) -> ClaimMessage | None:
-    """The message of such a line; None of another one."""
-    with suppress(msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.json.decode(line, type=ClaimMessage)
-    return None
-
-
-def encode_answer(answer: ClaimAnswer) -> bytes:
-    """The line on the standard input of a run."""
-    return _ANSWER + msgspec.json.encode(answer) + b"\n"
 
 
 class Claims(Protocol):
@@ -117,11 +99,9 @@ class SharedClaims:
 
     def hear(self, line: bytes) -> bool:
         """Take a line of the standard input; False when it is about something else."""
-        if not line.startswith(_ANSWER):
-            return False
-        answer = msgspec.json.decode(line[len(_ANSWER) :], type=ClaimAnswer)
-        self._answers[answer.notice] = answer.result
-        return True
+        if answer := decode_line(line, ClaimAnswer):
+            self._answers[answer.notice] = answer.result
+        return answer is not None
 
 
 _claims: list[Claims] = [NoClaims()]

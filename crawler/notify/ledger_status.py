@@ -1,6 +1,6 @@
 """The status of a site's notifications, for readers: ``siteatlas status`` and the web page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -94,10 +94,7 @@ def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:
             *(f"audit findings: {cursor.said}" for cursor in audits if cursor.said),
             *_pending_health(health),
         ),
-        refused=(
-            *map(_refused_text, ledger.refused(key)),
-            *(f"audit findings: {refused.said}" for refused in ledger.refused(audit_channel_key(key))),
-        ),
+        refused=refused_texts(ledger, key),
         knows_trouble=health.knows,
         due=max((cursor.due for cursor in cursors), default=0.0),
         reading=ledger.submission_status(key),
@@ -119,6 +116,12 @@ def _pending_health(health: HealthNotice) -> list[str]:
         return []
     text = "a failed run" if health.pending == "trouble" else "the first success after a failed run"
     return [f"{text}{f': {health.said}' if health.said else ''}"]
+
+
+def refused_texts(ledger: Ledger, key: str) -> tuple[str, ...]:
+    """What a channel refused, and waits for a person: each message in words."""
+    audits = (f"audit findings: {refused.said}" for refused in ledger.refused(audit_channel_key(key)))
+    return (*map(_refused_text, ledger.refused(key)), *audits)
 
 
 def _refused_text(refused: RefusedDelivery) -> str:
@@ -168,6 +171,17 @@ class DeliveryReport(Struct, frozen=True, kw_only=True):
         return f"{self.channel}: {count_text(self.urls, 'change' if self.after else 'page')}"
 
 
+def channels_by_reason(deliveries: Iterable[DeliveryReport]) -> Iterator[str]:
+    """A sentence for each reason of deliveries that failed, with the channels."""
+    reasons: dict[str, list[str]] = {}
+    for delivery in deliveries:
+        word = _STATUS_WORDS.get(delivery.reception, "refused")
+        if delivery.occasion is Occasion.TEST:
+            word = "failed"  # a test is not sent another time
+        reasons.setdefault(f"{word}: {delivery.said}", []).append(delivery.channel)
+    return (f"{', '.join(dict.fromkeys(channels))}: {reason}" for reason, channels in reasons.items())
+
+
 class NotifyResult(Struct, frozen=True, kw_only=True):
     """The result of notifying all channels. ``notify_pending``: a notification is outstanding and may be sent later.
 
@@ -186,13 +200,8 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Every note, deferral and refusal, as sentences."""
-        reasons: dict[str, list[str]] = {}
-        for delivery in self.deliveries:
-            if delivery.reception in _STATUS_WORDS or delivery.refused:
-                reason = f"{_STATUS_WORDS.get(delivery.reception, 'refused')}: {delivery.said}"
-                reasons.setdefault(reason, []).append(delivery.channel)
-        failures = (f"{', '.join(dict.fromkeys(channels))}: {reason}" for reason, channels in reasons.items())
-        return (*self.notes, *failures)
+        failed = (delivery for delivery in self.deliveries if delivery.reception in _STATUS_WORDS or delivery.refused)
+        return (*self.notes, *channels_by_reason(failed))
 
     @property
     def has_failures(self) -> bool:

@@ -11,7 +11,7 @@ from crawler.audit.compare import history
 from crawler.audit.summary import AuditSummary
 from crawler.config.plan import AUDIT, CrawlPlan
 from crawler.notify.delivery import claim_key, send_with_retry
-from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery, audit_channel_key
+from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery, SentMessage, audit_channel_key
 from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import MessageChannel, Notice, Occasion, SendResult, SendStatus, notice_sentence
 from crawler.notify.session import NotifySession, subject_of
@@ -83,12 +83,7 @@ class MessageNotifier:
             result = await send_message(session, self._channel, notice)
             sent = session.sent_message(result, urls=notice.counts.total, **subject_of(cursor))
         report = self._report(cursor, result, until, notice.counts.total)
-        if result.reception is SendStatus.DEFERRED:
-            session.ledger.defer(cursor, result.message, session.retry_time(result), sent)
-            return None, report
-        if result.reception is SendStatus.REFUSED and sent:
-            return session.ledger.refuse(cursor, None, sent), report
-        return session.ledger.delivered(cursor, until, sent), report
+        return _settle(session, cursor, until, result, sent), report
 
     async def _resend(self, refused: RefusedDelivery, notice: Notice) -> DeliveryReport:
         """Send a refused message once more."""
@@ -166,6 +161,18 @@ class MessageNotifier:
         """The number of published pages, whatever the result of the last run."""
         run = self._session.record(max(self._session.runs, default=0))
         return run.listed if run else 0
+
+
+def _settle(
+    session: NotifySession, cursor: DeliveryCursor, until: int, result: SendResult, sent: SentMessage | None
+) -> DeliveryCursor | None:
+    """Store the result of a message about everything up to ``until``; the cursor if there may be another message."""
+    if result.reception is SendStatus.DEFERRED:
+        session.ledger.defer(cursor, result.message, session.retry_time(result), sent)
+        return None
+    if result.reception is SendStatus.REFUSED and sent:
+        return session.ledger.refuse(replace(cursor, until=until), None, sent)
+    return session.ledger.delivered(cursor, until, sent)
 
 
 def run_failed(result: RunResult) -> bool:
@@ -267,13 +274,10 @@ class AuditNotifier:
             result = await send_message(self._session, self._channel, self._notice(audit))
             reports.append(self._session.delivery_report(result, **subject))
             sent = self._session.sent_message(result, **subject)
-            if result.reception is SendStatus.DEFERRED:
-                self._session.ledger.defer(cursor, result.message, self._session.retry_time(result), sent)
+            settled = _settle(self._session, cursor, audit.number, result, sent)
+            if settled is None:
                 break
-            if result.reception is SendStatus.REFUSED:
-                cursor = self._session.ledger.refuse(replace(cursor, until=audit.number), None, sent)
-            else:
-                cursor = self._session.ledger.delivered(cursor, audit.number, sent)
+            cursor = settled
         return reports
 
     async def _resend(self) -> list[DeliveryReport]:

@@ -9,12 +9,14 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from msgspec.structs import replace
+
 from crawler.config.plan import CrawlPlan
 from crawler.errors import SiteatlasError, StorageError
 from crawler.notify.configure import ConfiguredChannels, build_channels, build_http, check_channels
 from crawler.notify.delivery import catch_all
-from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus, audit_channel_key
-from crawler.notify.ledger_status import DeliveryReport, NotifyResult
+from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus
+from crawler.notify.ledger_status import DeliveryReport, NotifyResult, refused_texts
 from crawler.notify.live_check import LiveSite
 from crawler.notify.messages import AuditNotifier, MessageNotifier, finished_audits_of, run_failed, wants_audits
 from crawler.notify.notice import BatchChannel, MessageChannel, Notice, Occasion, SendResult, SendStatus
@@ -254,18 +256,8 @@ def _note_refused(session: NotifySession, channels: ConfiguredChannels) -> None:
     if session.run_result is not None or session.replay.refused:
         return
     for key in (key for key in channels.keys if key.startswith(session.replay.only)):
-        for refused in (*session.ledger.refused(key), *session.ledger.refused(audit_channel_key(key))):
-            if refused.channel != key:
-                subject = "a message about audit findings"
-            elif refused.upto is None:
-                subject = f"a message about {count_text(refused.urls, 'change')}"
-            else:
-                subject = count_text(refused.urls, "URL")
-            is_single = refused.upto is None or refused.urls == 1
-            session.note(
-                f"{key}: the receiver refused {subject} ({refused.said}); --resend-refused sends "
-                f"{'it' if is_single else 'them'} again"
-            )
+        for text in refused_texts(session.ledger, key):
+            session.note(f"{key}: the receiver refused {text}; --resend-refused sends it again")
 
 
 def _build_result(
@@ -309,23 +301,13 @@ async def read_submission_status(
             status = result
     if status is None:
         return previous
-    current = SubmissionStatus(
-        channel=channel.key,
-        at=session.clock(),
-        submitted=status.submitted,
-        downloaded=status.downloaded,
-        pending=status.is_pending,
-        errors=status.errors,
-        warnings=status.warnings,
-        sentence=status.sentence,
-    )
+    current = replace(status, at=session.clock())
     session.ledger.store_submission_status(current)
     if current.errors > (previous_errors := previous.errors if previous else 0):
         before = f" (before: {previous_errors:,})" if previous_errors else ""
         session.note(
             f"{channel.key}: Google found {count_text(current.errors, 'error')} in the sitemap{before}; see Sitemaps "
-            "in "
-            f"Search Console"
+            "in Search Console"
         )
     return current
 

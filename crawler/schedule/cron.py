@@ -6,14 +6,14 @@ is always the same for one site and slot, so that sites with the same expression
 
 import hashlib
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-_DAY: Final = 86_400
 _TIME_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _FIELD_NAMES: Final = {  # cronsim's name: the name in messages
     "minute": "minute",
@@ -22,7 +22,7 @@ _FIELD_NAMES: Final = {  # cronsim's name: the name in messages
     "month": "month",
     "day-of-week": "day of the week",
 }
-_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local time
+_REPEATED: Final = timedelta(hours=2)  # a clock that is set back shows no longer time twice
 
 
 class ScheduleError(ValueError):
@@ -123,8 +123,7 @@ class Cron:
     A job with a star in its minutes or hours follows the clock: it does not run at skipped times, and runs twice at
     repeated ones.
 
-    cronsim gets local times without a zone, and this class applies the zone: with a zone, cronsim loses a slot after a
-    change of half an hour.
+    cronsim gets local times without a zone, because with a zone it loses a slot after a change of half an hour.
     """
 
     expression: str
@@ -147,107 +146,46 @@ class Cron:
 
     def next_after(self, moment: float) -> float:
         """The first moment after this one; infinity when there is none within 50 years."""
-        try:
-            return float(self._fixed_after(moment) if self._is_fixed else self._after_by_clock(moment))
-        except StopIteration:
-            return math.inf
+        found = math.inf
+        for wall in CronSim(self.expression, self._wall(moment) - _REPEATED):
+            moments = self._moments(wall)
+            if moments and moments[0] > found:
+                break
+            found = min([found, *(each for each in moments if each > moment)])
+        return found
 
     def last_until(self, moment: float) -> float:
         """The last moment not after this one; minus infinity when there is none within 50 years."""
-        try:
-            return float(self._fixed_until(moment) if self._is_fixed else self._until_by_clock(moment))
-        except StopIteration:
-            return -math.inf
+        found = -math.inf
+        for wall in CronSim(self.expression, self._wall(moment) + _REPEATED, reverse=True):
+            moments = self._moments(wall)
+            if moments and moments[-1] < found:
+                break
+            found = max([found, *(each for each in moments if each <= moment)])
+        return found
 
     def describe(self) -> str:
         """The expression and the zone."""
         return f"{' '.join(self.expression.split())} {self.zone.key or 'local time'}"
 
-    @property
-    def _is_fixed(self) -> bool:
-        return not any(field.startswith("*") for field in self.expression.split()[:2])
+    def _moments(self, wall: datetime) -> list[float]:
+        """When a job runs whose time is a local one: whenever a clock shows it, or once, also if a clock skips it."""
+        both = [wall.replace(tzinfo=self.zone, fold=fold).timestamp() for fold in (0, 1)]
+        shown = [moment for moment in both if self._wall(moment) == wall]
+        if any(field.startswith("*") for field in self.expression.split()[:2]):
+            return shown
+        return shown[:1] or [self._change(*sorted(both))]
 
-    def _fixed_after(self, moment: float) -> int:
-        candidates = CronSim(self.expression, self._wall(math.floor(moment)))
-        while (slot := self._once(next(candidates))) <= moment:
-            pass
-        return slot
+    def _change(self, before: float, after: float) -> float:
+        """The moment between these two at which the clock is set."""
+        offset = datetime.fromtimestamp(before, self.zone).utcoffset()
+        seconds = range(int(before), int(after))
+        return seconds[0] + bisect_left(
+            seconds, True, key=lambda moment: datetime.fromtimestamp(moment, self.zone).utcoffset() != offset
+        )
 
-    def _fixed_until(self, moment: float) -> int:
-        last = math.floor(moment)
-        # in a repeated hour, the first pass has already reached times that the clock shows only later
-        wall = self._wall(last)
-        repeated = _wall_at(last + self._offset_of(wall)) + timedelta(seconds=1)
-        candidates = CronSim(self.expression, max(repeated, wall), reverse=True)
-        while (slot := self._once(next(candidates))) > moment:
-            pass
-        return slot
-
-    def _after_by_clock(self, moment: float) -> int:
-        begin = math.floor(moment)
-        offset = self._offset(begin)
-        wall = _wall_at(begin + offset)
-        while True:
-            slot = _seconds(next(CronSim(self.expression, wall))) - offset
-            change = self._change(begin, slot, first=True)
-            if change is None:
-                return slot
-            begin, offset = change, self._offset(change)
-            wall = _wall_at(change + offset - 1)
-
-    def _until_by_clock(self, moment: float) -> int:
-        end = math.floor(moment)
-        while True:
-            offset = self._offset(end)
-            wall = _wall_at(end + offset + 1)
-            slot = _seconds(next(CronSim(self.expression, wall, reverse=True))) - offset
-            change = self._change(slot, end, first=False)
-            if change is None:
-                return slot
-            end = change - 1
-
-    def _change(self, begin: int, end: int, *, first: bool) -> int | None:
-        """The first, or the last, second in (begin, end] whose UTC offset differs from the second before."""
-        days = range(begin, end, _DAY)
-        for day in days if first else reversed(days):
-            low, high = day, min(day + _DAY, end)
-            offset = self._offset(low)
-            if self._offset(high) == offset:
-                continue
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if self._offset(middle) == offset else (low, middle)
-            return high
-        return None
-
-    def _once(self, wall: datetime) -> int:
-        """When a clock first shows a local time, or skips it."""
-        while True:
-            moment = _seconds(wall) - self._offset_of(wall)
-            if self._wall(moment) == wall:
-                return moment
-            wall += timedelta(minutes=1)
-
-    def _offset(self, moment: int) -> int:
-        return _whole_seconds(datetime.fromtimestamp(moment, self.zone).utcoffset())
-
-    def _offset_of(self, wall: datetime) -> int:
-        return _whole_seconds(wall.replace(tzinfo=self.zone, fold=0).utcoffset())
-
-    def _wall(self, moment: int) -> datetime:
-        return datetime.fromtimestamp(moment, self.zone).replace(tzinfo=None, fold=0)
-
-
-def _wall_at(seconds: int) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
-
-
-def _seconds(wall: datetime) -> int:
-    return _whole_seconds(wall - _EPOCH)
-
-
-def _whole_seconds(span: timedelta | None) -> int:
-    return 0 if span is None else span.days * _DAY + span.seconds
+    def _wall(self, moment: float) -> datetime:
+        return datetime.fromtimestamp(math.floor(moment), self.zone).replace(tzinfo=None, fold=0)
 
 
 def _fraction(text: str) -> float:

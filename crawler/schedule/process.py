@@ -12,13 +12,13 @@ from typing import Any, Final, Literal, Protocol
 
 import anyio
 import anyio.to_thread
-import msgspec
 from anyio.abc import Process
 from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.audit.compare import history
 from crawler.config.plan import AUDIT
+from crawler.fetch.permits import decode_line, encode_line
 from crawler.schedule.site import ScheduledSite
 from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.runs import RunResult, RunStatus
@@ -226,7 +226,7 @@ class _RunningProcess:
                 pipes.start_soon(self._read_results, output)
                 pipes.start_soon(self._log, log_pipe)
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    await process.stdin.send(msgspec.json.encode(job) + b"\n")
+                    await process.stdin.send(encode_line(job))
                 if self._link:
                     tasks.start_soon(self._link.talk, process.stdin.send)
                 exit_code = await process.wait()
@@ -252,8 +252,8 @@ class _RunningProcess:
             for line in lines:
                 if self._link:
                     self._link.hear(line)
-                self._result = _decode_result(line) or self._result
-        self._result = _decode_result(rest) or self._result
+                self._result = decode_line(line, RunResult) or self._result
+        self._result = decode_line(rest, RunResult) or self._result
 
     async def _log(self, log_pipe: _Pipe) -> None:
         rest = b""
@@ -295,13 +295,6 @@ class _RunningProcess:
             message = f"its process ended with exit code {code} and without a report"
             message += f": {self._last_line}" if self._last_line else ""
         return RunResult(exit_code=code, status=RunStatus.FAILED, message=message, notify_pending=True)
-
-
-def _decode_result(line: bytes) -> RunResult | None:
-    """The result in a line; None for another line, or one that a killed process has not completed."""
-    with suppress(msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.json.decode(line, type=RunResult)
-    return None
 
 
 def _signal(code: int) -> str:

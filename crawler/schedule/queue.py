@@ -7,10 +7,9 @@ A slot is handled once an attempt for it has started. Handled slots only grow: a
 when the clock is set back, unless it is more than a day ahead of the clock, which was wrong before then.
 """
 
-import heapq
-import itertools
 import math
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Final
 
 from crawler.schedule.site_state import Attempt, PlannedAttempt, ScheduledRetry, SiteSchedule, SiteState, Trigger
@@ -60,9 +59,7 @@ class RunQueue:
         self.max_running = max_running
         self.changed: set[str] = set()
         self._entries: dict[str, SiteState] = {}
-        self._queue: list[tuple[float, int, str]] = []  # time, version of the state, site
         self._running = 0
-        self._versions = itertools.count(1)
 
     def __contains__(self, site: str) -> bool:
         return site in self._entries
@@ -89,7 +86,7 @@ class RunQueue:
         if entry.handled != handled:
             self.changed.add(site_schedule.name)
         entry.clear_broken(now)
-        self._plan(entry, now)
+        entry.plan(now)
 
     def replace(self, site_schedules: Sequence[SiteSchedule], now: float) -> None:
         """Continue with these sites, all of them known. Others are dropped as soon as they are not running."""
@@ -101,30 +98,27 @@ class RunQueue:
             elif not entry.running:
                 self._drop(name)
                 continue
-            self._plan(entry, now)
+            entry.plan(now)
 
     def reset_clock(self, now: float) -> None:
         """Adjust the states after the clock was set back."""
         for entry in self._entries.values():
             self._handle(entry, handled_until(entry.handled, now))
-            self._plan(entry, now)
+            entry.plan(now)
 
     def next(self, now: float) -> PlannedAttempt | None:
         """The attempt to start now, the one due first; None when there is none. To be called until it returns None."""
-        self._drop_stale()
-        if self._running >= self.max_running or not self._queue or self._queue[0][0] > now:
+        if self._running >= self.max_running or self._next_at() > now:
             return None
-        return self._entries[self._queue[0][2]].start(now)
+        return self._first().start(now)
 
     def is_overdue(self, now: float) -> bool:
         """Whether a due site waits for a running one to end."""
-        self._drop_stale()
-        return self._running >= self.max_running and bool(self._queue) and self._queue[0][0] <= now
+        return self._running >= self.max_running and self._next_at() <= now
 
     def next_wakeup(self) -> float:
         """When the next attempt may start, as a Unix time; infinity when an event must happen first."""
-        self._drop_stale()
-        return self._queue[0][0] if self._queue and self._running < self.max_running else math.inf
+        return self._next_at() if self._running < self.max_running else math.inf
 
     def mark_started(self, attempt: Attempt) -> None:
         """Record that an attempt has started."""
@@ -133,7 +127,7 @@ class RunQueue:
         if attempt.trigger is not Trigger.NOTIFY:
             self.changed.discard(attempt.site)
         self._running += 1
-        self._plan(entry, attempt.began)
+        entry.plan(attempt.began)
 
     def mark_ended(self, attempt: Attempt, now: float) -> None:
         """Record that a running attempt has ended."""
@@ -141,7 +135,7 @@ class RunQueue:
         entry.mark_ended(attempt)
         self._running -= 1
         if entry.is_configured:
-            self._plan(entry, now)
+            entry.plan(now)
         else:
             self._drop(attempt.site)
 
@@ -154,17 +148,9 @@ class RunQueue:
             entry.handled = handled
             self.changed.add(entry.site_schedule.name)
 
-    def _plan(self, entry: SiteState, now: float) -> None:
-        entry.plan(now)
-        entry.version = next(self._versions)
-        if math.isfinite(entry.at):
-            heapq.heappush(self._queue, (entry.at, entry.version, entry.site_schedule.name))
+    def _next_at(self) -> float:
+        return self._first().at if self._entries else math.inf
 
-    def _drop_stale(self) -> None:
-        """Drop outdated entries from the head of the queue."""
-        while self._queue:
-            _, version, name = self._queue[0]
-            entry = self._entries.get(name)
-            if entry and entry.version == version:
-                return
-            heapq.heappop(self._queue)
+    def _first(self) -> SiteState:
+        """The site that is due first."""
+        return min(self._entries.values(), key=attrgetter("at"))

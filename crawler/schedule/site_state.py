@@ -111,7 +111,6 @@ class SiteState(Struct):
     slot: float = math.inf  # the first unhandled slot
     slot_at: float = math.inf  # when its run begins
     planned_with: tuple[Schedule | None, float] | None = None  # the inputs of that slot
-    version: int = 0  # marks outdated queue entries
 
     def plan(self, now: float) -> None:
         """Compute the first unhandled slot."""

@@ -29,8 +29,8 @@ from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.progress import ProgressLogger
 from crawler.errors import NEXT_RUN, Incomplete, SiteatlasError, UsageError
-from crawler.fetch.permits import SharedOrigins, decode_grants, encode_message, use_permits
-from crawler.notify.delivery import SharedClaims, encode_claim, use_claims
+from crawler.fetch.permits import OriginGrant, SharedOrigins, decode_line, encode_line, use_permits
+from crawler.notify.delivery import SharedClaims, use_claims
 from crawler.notify.ledger_status import NotifyResult, NotifyStatus, notify_status
 from crawler.notify.notify import send_notifications
 from crawler.notify.session import ReplayRequest
@@ -63,26 +63,18 @@ def main() -> None:
     NEXT_RUN.command = job.command
     listeners: list[Callable[[bytes], object]] = [RUN_LEASE.hear]
     if job.is_linked:
-        shared = SharedOrigins(lambda message: _print_line(encode_message(message)), boot_time)
-        claims = SharedClaims(lambda message: _print_line(encode_claim(message)))
+        shared, claims = SharedOrigins(_print_line, boot_time), SharedClaims(_print_line)
         use_permits(shared)
         use_claims(claims)
-        listeners += [lambda line: shared.hear(decode_grants(line)), claims.hear]
+        listeners += [lambda line: shared.hear(decode_line(line, list[OriginGrant]) or []), claims.hear]
     threading.Thread(target=_follow_parent, args=(listeners, job.shutdown_timeout), daemon=True).start()
     logging.basicConfig(level=logging.INFO if job.is_verbose else logging.WARNING, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     logging.getLogger("crawler.crawl.visit").setLevel(logging.ERROR)  # its hints are for a keyboard
     result = _run_job(job)
-    _print_result(result)
+    _print_line(result)
     # skip the interpreter's shutdown: threads of the HTTP client could abort it
     os._exit(result.exit_code)
-
-
-def _print_result(result: RunResult) -> None:
-    """Print the result known so far: the daemon uses the last one."""
-    with suppress(BrokenPipeError):
-        sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
-        sys.stdout.buffer.flush()
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -90,10 +82,13 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def _print_line(line: bytes) -> None:
-    """Print a line in one piece: another thread may print a result."""
+def _print_line(message: object) -> None:
+    """Tell the parent something in one line, in one piece: another thread may do so too.
+
+    Of several results the last one counts.
+    """
     with suppress(BrokenPipeError):
-        os.write(sys.stdout.fileno(), line)
+        os.write(sys.stdout.fileno(), encode_line(message))
 
 
 def _follow_parent(listeners: Sequence[Callable[[bytes], object]], shutdown_timeout: float) -> None:
@@ -154,7 +149,7 @@ def _result_with_audit(plan: CrawlPlan, job: SiteJob, report: Report, watch: Wat
     if not job.may_audit:
         return replace(done, message=f"{done.message}; {PUT_OFF}")
     status = _notify_status(plan)
-    _print_result(replace(done, message=f"{done.message}; {CUT_SHORT}"))
+    _print_line(replace(done, message=f"{done.message}; {CUT_SHORT}"))
     followed = audit_after_run(job.name, plan, ProgressWatchers(watch, _ignore_progress))
     if followed is None:
         return done

@@ -1,6 +1,6 @@
 """XML that is not well-formed: describes the error and its remedy, and repairs what it can. Pure.
 
-Repaired are stray ampersands, HTML entities, forbidden characters and overlong tokens.
+Repaired are stray ampersands, HTML entities and forbidden characters.
 """
 
 import re
@@ -104,51 +104,6 @@ _CLOSINGS: Final = {b"<!--": b"-->", b"<?": b"?>"}
 def end_mark(token: bytes) -> bytes:
     """What ends a token that begins with these bytes."""
     return next((closing for opening, closing in _CLOSINGS.items() if token.startswith(opening)), b">")
-
-
-class OverlongTokens:
-    """Skips to the end of one overlong token at a time. ``closing`` is its end mark, or b"" without a token."""
-
-    def __init__(self) -> None:
-        self.closing = b""
-        self.lines = 0  # line ends in the skipped bytes
-        self._tail = b""
-
-    def begin(self, token: bytes) -> bytes:
-        """Begin to skip the rest of a token, given its first bytes. Returns bytes that end it here.
-
-        Returns b"" for a token without a fixed end mark, such as a tag.
-        """
-        closing = end_mark(token)
-        if closing == b">":
-            return b""
-        self.closing, self.lines, self._tail = closing, 0, token[1 - len(closing) :]
-        # expat from 2.6 on reads an unfinished token again only when its bytes have doubled, so spaces double them:
-        # https://github.com/libexpat/libexpat/blob/R_2_6_0/expat/Changes
-        return _completion(token) + b" " * len(token) + closing
-
-    def feed(self, data: bytes) -> bytes:
-        """The bytes after the token, once its end is found; then ``closing`` is b""."""
-        held = self._tail + data
-        at = held.find(self.closing)
-        end = len(held) if at < 0 else at + len(self.closing)
-        self.lines += held.count(b"\n", len(self._tail), end)
-        if at < 0:
-            self._tail = held[1 - len(self.closing) :]
-            return b""
-        self.closing = self._tail = b""
-        return held[end:]
-
-
-def _completion(data: bytes) -> bytes:
-    """Bytes that complete a UTF-8 character that is cut at the end of the data (RFC 3629 section 4)."""
-    for present in (1, 2, 3):
-        first = data[-present]
-        if first >= 0xC0:
-            missing = (2 if first < 0xE0 else 3 if first < 0xF0 else 4) - present
-            lowest = {0xE0: b"\xa0", 0xF0: b"\x90"}.get(first, b"\x80") if present == 1 else b"\x80"
-            return (lowest + b"\x80\x80")[:missing] if missing > 0 else b""
-    return b""
 
 
 # Errors at the end of a truncated document.

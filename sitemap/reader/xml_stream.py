@@ -10,7 +10,6 @@ from sitemap.reader.fast_path import ItemRun, read_run
 from sitemap.reader.malformed_xml import (
     JUNK_CODE,
     TRUNCATION_CODES,
-    OverlongTokens,
     Repairer,
     describe_error,
     end_mark,
@@ -43,7 +42,6 @@ class XmlStream:
         self._bytes_waiting = 0
         self._repairer: Repairer | None = None
         self._seeking = False  # the next item, after one that cannot be read
-        self._overlong = OverlongTokens()
         self._restarts = 0
         self._in_cdata = False  # where text may look like an item
         self._position = 0  # the parser's byte index of the window's first byte
@@ -105,7 +103,7 @@ class XmlStream:
 
     def _take_run(self, data: bytes, start: int) -> int:
         """Read the plain items that begin here, and return where they end."""
-        busy = self._seeking or self._overlong.closing or self._in_cdata or self._unread()
+        busy = self._seeking or self._in_cdata or self._unread()
         held = self._repairer and self._repairer.holds
         name = "" if busy or held else self._elements.plain_item()
         if not name or start == len(data):
@@ -142,8 +140,6 @@ class XmlStream:
     def _parse(self, data: bytes, *, final: bool) -> None:
         if self._repairer:
             data = self._repairer.feed(data, final=final)
-        if self._overlong.closing:
-            data = self._resume(data)
         while not self.over:
             if self._seeking and not self._seek_item(data):
                 return
@@ -223,28 +219,17 @@ class XmlStream:
         return not self._window.endswith(b"--") and self._window.find(end_mark(self._window[at : at + 4]), at) < 0
 
     def _cut_token(self) -> bytes:
-        """Skip the rest of an overlong comment or instruction; an overlong tag loses its item."""
+        """End the stream at an overlong comment or instruction; an overlong tag loses its item."""
         at = len(self._window) - self._unread()
-        kind = "comment or instruction" if (end := self._overlong.begin(self._window[at:])) else "tag"
-        self._findings.add(
-            "sitemap.token_too_long",
-            self._line + self._window.count(b"\n", 0, at),
-            f"a {kind} is longer than {self._max_token:,} bytes: shorten it",
-        )
-        if end:
-            return end
+        line = self._line + self._window.count(b"\n", 0, at)
+        sentence = f"is longer than {self._max_token:,} bytes: shorten it"
+        if self._window[at : at + 2] in (b"<!", b"<?"):
+            return self._end(
+                "sitemap.token_too_long", line, f"a comment or instruction {sentence}; the rest is not read"
+            )
+        self._findings.add("sitemap.token_too_long", line, f"a tag {sentence}")
         self.complete = False
         return self._skip_to_item(at + 1)
-
-    def _resume(self, data: bytes) -> bytes:
-        """Continue after a skipped token."""
-        data = self._overlong.feed(data)
-        if not self._overlong.closing:
-            self._line += self._window.count(b"\n") + self._overlong.lines
-            self._elements.first_line += self._overlong.lines
-            self._position += len(self._window) - 1
-            self._window, self._whole = b">", self._elements.mark(self._position)
-        return data
 
     def _recover(self, error: expat.ExpatError, *, final: bool) -> bytes:
         """Restart after the last complete item, or end the stream. Returns the data to parse next."""

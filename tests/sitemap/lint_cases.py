@@ -183,7 +183,7 @@ DOCUMENTS: Final = (
         urlset(B, A.replace("</url>", "<x:x>" * 70 + "</x:x>" * 70 + "</url>"), namespaces='xmlns:x="urn:x"'),
         urlset(A.replace("</url>", "<x:x>" * 20 + "</x:x>" * 20 + "</url>"), namespaces='xmlns:x="urn:x"'),
     ),
-    Case("sitemap.token_too_long", 3, urlset(f"<!--{'x' * 3_000_000}-->", A), urlset(f"<!--{'x' * 500_000}-->", A)),
+    Case("sitemap.token_too_long", 4, urlset(A, f"<!--{'x' * 3_000_000}-->"), urlset(A, f"<!--{'x' * 500_000}-->")),
     Case(
         "sitemap.value_too_long",
         3,

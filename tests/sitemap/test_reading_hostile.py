@@ -1,7 +1,6 @@
 """What a hostile document costs, and that nothing is lost or said twice because of it."""
 
 import contextlib
-import gzip
 import tracemalloc
 from collections.abc import Iterator
 
@@ -57,29 +56,6 @@ def test_ours_a_defect_that_cannot_be_mended_is_said_once(defect: str) -> None:
     items, parser = parse(urlset(f"{url()}\n{odd}\n{defect}\n{url(loc=LOC + '2')}"))
     assert findings(parser) == [("sitemap.unknown_element", 4), ("sitemap.not_well_formed", 5)]
     assert items == [Entry(LOC), Entry(LOC + "2")]
-
-
-@pytest.mark.parametrize("before", ["", url() + "\n"])
-@pytest.mark.parametrize("piece", [7, 1 << 20])
-def test_ours_an_entry_behind_a_comment_that_is_too_long_is_mended(before: str, piece: int) -> None:
-    long = f"<!--{'a' * 300}\n-->"
-    data = urlset(f"{before}{long}{url('<lastmod>a & b</lastmod>', LOC + '?a=1&b=2')}{url()}")
-    items, parser = parse(data, piece, read_limits=ReadLimits(max_token=200))
-    assert [item.loc for item in items] == [LOC] * bool(before) + [LOC + "?a=1&b=2", LOC]
-    line = 3 + data[: data.index(b"?a=1&b")].count(b"\n") - 2
-    assert [found for found in findings(parser) if found[0] != "sitemap.token_too_long"] == [
-        ("sitemap.not_well_formed", line),
-        ("lastmod.invalid", line),
-    ]
-    assert parser.complete
-
-
-@pytest.mark.parametrize("piece", [1, 100, 1 << 20])
-def test_rfc1952_all_that_stands_before_a_defect_of_the_stream_is_read(piece: int) -> None:
-    packed = gzip.compress(urlset(url() * 50))
-    items, parser = parse(packed[:-8] + b"\0\0\0\0" + packed[-4:], piece)
-    assert (items, findings(parser)) == ([Entry(LOC)] * 50, [("sitemap.gzip", 0)])
-    assert not parser.complete
 
 
 @pytest.mark.parametrize("defect", ["<a b=c/>", "</b>", "<odd><1/></odd>"])

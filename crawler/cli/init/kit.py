@@ -99,9 +99,9 @@ def _interval(seconds: float, url: str) -> TimerSchedule:
     """The longest interval that cron can express and that is not longer than this one."""
     hour, minute = stable_time(url)
     if seconds >= 7 * _DAY:
-        interval, cron = 7 * _DAY, f"{minute} {hour} * * {minute % 7}"
+        interval, cron = 7 * _DAY, Interval.WEEK.cron(hour, minute)
     elif seconds >= _DAY:
-        interval, cron = _DAY, f"{minute} {hour} * * *"
+        interval, cron = _DAY, _daily(url)
     elif seconds >= _HOUR:
         step = max(n for n in _HOUR_STEPS if n * _HOUR <= seconds)
         interval, cron = step * _HOUR, f"{minute} */{step} * * *" if step > 1 else f"{minute} * * * *"

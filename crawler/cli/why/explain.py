@@ -1,6 +1,6 @@
 """Explains a URL, topic by topic: its discovery, its answers, its state, its place in the sitemap. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -8,10 +8,6 @@ from msgspec import Struct
 from crawler.cli.why.rules import RENDER, CrawlRules, predict, robots_topic
 from crawler.cli.why.story import (
     STATE_TEXTS,
-    PageFacts,
-    RedirectHop,
-    ReferringPage,
-    SitemapPosition,
     StoryTopic,
     UrlRecord,
     UrlStory,
@@ -24,7 +20,7 @@ from crawler.cli.why.story import (
 from crawler.crawl.frontier.url_templates import exclude_remedy_of
 from crawler.fetch.header_values import parse_http_date
 from crawler.lastmod.policy import EARLIEST_DATE, HEADER, SEEN_TO_CHANGE, build_of
-from crawler.model import DocumentKind, Request, State, Url
+from crawler.model import DocumentKind, State, Url
 from crawler.state.runs import PUBLISHING_OUTCOMES
 from crawler.units import count_text
 from sitemap import BuildTime
@@ -60,44 +56,34 @@ class Explanation(Struct, frozen=True):
 def explain(text: str, story: UrlStory, policy: CrawlRules, near: list[tuple[Url, str]]) -> Explanation:
     """Explain a URL. ``near`` are known URLs that the user may mean, with the difference in words."""
     topics = _known_topics(story, policy) if story.is_known else _unknown_topics(story, policy, near)
-    present = [topic for topic in topics if topic is not None]
-    return Explanation(text, story, _summary_text(story), present)
+    return Explanation(text, story, _summary_text(story), list(topics))
 
 
-def _known_topics(story: UrlStory, policy: CrawlRules) -> list[StoryTopic | None]:
-    return [
-        _state_topic(story),
-        _discovery_topic(story),
-        StoryTopic("findings", story.findings) if story.findings else None,
-        StoryTopic("sources", story.sources) if story.sources else None,
-        links_topic(story),
-        robots_topic(story.url, policy),
-        requests_topic(story),
-        page_topic(story),
-        noindex_topic(story, policy),
-        canonical_topic(story, policy),
-        target_topic(story),
-        lastmod_topic(story),
-        _sitemap_topic(story),
-        _history_topic(story),
-        _run(story),
-    ]
+def _known_topics(story: UrlStory, policy: CrawlRules) -> Iterator[StoryTopic]:
+    yield _state_topic(story)
+    yield from _told(story, policy, _BEFORE_ROBOTS)
+    yield robots_topic(story.url, policy)
+    yield from _told(story, policy, _AFTER_ROBOTS)
 
 
-def _unknown_topics(story: UrlStory, policy: CrawlRules, near: list[tuple[Url, str]]) -> list[StoryTopic | None]:
+def _unknown_topics(story: UrlStory, policy: CrawlRules, near: list[tuple[Url, str]]) -> Iterator[StoryTopic]:
     unlinked = "none of the pages that were read links to it"
-    run_lines = _run(story)
     if story.run and story.run.completeness not in ("", "complete"):
         unlinked += "; the crawl did not read the whole site"
-    similar = [f"{url}  ({how})" if how else str(url) for url, how in near]
-    return [
-        StoryTopic("found", [unlinked]),
-        StoryTopic("near", similar, [{"url": url, "differs": how} for url, how in near]) if near else None,
-        robots_topic(story.url, policy),
-        predict(story.url, policy),
-        _history_topic(story) if story.changes else None,
-        run_lines,
-    ]
+    yield StoryTopic("found", [unlinked])
+    if near:
+        similar = [f"{url}  ({how})" if how else str(url) for url, how in near]
+        yield StoryTopic("near", similar, [{"url": url, "differs": how} for url, how in near])
+    yield robots_topic(story.url, policy)
+    yield predict(story.url, policy)
+    yield from _told(story, policy, {"history": _history, "run": _run})
+
+
+def _told(story: UrlStory, policy: CrawlRules, topics: "_Topics") -> Iterator[StoryTopic]:
+    """The topics of which there is something to tell."""
+    for name, tell in topics.items():
+        if lines := list(tell(story, policy)):
+            yield StoryTopic(name, lines)
 
 
 def _summary_text(story: UrlStory) -> str:
@@ -160,117 +146,96 @@ def _state_topic(story: UrlStory) -> StoryTopic:
     return StoryTopic("state", lines, {"remedy": remedy})
 
 
-def _discovery_topic(story: UrlStory) -> StoryTopic:
+def _discovery(story: UrlStory, _: CrawlRules) -> Iterator[str]:
     visit = story.last_visit
     if visit is None:
-        return StoryTopic("found", ["not in the last run"])
-    discoveries = discovery_text(visit.found)
+        yield "not in the last run"
+        return
     # not the depth of the visit: a sitemap or an earlier run is no path for visitors
     clicks = story.link_facts.clicks if story.link_facts else visit.depth
-    lines = [f"by {', '.join(discoveries)}; {distance_text(clicks)}"]
-    steps = story.steps
-    shown = steps if len(steps) <= SHOWN_STEPS else [*steps[:3], *steps[3 - SHOWN_STEPS :]]
+    yield f"by {', '.join(discovery_text(visit.found))}; {distance_text(clicks)}"
+    steps = [f"{'> ' if number else ''}{step.url}  ({', '.join(step.by)})" for number, step in enumerate(story.steps)]
+    if len(steps) > SHOWN_STEPS:
+        left_out = len(steps) - SHOWN_STEPS
+        steps[3 : 3 + left_out] = [f"… {count_text(left_out, 'step')} …"]
     if len(steps) > 1:
-        lines += [f"{'> ' if number else ''}{step.url}  ({', '.join(step.by)})" for number, step in enumerate(shown)]
-    if len(shown) < len(steps):
-        lines.insert(4, f"… {count_text(len(steps) - len(shown), 'step')} …")
-    return StoryTopic("found", lines)
+        yield from steps
 
 
-def _sitemap_topic(story: UrlStory) -> StoryTopic:
-    position, planned = story.position, story.planned
-    absence = "an audit publishes nothing" if story.is_audit else "no published file contains it"
-    lines = [_place(position)] if position else [absence]
-    if position and position.is_kept:
-        lines.append("it failed temporarily, so it stays listed for now")
-    if position and position.is_held:
-        lines.append("the gate holds this page, so the sitemap keeps its old entry; the run below says why")
-    if _is_open(story) and planned and not position:
-        lines.append("the unfinished run will list it")
+def _sitemap(story: UrlStory, _: CrawlRules) -> Iterator[str]:
+    position = story.position
+    if position is None:
+        yield "an audit publishes nothing" if story.is_audit else "no published file contains it"
+    else:
+        yield f"{position.file or 'unknown file'}{f', group {position.group}' if position.group else ''}"
+        if position.is_kept:
+            yield "it failed temporarily, so it stays listed for now"
+        if position.is_held:
+            yield "the gate holds this page, so the sitemap keeps its old entry; the run below says why"
+    if _is_open(story) and story.planned and not position:
+        yield "the unfinished run will list it"
     elif _is_open(story) and position and story.last_visit is None:
-        lines.append("the unfinished run has not found it yet")
-    return StoryTopic("sitemap", lines)
+        yield "the unfinished run has not found it yet"
 
 
-def _place(position: SitemapPosition) -> str:
-    group = f", group {position.group}" if position.group else ""
-    return f"{position.file or 'unknown file'}{group}"
-
-
-def _history_topic(story: UrlStory) -> StoryTopic | None:
+def _history(story: UrlStory, _: CrawlRules) -> Iterator[str]:
     history, starts = story.history, story.starts
-    if history is None and not story.changes:
-        return None
-    lines = []
     if history:
-        lines.append(f"known since {run_text(history.first_run, starts)}")
-        lines.append(f"last found in {run_text(history.last_run, starts)}")
+        yield f"known since {run_text(history.first_run, starts)}"
+        yield f"last found in {run_text(history.last_run, starts)}"
         if history.full_run is not None:
-            lines.append(f"last fetched in full in {run_text(history.full_run, starts)}")
+            yield f"last fetched in full in {run_text(history.full_run, starts)}"
     for change in story.changes:
         target = f" to {change.target}" if change.target else ""
-        lines.append(f"{run_text(change.run, starts)}: {change.kind}{target}: {change.reason}")
-    return StoryTopic("history", lines)
+        yield f"{run_text(change.run, starts)}: {change.kind}{target}: {change.reason}"
 
 
-def _run(story: UrlStory) -> StoryTopic | None:
-    run = story.run
-    if run is None:
-        return None
-    if run.ended is None:
-        lines = [f"{run_text(run.number, story.starts)} is active, or was cut short: the same command continues it"]
-    else:
-        lines = [f"{run_text(run.number, story.starts)}: {', '.join(filter(None, (run.completeness, run.outcome)))}"]
-    lines += [text for text in (run.reason, run.refusal) if text]
-    return StoryTopic("run", lines)
+def _run(story: UrlStory, _: CrawlRules) -> Iterator[str]:
+    if run := story.run:
+        ending = f": {', '.join(filter(None, (run.completeness, run.outcome)))}"
+        if run.ended is None:
+            ending = " is active, or was cut short: the same command continues it"
+        yield f"{run_text(run.number, story.starts)}{ending}"
+        yield from filter(None, (run.reason, run.refusal))
 
 
-def lastmod_topic(story: UrlStory) -> StoryTopic | None:
-    """The published or pending lastmod, its source and its run; None for a URL that belongs in no sitemap."""
+def _lastmod(story: UrlStory, _: CrawlRules) -> Iterator[str]:
+    """The published or pending lastmod, its source and its run; nothing for a URL that belongs in no sitemap."""
     visit, history, position = story.last_visit, story.history, story.position
     if not position and story.end[0] is not State.INDEXABLE:
-        return None
+        return
     is_decided = visit is not None and visit.seen_at is not None and bool(visit.lastmod or visit.lastmod_source)
     observed: UrlRecord | None = visit if is_decided else history
     if observed is None or (not position and observed.seen_at is None):
-        return None
+        return
     number = history.changed_run if history else None
     if is_decided and story.run and visit and visit.changed != 0:
         number = story.run.number
-    decision = _decision_lines(observed, number, story)
     date = position.lastmod if position else observed.lastmod
     source = position.lastmod_source if position else observed.lastmod_source
-    lines = [f"{date}, from {_SOURCE_TEXTS.get(source, source)}" if date else "no date is known"]
+    yield f"{date}, from {_SOURCE_TEXTS.get(source, source)}" if date else "no date is known"
     if position and position.lastmod != observed.lastmod:
-        lines.append(f"latest observation: {observed.lastmod or 'none'} ({observed.lastmod_source or 'no source'})")
-    latest = visit if visit and visit.seen_at is not None else history
-    rejected = list(_rejected_dates(latest, source, story)) if latest else []
+        yield f"latest observation: {observed.lastmod or 'none'} ({observed.lastmod_source or 'no source'})"
     if visit and visit.discounted:
-        lines.append(f"differs, and does not count: {visit.discounted}")
-    return StoryTopic("lastmod", [*lines, *decision, *rejected])
-
-
-def _decision_lines(observed: UrlRecord, number: int | None, story: UrlStory) -> list[str]:
-    lines = []
+        yield f"differs, and does not count: {visit.discounted}"
     if number is not None and observed.lastmod:
-        lines.append(f"decided in {run_text(number, story.starts)}")
+        yield f"decided in {run_text(number, story.starts)}"
     if observed.evidence:
-        lines.append(f"what changed (- removed, + added): {observed.evidence}")
-    return lines
+        yield f"what changed (- removed, + added): {observed.evidence}"
+    if latest := visit if visit and visit.seen_at is not None else history:
+        yield from _rejected_dates(latest, source, story)
 
 
-def _rejected_dates(observed: UrlRecord, source: str, story: UrlStory) -> list[str]:
+def _rejected_dates(observed: UrlRecord, source: str, story: UrlStory) -> Iterator[str]:
     """The dates of the last answer that were rejected."""
-    lines = []
     if observed.last_modified and not observed.header_date:
-        lines.append(f'Last-Modified "{observed.last_modified}" is not credible: {_header_fault(observed)}')
+        yield f'Last-Modified "{observed.last_modified}" is not credible: {_header_fault(observed)}'
     elif observed.last_modified and source != HEADER:
         reason = story.distrust or _build_text(observed.header_date, story.builds)
-        lines.append(f'Last-Modified "{observed.last_modified}" was not used{f": {reason}" if reason else ""}')
+        yield f'Last-Modified "{observed.last_modified}" was not used{f": {reason}" if reason else ""}'
     if observed.page_date and source != observed.page_date_source:
         reason = ": Last-Modified is the stronger evidence" if source == HEADER else ""
-        lines.append(f"{observed.page_date_source} {observed.page_date} was not used{reason}")
-    return lines
+        yield f"{observed.page_date_source} {observed.page_date} was not used{reason}"
 
 
 def _build_text(header_date: str, builds: Sequence[BuildTime]) -> str:
@@ -291,110 +256,97 @@ def _header_fault(observed: UrlRecord) -> str:
     return "it is in the future" if stated > at + 1 else "it is the time of the response"
 
 
-def links_topic(story: UrlStory) -> StoryTopic | None:
+def _links(story: UrlStory, _: CrawlRules) -> Iterator[str]:
     """The URL in the link graph of the last run."""
     facts, visit = story.link_facts, story.last_visit
-    if facts is None or visit is None or visit.kind is DocumentKind.SITEMAP:
-        return None
-    pages = count_text(facts.inlinks, "page")
-    lines = [
-        f"followed links from {pages}; {distance_text(facts.clicks)}",
-        f"link weight {facts.weight:.2f} (1 is the average of all pages)",
-    ]
-    lines += [f"< {page.url}  ({_how(page)})" for page in facts.referrers[:MAX_REFERRERS_SHOWN]]
-    return StoryTopic("links", lines)
+    if facts and visit and visit.kind is not DocumentKind.SITEMAP:
+        yield f"followed links from {count_text(facts.inlinks, 'page')}; {distance_text(facts.clicks)}"
+        yield f"link weight {facts.weight:.2f} (1 is the average of all pages)"
+        for page in facts.referrers[:MAX_REFERRERS_SHOWN]:
+            yield f"< {page.url}  ({page.how}{f', through {page.via}' if page.via else ''})"
 
 
-def _how(referrer: ReferringPage) -> str:
-    return f"{referrer.how}, through {referrer.via}" if referrer.via else referrer.how
-
-
-def requests_topic(story: UrlStory) -> StoryTopic:
+def _requests(story: UrlStory, _: CrawlRules) -> Iterator[str]:
     """Every request of the last run with its answer; the last good answer if it made none."""
     requests = story.last_visit.requests if story.last_visit else []
-    lines = [_request(request) for request in requests]
+    for request in requests:
+        method = "conditional" if request.conditional else "GET"
+        traffic = f"{request.wire:,} bytes in {request.elapsed:.3f} s"
+        yield f"{utc_time_text(request.at)}  {method:<11}  {request.answer}  {traffic}"
     if requests and story.run and requests[-1].at < story.run.started and not story.is_audit:
-        lines.append("the last run did not request it: what is said here is of its last visit")
+        yield "the last run did not request it: what is said here is of its last visit"
     if requests and requests[-1].answer == "304" and story.page and story.page.run is not None:
-        lines.append(f"not modified: the content from {run_text(story.page.run, story.starts)} is still current")
+        yield f"not modified: the content from {run_text(story.page.run, story.starts)} is still current"
     if not requests:
-        lines.append("none in this run" if story.last_visit else "none")
-        history = story.history
-        if history and history.seen_at is not None:
-            lines.append(f"the last successful response was at {utc_time_text(history.seen_at)}")
-    return StoryTopic("requests", lines)
+        yield "none in this run" if story.last_visit else "none"
+        if story.history and story.history.seen_at is not None:
+            yield f"the last successful response was at {utc_time_text(story.history.seen_at)}"
 
 
-def _request(request: Request) -> str:
-    method = "conditional" if request.conditional else "GET"
-    return (
-        f"{utc_time_text(request.at)}  {method:<11}  {request.answer}  "
-        f"{request.wire:,} bytes in {request.elapsed:.3f} s"
-    )
-
-
-def page_topic(story: UrlStory) -> StoryTopic | None:
+def _page(story: UrlStory, _: CrawlRules) -> Iterator[str]:
     """The page that was read, and when."""
-    page = story.page
-    if page is None:
-        return None
-    kind = page.type or "no Content-Type"
-    lines = [f'"{page.title}", {kind}' if page.title else kind]
-    if page.run is not None:
-        lines.append(f"read in {run_text(page.run, story.starts)}")
-    if page.fallback:
-        lines.append(f"read by the simple scanner: {page.fallback}")
-    lines += page.faults
-    return StoryTopic("page", lines)
+    if page := story.page:
+        kind = page.type or "no Content-Type"
+        yield f'"{page.title}", {kind}' if page.title else kind
+        if page.run is not None:
+            yield f"read in {run_text(page.run, story.starts)}"
+        if page.fallback:
+            yield f"read by the simple scanner: {page.fallback}"
+        yield from page.faults
 
 
-def canonical_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
-    """The canonical that the page names."""
-    page = story.page
-    if page is None or not page.is_html:
-        return None
-    lines = [_canonical(page, story.url), *page.canonical_faults]
-    if not policy.obey_canonical:
-        lines.append("the configuration ignores canonicals")
-    return StoryTopic("canonical", lines)
-
-
-def _canonical(read: PageFacts, url: Url) -> str:
-    named = read.canonicals
-    if not named:
-        return "the page has no canonical"
-    if len(named) > 1:
-        return (
-            f"the page has {len(named)} canonicals that contradict one another, so none of them counts: "
-            f"{', '.join(named[:5])}"
-        )
-    return "the page is its own canonical" if named[0] == url else f"the canonical is {named[0]}"
-
-
-def noindex_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
+def _noindex(story: UrlStory, policy: CrawlRules) -> Iterator[str]:
     """Whether the page or its headers say noindex."""
-    page = story.page
-    if page is None or not page.is_html:
-        return None
-    evidence = page.noindex or page.engine_noindex
-    lines = [evidence or "neither the page nor its headers contain noindex"]
-    if page.noindex and not policy.obey_noindex:
-        lines.append("the configuration ignores noindex")
-    elif page.engine_noindex and not policy.obey_engine_noindex:
-        lines.append("the configuration ignores noindex for Googlebot or Bingbot alone")
-    if page.nofollow:
-        lines.append("the page asks crawlers not to follow its links (nofollow)")
-    return StoryTopic("noindex", lines)
+    if (page := story.page) and page.is_html:
+        yield page.noindex or page.engine_noindex or "neither the page nor its headers contain noindex"
+        if page.noindex and not policy.obey_noindex:
+            yield "the configuration ignores noindex"
+        elif page.engine_noindex and not policy.obey_engine_noindex:
+            yield "the configuration ignores noindex for Googlebot or Bingbot alone"
+        if page.nofollow:
+            yield "the page asks crawlers not to follow its links (nofollow)"
 
 
-def target_topic(story: UrlStory) -> StoryTopic | None:
+def _canonical(story: UrlStory, policy: CrawlRules) -> Iterator[str]:
+    """The canonical that the page names."""
+    if (page := story.page) and page.is_html:
+        match page.canonicals:
+            case []:
+                yield "the page has no canonical"
+            case [one]:
+                yield "the page is its own canonical" if one == story.url else f"the canonical is {one}"
+            case several:
+                yield (
+                    f"the page has {len(several)} canonicals that contradict one another, so none of them counts: "
+                    f"{', '.join(several[:5])}"
+                )
+        yield from page.canonical_faults
+        if not policy.obey_canonical:
+            yield "the configuration ignores canonicals"
+
+
+def _hops(story: UrlStory, _: CrawlRules) -> Iterator[str]:
     """The target of a redirect, a refresh or a canonical, hop by hop."""
-    if not story.hops:
-        return None
-    lines = [f"> {hop.url}  {_hop(hop)}" for hop in story.hops]
-    return StoryTopic("leads_to", lines)
+    for hop in story.hops:
+        yield f"> {hop.url}  {state_text(hop.state, hop.reason)}{', listed' if hop.is_listed else ''}"
 
 
-def _hop(hop: RedirectHop) -> str:
-    text = state_text(hop.state, hop.reason)
-    return f"{text}, listed" if hop.is_listed else text
+_Topics = dict[str, Callable[[UrlStory, CrawlRules], Iterable[str]]]
+_BEFORE_ROBOTS: Final[_Topics] = {
+    "found": _discovery,
+    "findings": lambda story, _: story.findings,
+    "sources": lambda story, _: story.sources,
+    "links": _links,
+}
+_AFTER_ROBOTS: Final[_Topics] = {
+    "requests": _requests,
+    "page": _page,
+    "noindex": _noindex,
+    "canonical": _canonical,
+    "leads_to": _hops,
+    "lastmod": _lastmod,
+    "sitemap": _sitemap,
+    "history": _history,
+    "run": _run,
+}
+"""What is told of a URL, topic by topic, before and after what robots.txt says."""

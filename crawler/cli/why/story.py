@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from crawler.crawl.frontier.storage import unpack_links
 from crawler.lastmod.store import ObservationStore
-from crawler.model import DiscoveredBy, DocumentKind, Page, Request, State, Url
+from crawler.model import DISCOVERY_NAMES, DiscoveredBy, DocumentKind, Page, Request, State, Url
 from crawler.state.database import storage_errors
 from crawler.state.runs import Run, RunStore
 from crawler.units import count_text
@@ -185,24 +185,6 @@ class UrlStory(Struct, frozen=True, kw_only=True):
         return values
 
 
-DISCOVERY_TEXTS: Final = {
-    DiscoveredBy.SEED: "start URL",
-    DiscoveredBy.LINK: "link",
-    DiscoveredBy.FRAME: "frame",
-    DiscoveredBy.REDIRECT: "redirect",
-    DiscoveredBy.REFRESH: "refresh",
-    DiscoveredBy.CANONICAL: "canonical",
-    DiscoveredBy.ALTERNATE: "alternate",
-    DiscoveredBy.PAGINATION: "next or prev",
-    DiscoveredBy.AMP: "AMP link",
-    DiscoveredBy.SITEMAP: "the site's own sitemap",
-    DiscoveredBy.FEED: "feed",
-    DiscoveredBy.NOFOLLOW: "link that says nofollow",
-    DiscoveredBy.PREVIOUS_RUN: "an earlier sitemap",
-    DiscoveredBy.AUDIT_SOURCE: "a source of the audit",
-    DiscoveredBy.SPELLING: "a source of the audit",
-}
-
 STATE_TEXTS: Final = {
     State.PENDING: "it is known, but not visited yet",
     State.INDEXABLE: "it is a page that belongs in the sitemap",
@@ -234,7 +216,7 @@ STATE_TEXTS: Final = {
 
 def discovery_text(found: int) -> list[str]:
     """How a URL was found, each way in words."""
-    return [way for flag, way in DISCOVERY_TEXTS.items() if found & flag] or ["unknown"]
+    return [way for flag, way in DISCOVERY_NAMES.items() if found & flag] or ["unknown"]
 
 
 def distance_text(clicks: int | None) -> str:

@@ -25,6 +25,7 @@ from crawler.config.google import (
 from crawler.config.secrets import quote_message
 from crawler.errors import UsageError
 from crawler.notify.channels.http import HttpSender, NoResponse, NotifyResponse, display_origin, result_of
+from crawler.notify.ledger import SubmissionStatus
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 from crawler.units import count_text
 
@@ -41,8 +42,8 @@ class SitemapContent(Struct, frozen=True):
     submitted: _Number = 0
 
 
-class SearchConsoleStatus(Struct, frozen=True, rename="camel"):
-    """The status of a sitemap at Google. Times are RFC 3339, "" for never; numbers are of the last reading."""
+class _SitemapAnswer(Struct, frozen=True, rename="camel"):
+    """A sitemap at Google. Times are RFC 3339, "" for never; numbers are of the last reading."""
 
     last_submitted: str = ""
     last_downloaded: str = ""
@@ -51,29 +52,27 @@ class SearchConsoleStatus(Struct, frozen=True, rename="camel"):
     warnings: _Number = 0
     contents: tuple[SitemapContent, ...] = ()
 
-    @property
-    def submitted(self) -> str:
-        """The time of the last submission, as one line."""
-        return quote_message(self.last_submitted)
+    def status(self, channel: str) -> SubmissionStatus:
+        """The status, with texts of Google in one line each."""
+        return SubmissionStatus(
+            channel=channel,
+            at=time.time(),
+            submitted=quote_message(self.last_submitted),
+            downloaded=quote_message(self.last_downloaded),
+            pending=self.is_pending,
+            errors=self.errors,
+            warnings=self.warnings,
+            sentence=self._sentence() if self.last_downloaded else "Google has not read the sitemap yet",
+        )
 
-    @property
-    def downloaded(self) -> str:
-        """The time of Google's last reading, as one line."""
-        return quote_message(self.last_downloaded)
-
-    @property
-    def sentence(self) -> str:
-        """The status for people, in one line."""
-        if not self.last_downloaded:
-            return "Google has not read the sitemap yet"
+    def _sentence(self) -> str:
         problems = [count_text(self.errors, "error"), count_text(self.warnings, "warning")]
         counts = [f"{content.submitted:,} {quote_message(content.type)}" for content in self.contents]
         content_text = f" and {', '.join(counts)} in it" if counts else ""
         pending_text = "; Google will read it again" if self.is_pending else ""
-        return quote_message(
-            f"Google last read the sitemap on {self.downloaded[:10]}, with "
-            f"{', '.join(problems)}{content_text}{pending_text}"
-        )
+        day = quote_message(self.last_downloaded)[:10]
+        problems_text = ", ".join(problems)
+        return quote_message(f"Google last read the sitemap on {day}, with {problems_text}{content_text}{pending_text}")
 
 
 class SearchConsoleChannel:
@@ -84,7 +83,7 @@ class SearchConsoleChannel:
     """
 
     key: Final = "search console"
-    last_status: SearchConsoleStatus | None = None
+    last_status: SubmissionStatus | None = None
     """The last status that was read in this process."""
 
     def __init__(
@@ -113,20 +112,19 @@ class SearchConsoleChannel:
         if isinstance(response, SendResult):
             return response
         status = await self.read_status()
-        detail = (
-            status.sentence if isinstance(status, SearchConsoleStatus) else f"its status is unknown: {status.message}"
-        )
+        detail = f"its status is unknown: {status.message}" if isinstance(status, SendResult) else status.sentence
         return SendResult.accepted(f"submitted to {_NAME}; {detail}")
 
-    async def read_status(self) -> SearchConsoleStatus | SendResult:
+    async def read_status(self) -> SubmissionStatus | SendResult:
         """The status of the sitemap, without submitting it, or why it is unknown."""
         response = await self._request("GET")
         if isinstance(response, SendResult):
             return response
         try:
-            self.last_status = msgspec.json.decode(response.body, type=SearchConsoleStatus, strict=False)
+            answer = msgspec.json.decode(response.body, type=_SitemapAnswer, strict=False)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return SendResult.deferred(f"{_NAME} answered, but the response cannot be read")
+        self.last_status = answer.status(self.key)
         return self.last_status
 
     async def _request(self, method: str) -> NotifyResponse | SendResult:

@@ -26,7 +26,7 @@ from msgspec.structs import asdict
 from urllib3.exceptions import ReadTimeoutError as Urllib3Timeout
 
 from crawler.config.secrets import mask_password, reveal_secret
-from crawler.config.sections import UploadConfig
+from crawler.config.sections import FleetConfig, UploadConfig
 from crawler.errors import UsageError
 from crawler.publish.upload.target import LocalFile, RemoteFile, S3Address, UploadError, target_name
 from crawler.state.lock import RUN_LEASE
@@ -142,6 +142,18 @@ class S3Settings(Struct, frozen=True, kw_only=True):
     secret_key: str = ""
     timeout: float = 60.0
     named: "SettingNames"
+
+    @classmethod
+    def of(cls, section: UploadConfig | FleetConfig, timeout: float, named: "SettingNames") -> Self:
+        """The settings of a section."""
+        return cls(
+            endpoint=section.s3_endpoint,
+            region=section.s3_region,
+            access_key=section.s3_access_key,
+            secret_key=section.s3_secret_key,
+            timeout=timeout,
+            named=named,
+        )
 
 
 class SettingNames(Struct, frozen=True):
@@ -353,15 +365,7 @@ class S3Target:
     """A bucket, or a prefix in it. Raises UsageError for invalid settings."""
 
     def __init__(self, section: UploadConfig, address: S3Address) -> None:
-        settings = S3Settings(
-            endpoint=section.s3_endpoint,
-            region=section.s3_region,
-            access_key=section.s3_access_key,
-            secret_key=section.s3_secret_key,
-            timeout=section.timeout,
-            named=_NAMES,
-        )
-        self._bucket = S3Bucket(address.bucket, settings)
+        self._bucket = S3Bucket(address.bucket, S3Settings.of(section, section.timeout, _NAMES))
         self._prefix = address.prefix
         self._cache_control = section.cache_control
         self.display_name = target_name(section)

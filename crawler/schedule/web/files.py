@@ -1,25 +1,23 @@
 """The files that the daemon serves: a site's published set and its audit reports, and no other file beside them.
 
 The name in a request is looked up among the allowed names; no path is built from what a client sends. Starlette's
-FileResponse and GZipResponder send the bytes. Starlette's StaticFiles does not fit: it serves whole directories, and
-follows links.
+FileResponse sends the bytes. Its StaticFiles does not fit: it serves whole directories, and follows links. A proxy
+before this server packs what it sends.
 """
 
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Mapping
-from email.utils import parsedate_to_datetime
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 from starlette.datastructures import Headers
-from starlette.middleware.gzip import GZipResponder
 from starlette.responses import FileResponse, Response
-from starlette.staticfiles import NotModifiedResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.staticfiles import NotModifiedResponse, StaticFiles
+from starlette.types import Receive, Scope, Send
 
 from crawler.audit.rules import REPORTED_RULES
 from crawler.fetch.header_values import content_type
@@ -44,103 +42,35 @@ _REPORT_TYPES: Final = {
 _TABLES: Final = ("findings", "redirects", "links", *REPORTED_RULES)
 _CSV_TYPE: Final = "text/csv; charset=utf-8"
 _DEFAULT_PORTS: Final = (":80", ":443")
-_ONE_PACKET: Final = 1_400  # bytes: compressing less saves nothing
-_GZIP_LEVEL: Final = 2
+_CONDITIONS: Final = StaticFiles(check_dir=False)  # which reads the headers If-None-Match and If-Modified-Since
 _own_table = re.compile(r"own\.[A-Za-z0-9_-]+").fullmatch
-_one_range = re.compile(r"bytes=[ \t]*(\d{0,18})-(\d{0,18})[ \t]*", re.ASCII).fullmatch
-_positive_weight = re.compile(
-    r"[ \t]*q[ \t]*=[ \t]*(?:0\.0{0,2}[1-9]\d{0,2}|1(?:\.0{0,3})?)[ \t]*", re.ASCII | re.IGNORECASE
-).fullmatch
 
 
 class OpenPublishedFile:
-    """An open file as an ASGI application, which answers one request and closes the file.
+    """An open file as an ASGI application, which answers one request and closes the file."""
 
-    It adds to Starlette what https://www.rfc-editor.org/rfc/rfc9110 asks for and Starlette lacks: an ETag of its own
-    for the gzip (section 8.8.3.3), the weights of Accept-Encoding (12.5.3), HEAD of the gzip (9.3.2), If-Match and
-    If-Unmodified-Since (13.1), and the right to ignore a Range (14.2), which Starlette refuses when it is not valid.
-    """
-
-    def __init__(self, descriptor: int, headers: Mapping[str, str], *, is_text: bool) -> None:
-        """``headers`` are sent with it; ``is_text`` allows gzip on the way."""
+    def __init__(self, descriptor: int, headers: Mapping[str, str]) -> None:
+        """``headers`` are sent with it."""
         self._descriptor = descriptor
         self._headers = headers
-        self._is_text = is_text
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As https://asgi.readthedocs.io/en/latest/specs/www.html has it."""
-        scope = _with_one_range(scope)
         try:
-            await self._answer(Headers(scope=scope), scope["method"])(scope, receive, send)
+            facts = os.fstat(self._descriptor)
+            headers = {**self._headers, "etag": f'"{facts.st_mtime_ns:x}-{facts.st_size:x}"'}
+            # FileResponse opens its path when it sends; a publish may have put another file there by then.
+            answer: Response = FileResponse(f"/dev/fd/{self._descriptor}", headers=headers, stat_result=facts)
+            if _CONDITIONS.is_not_modified(answer.headers, Headers(scope=scope)):
+                answer = NotModifiedResponse(answer.headers)
+            await answer({**scope, "headers": list(filter(_is_known, scope["headers"]))}, receive, send)
         finally:
             os.close(self._descriptor)
 
-    def _answer(self, request: Headers, method: str) -> ASGIApp:
-        facts = os.fstat(self._descriptor)
-        tag = f"{facts.st_mtime_ns:x}-{facts.st_size:x}"
-        tags = (f'"{tag}"', f'"{tag}-gzip"')
-        is_gzip = self._is_text and facts.st_size > _ONE_PACKET and "range" not in request
-        is_gzip = is_gzip and _accepts_gzip(request)
-        headers = {**self._headers, "etag": tags[is_gzip]}
-        if self._is_text:
-            headers["vary"] = "Accept-Encoding"
-        # FileResponse opens its path when it sends; a publish may have put another file there by then.
-        answer = FileResponse(f"/dev/fd/{self._descriptor}", headers=headers, stat_result=facts)
-        status = _condition(request, tags, int(facts.st_mtime))
-        if status == 412:
-            return Response(status_code=status)
-        if status == 304:
-            return NotModifiedResponse(answer.headers)
-        if is_gzip and method == "HEAD":  # GZipResponder compresses bodies only
-            answer.headers["content-encoding"] = "gzip"
-            del answer.headers["content-length"]
-        elif is_gzip:
-            del answer.headers["vary"]  # GZipResponder adds it
-            return GZipResponder(answer, 0, _GZIP_LEVEL)
-        return answer
 
-
-def _with_one_range(scope: Scope) -> Scope:
-    """The request; without its Range unless that is one valid range of bytes."""
-    ranges = Headers(scope=scope).getlist("range")
-    found = _one_range(ranges[0]) if len(ranges) == 1 else None
-    first, last = found.groups() if found else ("", "")
-    if (first or last) and not (first and last and int(last) < int(first)):
-        return scope
-    return {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"range"]}
-
-
-def _condition(request: Headers, tags: Collection[str], modified: int) -> int:
-    """The status that the conditions of a request lead to, in the order of RFC 9110, section 13.2.2; 200: none."""
-    if wanted := ",".join(request.getlist("if-match")):
-        if not _names(wanted, tags):
-            return 412
-    elif (date := _date(request, "if-unmodified-since")) is not None and modified > date:
-        return 412
-    if known := ",".join(request.getlist("if-none-match")):
-        return 304 if _names(known, tags) else 200
-    date = _date(request, "if-modified-since")
-    return 304 if date is not None and modified <= date else 200
-
-
-def _names(header: str, tags: Collection[str]) -> bool:
-    return header.strip() == "*" or any(tag.strip().removeprefix("W/") in tags for tag in header.split(","))
-
-
-def _date(request: Headers, name: str) -> float | None:
-    """A date of the request; what is not a date is ignored, as RFC 9110, section 13.1.3 demands."""
-    try:
-        return parsedate_to_datetime(request[name]).timestamp()
-    except (KeyError, ValueError, OverflowError):
-        return None
-
-
-def _accepts_gzip(request: Headers) -> bool:
-    accepted = {}
-    for item in ",".join(request.getlist("accept-encoding")).split(","):
-        coding, _, weight = item.partition(";")
-        accepted[coding.strip().lower()] = not weight or _positive_weight(weight) is not None
-    return accepted.get("gzip", accepted.get("x-gzip", accepted.get("*", False)))
+def _is_known(header: tuple[bytes, bytes]) -> bool:
+    """Not a Range in another unit than bytes, which https://www.rfc-editor.org/rfc/rfc9110#section-14.2 ignores."""
+    return header[0] != b"range" or header[1].startswith(b"bytes=")
 
 
 class _Index(Struct, frozen=True):
@@ -172,7 +102,7 @@ class PublishedFiles:
             "cache-control": "no-cache",
             "content-security-policy": _PUBLISHED_POLICY,
         }
-        return _open(site.output / name, headers, is_text=not name.endswith(".gz"))
+        return _open(site.output / name, headers)
 
     def _listed(self, site: SiteStatus) -> frozenset[str]:
         """The files that the sitemap lists, if it is an index."""
@@ -232,14 +162,12 @@ def open_report(directory: Path, name: str) -> OpenPublishedFile | None:
     """A file that an audit wrote, or None. Raises OSError when it exists and cannot be read. Blocks."""
     if name in _REPORT_TYPES:
         policy = {"content-security-policy": REPORT_POLICY} if name == "audit.html" else {}
-        return _open(
-            directory / name, {"content-type": _REPORT_TYPES[name], **policy}, is_text=not name.endswith(".xlsx")
-        )
+        return _open(directory / name, {"content-type": _REPORT_TYPES[name], **policy})
     folder, _, table = name.removesuffix(".csv").partition("/")
     if folder == "csv" and (table in _TABLES or _own_table(table)) and name.endswith(".csv"):
         file = f"{table}.csv"
         headers = {"content-type": _CSV_TYPE, "content-disposition": f'attachment; filename="{file}"'}
-        return _open(directory / folder / file, headers, is_text=True)
+        return _open(directory / folder / file, headers)
     return None
 
 
@@ -261,7 +189,7 @@ def _regular(path: Path) -> os.stat_result | None:
     return facts if stat.S_ISREG(facts.st_mode) else None
 
 
-def _open(path: Path, headers: Mapping[str, str], *, is_text: bool) -> OpenPublishedFile | None:
+def _open(path: Path, headers: Mapping[str, str]) -> OpenPublishedFile | None:
     if _regular(path) is None:
         return None
     try:
@@ -269,6 +197,6 @@ def _open(path: Path, headers: Mapping[str, str], *, is_text: bool) -> OpenPubli
     except FileNotFoundError:
         return None
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return OpenPublishedFile(descriptor, headers, is_text=is_text)
+        return OpenPublishedFile(descriptor, headers)
     os.close(descriptor)
     return None

@@ -6,7 +6,7 @@ Snapshots are cached as long as they are current: many readers of a page share o
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeVar
@@ -22,7 +22,7 @@ from crawler.audit.compare.history import AuditStatus
 from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
 from crawler.notify.ledger import LEDGER_DB, SubmissionStatus
-from crawler.notify.ledger_status import NotifyStatus, notify_status
+from crawler.notify.ledger_status import ChannelStatus, NotifyStatus, notify_status
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
 from crawler.schedule.site_state import Attempt
@@ -54,10 +54,14 @@ class SiteSnapshot(Struct, frozen=True, kw_only=True):
     error: str = ""
 
     @property
+    def channels(self) -> tuple[ChannelStatus, ...]:
+        """The channels that the ledger knows."""
+        return self.notifications.channels if self.notifications else ()
+
+    @property
     def search_console(self) -> SubmissionStatus | None:
         """The last answer of Search Console about the sitemap."""
-        channels = self.notifications.channels if self.notifications else ()
-        return next((channel.reading for channel in channels if channel.reading), None)
+        return next((channel.reading for channel in self.channels if channel.reading), None)
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -132,7 +136,7 @@ class StatusCache:
             entry, signature, begun = self._entries.get(state), _signature(state), time.monotonic()
             if entry and (entry.signature == signature or begun < entry.until):
                 continue
-            snapshot = _read(state, entry.snapshot if entry else SiteSnapshot())
+            snapshot = read_snapshot(state, entry.snapshot if entry else SiteSnapshot())
             ended = time.monotonic()
             self._entries[state] = _Entry(snapshot, signature, ended + PAUSE_FACTOR * (ended - begun))
 
@@ -160,11 +164,12 @@ def reason_of(error: BaseException) -> str:
     return str(error) if isinstance(error, SiteatlasError) else f"its state is damaged: {error}"
 
 
-def _read(state: Path, before: SiteSnapshot) -> SiteSnapshot:
+def read_snapshot(state: Path, before: SiteSnapshot, runs: int = MAX_RUNS) -> SiteSnapshot:
+    """The state of a site with its last ``runs``; what cannot be read is that of the snapshot ``before``."""
     audit, totals = _audits(state, before)
     known = replace(before, notifications=_notifications(state), audit=audit, audit_totals=totals, error="")
     try:
-        return replace(known, standing=state_status(state, MAX_RUNS) if (state / STATE_DB.file).is_file() else None)
+        return replace(known, standing=state_status(state, runs) if (state / STATE_DB.file).is_file() else None)
     except READ_ERRORS as error:
         return replace(known, error=reason_of(error))
 
@@ -235,30 +240,39 @@ class Condition(Struct, frozen=True):
         return f"{self.word}: {self.reason}" if self.reason else self.word
 
 
-def condition(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
-    """The most urgent condition of a site."""
-    ended = snapshot.last_ended
-    if failed := failure(site.last, site.failures):
-        return failed
-    if snapshot.error:
-        return Condition(Tone.ERROR, "unreadable", snapshot.error)
-    if ended is not None and ended.has_held:
-        return Condition(Tone.WARNING, "held", ended.refusal)
-    if ended is not None and ended.exit_code and ended.outcome in PUBLISHING_OUTCOMES:
-        return Condition(Tone.WARNING, "not uploaded", ended.reason)
-    if ended is not None and ended.refusal and ended.exit_code:
-        word = "refused" if ended.has_figures else "failed"
-        return Condition(Tone.WARNING, word, ended.refusal)
+def condition(site: SiteStatus | None, snapshot: SiteSnapshot) -> Condition:
+    """The most urgent condition of a site; ``site`` is its status in a schedule, None without one."""
+    failed = failure(site.last, site.failures) if site else None
+    if failed is None and snapshot.error:
+        failed = Condition(Tone.ERROR, "unreadable", snapshot.error)
+    return failed or next(_warnings(site, snapshot), None) or _quiet_badge(site, snapshot)
+
+
+def _warnings(site: SiteStatus | None, snapshot: SiteSnapshot) -> Iterator[Condition]:
+    if ended := snapshot.last_ended:
+        yield from _run_warning(ended)
     if pending := notify_pending(site, snapshot):
-        return Condition(Tone.WARNING, "not notified", pending)
+        yield Condition(Tone.WARNING, "not notified", pending)
     if snapshot.refused:
         others = len(snapshot.refused) - 1
         more = f" (and {count_text(others, 'other refusal')})" if others else ""
-        return Condition(Tone.WARNING, "message refused", f"{snapshot.refused[0]}{more}")
+        yield Condition(Tone.WARNING, "message refused", f"{snapshot.refused[0]}{more}")
+    if snapshot.audit.trouble:
+        yield Condition(Tone.WARNING, "audit failed", snapshot.audit.trouble)
+    if (reading := snapshot.search_console) and reading.errors:
+        yield Condition(Tone.WARNING, "sitemap errors", f"{reading.channel}: {reading.sentence}")
     if snapshot.audit.errors:
         found = count_text(snapshot.audit.errors, "error")
-        return Condition(Tone.WARNING, "audit errors", f"the last audit found {found} on the site")
-    return _quiet_badge(site, snapshot)
+        yield Condition(Tone.WARNING, "audit errors", f"the last audit found {found} on the site")
+
+
+def _run_warning(ended: Run) -> Iterator[Condition]:
+    if ended.has_held:
+        yield Condition(Tone.WARNING, "held", ended.refusal)
+    elif ended.exit_code and ended.outcome in PUBLISHING_OUTCOMES:
+        yield Condition(Tone.WARNING, "not uploaded", ended.reason)
+    elif ended.exit_code and ended.refusal:
+        yield Condition(Tone.WARNING, "refused" if ended.has_figures else "failed", ended.refusal)
 
 
 def failure(last: Attempt | None, failures: int) -> Condition | None:
@@ -272,24 +286,25 @@ def failure(last: Attempt | None, failures: int) -> Condition | None:
     return Condition(Tone.ERROR, "failing", f"{runs} failed{reason}")
 
 
-def notify_pending(site: SiteStatus, snapshot: SiteSnapshot) -> str:
+def notify_pending(site: SiteStatus | None, snapshot: SiteSnapshot) -> str:
     """Which notification is not delivered yet, or "".
 
     The ledger knows; without a ledger, the last run that the schedule started.
     """
     if snapshot.notifications is not None:
         return next(iter(snapshot.notifications.pending), "")
-    if site.last is None or not site.last.notify_pending:
+    if site is None or site.last is None or not site.last.notify_pending:
         return ""
     return "notifications of the last changes are not delivered yet; the daemon tries again"
 
 
-def _quiet_badge(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
+def _quiet_badge(site: SiteStatus | None, snapshot: SiteSnapshot) -> Condition:
     """The condition of a site that is not in trouble."""
     standing, ended = snapshot.standing, snapshot.last_ended
-    if site.running_since is not None or (standing and standing.holder):
+    is_scheduled_run = bool(site and site.running_since is not None)
+    if is_scheduled_run or (standing and standing.holder):
         reason = standing.progress if standing else ""
-        if site.running_since is None:
+        if site and not is_scheduled_run:
             reason = f"started by another process; {reason}".removesuffix("; ")
         return Condition(Tone.RUNNING, "running", reason)
     if standing and standing.unfinished:

@@ -159,13 +159,6 @@ def test_ours_seed_that_was_public_cannot_turn_private() -> None:
     assert caught.value.code is FailureCode.BECAME_PRIVATE
 
 
-def test_ours_metadata_address_needs_its_own_permission() -> None:
-    origin = "http://169.254.169.254"
-    assert AddressPolicy.for_seeds([origin], metadata=True).permit("169.254.169.254:80", ["169.254.169.254"])
-    with pytest.raises(FetchError):
-        AddressPolicy(metadata=True).permit("169.254.169.254:80", ["169.254.169.254"])
-
-
 def test_ours_what_the_operator_names_may_be_private_but_does_not_become_so() -> None:
     policy = AddressPolicy(is_named=True)
     policy.check_port(6667)

@@ -226,18 +226,6 @@ async def test_rfc5280_bad_certificates_are_told_apart(
         assert not server.requests
 
 
-async def test_ours_unchecked_certificates_are_for_named_hosts_only(
-    case: tuple[type, str], certificates: Certificates
-) -> None:
-    with HostileServer(tls=certificates.stranger) as server:
-        server.route("/", answer(b"x"))
-        options = TransportOptions(insecure_hosts=frozenset({"localhost"}))
-        origins = (server.origin("localhost"), server.origin())
-        async with make(case, *origins, options=options) as fetcher:
-            assert await body(fetcher, server.url(host="localhost")) == b"x"
-            assert await code(fetcher, server.url()) == "tls.untrusted"
-
-
 async def test_ours_stalled_handshake(case: tuple[type, str], server: HostileServer) -> None:
     server.greet(sleep(3))
     origin = server.origin().replace("http:", "https:")

@@ -10,6 +10,7 @@ import pytest
 from postgres_server import PostgresServer
 
 from crawler.config.sections import NotifyConfig
+from crawler.fetch.permits import encode_line
 from crawler.fleet.database import FleetDatabase, initialize, open_fleet
 from crawler.fleet.deliveries import ID_LENGTH, RunDeliveries, confirm_deliveries, forget_deliveries, resend_deliveries
 from crawler.fleet.leases import end_lease, take_lease
@@ -19,7 +20,6 @@ from crawler.notify.delivery import (
     NoClaims,
     SharedClaims,
     claim_key,
-    encode_claim,
     send_with_retry,
     use_claims,
 )
@@ -39,7 +39,7 @@ class Run:
         self.claims = SharedClaims(self._tell)
 
     def _tell(self, message: ClaimMessage) -> None:
-        assert self.deliveries.hear(encode_claim(message))
+        assert self.deliveries.hear(encode_line(message))
 
     async def listen(self) -> None:
         async def send(line: bytes) -> None:
@@ -72,8 +72,8 @@ async def test_ours_a_notice_is_sent_by_the_first_run_that_claims_it(database: s
         first.claims.end("failed", is_sent=False)
         assert await first.claims.claim("told last") is ClaimResult.GRANTED
         ended = RunDeliveries(fleet, "shop", 1)
-        ended.hear(encode_claim(ClaimMessage("told last", "unsent")))
-        ended.hear(encode_claim(ClaimMessage("asked last", "ask")))  # it got no answer, so it sent nothing
+        ended.hear(encode_line(ClaimMessage("told last", "unsent")))
+        ended.hear(encode_line(ClaimMessage("asked last", "ask")))  # it got no answer, so it sent nothing
         await ended.finish()
         await fleet.rows("UPDATE site SET epoch = 2")
         assert await second.claims.claim("sent") is ClaimResult.SENT
@@ -169,7 +169,7 @@ async def test_ours_a_claim_that_the_database_took_and_did_not_confirm_is_given_
             )
         ended = RunDeliveries(fleet, "shop", 1)
         for notice in ("unsure", "sent"):
-            ended.hear(encode_claim(ClaimMessage(notice, "ask")))
+            ended.hear(encode_line(ClaimMessage(notice, "ask")))
         await ended.finish()
         assert [row["notice"] for row in await fleet.rows("SELECT notice FROM delivery")] == ["sent"]
 

@@ -16,7 +16,7 @@ from postgres_server import PostgresServer
 
 from crawler.config.load import build_config
 from crawler.config.plan import plan_crawl
-from crawler.fetch.permits import OriginMessage, SharedOrigins, decode_grants, encode_message
+from crawler.fetch.permits import OriginGrant, OriginMessage, SharedOrigins, decode_line, encode_line
 from crawler.fleet.database import initialize, open_fleet
 from crawler.fleet.origins import OriginBroker, RunOrigins, forget_origins
 from crawler.schedule.process import ProcessRunner
@@ -187,11 +187,11 @@ class Simulated:
         self._shared = SharedOrigins(self._tell, boottime)
 
     def _tell(self, message: OriginMessage) -> None:
-        assert self._origins.hear(encode_message(message))
+        assert self._origins.hear(encode_line(message))
 
     async def listen(self) -> None:
         async def send(line: bytes) -> None:
-            self._shared.hear(decode_grants(line))
+            self._shared.hear(decode_line(line, list[OriginGrant]) or [])
 
         await self._origins.talk(send)
 
@@ -252,7 +252,7 @@ async def test_ours_a_run_stores_the_address_of_its_site(database: str) -> None:
         )
         async with broker.run("shop", 1) as run:
             for origin in ("http://127.0.0.1:7", "http://127.0.0.2:8"):
-                assert run.hear(encode_message(OriginMessage(origin, "take")))
+                assert run.hear(encode_line(OriginMessage(origin, "take")))
             with anyio.fail_after(20):
                 while len(run.located) < 2:  # noqa: ASYNC110 - the broker does it
                     await anyio.sleep(0.02)

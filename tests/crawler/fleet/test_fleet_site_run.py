@@ -29,8 +29,8 @@ from crawler.fleet.origins import OriginBroker
 from crawler.fleet.recovery import adopt, check_store, find_newer
 from crawler.fleet.registry import apply_sites, fleet_site, run_sites_now
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
-from crawler.fleet.snapshot import DAMAGED_MARK
-from crawler.fleet.state_store import DirectoryStore, SnapshotStore, StoreFault
+from crawler.fleet.snapshot import DAMAGED_MARK, StoreFault
+from crawler.fleet.state_store import DirectoryStore, SnapshotStore
 from crawler.state.lock import boot_time
 from crawler.state.runs import RunResult, RunStatus
 

@@ -6,7 +6,6 @@ from attacks.robots import matches, normal, plain_answer
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from protego import Protego
-from steps import steps
 
 from crawler.model import Url
 from crawler.robots.patterns import PatternIndex, normal_path, normal_pattern
@@ -53,16 +52,6 @@ def test_ours_protego_decides_in_the_same_way(rules: list[tuple[str, str]], path
 def test_rfc9309_2_2_2_escapes_are_compared_in_one_spelling(value: str, path: str) -> None:
     assert normal_pattern(value) == normal(value)
     assert normal_path(normal_path(path)) == normal_path(path)
-
-
-def test_ours_ten_times_as_many_wildcards_take_no_more_work_to_match() -> None:
-    def work(count: int) -> int:
-        body = "User-agent: *\n" + "\n".join(f"Disallow: *{number}" for number in range(count))
-        rules = parse_robots(body.encode(), "siteatlas", 0.0)
-        urls = [Url(f"https://h.test/page/{number}/x?id={number * 7}") for number in range(100_000, 100_200)]
-        return steps(lambda: [rules.can_fetch(url) for url in urls])
-
-    assert work(32_570) < 2 * work(3_257)  # 500 kB; as much as each rule tried would be ten times as much
 
 
 def test_google_a_dollar_at_the_end_is_an_anchor_only_and_elsewhere_or_escaped_a_character() -> None:

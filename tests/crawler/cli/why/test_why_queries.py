@@ -133,11 +133,11 @@ def test_ours_the_way_is_that_of_the_first_finders_with_the_kind_of_each_link(ma
     made.settle(State.REDIRECT, "301", url("/c"))
     made.settle(found=(("/d", DiscoveredBy.FRAME | DiscoveredBy.NOFOLLOW),))
     assert made.told("/d", "found") == [
-        "by frame, link that says nofollow; 2 clicks from the start",
+        "by frame, nofollow link; 2 clicks from the start",
         "https://example.com/  (start URL)",
         "> https://example.com/a  (link)",
         "> https://example.com/c  (alternate)",
-        "> https://example.com/d  (frame, link that says nofollow)",
+        "> https://example.com/d  (frame, nofollow link)",
     ]
     assert made.told("/c", "found")[0] == "by redirect, alternate; 1 click from the start"
 
@@ -147,12 +147,12 @@ def test_ours_a_long_way_is_shown_with_its_ends(made: Made) -> None:
     for number in range(1, 30):
         made.settle(found=((f"/{number + 1}", DiscoveredBy.PAGINATION),))
     told = made.told("/30", "found")
-    assert told[0] == "by next or prev; 30 clicks from the start"
+    assert told[0] == "by pagination; 30 clicks from the start"
     assert len(told) == 14
     assert told[3:6] == [
-        "> https://example.com/2  (next or prev)",
+        "> https://example.com/2  (pagination)",
         "… 19 steps …",
-        "> https://example.com/22  (next or prev)",
+        "> https://example.com/22  (pagination)",
     ]
     assert len(made.tell("/30").as_json()["facts"]["steps"]) == 31
 

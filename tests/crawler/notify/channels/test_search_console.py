@@ -14,7 +14,8 @@ from notices import SAMPLE_NOTICES
 from crawler.config.google import ServiceAccount
 from crawler.errors import UsageError
 from crawler.notify.channels.http import HttpSender
-from crawler.notify.channels.search_console import SearchConsoleChannel, SearchConsoleStatus
+from crawler.notify.channels.search_console import SearchConsoleChannel
+from crawler.notify.ledger import SubmissionStatus
 from crawler.notify.notice import Occasion, SendStatus
 
 SITEMAP = "https://www.example.com/maps/sitemap.xml?a=b"
@@ -61,7 +62,7 @@ async def test_google_a_sitemap_is_submitted_and_what_google_says_of_it_is_read_
         )
     assert google.submitted == [PLACE, PLACE]
     assert len(google.tokens) == 1
-    assert isinstance(status, SearchConsoleStatus)
+    assert isinstance(status, SubmissionStatus)
     assert (status.errors, status.warnings) == (2, 1)
     puts = {heard.path for heard in google.heard if heard.method == "PUT"}
     site, feed = ("https%3A%2F%2Fwww.example.com%2F", "https%3A%2F%2Fwww.example.com%2Fmaps%2Fsitemap.xml%3Fa%3Db")
