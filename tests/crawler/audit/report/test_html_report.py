@@ -136,7 +136,7 @@ def test_ours_sources_and_figures_are_there_without_a_script(tmp_path: Path) -> 
     assert "The file ends in the middle: copy it again." in text(partial)
     assert "20,441,082" in text(sources[1])
     assert "4.1 GB" in text(sources[1])
-    bars = tree.css("table.bars")
+    bars = tree.css(".charts table.bars")
     assert [len(each.css("tbody tr")) for each in bars] == [
         len(each) for each in (report.states, report.statuses, report.depths, report.inlinks, report.ages)
     ]
