@@ -12,6 +12,28 @@ from typing import Final
 LogRow = tuple[bytes, bytes, bytes | None, bytes, bytes, bytes, bytes | None]
 """One line: address, when, target, status, agent, host, request. Without a target, the request line has it."""
 
+
+class LogReader:
+    """Reads the lines of one file. ``has_agents``: the format has user agents."""
+
+    name = ""
+    has_agents = True
+
+    def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
+        """The rows of some lines, and the unreadable lines."""
+        rows, others = list[LogRow](), list[bytes]()
+        for line in text.removesuffix(b"\n").split(b"\n"):
+            if row := self.row(line):
+                rows.append(row)
+            elif row is None:
+                others.append(line)
+        return rows, others
+
+    def row(self, line: bytes) -> LogRow | tuple[()] | None:
+        """The row of a line, None for an unreadable line, an empty one for a line that states something else."""
+        raise NotImplementedError
+
+
 _escape = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 
 _LETTERS: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f", b"v": b"\v"}

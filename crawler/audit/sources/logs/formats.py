@@ -3,10 +3,10 @@
 import re
 from collections import Counter
 from itertools import starmap
-from typing import Final, Protocol
+from typing import Final
 
 from crawler.audit.sources.logs import json_format
-from crawler.audit.sources.logs.fields import LogRow, client_address
+from crawler.audit.sources.logs.fields import LogReader, LogRow, client_address
 from crawler.audit.sources.logs.json_format import JsonLogReader
 from crawler.audit.sources.logs.text_formats import LogFormatError, LogFormatReader, W3cLogReader, unwrap_format
 
@@ -66,17 +66,7 @@ _head = re.compile(
 ).match
 
 
-class LogReader(Protocol):
-    """Reads the lines of one file, block by block."""
-
-    name: str
-    has_agents: bool
-
-    def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
-        """The rows of some lines, and the unreadable lines."""
-
-
-class WrappedLogReader:
+class WrappedLogReader(LogReader):
     """Reads log lines that are in one field (``path``) of JSON objects, with the reader of their format."""
 
     def __init__(self, path: json_format.FieldPath, reader: LogReader) -> None:

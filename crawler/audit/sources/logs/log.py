@@ -9,8 +9,8 @@ from crawler.audit.source_record import IgnoreReason, SourceKind, SourceRecord, 
 from crawler.audit.sources.logs.addresses import BotAddresses
 from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotLedger, BotVerifier, DnsResolver, SystemDnsResolver
 from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, LogClaimBuilder, OwnTargets
+from crawler.audit.sources.logs.fields import LogReader
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
-from crawler.audit.sources.logs.formats import LogReader
 from crawler.audit.sources.logs.text_formats import W3cLogReader
 from crawler.audit.sources.logs.worker import CountedLines, LineCounter, line_form, quote_line
 from crawler.audit.sources.urls import SourceUrlParser

@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import BotLedger
 from crawler.audit.sources.logs.claims import AddressCounts
+from crawler.audit.sources.logs.fields import LogReader
 from crawler.audit.sources.logs.files import LogFile, LogRefused, find_copies, find_logs, is_stream
-from crawler.audit.sources.logs.formats import NAMES, LogReader, choose_reader
+from crawler.audit.sources.logs.formats import NAMES, choose_reader
 from crawler.audit.sources.logs.log import AccessLog, LogBlock, LogOptions
 from crawler.audit.sources.logs.parallel import count_in_parallel
 from crawler.audit.sources.logs.text_formats import LogFormatError
