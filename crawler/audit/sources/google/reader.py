@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from importlib.resources import files
 from pathlib import Path
 from typing import Final, Self
 
@@ -49,37 +50,11 @@ from crawler.model import Failure, Reply, Url
 from crawler.state.database import Database, storage_errors, transaction
 from crawler.units import count_text, span
 
-_INSPECTION_TABLE: Final = """
-CREATE TABLE inspection (
-  name TEXT NOT NULL,                         -- of the API and its property
-  url TEXT NOT NULL,
-  day TEXT NOT NULL,                          -- UTC
-  body BLOB NOT NULL,                         -- JSON of inspection.IndexStatus
-  PRIMARY KEY (name, url)
-) WITHOUT ROWID;
-"""
-
 GOOGLE_DB: Final = Database(
     file="google.db",
     application_id=0x53_41_47_4F,  # "SAGO"
     version=2,
-    tables=f"""{_INSPECTION_TABLE}
-CREATE TABLE page (                           -- the responses of a report
-  name TEXT NOT NULL,                         -- of the report and its property
-  first TEXT NOT NULL,                        -- the days of the report
-  last TEXT NOT NULL,
-  start INTEGER NOT NULL,                     -- index of its first row
-  following INTEGER,                          -- index of the next row, NULL: no rows follow
-  body BLOB NOT NULL,                         -- compressed
-  PRIMARY KEY (name, first, last, start)
-) WITHOUT ROWID;
-CREATE TABLE request (
-  name TEXT NOT NULL,
-  day TEXT NOT NULL,                          -- UTC
-  requests INTEGER NOT NULL,
-  PRIMARY KEY (name, day)
-) WITHOUT ROWID;
-""",
+    tables=(files("crawler.audit.sources.google") / "google.sql").read_text(encoding="utf-8"),
     description="the results of Google's APIs",
     remedy="Move the file away. The next audit then requests them again",
 )
