@@ -33,19 +33,15 @@ class VerdictKind(StrEnum):
     NOTHING = "nothing"  # there was nothing to compare the crawl with
 
 
-class ReportGap(Struct, frozen=True):
-    """Titles of rules that share one reason why they are not checked, not decided or not compared."""
-
-    why: str
-    titles: list[str]
-
-
 class EmptyGroups(Struct, frozen=True):
-    """Titles without findings: ``clean`` ones were checked, ``unchecked`` ones were not, ``undecided`` ones in part."""
+    """Titles without findings: ``clean`` ones were checked, ``unchecked`` ones were not, ``undecided`` ones in part.
+
+    The latter two are by the reason.
+    """
 
     clean: list[str]
-    unchecked: list[ReportGap]
-    undecided: list[ReportGap]
+    unchecked: dict[str, list[str]]
+    undecided: dict[str, list[str]]
 
 
 def group_counts(group: RuleGroup, report: AuditReport) -> list[RuleCount]:
@@ -141,7 +137,7 @@ def empty_groups(report: AuditReport) -> EmptyGroups:
             elif not has_findings:
                 detail = "" if is_whole else f" ({', '.join(map(lower_first, titles))})"
                 clean.append(f"{group.title}{detail}")
-    return EmptyGroups(clean, report_gaps(unchecked), report_gaps(undecided))
+    return EmptyGroups(clean, unchecked, undecided)
 
 
 def _reason(report: AuditReport, rule: str, group: RuleGroup) -> tuple[int, str]:
@@ -149,11 +145,6 @@ def _reason(report: AuditReport, rule: str, group: RuleGroup) -> tuple[int, str]
         return 1, reason
     reason = why_inconclusive(report, rule, group)
     return (2, reason) if reason else (0, "")
-
-
-def report_gaps(titles: dict[str, list[str]]) -> list[ReportGap]:
-    """The gaps with these titles, by reason."""
-    return [ReportGap(reason, group_titles) for reason, group_titles in titles.items()]
 
 
 def lower_first(title: str) -> str:

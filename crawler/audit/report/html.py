@@ -46,10 +46,8 @@ from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, needs_complete
 from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.logs.bots import BotKind
 from crawler.audit.verdict import (
-    ReportGap,
     empty_groups,
     group_counts,
-    report_gaps,
     reservation,
     rests_on,
     utc_minute,
@@ -95,7 +93,7 @@ class ComparisonView(Struct, frozen=True):
     started: datetime
     total: RuleTrend
     missing: list[ResolvedFindings]
-    gaps: list[ReportGap]
+    gaps: dict[str, list[str]]
 
 
 def comparison_view(report: AuditReport, findings: AuditFindings) -> ComparisonView | None:
@@ -107,7 +105,7 @@ def comparison_view(report: AuditReport, findings: AuditFindings) -> ComparisonV
         datetime.fromtimestamp(compared.started, UTC),
         compared.total,
         list(_resolved_findings(report.trends, findings)),
-        report_gaps(_uncompared_titles(compared)),
+        _uncompared_titles(compared),
     )
 
 
