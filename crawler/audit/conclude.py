@@ -127,20 +127,38 @@ class AuditFinisher:
         notes = [*visited.notes, *observed.notes, *notes, *index_notes, *self._notes(figures, pages, facts)]
         run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
-        report = replace(self._report(run, figures, pages), bots=bots)
+        inputs = ClaimStore(self._db).reports()
         unrendered = "" if noted.differ_rendered else facts.unrendered
         is_doubtful = pages.certainty is Certainty.INCONCLUSIVE
-        gaps = inconclusive(report.inputs, is_doubtful=is_doubtful, stopped=stopped, unasked=unasked)
-        return replace(
-            report,
+        gaps = inconclusive(inputs, is_doubtful=is_doubtful, stopped=stopped, unasked=unasked)
+        unchecked = not_checked(inputs, self._plan.config.audit.media) | ({"reach.few": usual} if usual else {})
+        return AuditReport(
+            url=self._plan.seed,
+            version=__version__,
+            started=run.started,
+            seconds=run.seconds,
+            completeness=run.completeness,
             doubts=doubts,
             certainty=pages.certainty,
             notes=notes,
+            fetched=run.fetched,
+            bytes=run.bytes,
+            urls=figures.urls,
+            pages=figures.pages,
+            reached=figures.reached,
+            listed=pages.listed,
+            inputs=inputs,
+            counts=self._found.counts(),
+            states=figures.states,
+            statuses=figures.statuses,
+            depths=figures.depths,
+            ages=figures.ages,
+            inlinks=figures.inlinks,
+            sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
+            segments=self._segments.counted(figures.segments),
+            bots=bots,
             exit_code=run.exit_code or (1 if visited.tally.internal_errors else 0),
-            unchecked=not_checked(report.inputs, self._plan.config.audit.media)
-            | ({"reach.few": usual} if usual else {})
-            | self._unchecked(bots)
-            | targets.unchecked,
+            unchecked=unchecked | self._unchecked(bots) | targets.unchecked,
             undecided=targets.undecided | gaps,
             absent=nothing_to_check(
                 gaps, has_media=not media.are_none, has_versions=clusters.are_stated, unrendered=unrendered
@@ -296,32 +314,6 @@ class AuditFinisher:
                 run = replace(run, ended=run.started + run.seconds)
             RunStore(db).write(run)
             ChangeFeed(db).forget(run.number, self._plan.config.state.keep_runs)
-
-    def _report(self, run: Run, figures: Statistics, pages: PageFindings) -> AuditReport:
-        return AuditReport(
-            url=self._plan.seed,
-            version=__version__,
-            started=run.started,
-            seconds=run.seconds,
-            completeness=run.completeness,
-            doubts=[],
-            notes=[],
-            fetched=run.fetched,
-            bytes=run.bytes,
-            urls=figures.urls,
-            pages=figures.pages,
-            reached=figures.reached,
-            listed=pages.listed,
-            inputs=ClaimStore(self._db).reports(),
-            counts=self._found.counts(),
-            states=figures.states,
-            statuses=figures.statuses,
-            depths=figures.depths,
-            ages=figures.ages,
-            inlinks=figures.inlinks,
-            sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
-            segments=self._segments.counted(figures.segments),
-        )
 
 
 def _join_claims(review: ClaimReview, matcher: UrlMatcher, graph: LinkGraph, *, trust_logs: bool) -> dict[int, int]:
