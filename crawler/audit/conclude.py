@@ -7,7 +7,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -132,30 +132,13 @@ class AuditFinisher:
         is_doubtful = pages.certainty is Certainty.INCONCLUSIVE
         gaps = inconclusive(inputs, is_doubtful=is_doubtful, stopped=stopped, unasked=unasked)
         unchecked = not_checked(inputs, self._plan.config.audit.media) | ({"reach.few": usual} if usual else {})
-        return AuditReport(
-            url=self._plan.seed,
-            version=__version__,
-            started=run.started,
-            seconds=run.seconds,
-            completeness=run.completeness,
+        return self._report(
+            run,
+            figures,
+            pages,
             doubts=doubts,
-            certainty=pages.certainty,
             notes=notes,
-            fetched=run.fetched,
-            bytes=run.bytes,
-            urls=figures.urls,
-            pages=figures.pages,
-            reached=figures.reached,
-            listed=pages.listed,
             inputs=inputs,
-            counts=self._found.counts(),
-            states=figures.states,
-            statuses=figures.statuses,
-            depths=figures.depths,
-            ages=figures.ages,
-            inlinks=figures.inlinks,
-            sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
-            segments=self._segments.counted(figures.segments),
             bots=bots,
             exit_code=run.exit_code or (1 if visited.tally.internal_errors else 0),
             unchecked=unchecked | self._unchecked(bots) | targets.unchecked,
@@ -314,6 +297,32 @@ class AuditFinisher:
                 run = replace(run, ended=run.started + run.seconds)
             RunStore(db).write(run)
             ChangeFeed(db).forget(run.number, self._plan.config.state.keep_runs)
+
+    def _report(self, run: Run, figures: Statistics, pages: PageFindings, **rest: Any) -> AuditReport:
+        """The report with the figures of the crawl and the ``rest`` of its fields."""
+        return AuditReport(
+            url=self._plan.seed,
+            version=__version__,
+            started=run.started,
+            seconds=run.seconds,
+            completeness=run.completeness,
+            certainty=pages.certainty,
+            fetched=run.fetched,
+            bytes=run.bytes,
+            urls=figures.urls,
+            pages=figures.pages,
+            reached=figures.reached,
+            listed=pages.listed,
+            counts=self._found.counts(),
+            states=figures.states,
+            statuses=figures.statuses,
+            depths=figures.depths,
+            ages=figures.ages,
+            inlinks=figures.inlinks,
+            sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
+            segments=self._segments.counted(figures.segments),
+            **rest,
+        )
 
 
 def _join_claims(review: ClaimReview, matcher: UrlMatcher, graph: LinkGraph, *, trust_logs: bool) -> dict[int, int]:
