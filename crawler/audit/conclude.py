@@ -33,7 +33,7 @@ from crawler.audit.page_findings import NotedPages, PageFindings, with_visits
 from crawler.audit.patterns import Segments
 from crawler.audit.redirects import RedirectFindings
 from crawler.audit.second_crawl import StartUrlCheck
-from crawler.audit.source_record import SourceKind
+from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.audit.sources.google.inspection import RULES as INDEX_RULES
 from crawler.audit.sources.google.inspection import IndexInspector
 from crawler.audit.sources.logs.bots import DOMAINS
@@ -128,10 +128,9 @@ class AuditFinisher:
         run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
         inputs = ClaimStore(self._db).reports()
+        is_open = pages.certainty is Certainty.INCONCLUSIVE
+        gaps = inconclusive(inputs, is_doubtful=is_open, stopped=stopped, unasked=unasked)
         unrendered = "" if noted.differ_rendered else facts.unrendered
-        is_doubtful = pages.certainty is Certainty.INCONCLUSIVE
-        gaps = inconclusive(inputs, is_doubtful=is_doubtful, stopped=stopped, unasked=unasked)
-        unchecked = not_checked(inputs, self._plan.config.audit.media) | ({"reach.few": usual} if usual else {})
         return self._report(
             run,
             figures,
@@ -141,7 +140,7 @@ class AuditFinisher:
             inputs=inputs,
             bots=bots,
             exit_code=run.exit_code or (1 if visited.tally.internal_errors else 0),
-            unchecked=unchecked | self._unchecked(bots) | targets.unchecked,
+            unchecked=self._unchecked(inputs, usual, bots) | targets.unchecked,
             undecided=targets.undecided | gaps,
             absent=nothing_to_check(
                 gaps, has_media=not media.are_none, has_versions=clusters.are_stated, unrendered=unrendered
@@ -212,13 +211,14 @@ class AuditFinisher:
             found.put(uncrawled_findings(found.uncrawled(), activity.total.days, is_certain=is_certain))
         return activity
 
-    def _unchecked(self, activity: BotActivity | None) -> dict[str, str]:
-        """Why the index status was not checked, nor search engines for pages that they leave out if there are logs."""
-        reasons = {} if self._plan.config.audit.inspect_urls else dict.fromkeys(INDEX_RULES, "audit.inspect_urls is 0")
-        if not self._plan.config.audit.logs:
-            return reasons
+    def _unchecked(self, inputs: Sequence[SourceReport], usual: str, activity: BotActivity | None) -> dict[str, str]:
+        """Why groups and rules were not checked; ``usual`` is why few inlinks are no fault of this site, or ""."""
+        audit = self._plan.config.audit
+        reasons = not_checked(inputs, audit.media) | ({"reach.few": usual} if usual else {})
+        if not audit.inspect_urls:
+            reasons |= dict.fromkeys(INDEX_RULES, "audit.inspect_urls is 0")
         why = activity.why_not_checked if activity else "the access logs have no request of a bot"
-        return reasons | ({UNCRAWLED: why} if why else {})
+        return reasons | ({UNCRAWLED: why} if audit.logs and why else {})
 
     def _inspect_index(self, now: float) -> list[str]:
         """Store findings about the index status of pages; returns notes."""
