@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import Struct
-
 from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.exports.choose_table import ChosenTable, TableRequest, choose_parts, read_rows
 from crawler.audit.sources.exports.columns import (
@@ -26,13 +24,6 @@ from crawler.audit.sources.urls import RejectReason, SourceUrlParser, count_row
 from crawler.errors import UsageError
 from crawler.model import Url
 
-
-class ExportOptions(Struct, frozen=True, kw_only=True):
-    """``column`` is the name or the number (from 1) of the column with the URLs; "" detects it."""
-
-    column: str = ""
-
-
 _UI_ROW_LIMIT: Final = 1_000  # of the web interface of Search Console
 _MAX_HOSTS: Final = 1_000  # other sites that are counted
 _TABLES: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".zip")
@@ -44,24 +35,25 @@ _COUNTS: Final = (
 _NOT_INDEXABLE_WORDS: Final = ("non", "nicht", "no ", "false", "0")  # how "Non-Indexable" begins
 
 
-def check_export(name: str, source: SourceKind, options: ExportOptions) -> None:
+def check_export(name: str, source: SourceKind, column: str) -> None:
     """Check that a local file can be read, before the first request to the site; URLs are not opened.
 
-    Raises UsageError, which names the file, its content and the remedy.
+    ``column`` is the name or the number (from 1) of the column with the URLs; "" detects it. Raises UsageError, which
+    names the file, its content and the remedy.
     """
     if is_remote_source(name):
         return
     if source == SourceKind.CRAWL and (state := find_state(name)):
         check_state(state)
     else:
-        choose_parts(open_export(name, _refuse_url), TableRequest(name, source, CellUrlParser(None), options.column))
+        choose_parts(open_export(name, refuse_url), TableRequest(name, source, CellUrlParser(None), column))
 
 
 def export_hint(name: str) -> str:
     """The option for a file that is an export or a list, as the end of a sentence; "" for other files."""
     try:
         kind = choose_parts(
-            open_export(name, _refuse_url), TableRequest(name, SourceKind.LIST, CellUrlParser(None))
+            open_export(name, refuse_url), TableRequest(name, SourceKind.LIST, CellUrlParser(None))
         ).format
     except UsageError:
         return ""
@@ -75,17 +67,18 @@ def export_hint(name: str) -> str:
 
 
 def read_export(
-    name: str, source: SourceKind, addresses: SourceUrlParser, options: ExportOptions, open_url: OpenUrl
+    name: str, source: SourceKind, addresses: SourceUrlParser, column: str, open_url: OpenUrl
 ) -> tuple[SourceReport, Iterator[SourceRecord]]:
     """The report and the claims of an export, one for each row. The report is complete after all claims.
 
-    ``name`` is a path, or a URL that ``open_url`` fetches. ``source`` is the kind that the user gave. An unreadable
+    ``name`` is a path, or a URL that ``open_url`` fetches. ``source`` is the kind that the user gave, ``column`` as in
+    :func:`check_export`. An unreadable
     file raises UsageError; an unreadable URL is a fault in the report, because it may answer tomorrow.
     """
     report = SourceReport(source=source, name=name)
     if source == SourceKind.CRAWL and not is_remote_source(name) and (state := find_state(name)):
         return report, read_state(state, report, addresses)
-    request = TableRequest(name, source, CellUrlParser(addresses), options.column)
+    request = TableRequest(name, source, CellUrlParser(addresses), column)
     try:
         content = open_export(name, open_url)
         report.bytes = content.bytes
@@ -104,7 +97,8 @@ def read_export(
     return report, _ExportReader(report, request, choice, addresses.site).claims()
 
 
-def _refuse_url(url: str) -> bytes:
+def refuse_url(url: str) -> bytes:
+    """Open no URL: the name is that of a file."""
     raise AssertionError(url)
 
 
