@@ -24,7 +24,6 @@ from crawler.audit.finding import (
     AuditFinding,
     AuditFindings,
     AuditReport,
-    BotActivity,
     FindingPattern,
     ResolvedFinding,
     RuleCount,
@@ -44,7 +43,6 @@ from crawler.audit.report.html_data import (
 )
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, needs_complete
 from crawler.audit.source_record import SourceKind
-from crawler.audit.sources.logs.bots import BotKind
 from crawler.audit.verdict import (
     empty_groups,
     group_counts,
@@ -170,16 +168,6 @@ class RuleListView(Struct, frozen=True):
         return sum(view.count.total for view in self.classes)
 
 
-class KeyFigure(Struct, frozen=True):
-    """A large number at the top of the page; ``link`` is the class or family that it counts."""
-
-    label: str
-    count: int
-    beside: str = ""
-    link: str = ""
-    tone: str = ""
-
-
 @cache
 def template() -> "Template":
     """The template of the page: to compile it takes longer than to write a short report."""
@@ -213,8 +201,6 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "empty": empty_groups(report),
         "open_findings": sum(item.open_ for item in report.counts),
         "likely_findings": sum(item.likely for item in report.counts),
-        "site_figures": list(_site_figures(report)),
-        "figures": list(map(_figure, families)),
         "families": families,
         "by_severity": _by_severity(families, report.actions),
         "severities": list(Severity),
@@ -224,7 +210,6 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "held": sum(item.held for family in families for item in family.classes),
         "total": sum(item.total for item in report.counts),
         "sections": sorted(report.sections, key=lambda item: -item.pages)[:MAX_SECTIONS],
-        "segments": report.segments,
         "trend": history_chart(report.history),
         **_bot_values(report),
         **{name: chart_bars(getattr(report, name)) for name in ("states", "statuses", "depths", "ages", "inlinks")},
@@ -240,7 +225,6 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
 
 _STATUS_GROUPS: Final = ("2xx", "304", "3xx", "4xx", "5xx", "none")
 MAX_BOTS: Final = 20  # in the table of bots
-MAX_BOT_SECTIONS: Final = 30  # in the table of crawled sections
 
 
 def _bot_values(report: AuditReport) -> dict[str, Any]:
@@ -253,13 +237,10 @@ def _bot_values(report: AuditReport) -> dict[str, Any]:
     points = [(utc_minute(point.started)[:10], point.bots) for point in report.history[-MAX_AUDITS:] if point.bots]
     return {
         "days": day_chart(activity),
-        "bot_figures": list(_bot_figures(activity)),
-        "bot_states": activity.states,
         "shown_bots": [
             (bot, [count[name] for name in named]) for bot, count in zip(activity.bots, counts, strict=False)
         ],
         "status_names": named,
-        "bot_sections": activity.sections[:MAX_BOT_SECTIONS],
         "crawl_points": points,
     }
 
@@ -270,17 +251,6 @@ def _by_status_group(statuses: dict[str, int]) -> Counter[str]:
     for status, requests in statuses.items():
         counts["none" if status == "0" else "304" if status == "304" else f"{status[0]}xx"] += requests
     return counts
-
-
-def _bot_figures(activity: BotActivity) -> Iterator[KeyFigure]:
-    total, of_pages = activity.total, "of {:,} indexable pages"
-    searched = total.requests.get(BotKind.SEARCH, 0)
-    assistants = sum(total.requests.get(kind, 0) for kind in (BotKind.AI_TRAINING, BotKind.AI_SEARCH, BotKind.AI_USER))
-    yield KeyFigure("pages crawled by search engines", total.crawled, of_pages.format(total.pages))
-    yield KeyFigure("requests of search engines", searched, f"{searched // (total.days or 1):,} a day")
-    share = percent_text(share_of(total.wasted, total.to_pages))
-    yield KeyFigure("for non-indexable URLs", total.wasted, f"{share} of {total.to_pages:,} requests of search engines")
-    yield KeyFigure("requests of AI bots", assistants, f"{assistants // (total.days or 1):,} a day")
 
 
 def _inline_assets() -> dict[str, Any]:
@@ -341,24 +311,6 @@ def _included_count(count: RuleCount, findings: AuditFindings, taken: dict[str, 
     number = taken[count.rule]
     return (
         count.total if number == count.total else sum(finding.times for finding in islice(findings(count.rule), number))
-    )
-
-
-def _site_figures(report: AuditReport) -> Iterator[KeyFigure]:
-    of_urls, of_pages = f"{percent_text(share_of(report.pages, report.urls))} of the URLs", "{} of the pages"
-    yield KeyFigure("URLs known", report.urls, "from anywhere")
-    yield KeyFigure("indexable pages", report.pages, of_urls)
-    yield KeyFigure(
-        "reached by links", report.reached, of_pages.format(percent_text(share_of(report.reached, report.pages)))
-    )
-    yield KeyFigure("in a sitemap", report.listed, of_pages.format(percent_text(share_of(report.listed, report.pages))))
-
-
-def _figure(family: RuleListView) -> KeyFigure:
-    inconclusive = sum(view.count.open_ for view in family.classes)
-    worst = max(view.rule.severity for view in family.classes)
-    return KeyFigure(
-        family.title, family.total, f"{inconclusive:,} inconclusive" if inconclusive else "", family.id, worst
     )
 
 
