@@ -74,24 +74,19 @@ def _places() -> dict[str, int]:
     return {rule: place for place, rule in enumerate(REPORTED_RULES)}
 
 
+_PLAIN_COLUMNS: Final = (
+    *("url", "title", "sentence", "state", "status", "depth", "inlinks"),
+    *("group", "segment", "lastmod", "since"),
+)
+
+
 def _columns(chunk: Sequence[AuditFinding]) -> dict[str, list[Any]]:
     places = _places()
-    return {
+    return {name: [getattr(finding, name) for finding in chunk] for name in _PLAIN_COLUMNS} | {
         "rule": [places[finding.rule] for finding in chunk],
-        "url": [finding.url for finding in chunk],
-        "title": [finding.title for finding in chunk],
-        "sentence": [finding.sentence for finding in chunk],
         "certain": [_CERTAINTY_CODES[finding.certainty] for finding in chunk],
-        "state": [finding.state for finding in chunk],
-        "status": [finding.status for finding in chunk],
-        "depth": [finding.depth for finding in chunk],
-        "inlinks": [finding.inlinks for finding in chunk],
         "weight": [round(finding.weight, 2) for finding in chunk],
         "visits": [known_visits(finding) for finding in chunk],
-        "group": [finding.group for finding in chunk],
-        "segment": [finding.segment for finding in chunk],
-        "lastmod": [finding.lastmod for finding in chunk],
-        "since": [finding.since for finding in chunk],
         "new": [int(bool(finding.is_new)) for finding in chunk],
         "known": [sum(_SOURCE_BITS.get(source, 0) for source in finding.known) for finding in chunk],
     }

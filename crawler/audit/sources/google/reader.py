@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import anyio
 import msgspec
@@ -79,12 +79,15 @@ class ApiCache:
         finally:
             db.close()
 
+    def _rows(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query for this name."""
+        with storage_errors(GOOGLE_DB.description):
+            yield from self._db.execute(query, (self._name, *values))
+
     def requests(self, day: str) -> int:
         """The number of requests of a day (UTC)."""
-        with storage_errors(GOOGLE_DB.description):
-            query = "SELECT requests FROM request WHERE name = ? AND day = ?"
-            row = self._db.execute(query, (self._name, day)).fetchone()
-        return int(row[0]) if row else 0
+        rows = self._rows("SELECT requests FROM request WHERE name = ? AND day = ?", day)
+        return int(next(rows, (0,))[0])
 
     def count_request(self, day: str) -> None:
         """Count a request before it is sent, and forget those of earlier days."""
@@ -103,9 +106,7 @@ class InspectionCache(ApiCache):
 
     def results(self) -> Iterator[tuple[str, str, bytes]]:
         """All stored results: URL, day (UTC) and JSON."""
-        with storage_errors(GOOGLE_DB.description):
-            query = "SELECT url, day, body FROM inspection WHERE name = ?"
-            yield from self._db.execute(query, (self._name,))
+        return self._rows("SELECT url, day, body FROM inspection WHERE name = ?")
 
 
 class ReportCache(ApiCache):
@@ -113,19 +114,14 @@ class ReportCache(ApiCache):
 
     def missing_row(self, span: DateSpan) -> int | None:
         """The index of the first row that is not stored, None: all are."""
-        with storage_errors(GOOGLE_DB.description):
-            query = "SELECT following FROM page WHERE name = ? AND first = ? AND last = ? ORDER BY start DESC LIMIT 1"
-            row = self._db.execute(query, (self._name, span.first, span.last)).fetchone()
-        return row[0] if row else 0
+        query = "SELECT following FROM page WHERE name = ? AND first = ? AND last = ? ORDER BY start DESC LIMIT 1"
+        start: int | None = next(self._rows(query, span.first, span.last), (0,))[0]
+        return start
 
     def last_complete(self) -> DateSpan | None:
         """The latest days whose rows are all stored."""
-        with storage_errors(GOOGLE_DB.description):
-            query = (
-                "SELECT first, last FROM page WHERE name = ? AND following IS NULL ORDER BY last DESC, first LIMIT 1"
-            )
-            row = self._db.execute(query, (self._name,)).fetchone()
-        return DateSpan(*row) if row else None
+        query = "SELECT first, last FROM page WHERE name = ? AND following IS NULL ORDER BY last DESC, first LIMIT 1"
+        return next((DateSpan(*row) for row in self._rows(query)), None)
 
     def put(self, span: DateSpan, start: int, following: int | None, body: bytes) -> None:
         """Store a response. The last one of a report replaces the reports of other days."""
@@ -140,10 +136,8 @@ class ReportCache(ApiCache):
 
     def bodies(self, span: DateSpan) -> Iterator[tuple[int, bytes]]:
         """The stored responses, in order, each with the index of its first row."""
-        with storage_errors(GOOGLE_DB.description):
-            query = "SELECT start, body FROM page WHERE name = ? AND first = ? AND last = ? ORDER BY start"
-            for start, packed in self._db.execute(query, (self._name, span.first, span.last)):
-                yield start, zlib.decompress(packed)
+        query = "SELECT start, body FROM page WHERE name = ? AND first = ? AND last = ? ORDER BY start"
+        return ((start, zlib.decompress(packed)) for start, packed in self._rows(query, span.first, span.last))
 
 
 _SETTING: Final = "audit.google_credentials"
