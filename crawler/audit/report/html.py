@@ -23,6 +23,7 @@ from crawler.audit.finding import (
     AuditComparisonResult,
     AuditFinding,
     AuditFindings,
+    AuditPoint,
     AuditReport,
     FindingPattern,
     ResolvedFinding,
@@ -30,7 +31,6 @@ from crawler.audit.finding import (
     RuleTrend,
 )
 from crawler.audit.patterns import fold_findings
-from crawler.audit.report.charts import chart_bars, day_chart, history_chart, share_of
 from crawler.audit.report.html_data import (
     FINDINGS_PER_CHUNK,
     ISLAND_RULE,
@@ -210,9 +210,8 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "held": sum(item.held for family in families for item in family.classes),
         "total": sum(item.total for item in report.counts),
         "sections": sorted(report.sections, key=lambda item: -item.pages)[:MAX_SECTIONS],
-        "trend": history_chart(report.history),
+        "trend": _trend_bars(report.history),
         **_bot_values(report),
-        **{name: chart_bars(getattr(report, name)) for name in ("states", "statuses", "depths", "ages", "inlinks")},
         "facts": _script_values(report),
         "parts": pack_findings(chosen_findings(findings, taken)),
         "short": lambda url: path_text(url, report.url),
@@ -225,6 +224,15 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
 
 _STATUS_GROUPS: Final = ("2xx", "304", "3xx", "4xx", "5xx", "none")
 MAX_BOTS: Final = 20  # in the table of bots
+MAX_DAYS: Final = 31  # in the picture of bot activity: the last ones
+MAX_HISTORY: Final = 24  # audits in the picture of the history: the last ones
+
+
+def _trend_bars(history: Sequence[AuditPoint]) -> list[tuple[str, list[int]]]:
+    """The findings of the last audits by severity, the last audit first; none for fewer than two audits."""
+    points = history[: -MAX_HISTORY - 1 : -1] if len(history) > 1 else ()
+    names = sorted(Severity, reverse=True)
+    return [(utc_minute(point.started)[:10], [point.severities.get(name, 0) for name in names]) for point in points]
 
 
 def _bot_values(report: AuditReport) -> dict[str, Any]:
@@ -236,7 +244,10 @@ def _bot_values(report: AuditReport) -> dict[str, Any]:
     named = [name for name in _STATUS_GROUPS if any(name in count for count in counts)]
     points = [(utc_minute(point.started)[:10], point.bots) for point in report.history[-MAX_AUDITS:] if point.bots]
     return {
-        "days": day_chart(activity),
+        "days": [
+            (row.day, [row.requests.get(kind, 0) for kind in activity.total.requests])
+            for row in reversed([row for row in activity.by_day if row.day][-MAX_DAYS:])
+        ],
         "shown_bots": [
             (bot, [count[name] for name in named]) for bot, count in zip(activity.bots, counts, strict=False)
         ],
@@ -351,6 +362,11 @@ def keep_options_whole(text: str) -> "Markup":
     from markupsafe import Markup, escape  # noqa: PLC0415
 
     return Markup(_OPTION.sub(r"<code>\g<0></code>", str(escape(text))))  # noqa: S704 - what was there is escaped
+
+
+def share_of(count: int, total: int) -> float:
+    """A share from 0 to 1; 0 if the total is 0."""
+    return min(count / total, 1.0) if total > 0 else 0.0
 
 
 def percent_text(share: float) -> str:

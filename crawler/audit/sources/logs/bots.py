@@ -15,8 +15,11 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from enum import StrEnum
 from functools import lru_cache
 from importlib.resources import files
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from crawler.audit.sources.logs.fields import LogRow, client_address
 
@@ -133,18 +136,8 @@ netdb.h: HOST_NOT_FOUND and NO_DATA of gethostbyaddr, EAI_NONAME and EAI_NODATA 
 """
 
 
-class DnsResolver(Protocol):
+class DnsResolver:
     """Looks up names and addresses in DNS. Both methods raise OSError: a :data:`NO_NAME` if there is none."""
-
-    def name(self, address: str) -> str:
-        """The host name of an address."""
-
-    def addresses(self, name: str) -> Iterable[str]:
-        """The addresses of a host name."""
-
-
-class SystemDnsResolver:
-    """The resolver of the machine."""
 
     def name(self, address: str) -> str:
         """The host name of an address."""
@@ -155,11 +148,19 @@ class SystemDnsResolver:
         return [str(info[4][0]) for info in socket.getaddrinfo(name, None)]
 
 
-class KnownAddresses(Protocol):
-    """The addresses of a bot."""
+class BotAddresses(Struct, frozen=True):
+    """The networks of a bot, and the day of the file that names them ("" if it has none)."""
+
+    day: str
+    networks: tuple[IPv4Network | IPv6Network, ...]
 
     def has(self, address: str) -> bool | None:
         """Whether an address is one of the bot's; None if it is no address."""
+        try:
+            host = ip_address(address)
+        except ValueError:
+            return None
+        return any(host in network for network in self.networks)
 
 
 class BotVerifier:
@@ -172,7 +173,7 @@ class BotVerifier:
         self,
         resolver: DnsResolver | None,
         patience: float = _TIMEOUT,
-        published: Mapping[str, KnownAddresses] = MappingProxyType({}),
+        published: Mapping[str, BotAddresses] = MappingProxyType({}),
     ) -> None:
         self._resolver = resolver
         self._published = published
