@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.finding import AuditReport, Certainty, RuleCount, RuleTrend
+from crawler.audit.finding import AuditReport, Certainty, RuleCount
 from crawler.audit.rules import (
     REPORTED_RULES,
     RULE_GROUPS,
@@ -309,7 +309,7 @@ def failing_counts(report: AuditReport, fail_on: Sequence[str]) -> list[RuleCoun
     for count in reported_counts(report):
         if count.certain and count.rule in chosen.always:
             failing.append(count)
-        elif count.rule in chosen.new and (new := _trend(report, count.rule).new):
+        elif count.rule in chosen.new and (new := report.trend(count.rule).new):
             failing.append(RuleCount(count.rule, new))
     return failing
 
@@ -345,13 +345,9 @@ def why_not_new(report: AuditReport, fail_on: Sequence[str]) -> list[str]:
 _NEXT_AUDIT_NOTE: Final = "the next audit is compared with this one, if the directory of --state is kept until then"
 
 
-def _trend(report: AuditReport, rule: str) -> RuleTrend:
-    return report.compared.trend(rule) if report.compared else RuleTrend(rule, 0, 0, 0)
-
-
 def is_open(report: AuditReport, count: RuleCount) -> bool:
     """Whether some findings of a rule are known neither as new nor as continued."""
-    trend = _trend(report, count.rule)
+    trend = report.trend(count.rule)
     return count.total > trend.new + trend.still
 
 

@@ -42,6 +42,12 @@ _OWN_SITEMAPS: Final = "the sitemaps that the site names"
 _FORGOTTEN: Final = "--fresh deleted the results of earlier visits"
 _SOURCES_BY_RULE: Final = {rule: sources for rules, sources, _ in RULE_SOURCES for rule in rules}
 _Decision = Callable[[PreviousFinding, CurrentState], tuple[FindingStatus, str, str]]
+_LIMITS: Final = {
+    "reach.deep": "max_clicks",
+    "reach.few": "min_inlinks",
+    "bots.uncrawled": "min_log_days",
+    **dict.fromkeys(("gone.visited", "gone.down", "gone.named"), "min_visits"),
+}
 _RULES_FROM_STATE: Final = ("entry.lastmod_late", "entry.lastmod_early")  # they need earlier visits
 
 
@@ -178,15 +184,8 @@ class AuditComparison:
 
 
 def _limit(rule: str, audit: AuditConfig) -> str:
-    match rule:
-        case "reach.deep":
-            return f"audit.max_clicks={audit.max_clicks}"
-        case "reach.few":
-            return f"audit.min_inlinks={audit.min_inlinks}"
-        case "bots.uncrawled":
-            return f"audit.min_log_days={audit.min_log_days}"
-        case "gone.visited" | "gone.down" | "gone.named":
-            return f"audit.min_visits={audit.min_visits}"
+    if name := _LIMITS.get(rule):
+        return f"audit.{name}={getattr(audit, name)}"
     own = audit.rules.get(rule.removeprefix(f"{OWN}."))
     return own.version if own else ""
 

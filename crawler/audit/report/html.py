@@ -20,13 +20,11 @@ from msgspec.structs import replace
 
 from crawler.audit.finding import (
     Action,
-    AuditComparisonResult,
     AuditFinding,
     AuditFindings,
     AuditPoint,
     AuditReport,
     FindingPattern,
-    ResolvedFinding,
     RuleCount,
     RuleTrend,
 )
@@ -77,48 +75,21 @@ if TYPE_CHECKING:
 MAX_RESOLVED: Final = 200  # of one rule
 
 
-class ResolvedFindings(Struct, frozen=True):
-    """The findings of one rule that are resolved, or replaced by another finding; the page shows the ``first``."""
-
-    rule: Rule
-    trend: RuleTrend
-    first: list[ResolvedFinding]
-
-
-class ComparisonView(Struct, frozen=True):
-    """The comparison with the audit that began at ``started``; ``gaps`` say which rules cannot be compared."""
-
-    started: datetime
-    total: RuleTrend
-    missing: list[ResolvedFindings]
-    gaps: dict[str, list[str]]
-
-
-def comparison_view(report: AuditReport, findings: AuditFindings) -> ComparisonView | None:
+def _comparison_values(report: AuditReport, findings: AuditFindings) -> dict[str, Any] | None:
     """The comparison of an audit with the previous one; None if there is none."""
-    compared = report.compared
+    compared, trends = report.compared, report.trends
     if compared is None:
         return None
-    return ComparisonView(
-        datetime.fromtimestamp(compared.started, UTC),
-        compared.total,
-        list(_resolved_findings(report.trends, findings)),
-        _uncompared_titles(compared),
-    )
-
-
-def _resolved_findings(trends: dict[str, RuleTrend], findings: AuditFindings) -> Iterator[ResolvedFindings]:
-    for rule, definition in REPORTED_RULES.items():
-        if (trend := trends.get(rule)) and trend.gone:
-            yield ResolvedFindings(definition, trend, list(islice(findings.resolved(rule), MAX_RESOLVED)))
-
-
-def _uncompared_titles(compared: AuditComparisonResult) -> dict[str, list[str]]:
-    titles: dict[str, list[str]] = {}
-    for rule in REPORTED_RULES:
-        if reason := compared.uncompared.get(rule):
-            titles.setdefault(reason, []).append(REPORTED_RULES[rule].title)
-    return titles
+    gaps: dict[str, list[str]] = {}
+    for rule in (rule for rule in REPORTED_RULES if compared.uncompared.get(rule)):
+        gaps.setdefault(compared.uncompared[rule], []).append(REPORTED_RULES[rule].title)
+    missing = [
+        {"rule": rule, "trend": trends[rule.id], "first": list(islice(findings.resolved(rule.id), MAX_RESOLVED))}
+        for rule in REPORTED_RULES.values()
+        if rule.id in trends and trends[rule.id].gone
+    ]
+    started = datetime.fromtimestamp(compared.started, UTC)
+    return {"started": started, "total": compared.total, "missing": missing, "gaps": gaps}
 
 
 MAX_FINDINGS: Final = 100_000  # findings in the file
@@ -191,7 +162,7 @@ def write_html(report: AuditReport, findings: AuditFindings, file: BinaryIO, *, 
 def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -> dict[str, Any]:
     taken = allotment(report.counts, limit)
     families = list(_families(report, findings, taken))
-    comparison = comparison_view(report, findings)
+    comparison = _comparison_values(report, findings)
     return {
         "report": report,
         "started": datetime.fromtimestamp(report.started, UTC),

@@ -171,7 +171,7 @@ class TextReport:
     def _rule(self, count: RuleCount) -> _Lines:
         """One rule: its severity, its count, its first findings, and the remedy."""
         report, rule = self._report, REPORTED_RULES[count.rule]
-        new = report.compared.trend(count.rule).new if report.compared else 0
+        new = report.trend(count.rule).new
         total = f"{_total([count])}, {new:,} new" if new else _total([count])
         yield f"  {self._paint(rule.severity.value, _COLOUR[rule.severity])}  {total}  {rule.title}  {rule.id}"
         if count.open_ and not needs_complete(rule.id) and (reason := why_uncertain(report, count.rule)):

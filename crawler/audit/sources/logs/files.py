@@ -5,13 +5,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final, cast
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import BadZipFile, ZipFile
 
-from crawler.audit.sources.unpack import UNPACK_ERRORS, UnpackedBytes, unpack
+from crawler.audit.sources.unpack import UNPACK_ERRORS, ZIP_STARTS, UnpackedBytes, is_content, unpack
 from crawler.audit.sources.urls import files_in, find_files, rotation_key
 from crawler.errors import UsageError
-
-_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty archive
 
 
 class _ZippedLogs:
@@ -24,7 +22,7 @@ class _ZippedLogs:
                 "Siteatlas cannot read a zip archive from a stream. Unpack it first, for example with unzip -p"
             )
         self._archive = ZipFile(raw)
-        members = [member for member in self._archive.infolist() if _is_log(member)]
+        members = [member for member in self._archive.infolist() if is_content(member)]
         if any(member.filename == "[Content_Types].xml" for member in members):
             raise BadZipFile("it is an office document")
         if any(member.flag_bits & 1 for member in members):
@@ -46,14 +44,9 @@ class _ZippedLogs:
         return b""
 
 
-def _is_log(member: ZipInfo) -> bool:
-    name = Path(member.filename).name
-    return not (member.is_dir() or name.startswith(".") or member.filename.startswith("__MACOSX/"))
-
-
 def open_log(raw: io.BufferedReader) -> UnpackedBytes:
     """The content of a file, which is a zip archive or a log."""
-    return _ZippedLogs(raw) if raw.peek(4).startswith(_ZIP) else unpack(raw)
+    return _ZippedLogs(raw) if raw.peek(4).startswith(ZIP_STARTS) else unpack(raw)
 
 
 BLOCK_SIZE: Final = 2**20
