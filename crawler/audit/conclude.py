@@ -42,7 +42,7 @@ from crawler.audit.targets import CheckedTargets
 from crawler.audit.verdict import inconclusive, not_checked, nothing_to_check, why_inlinks_not_reported
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason
-from crawler.crawl.visit import VisitResult, render_remedy, source_key, with_counts
+from crawler.crawl.visit import VisitResult, source_key, with_counts
 from crawler.errors import Incomplete, NothingCrawlable
 from crawler.lastmod.observe import SiteObservation, observe
 from crawler.lastmod.policy import OBSERVING_POLICIES
@@ -108,7 +108,7 @@ class AuditFinisher:
             raise self._nothing_to_audit(run)
         matcher = UrlMatcher(self._db)
         copies = _join_claims(ClaimReview(self._db), matcher, graph, trust_logs=self._plan.config.audit.trust_logs)
-        facts = self._coverage(graph, copies, stopped)
+        facts = crawl_coverage(store.db, graph, copies, self._plan, stopped, store.run.started)
         doubts = limits_of_crawl(facts)
         min_inlinks = self._plan.config.audit.min_inlinks
         usual = why_inlinks_not_reported(*few_inlink_pages(graph, copies, min_inlinks), min_inlinks)
@@ -146,20 +146,6 @@ class AuditFinisher:
                 gaps, has_media=not media.are_none, has_versions=clusters.are_stated, unrendered=unrendered
             ),
             unasked=unasked,
-        )
-
-    def _coverage(self, graph: LinkGraph, copies: dict[int, int], stopped: str) -> CrawlCoverage:
-        audit, store = self._plan.config.audit, self._store
-        return crawl_coverage(
-            store.db,
-            graph,
-            copies,
-            self._plan.seed,
-            stopped,
-            store.run.started,
-            trust_blocked=audit.trust_blocked,
-            trust_failed=audit.trust_failed,
-            render_remedy=render_remedy(self._plan.config),
         )
 
     def _page_findings(

@@ -22,13 +22,6 @@ _GZIP: Final = 31  # zlib's window bits for gzip, which every DecompressionStrea
 _SOURCE_BITS: Final = {source.value: 1 << place for place, source in enumerate(SourceKind)}
 
 
-class PackedFindings(Struct, frozen=True):
-    """One chunk. ``rows`` has the columns that the table filters and sorts by; ``evidence`` has the whole findings."""
-
-    rows: str
-    evidence: str
-
-
 def allotment(counts: Sequence[RuleCount], limit: int) -> dict[str, int]:
     """How many findings of each rule to include, the worst rule first, up to ``limit`` in all.
 
@@ -48,16 +41,15 @@ def allotment(counts: Sequence[RuleCount], limit: int) -> dict[str, int]:
     return taken
 
 
-def chosen_findings(findings: AuditFindings, taken: dict[str, int]) -> Iterator[AuditFinding]:
-    """The included findings, the worst first."""
-    return chain.from_iterable(islice(findings(rule), number) for rule, number in taken.items())
+def pack_findings(findings: AuditFindings, taken: dict[str, int]) -> Iterator[tuple[str, str]]:
+    """Pack the included findings, the worst first, holding one chunk of them at a time.
 
-
-def pack_findings(findings: Iterator[AuditFinding]) -> Iterator[PackedFindings]:
-    """Pack findings, holding one chunk of them at a time."""
+    Of each chunk come the columns that the table filters and sorts by, and the whole findings.
+    """
     encode = msgspec.json.Encoder().encode
-    while chunk := list(islice(findings, FINDINGS_PER_CHUNK)):
-        yield PackedFindings(_pack(encode(_columns(chunk))), _pack(encode(chunk)))
+    chosen = chain.from_iterable(islice(findings(rule), number) for rule, number in taken.items())
+    while chunk := list(islice(chosen, FINDINGS_PER_CHUNK)):
+        yield _pack(encode(_columns(chunk))), _pack(encode(chunk))
 
 
 def _pack(data: bytes) -> str:

@@ -210,7 +210,8 @@ def write_sarif(report: AuditReport, findings: AuditFindings, file: BinaryIO, mo
     is_compared = report.compared and not any(is_open(report, item) for item in report.counts)
 
     def extra(finding: AuditFinding) -> dict[str, Any]:
-        mark = _fingerprint(finding)
+        about = "\0".join((finding.rule, finding.url, finding.file))  # stable from audit to audit: GitHub matches by it
+        mark = sha256(about.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         fingerprints[mark] += 1
         result = _more(finding) | {"partialFingerprints": {"primaryLocationLineHash": f"{mark}:{fingerprints[mark]}"}}
         if is_compared:
@@ -237,12 +238,3 @@ def _more(finding: AuditFinding) -> dict[str, Any]:
     }
     level = {"kind": "review", "level": "none"} if finding.is_open else {}
     return {**level, "properties": {"url": finding.url, "conclusive": finding.is_certain, **to_builtins(fields)}}
-
-
-def _fingerprint(finding: AuditFinding) -> str:
-    """The part of a finding that is stable from audit to audit: no numbers, no dates, no line.
-
-    GitHub matches results by it.
-    """
-    about = "\0".join((finding.rule, finding.url, finding.file))
-    return sha256(about.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.exports.choose_table import ChosenTable, TableRequest, choose_parts, read_rows
 from crawler.audit.sources.exports.columns import (
@@ -135,11 +137,10 @@ class _ExportReader:
         """The columns of a table; after an empty row within a table, the previous ones."""
         first = table.sample[0]
         request = self._request
-        is_more = previous and len(first) == previous.width
-        if previous and is_more:
+        if previous and len(first) == previous.width:
             cell = first[previous.url]
             if cell.casefold() in _NOT_A_URL or request.reader.parse(cell) is not RejectReason.UNREAD:
-                return ExportColumns(previous.url, previous.by_role, previous.width, has_header=False)
+                return replace(previous, header=())
         try:
             return find_columns(table.sample, request.source, request.reader, request.column)
         except UsageError:  # a further table without the column that was named
@@ -150,7 +151,7 @@ class _ExportReader:
     ) -> Iterator[SourceRecord]:
         report, claims = self._report, ExportClaimBuilder(columns, self._request.source, span)
         rows = table.rows()
-        if columns.has_header:
+        if columns.header:
             for row in rows:  # and titles before it
                 if len(row) >= columns.width:
                     break

@@ -75,18 +75,15 @@ class ExportText:
 
     def _line(self, begun: str) -> str:
         """The next line that is not too long, "" at the end. ``begun`` is the part of it that was already read."""
-        line = begun + self._read_safely(MAX_LINE, whole_lines=True)
+        line = begun + self._read(MAX_LINE, whole_lines=True)
         while len(line) >= MAX_LINE and not line.endswith(("\n", "\r")):
             self.overlong += 1
-            while (rest := self._read_safely(HEAD_BYTES, whole_lines=True)) and not rest.endswith(("\n", "\r")):
+            while (rest := self._read(HEAD_BYTES, whole_lines=True)) and not rest.endswith(("\n", "\r")):
                 pass
-            line = self._read_safely(MAX_LINE, whole_lines=True)
+            line = self._read(MAX_LINE, whole_lines=True)
         return line
 
-    def _read(self, size: int) -> str:
-        return self._read_safely(size, whole_lines=False)
-
-    def _read_safely(self, size: int, *, whole_lines: bool) -> str:
+    def _read(self, size: int, *, whole_lines: bool = False) -> str:
         """Some text; "" at the end and after a fault, where a value may be cut off."""
         if self.fault:
             return ""
