@@ -211,12 +211,12 @@ class AuditFinisher:
         if not self._plan.config.audit.inspect_urls:
             return []
         inspector = IndexInspector(self._plan.config, self._plan.state, now)
-        found, notes = inspector.findings(lambda: inspection_candidates(self._db), self._on_inspection)
+        found, notes = inspector.findings(
+            lambda: inspection_candidates(self._db),
+            lambda done, total: self._on_stage(f"inspecting the index status of pages, {done:,} of {total:,}"),
+        )
         self._found.put((finding.impressions, finding) for finding in found)
         return notes
-
-    def _on_inspection(self, done: int, total: int) -> None:
-        self._on_stage(f"inspecting the index status of pages, {done:,} of {total:,}")
 
     def _judge_published(
         self, pages: PageFindings, visits: VisitLookup, lint: Sequence[AuditFinding], media: Sequence[AuditFinding]

@@ -180,17 +180,11 @@ class _ExportReader:
             self._count_host(text)
         elif url is RejectReason.UNREAD:
             if text.casefold() in _NOT_A_URL:
-                self._note_rest(text)
+                if text.casefold() == "(other)":
+                    self._report.note_rest()
                 return RejectReason.NO_URL
             self._unread_example = self._unread_example or text[:80]
         return url
-
-    def _note_rest(self, text: str) -> None:
-        """Note that GA4 sums up the rows beyond its limit: https://support.google.com/analytics/answer/13331684."""
-        note = "it groups further pages as (other), without their URLs"
-        if text.casefold() == "(other)" and note not in self._report.notes:
-            self._report.complete = False
-            self._report.notes.append(note)
 
     def _count_host(self, text: str) -> None:
         name = text.partition("://")[2] or text

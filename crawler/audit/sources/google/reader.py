@@ -142,7 +142,7 @@ class ReportCache(ApiCache):
 
 _SETTING: Final = "audit.google_credentials"
 _BODY: Final = BodyLimits(wire=64 * MIB, decoded=256 * MIB)
-_OTHER: Final = "(other)"  # https://support.google.com/analytics/answer/13331684
+_OTHER: Final = "(other)"
 _NOT_A_PAGE: Final = frozenset({"", "(not set)", _OTHER})
 _UNAUTHORIZED: Final = 401
 
@@ -246,10 +246,8 @@ def _claims(
 def _claim(row: ReportRow, source: SourceReport, days: DateSpan, addresses: SourceUrlParser) -> SourceRecord | None:
     if row.url in _NOT_A_PAGE:
         parsed: Url | RejectReason = RejectReason.NO_URL
-        note = "it groups further pages as (other), without their URLs"
-        if row.url == _OTHER and note not in source.notes:
-            source.complete = False
-            source.notes.append(note)
+        if row.url == _OTHER:
+            source.note_rest()
     else:
         is_home = row.host.lower().removeprefix("www.") == addresses.site.partition(":")[0]
         parsed = addresses.parse(row.url if is_home or not row.host else f"https://{row.host}{row.url}")

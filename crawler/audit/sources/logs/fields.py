@@ -4,13 +4,21 @@ nginx writes ``"``, ``\\`` and what is not printable as ``\\xHH`` (https://nginx
 Apache as ``\\"``, ``\\\\``, ``\\t`` and ``\\xhh`` (https://httpd.apache.org/docs/2.4/mod/mod_log_config.html).
 """
 
+import csv
 import ipaddress
 import re
 from datetime import UTC, datetime, timedelta
+from importlib.resources import files
 from typing import Final
 
 LogRow = tuple[bytes, bytes, bytes | None, bytes, bytes, bytes, bytes | None]
 """One line: address, when, target, status, agent, host, request. Without a target, the request line has it."""
+
+
+def log_table(name: str) -> list[list[str]]:
+    """The rows of a table beside this module, without its headings."""
+    text = (files("crawler.audit.sources.logs") / name).read_text(encoding="utf-8")
+    return list(csv.reader(text.splitlines()))[1:]
 
 
 class LogReader:

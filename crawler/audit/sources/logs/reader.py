@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import BotLedger
@@ -26,23 +26,17 @@ _MAX_REFUSED: Final = 20  # files in a message
 _binary = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]").search
 
 
-class ChosenLogs(NamedTuple):
-    """The files to read, the oldest first; and a report on each folder that has other files."""
-
-    files: list[str]
-    folders: list[SourceReport]
-
-
 def check_logs(paths: Sequence[str], options: LogOptions) -> list[str]:
     """The files to read, in order. Opens each and detects its format, but for standard input and pipes.
 
     Raises UsageError for a file that does not exist, and for a folder without logs; LogRefused for a file that cannot
     be read or has no known format. A folder may have such files.
     """
-    return _choose_logs(paths, options).files
+    return _choose_logs(paths, options)[0]
 
 
-def _choose_logs(paths: Sequence[str], options: LogOptions) -> ChosenLogs:
+def _choose_logs(paths: Sequence[str], options: LogOptions) -> tuple[list[str], list[SourceReport]]:
+    """The files to read, the oldest first; and a report on each folder that has other files."""
     files: list[str] = []
     refused: defaultdict[str, list[LogRefused]] = defaultdict(list)
     for name, folder in find_logs(paths).items():
@@ -60,7 +54,7 @@ def _choose_logs(paths: Sequence[str], options: LogOptions) -> ChosenLogs:
             raise UsageError(
                 f"the folder {folder} contains no logs: {_some_refused(folder, errors)}. Give files with --log"
             )
-    return ChosenLogs(files, [_folder_report(folder, errors) for folder, errors in refused.items()])
+    return files, [_folder_report(folder, errors) for folder, errors in refused.items()]
 
 
 def _copy_report(copy: str, name: str) -> SourceReport:

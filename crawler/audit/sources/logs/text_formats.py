@@ -13,7 +13,7 @@ import re
 from typing import Final, cast
 from urllib.parse import unquote_to_bytes
 
-from crawler.audit.sources.logs.fields import LogReader, LogRow
+from crawler.audit.sources.logs.fields import LogReader, LogRow, log_table
 
 _combined_shape = re.compile(
     r"<address> <\?> <user> \[<when>\] \"<request>\" <status> <\?> \"<\?>\" \"<agent>\"(?P<rest><rest>)?"
@@ -49,19 +49,7 @@ _SPACED_FIELDS: Final = frozenset({"user", "path"})
 _REST_FIELD: Final = "rest"
 
 # the fields of a row by their names in nginx and in Apache
-_FIELDS: Final = {
-    **dict.fromkeys(("time_local", "time_iso8601", "msec", "t"), "when"),
-    **dict.fromkeys(("request", "r"), "request"),
-    **dict.fromkeys(("request_uri",), "target"),
-    **dict.fromkeys(("uri", "document_uri", "U"), "path"),
-    **dict.fromkeys(("args", "query_string", "q"), "query"),
-    **dict.fromkeys(("request_method", "m"), "method"),
-    **dict.fromkeys(("status", "s"), "status"),
-    **dict.fromkeys(("http_user_agent", "user-agent i"), "agent"),
-    **dict.fromkeys(("host", "http_host", "v", "V", "host i"), "host"),
-    **dict.fromkeys(("server_name",), "server"),
-    **dict.fromkeys(("remote_addr", "h", "a"), "address"),
-    **dict.fromkeys(("remote_user", "u"), "user"),
+_FIELDS: Final = {name: field for field, _, names in log_table("fields.csv") for name in names.split("|")} | {
     "is_args": "is_args",
     "word": "word",
     _REST_FIELD: _REST_FIELD,
