@@ -177,7 +177,6 @@ def test_ours_no_query_has_numbered_places() -> None:
 # Modules that write without the helpers of sitemap/writer/files.py, and why they may.
 WRITES_ITSELF = {
     "crawler.audit.collect": "a directory that it has just made",
-    "crawler.audit.discovery.patch": "a file of mkstemp",
     "crawler.cli.help": "the help",
     "crawler.cli.init.files": "a file that exists and keeps its owner",
     "crawler.publish.upload.sftp": "another machine",

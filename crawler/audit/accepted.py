@@ -48,8 +48,7 @@ class Acceptances:
     def __init__(self, entries: Sequence[Acceptance] = ()) -> None:
         """Raises UsageError for an unknown rule, a bad pattern, or an entry without a reason."""
         self.entries = tuple(entries)
-        self._rules = [_rules(entry, place) for place, entry in enumerate(entries, 1)]
-        self._patterns = [_pattern(entry, place) for place, entry in enumerate(entries, 1)]
+        self._read = [_read_entry(entry, place) for place, entry in enumerate(entries, 1)]
 
     def find(self, findings: Iterable[tuple[int, str, str]], today: date) -> Iterator[tuple[int, int]]:
         """The findings that are accepted ``today``, each as its id and the index of the first entry that accepts it.
@@ -58,7 +57,7 @@ class Acceptances:
         """
         literal: dict[tuple[str, str], int] = {}
         patterns: dict[str, list[tuple[int, UrlPattern]]] = {}
-        for place, (entry, rules, pattern) in enumerate(zip(self.entries, self._rules, self._patterns, strict=True)):
+        for place, (entry, (rules, pattern)) in enumerate(zip(self.entries, self._read, strict=True)):
             for rule in rules if entry.until >= today else ():
                 if entry.url.startswith(("https://", "http://")) and not _GLOB & set(entry.url):
                     literal.setdefault((rule, entry.url), place)
@@ -125,23 +124,17 @@ def _is_checked(report: AuditReport, name: str) -> bool:
     )
 
 
-def _rules(entry: Acceptance, place: int) -> frozenset[str]:
+def _read_entry(entry: Acceptance, place: int) -> tuple[frozenset[str], UrlPattern]:
+    """The rules and the pattern of an entry. Raises UsageError."""
     if not entry.reason.strip():
         raise UsageError(f'entry {place} has no reason. Write why the findings are accepted, as in reason = "archived"')
     try:
-        rules = rules_failing([entry.rule]).always
-    except UsageError as error:
+        rules, pattern = rules_failing([entry.rule]).always, UrlPattern(entry.url)
+    except (UsageError, ScopeError) as error:
         raise UsageError(f"entry {place}: {error}") from None
     if not rules:
         raise UsageError(
             f'entry {place} names the rule "{entry.rule}", which does not exist. siteatlas audit --rules lists '
             "all rules"
         )
-    return rules
-
-
-def _pattern(entry: Acceptance, place: int) -> UrlPattern:
-    try:
-        return UrlPattern(entry.url)
-    except ScopeError as error:
-        raise UsageError(f"entry {place}: {error}") from None
+    return rules, pattern

@@ -41,14 +41,14 @@ _PAGES: Final = f"""SELECT v.id, u.url, v.lastmod, coalesce(sum(c.engines), 0), 
   FROM site.visit v JOIN site.url u ON u.id = v.id LEFT JOIN home h ON h.id = v.id
     LEFT JOIN claim c ON c.url = h.url LEFT JOIN input i ON i.id = c.input
   WHERE v.state = '{State.INDEXABLE.value}' GROUP BY v.id"""  # noqa: S608 - constants
-_VISITED: Final = f"""SELECT c.url, c.agents, c.status, v.state, v.id FROM claim c JOIN input i ON i.id = c.input
+_REQUESTED: Final = f"""SELECT c.url, c.agents, c.status, v.state, v.id, 0 FROM claim c JOIN input i ON i.id = c.input
     LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
-  WHERE i.source = '{SourceKind.LOG.value}' AND c.agents != '{{}}' ORDER BY c.url"""  # noqa: S608 - a constant
-_FILES: Final = f"""SELECT c.url, c.agents FROM file_claim c JOIN input i ON i.id = c.input
-  WHERE i.source = '{SourceKind.LOG.value}' AND c.agents != '{{}}' ORDER BY c.url"""  # noqa: S608 - a constant
+  WHERE i.source = '{SourceKind.LOG.value}' AND c.agents != '{{}}'
+UNION ALL SELECT c.url, c.agents, 0, NULL, NULL, 1 FROM file_claim c JOIN input i ON i.id = c.input
+  WHERE i.source = '{SourceKind.LOG.value}' AND c.agents != '{{}}' ORDER BY 6, 1"""  # noqa: S608 - a constant
 _decode_agents = msgspec.json.Decoder(dict[str, int]).decode
 
-_Part = defaultdict[str, Counter[str]]  # requests by kind of bot, by the label of a part
+_Part = tuple[str, str]  # what it is ("section", "segment", "depth", "state"), and its label
 
 
 class CrawledPages:
@@ -65,8 +65,8 @@ class CrawledPages:
         self._figures = figures
         self._copies = copies
         self._segments = segments
-        self._pages: dict[str, Counter[str]] = {"section": Counter(), "segment": Counter(), "depth": Counter()}
-        self._crawled: dict[str, Counter[str]] = {"section": Counter(), "segment": Counter(), "depth": Counter()}
+        self._pages, self._crawled = Counter[_Part](), Counter[_Part]()
+        self._requests: defaultdict[_Part, Counter[str]] = defaultdict(Counter)  # by kind of bot
 
     def uncrawled(self) -> Iterator[UncrawledPage]:
         """The pages that no search engine requested; counts all pages, so exhaust it before :meth:`activity`."""
@@ -77,15 +77,14 @@ class CrawledPages:
                 if number in self._copies or node < 0:
                     continue
                 depth = int(graph.depth[node])
-                section, segment = self._figures.section_name(url), self._segments.of_url(url)
-                for kind, label in (("section", section), ("segment", segment), ("depth", depth_label(depth))):
-                    self._pages[kind][label] += 1
-                    self._crawled[kind][label] += engines > 0
+                parts = *self._parts_of(url), ("depth", depth_label(depth))
+                self._pages.update(parts)
+                self._crawled.update(parts if engines else ())
                 if not engines and (is_listed or graph.ways[node] or node == graph.start):
                     yield UncrawledPage(
                         url=url,
-                        section=section,
-                        segment=segment,
+                        section=parts[0][1],
+                        segment=parts[1][1],
                         depth=depth if depth >= 0 else None,
                         inlinks=int(graph.inlinks[node]),
                         is_listed=bool(is_listed),
@@ -104,7 +103,7 @@ class CrawledPages:
             has_agents = all(row[0] for row in self._db.execute("SELECT has_agents FROM log_about"))
         if not rows:
             return None
-        by_day: _Part = defaultdict(Counter)
+        by_day: defaultdict[str, Counter[str]] = defaultdict(Counter)
         bots: dict[str, Counter[int]] = defaultdict(Counter)
         seen: dict[str, list[str]] = defaultdict(list)
         for day, bot, status, requests in rows:
@@ -112,7 +111,7 @@ class CrawledPages:
             bots[bot][status] += requests
             seen[bot] += [day] if day else []
         by_kind = _by_kind(sum(by_day.values(), Counter[str]()))
-        sections, segments, depths, states = self._visits()
+        states = self._states()
         inside = sum((Counter(state.requests) for state in states), Counter[str]())
         if outside := _by_kind(Counter(by_kind) - inside):
             states.append(CrawledState(OUTSIDE, 0, outside))
@@ -126,8 +125,8 @@ class CrawledPages:
             total=CrawlPoint(
                 days=len(days),
                 requests=by_kind,
-                pages=self._pages["section"].total(),
-                crawled=self._crawled["section"].total(),
+                pages=sum(part.pages for part in self._parts("section")),
+                crawled=sum(part.crawled for part in self._parts("section")),
                 to_pages=to_pages,
                 wasted=wasted,
             ),
@@ -144,53 +143,46 @@ class CrawledPages:
                 for name, statuses in sorted(bots.items(), key=lambda item: (-item[1].total(), item[0]))
             ],
             by_day=[DayRequests(day, _by_kind(by_day[day])) for day in sorted({*by_day, *days})],
-            sections=_merge_small(self._parts("section", sections)),
-            segments=self._parts("segment", segments) if self._segments else [],
-            depths=sorted(self._parts("depth", depths), key=lambda part: _depth_order(part.label)),
+            sections=_merge_small(self._parts("section")),
+            segments=self._parts("segment") if self._segments else [],
+            depths=sorted(self._parts("depth"), key=lambda part: _depth_order(part.label)),
             states=states,
             why_not_checked=_why_not_checked(
                 len(days), min_days, has_agents=has_agents, has_engines=BotKind.SEARCH in by_kind
             ),
         )
 
-    def _visits(self) -> tuple[_Part, _Part, _Part, list[CrawledState]]:
-        """The requests by section, by segment and by depth of an indexable page; and the states of the URLs."""
-        sections, segments, depths, states = (defaultdict[str, Counter[str]](Counter) for _ in range(4))
+    def _states(self) -> list[CrawledState]:
+        """Count the requests by part; the states of the requested URLs."""
         urls: Counter[str] = Counter()
         last = ""
         with storage_errors():
-            for url, agents, status, state, number in self._db.execute(_VISITED):
+            for url, agents, status, state, number, is_file in self._db.execute(_REQUESTED):
                 requests = _requests_by_kind(agents)
                 if not requests:
                     continue
-                label = _state_today(state, status)
-                _add(states[label], requests)
-                _add(sections[self._figures.section_name(url)], requests)
-                if self._segments:
-                    _add(segments[self._segments.of_url(url)], requests)
+                label = FILES if is_file else _state_today(state, status)
+                parts = [("state", label), *(() if is_file else self._parts_of(url))]
                 if state == State.INDEXABLE and number not in self._copies:
-                    _add(depths[depth_label(self._depth(number))], requests)
+                    node = self._graph.nodes.node(number)
+                    parts.append(("depth", depth_label(int(self._graph.depth[node]) if node >= 0 else -1)))
+                for part in parts:
+                    self._requests[part].update(requests)
                 urls[label] += url != last
                 last = url
-            for url, agents in self._db.execute(_FILES):
-                if requests := _requests_by_kind(agents):
-                    _add(states[FILES], requests)
-                    urls[FILES] += url != last
-                    last = url
-        found = [CrawledState(label, urls[label], _by_kind(counts)) for label, counts in states.items()]
+        found = [CrawledState(label, count, _by_kind(self._requests["state", label])) for label, count in urls.items()]
         found.sort(key=lambda crawled: (crawled.label in _UNJUDGED, -sum(crawled.requests.values()), crawled.label))
-        return sections, segments, depths, found
+        return found
 
-    def _depth(self, number: int) -> int:
-        node = self._graph.nodes.node(number)
-        return int(self._graph.depth[node]) if node >= 0 else -1
+    def _parts_of(self, url: str) -> tuple[_Part, _Part]:
+        return ("section", self._figures.section_name(url)), ("segment", self._segments.of_url(url))
 
-    def _parts(self, kind: str, requests: _Part) -> list[CrawledPart]:
+    def _parts(self, kind: str) -> list[CrawledPart]:
         """The parts of the site of one kind, those with the most pages first."""
-        pages, crawled = self._pages[kind], self._crawled[kind]
+        parts = [part for part in self._pages.keys() | self._requests.keys() if part[0] == kind]
         return [
-            CrawledPart(label, pages[label], crawled[label], _by_kind(requests[label]))
-            for label in sorted(pages.keys() | requests.keys(), key=lambda label: (-pages[label], label))
+            CrawledPart(part[1], self._pages[part], self._crawled[part], _by_kind(self._requests.get(part, {})))
+            for part in sorted(parts, key=lambda part: (-self._pages[part], part[1]))
         ]
 
 
@@ -239,11 +231,6 @@ def _requests_by_kind(packed: str) -> dict[BotKind, int]:
             kind = bot_kind(name)
             requests[kind] = requests.get(kind, 0) + count
     return requests
-
-
-def _add(counts: Counter[str], requests: Mapping[BotKind, int]) -> None:
-    for kind, count in requests.items():
-        counts[kind] += count
 
 
 def _by_kind(counts: Mapping[str, int]) -> dict[str, int]:

@@ -14,7 +14,7 @@ from msgspec import structs
 from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.sitemaps import SitemapReadings, check_sitemaps, read_sitemaps
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
-from crawler.audit.sources.exports.reader import ExportOptions, check_export, export_hint, read_export
+from crawler.audit.sources.exports.reader import check_export, export_hint, read_export, refuse_url
 from crawler.audit.sources.google.reader import check_reports, google_reports, read_report
 from crawler.audit.sources.logs.addresses import read_addresses
 from crawler.audit.sources.logs.bots import BotLedger
@@ -61,7 +61,7 @@ def check_sources(plan: CrawlPlan) -> None:
         if name == STDIN or Path(name).is_fifo():  # check_export would consume them
             raise UsageError("an audit does not read tables from standard input or a pipe. Give a file or a URL")
         try:
-            check_export(name, source, _export_options(config))
+            check_export(name, source, config.audit.url_column)
         except UsageError:
             if Path(name).is_file() and is_log(name):
                 raise UsageError(f"{name} looks like an access log. Give the file with --log") from None
@@ -104,7 +104,7 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
             _store_claims(claims, report, records)
     claims.put_successes(successes.get)
     claims.put_ledger(ledger)
-    options = _export_options(config)
+    column = config.audit.url_column
 
     def store(report: SourceReport, records: Iterator[SourceRecord]) -> None:
         if not config.audit.keep_tokens:
@@ -115,9 +115,9 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
         watch(SourceProgress(name))
         if "://" in name:
             with Downloader(config, origins_of([plan.seed, name]), config.fetch.max_sitemap) as remote:
-                store(*read_export(name, source, known, options, remote.open))
+                store(*read_export(name, source, known, column, remote.open))
         else:
-            store(*read_export(name, source, known, options, _refuse_url))
+            store(*read_export(name, source, known, column, refuse_url))
     for source, key in ((SourceKind.LOG, "logs"), *_EXPORTS):
         _refuse_useless(claims, f"--{source}", getattr(config.audit, key))
     for google in google_reports(config):
@@ -232,10 +232,6 @@ def _exports(config: Config) -> Iterator[tuple[SourceKind, str]]:
         yield from ((source, name) for name in names.values())
 
 
-def _refuse_url(url: str) -> bytes:
-    raise AssertionError(f"{url} is a file")
-
-
 def _log_options(plan: CrawlPlan) -> LogOptions:
     audit = plan.config.audit
     return LogOptions(
@@ -245,7 +241,3 @@ def _log_options(plan: CrawlPlan) -> LogOptions:
         processes=plan.processes,
         keep_tokens=audit.keep_tokens,
     )
-
-
-def _export_options(config: Config) -> ExportOptions:
-    return ExportOptions(column=config.audit.url_column)

@@ -7,7 +7,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -33,7 +33,7 @@ from crawler.audit.page_findings import NotedPages, PageFindings, with_visits
 from crawler.audit.patterns import Segments
 from crawler.audit.redirects import RedirectFindings
 from crawler.audit.second_crawl import StartUrlCheck
-from crawler.audit.source_record import SourceKind
+from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.audit.sources.google.inspection import RULES as INDEX_RULES
 from crawler.audit.sources.google.inspection import IndexInspector
 from crawler.audit.sources.logs.bots import DOMAINS
@@ -42,7 +42,7 @@ from crawler.audit.targets import CheckedTargets
 from crawler.audit.verdict import inconclusive, not_checked, nothing_to_check, why_inlinks_not_reported
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason
-from crawler.crawl.visit import VisitResult, render_remedy, source_key, with_counts
+from crawler.crawl.visit import VisitResult, source_key, with_counts
 from crawler.errors import Incomplete, NothingCrawlable
 from crawler.lastmod.observe import SiteObservation, observe
 from crawler.lastmod.policy import OBSERVING_POLICIES
@@ -108,7 +108,7 @@ class AuditFinisher:
             raise self._nothing_to_audit(run)
         matcher = UrlMatcher(self._db)
         copies = _join_claims(ClaimReview(self._db), matcher, graph, trust_logs=self._plan.config.audit.trust_logs)
-        facts = self._coverage(graph, copies, stopped)
+        facts = crawl_coverage(store.db, graph, copies, self._plan, stopped, store.run.started)
         doubts = limits_of_crawl(facts)
         min_inlinks = self._plan.config.audit.min_inlinks
         usual = why_inlinks_not_reported(*few_inlink_pages(graph, copies, min_inlinks), min_inlinks)
@@ -127,39 +127,25 @@ class AuditFinisher:
         notes = [*visited.notes, *observed.notes, *notes, *index_notes, *self._notes(figures, pages, facts)]
         run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
-        report = replace(self._report(run, figures, pages), bots=bots)
+        inputs = ClaimStore(self._db).reports()
+        is_open = pages.certainty is Certainty.INCONCLUSIVE
+        gaps = inconclusive(inputs, is_doubtful=is_open, stopped=stopped, unasked=unasked)
         unrendered = "" if noted.differ_rendered else facts.unrendered
-        is_doubtful = pages.certainty is Certainty.INCONCLUSIVE
-        gaps = inconclusive(report.inputs, is_doubtful=is_doubtful, stopped=stopped, unasked=unasked)
-        return replace(
-            report,
+        return self._report(
+            run,
+            figures,
+            pages,
             doubts=doubts,
-            certainty=pages.certainty,
             notes=notes,
+            inputs=inputs,
+            bots=bots,
             exit_code=run.exit_code or (1 if visited.tally.internal_errors else 0),
-            unchecked=not_checked(report.inputs, self._plan.config.audit.media)
-            | ({"reach.few": usual} if usual else {})
-            | self._unchecked(bots)
-            | targets.unchecked,
+            unchecked=self._unchecked(inputs, usual, bots) | targets.unchecked,
             undecided=targets.undecided | gaps,
             absent=nothing_to_check(
                 gaps, has_media=not media.are_none, has_versions=clusters.are_stated, unrendered=unrendered
             ),
             unasked=unasked,
-        )
-
-    def _coverage(self, graph: LinkGraph, copies: dict[int, int], stopped: str) -> CrawlCoverage:
-        audit, store = self._plan.config.audit, self._store
-        return crawl_coverage(
-            store.db,
-            graph,
-            copies,
-            self._plan.seed,
-            stopped,
-            store.run.started,
-            trust_blocked=audit.trust_blocked,
-            trust_failed=audit.trust_failed,
-            render_remedy=render_remedy(self._plan.config),
         )
 
     def _page_findings(
@@ -211,25 +197,26 @@ class AuditFinisher:
             found.put(uncrawled_findings(found.uncrawled(), activity.total.days, is_certain=is_certain))
         return activity
 
-    def _unchecked(self, activity: BotActivity | None) -> dict[str, str]:
-        """Why the index status was not checked, nor search engines for pages that they leave out if there are logs."""
-        reasons = {} if self._plan.config.audit.inspect_urls else dict.fromkeys(INDEX_RULES, "audit.inspect_urls is 0")
-        if not self._plan.config.audit.logs:
-            return reasons
+    def _unchecked(self, inputs: Sequence[SourceReport], usual: str, activity: BotActivity | None) -> dict[str, str]:
+        """Why groups and rules were not checked; ``usual`` is why few inlinks are no fault of this site, or ""."""
+        audit = self._plan.config.audit
+        reasons = not_checked(inputs, audit.media) | ({"reach.few": usual} if usual else {})
+        if not audit.inspect_urls:
+            reasons |= dict.fromkeys(INDEX_RULES, "audit.inspect_urls is 0")
         why = activity.why_not_checked if activity else "the access logs have no request of a bot"
-        return reasons | ({UNCRAWLED: why} if why else {})
+        return reasons | ({UNCRAWLED: why} if audit.logs and why else {})
 
     def _inspect_index(self, now: float) -> list[str]:
         """Store findings about the index status of pages; returns notes."""
         if not self._plan.config.audit.inspect_urls:
             return []
         inspector = IndexInspector(self._plan.config, self._plan.state, now)
-        found, notes = inspector.findings(lambda: inspection_candidates(self._db), self._on_inspection)
+        found, notes = inspector.findings(
+            lambda: inspection_candidates(self._db),
+            lambda done, total: self._on_stage(f"inspecting the index status of pages, {done:,} of {total:,}"),
+        )
         self._found.put((finding.impressions, finding) for finding in found)
         return notes
-
-    def _on_inspection(self, done: int, total: int) -> None:
-        self._on_stage(f"inspecting the index status of pages, {done:,} of {total:,}")
 
     def _judge_published(
         self, pages: PageFindings, visits: VisitLookup, lint: Sequence[AuditFinding], media: Sequence[AuditFinding]
@@ -297,22 +284,21 @@ class AuditFinisher:
             RunStore(db).write(run)
             ChangeFeed(db).forget(run.number, self._plan.config.state.keep_runs)
 
-    def _report(self, run: Run, figures: Statistics, pages: PageFindings) -> AuditReport:
+    def _report(self, run: Run, figures: Statistics, pages: PageFindings, **rest: Any) -> AuditReport:
+        """The report with the figures of the crawl and the ``rest`` of its fields."""
         return AuditReport(
             url=self._plan.seed,
             version=__version__,
             started=run.started,
             seconds=run.seconds,
             completeness=run.completeness,
-            doubts=[],
-            notes=[],
+            certainty=pages.certainty,
             fetched=run.fetched,
             bytes=run.bytes,
             urls=figures.urls,
             pages=figures.pages,
             reached=figures.reached,
             listed=pages.listed,
-            inputs=ClaimStore(self._db).reports(),
             counts=self._found.counts(),
             states=figures.states,
             statuses=figures.statuses,
@@ -321,6 +307,7 @@ class AuditFinisher:
             inlinks=figures.inlinks,
             sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
             segments=self._segments.counted(figures.segments),
+            **rest,
         )
 
 

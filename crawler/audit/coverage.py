@@ -12,7 +12,9 @@ from crawler.audit.graph.changing_links import load_boxes, unseen_in_boxes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, add_ended, is_closed
 from crawler.audit.orphans.duplicates import is_bare
-from crawler.model import DocumentKind, Page, State, Url
+from crawler.config.plan import CrawlPlan
+from crawler.crawl.visit import render_remedy
+from crawler.model import DocumentKind, Page, State
 from crawler.parse.html.scripts import UNRUN, WRITER, empty_places, without_noscript
 from crawler.parse.snapshot.snapshot import load_markup, load_snapshot
 from crawler.publish.gate_facts import IS_TRUNCATED, read_coverage
@@ -43,22 +45,14 @@ _STATES_WITH_EXAMPLE: Final = frozenset(
 )
 
 
-def crawl_coverage(  # noqa: PLR0913 - all that limits what a crawl sees
-    db: sqlite3.Connection,
-    graph: LinkGraph,
-    copies: Container[int],
-    start: Url,
-    stopped: str,
-    since: float,
-    *,
-    trust_blocked: bool,
-    trust_failed: int,
-    render_remedy: str,
+def crawl_coverage(
+    db: sqlite3.Connection, graph: LinkGraph, copies: Container[int], plan: CrawlPlan, stopped: str, since: float
 ) -> CrawlCoverage:
     """The facts about a run that began at ``since`` (Unix time). ``stopped`` as in CrawlCoverage. Raises StorageError.
 
     ``copies`` are ids of pages that are another spelling of one; they do not count as pages.
     """
+    audit, start = plan.config.audit, plan.seed
     coverage = read_coverage(db, stopped, since)
     return CrawlCoverage(
         end_states=_end_states(db, graph),
@@ -70,10 +64,10 @@ def crawl_coverage(  # noqa: PLR0913 - all that limits what a crawl sees
         linked_pages=_linked_page_count(db, graph, copies),
         unseen_in_boxes=unseen_in_boxes(db),
         swapping=_swapping(db),
-        trust_blocked=trust_blocked,
-        unread=_unread(graph, trust_blocked=trust_blocked, trust_failed=trust_failed),
+        trust_blocked=audit.trust_blocked,
+        unread=_unread(graph, trust_blocked=audit.trust_blocked, trust_failed=audit.trust_failed),
         scripted=_scripted(db, graph),
-        render_remedy=render_remedy,
+        render_remedy=render_remedy(plan.config),
     )
 
 

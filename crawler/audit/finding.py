@@ -449,6 +449,10 @@ class AuditReport(Struct, frozen=True, kw_only=True):
         """How many findings of a rule there are."""
         return next((item for item in self.counts if item.rule == rule), RuleCount(rule, 0))
 
+    def trend(self, rule: str) -> RuleTrend:
+        """The trend of a rule; zeros without a comparison."""
+        return self.compared.trend(rule) if self.compared else RuleTrend(rule, 0, 0, 0)
+
     def patterns_of(self, rule: str) -> list[FindingPattern]:
         """The patterns of the findings of a rule."""
         return [pattern for pattern in self.patterns if pattern.rule == rule]

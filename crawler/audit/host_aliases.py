@@ -16,7 +16,7 @@ from crawler.crawl.indexability import IndexabilityJudge, is_readable
 from crawler.crawl.visit import parser_options
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
-from crawler.model import Failure, FetchedDocument, Page, Reply, State, Url
+from crawler.model import Failure, FetchedDocument, Reply, State, Url
 from crawler.parse.html.page import scan_page
 from crawler.robots.cache import RobotsCache
 from crawler.url.normalize import host_of, origin_of
@@ -49,7 +49,9 @@ async def check_host_aliases(
         if isinstance(answer, Failure):
             verdict, page = judge.failure(answer), None
         else:
-            page = _page(plan, answer) if is_readable(answer) else None
+            document, resolver = FetchedDocument.of_reply(answer), UrlResolver(plan.params)
+            options = parser_options(plan).options  # the beginning of the page is scanned in linear time
+            page = scan_page(document, options, resolver, answer.fetched_at, "") if is_readable(answer) else None
             verdict = judge.verdict(answer, page)
         visited.append(
             VisitedUrl(
@@ -111,9 +113,3 @@ def possible_duplicates(start: Url) -> list[str]:
     if own.rpartition(":")[2].isdigit():
         origins = [origin for origin in origins if origin.partition(":")[0] == own.partition(":")[0]]
     return origins
-
-
-def _page(plan: CrawlPlan, reply: Reply) -> Page:
-    """The page, scanned from its first bytes in linear time."""
-    document = FetchedDocument.of_reply(reply)
-    return scan_page(document, parser_options(plan).options, UrlResolver(plan.params), reply.fetched_at, "")

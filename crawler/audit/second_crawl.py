@@ -147,7 +147,8 @@ class StartUrlCheck:
 
     def __init__(self, db: sqlite3.Connection, seed: Url) -> None:
         self._seed = seed
-        self._end = _redirect_end(VisitLookup(db), seed)
+        trail = VisitLookup(db).redirect_trail(seed)
+        self._end = next((visited for visited in trail if visited.state != State.REDIRECT), trail[-1])
 
     @property
     def other_site(self) -> str:
@@ -166,19 +167,6 @@ class StartUrlCheck:
         redirect = f" (after the redirect to {end.url})" if end.url != self._seed else ""
         reason = f" ({end.reason})" if end.reason else ""
         return f"{problem}: its state{redirect} is {end.state}{reason}; {_remedy(end)}"
-
-
-def _redirect_end(visits: VisitLookup, url: str) -> VisitedUrl:
-    """Where the redirects of a URL end, or the last of them that is known."""
-    urls = {url}
-    visited = visits.get(url).visited
-    while visited.state == State.REDIRECT and visited.target and visited.target not in urls:
-        urls.add(visited.target)
-        following = visits.get(visited.target).visited
-        if not following.state:
-            break
-        visited = following
-    return visited
 
 
 def _remedy(end: VisitedUrl) -> str:

@@ -101,50 +101,35 @@ class _SitemapSources:
         named = list(dict.fromkeys(map(self._public_url, self._downloader.rules(origin).sitemaps)))
         is_read = False
         for url in named:
-            is_read |= self._read_url(url)
+            is_read |= self._read_url(url, is_declared=True)
         ours = published_sitemap_url(self._plan.state.parent, self._plan.sitemap_url)
         for url in dict.fromkeys((origin + DEFAULT_PATH, ours)):
             if url not in named:
-                is_read |= self._read_default(url)
+                is_read |= self._read_url(url, is_declared=False)
         if not named and not is_read:
             nowhere = " and ".join(self._nowhere)
             self.notes.append(f"the site has no sitemap: robots.txt names none, and {nowhere}")
 
-    def _read_url(self, url: str) -> bool:
-        try:
-            where, content = self._locate(url)
-        except SourceError as error:
-            # a missing sitemap lists no URL that could be missed
-            self._note_loss(url, str(error), is_whole=isinstance(error, DocumentNotFound))
-            if str(error) not in self._downloader.private:
-                self._note_bad_declaration(url, str(error))
-            return False
-        return self._read_document(url, where, content)
-
-    def _note_bad_declaration(self, url: str, fault: str) -> None:
-        """Add the finding that robots.txt names no sitemap."""
-        self.findings.append(
-            AuditFinding(
-                rule="declared.unreadable",
-                url=url,
-                sentence=f"robots.txt declares it as a sitemap, but it cannot be read: {fault}",
-                known=[SourceKind.SITEMAP],
-                file=url,
-            )
-        )
-
-    def _read_default(self, url: str) -> bool:
-        """Read a sitemap that may exist; an HTML page in its place is none."""
+    def _read_url(self, url: str, *, is_declared: bool) -> bool:
+        """Read a sitemap that robots.txt declares, or one that may exist: an HTML page in its place is none."""
         path = url.removeprefix(origin_of(self._plan.seed))
         try:
             where, content = self._locate(url)
-        except DocumentNotFound:
-            self._nowhere.append(f"there is no {path}")
-            return False
         except SourceError as error:
-            self._note_loss(url, str(error))
+            is_missing = isinstance(error, DocumentNotFound)
+            if is_missing and not is_declared:
+                self._nowhere.append(f"there is no {path}")
+                return False
+            # a missing sitemap lists no URL that could be missed
+            self._note_loss(url, str(error), is_whole=is_missing)
+            if is_declared and str(error) not in self._downloader.private:
+                sentence = f"robots.txt declares it as a sitemap, but it cannot be read: {error}"
+                finding = AuditFinding(
+                    rule="declared.unreadable", url=url, sentence=sentence, known=[SourceKind.SITEMAP], file=url
+                )
+                self.findings.append(finding)
             return False
-        if looks_like_html(content):
+        if not is_declared and looks_like_html(content):
             self._nowhere.append(f"{path} returns an HTML page, which is not a sitemap")
             return False
         return self._read_document(url, where, content)
@@ -171,7 +156,7 @@ class _SitemapSources:
         except InvalidUrl:
             return url
 
-    def _note_loss(self, name: str, fault: str, *, is_whole: bool = False) -> None:
+    def _note_loss(self, name: str, fault: str, *, is_whole: bool) -> None:
         self._watch(name)
         self._published.begin_source(
             SourceReport(source=SourceKind.SITEMAP, name=name, complete=is_whole, faults=[fault])

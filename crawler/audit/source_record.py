@@ -114,3 +114,9 @@ class SourceReport(Struct, kw_only=True):
     doubt: str = ""  # why findings that only this source supports are inconclusive
     faults: list[str] = []
     notes: list[str] = []
+
+    def note_rest(self) -> None:
+        """Note that GA4 sums up the rows beyond its limit: https://support.google.com/analytics/answer/13331684."""
+        note = "it groups further pages as (other), without their URLs"
+        self.notes += [] if note in self.notes else [note]
+        self.complete = False

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.finding import AuditReport, Certainty, RuleCount, RuleTrend
+from crawler.audit.finding import AuditReport, Certainty, RuleCount
 from crawler.audit.rules import (
     REPORTED_RULES,
     RULE_GROUPS,
@@ -33,19 +33,15 @@ class VerdictKind(StrEnum):
     NOTHING = "nothing"  # there was nothing to compare the crawl with
 
 
-class ReportGap(Struct, frozen=True):
-    """Titles of rules that share one reason why they are not checked, not decided or not compared."""
-
-    why: str
-    titles: list[str]
-
-
 class EmptyGroups(Struct, frozen=True):
-    """Titles without findings: ``clean`` ones were checked, ``unchecked`` ones were not, ``undecided`` ones in part."""
+    """Titles without findings: ``clean`` ones were checked, ``unchecked`` ones were not, ``undecided`` ones in part.
+
+    The latter two are by the reason.
+    """
 
     clean: list[str]
-    unchecked: list[ReportGap]
-    undecided: list[ReportGap]
+    unchecked: dict[str, list[str]]
+    undecided: dict[str, list[str]]
 
 
 def group_counts(group: RuleGroup, report: AuditReport) -> list[RuleCount]:
@@ -141,7 +137,7 @@ def empty_groups(report: AuditReport) -> EmptyGroups:
             elif not has_findings:
                 detail = "" if is_whole else f" ({', '.join(map(lower_first, titles))})"
                 clean.append(f"{group.title}{detail}")
-    return EmptyGroups(clean, report_gaps(unchecked), report_gaps(undecided))
+    return EmptyGroups(clean, unchecked, undecided)
 
 
 def _reason(report: AuditReport, rule: str, group: RuleGroup) -> tuple[int, str]:
@@ -149,11 +145,6 @@ def _reason(report: AuditReport, rule: str, group: RuleGroup) -> tuple[int, str]
         return 1, reason
     reason = why_inconclusive(report, rule, group)
     return (2, reason) if reason else (0, "")
-
-
-def report_gaps(titles: dict[str, list[str]]) -> list[ReportGap]:
-    """The gaps with these titles, by reason."""
-    return [ReportGap(reason, group_titles) for reason, group_titles in titles.items()]
 
 
 def lower_first(title: str) -> str:
@@ -318,7 +309,7 @@ def failing_counts(report: AuditReport, fail_on: Sequence[str]) -> list[RuleCoun
     for count in reported_counts(report):
         if count.certain and count.rule in chosen.always:
             failing.append(count)
-        elif count.rule in chosen.new and (new := _trend(report, count.rule).new):
+        elif count.rule in chosen.new and (new := report.trend(count.rule).new):
             failing.append(RuleCount(count.rule, new))
     return failing
 
@@ -354,13 +345,9 @@ def why_not_new(report: AuditReport, fail_on: Sequence[str]) -> list[str]:
 _NEXT_AUDIT_NOTE: Final = "the next audit is compared with this one, if the directory of --state is kept until then"
 
 
-def _trend(report: AuditReport, rule: str) -> RuleTrend:
-    return report.compared.trend(rule) if report.compared else RuleTrend(rule, 0, 0, 0)
-
-
 def is_open(report: AuditReport, count: RuleCount) -> bool:
     """Whether some findings of a rule are known neither as new nor as continued."""
-    trend = _trend(report, count.rule)
+    trend = report.trend(count.rule)
     return count.total > trend.new + trend.still
 
 

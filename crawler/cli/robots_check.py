@@ -11,14 +11,7 @@ from msgspec.structs import replace
 
 from crawler.audit.discovery.check import check_discovery, check_one_robots_txt
 from crawler.audit.discovery.patch import RobotsTxtPatch, apply_patch, build_patch
-from crawler.audit.discovery.readers import (
-    CheckStatus,
-    Declaration,
-    DiscoveryCheck,
-    check_failed,
-    check_passed,
-    check_unknown,
-)
+from crawler.audit.discovery.readers import CheckStatus, Declaration, DiscoveryCheck, check
 from crawler.audit.report.layout import Line
 from crawler.cli.options import site_config
 from crawler.cli.sites import configured_sites
@@ -86,16 +79,15 @@ async def _ask_search_console(config: Config, sitemap_url: str) -> DiscoveryChec
     from crawler.notify.configure import build_http  # noqa: PLC0415
     from crawler.notify.notice import SendResult  # noqa: PLC0415
 
-    section, about = config.search_console, "search_console.status"
+    section = config.search_console
     async with build_http(config) as http:
         account = ServiceAccount.read(section.account)
         channel = SearchConsoleChannel(http, account, sitemap_url, section.endpoint, section.property)
         status = await channel.read_status()
     if isinstance(status, SendResult):
-        return check_unknown(about, f"the status in Search Console: {status.message}")
-    if status.errors:
-        return check_failed(about, status.sentence, "see Sitemaps in Search Console")
-    return check_passed(about, status.sentence)
+        return check("search_console.status/unknown", message=status.message)
+    case = "search_console.status/errors" if status.errors else "search_console.status/ok"
+    return check(case, message=status.sentence)
 
 
 def patch_robots_txt(
@@ -129,16 +121,16 @@ def discovery_lines(declared: Declaration) -> Iterator[str | Line]:
     if declared.name:
         yield f"== {declared.name} =="
     yield f"{declared.sitemap_url}, in {declared.robots_url}"
-    for check in declared.checks:
-        yield Line(f"  {_MARKS[check.status]}  ", safe(check.message))
-        if check.remedy:
-            yield Line(" " * _REMEDY_COLUMN, safe(check.remedy))
-    is_found = any(check.about == "sitemap.meant" for check in declared.checks)
+    for each in declared.checks:
+        yield Line(f"  {_MARKS[each.status]}  ", safe(each.message))
+        if each.remedy:
+            yield Line(" " * _REMEDY_COLUMN, safe(each.remedy))
+    is_found = any(each.about == "sitemap.meant" for each in declared.checks)
     option = f"--sitemap-url {declared.sitemap_url} " if is_found else ""
     for robots_url, missing in declared.missing.items():
         patch = f"{option}--patch FILE adds it to a local copy"
         instruction = "add to" if robots_url == declared.robots_url else "if the sitemap may list its URLs, add to"
         yield from ("", f"{instruction} {robots_url} ({patch}):", "")
         yield from map(Line, missing)
-    faults = sum(check.status is CheckStatus.PROBLEM for check in declared.checks)
+    faults = sum(each.status is CheckStatus.PROBLEM for each in declared.checks)
     yield from ("", count_text(faults, "problem") if faults else "no problems")

@@ -24,7 +24,7 @@ from crawler.audit.compare.finding_status import (
     what_became,
     why_none_new,
 )
-from crawler.audit.compare.store import AuditHistory, LastAudit
+from crawler.audit.compare.store import AuditHistory
 from crawler.audit.finding import AuditComparisonResult, AuditReport
 from crawler.audit.media import CheckedMedia
 from crawler.audit.rules import OWN, RULE_GROUPS
@@ -42,6 +42,12 @@ _OWN_SITEMAPS: Final = "the sitemaps that the site names"
 _FORGOTTEN: Final = "--fresh deleted the results of earlier visits"
 _SOURCES_BY_RULE: Final = {rule: sources for rules, sources, _ in RULE_SOURCES for rule in rules}
 _Decision = Callable[[PreviousFinding, CurrentState], tuple[FindingStatus, str, str]]
+_LIMITS: Final = {
+    "reach.deep": "max_clicks",
+    "reach.few": "min_inlinks",
+    "bots.uncrawled": "min_log_days",
+    **dict.fromkeys(("gone.visited", "gone.down", "gone.named"), "min_visits"),
+}
 _RULES_FROM_STATE: Final = ("entry.lastmod_late", "entry.lastmod_early")  # they need earlier visits
 
 
@@ -57,17 +63,17 @@ class AuditComparison:
         self._is_fresh = is_fresh
         self._settings = planning.result_settings(plan.config)
         self._past: AuditHistory | None = None
-        self._last: LastAudit | None = None
+        self._started: float | None = None  # of the previous audit
         self._then: Mapping[str, tuple[float, RuleCoverage]] = {}
         self._changed = ""
         try:
             self._past = AuditHistory(db, directory)
-            self._last = self._past.last_audit()
+            if last := self._past.last_audit():
+                self._started, settings = last
+                self._changed = _changed_settings(settings, self._settings)
             self._then = self._past.rule_coverage()
         except (StorageError, UsageError) as error:
             self._warn_unusable(error)
-        if self._last:
-            self._changed = _changed_settings(self._last.settings, self._settings)
 
     def compare(self, report: AuditReport, media: CheckedMedia) -> AuditReport:
         """The report with its comparison, if there is a previous audit; marks new findings in the database."""
@@ -77,7 +83,7 @@ class AuditComparison:
         reasons = {rule: self._why_none_new(rule, coverage) for rule, coverage in now.items()}
         try:
             self._past.compare(_day(report.started), (rule for rule, reason in reasons.items() if not reason))
-            if self._last is None:
+            if self._started is None:
                 return replace(report, why_uncompared=FIRST_AUDIT)
             self._past.resolve_missing(self._decider(now, report, media))
             trends = self._past.trends()
@@ -88,7 +94,7 @@ class AuditComparison:
         for trend in trends:
             if trend.undecided and (reason := self._changed or now[trend.rule].gap):
                 uncompared.setdefault(trend.rule, reason)
-        started = self._last.started
+        started = self._started
         earlier = {
             count.rule: compared_start
             for count in trends
@@ -178,15 +184,8 @@ class AuditComparison:
 
 
 def _limit(rule: str, audit: AuditConfig) -> str:
-    match rule:
-        case "reach.deep":
-            return f"audit.max_clicks={audit.max_clicks}"
-        case "reach.few":
-            return f"audit.min_inlinks={audit.min_inlinks}"
-        case "bots.uncrawled":
-            return f"audit.min_log_days={audit.min_log_days}"
-        case "gone.visited" | "gone.down" | "gone.named":
-            return f"audit.min_visits={audit.min_visits}"
+    if name := _LIMITS.get(rule):
+        return f"audit.{name}={getattr(audit, name)}"
     own = audit.rules.get(rule.removeprefix(f"{OWN}."))
     return own.version if own else ""
 

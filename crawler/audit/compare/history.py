@@ -1,5 +1,6 @@
 """Reads the history of audits, ``audits.db`` beside their state: the finished audits, and the findings of the last."""
 
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,31 +19,7 @@ AUDIT_HISTORY_DB: Final = Database(
     file="audits.db",
     application_id=0x53_41_41_55,  # "SAAU"
     version=1,
-    tables="""
-CREATE TABLE audit (                          -- the last finished ones
-  number INTEGER PRIMARY KEY,                 -- of its run in the state
-  news BLOB NOT NULL,                         -- msgpack of AuditSummary
-  settings TEXT NOT NULL                      -- JSON: those that decide what a crawl finds
-);
-CREATE TABLE looked (
-  rule TEXT PRIMARY KEY,
-  started REAL NOT NULL,                      -- of the last audit that could decide the rule, or that checked it
-  how BLOB NOT NULL                           -- msgpack of rules.RuleCoverage
-) WITHOUT ROWID;
-CREATE TABLE finding (
-  id INTEGER PRIMARY KEY,
-  missed INTEGER NOT NULL,                    -- audits since the last that had it, all undecided
-  rule TEXT NOT NULL,
-  key BLOB NOT NULL,                          -- finding_identity.finding_identity
-  url TEXT NOT NULL,
-  file TEXT NOT NULL,
-  state TEXT NOT NULL,
-  times INTEGER NOT NULL,
-  others TEXT NOT NULL,                       -- JSON
-  since TEXT NOT NULL,
-  certain INTEGER NOT NULL                    -- 1: it was reported as conclusive
-);
-""",
+    tables=(files("crawler.audit.compare") / "history.sql").read_text(encoding="utf-8"),
     description="the history of audits",
     remedy="Move the file away. The next audit then has nothing to compare with",
 )

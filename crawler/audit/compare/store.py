@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
 
 from crawler.audit.compare.finding_status import CurrentState, FindingStatus, PreviousFinding, RuleCoverage, is_hidden
 from crawler.audit.compare.history import AUDIT_HISTORY_DB
@@ -119,13 +118,6 @@ FROM main.finding f LEFT JOIN temp.pair p ON p.now = f.id ORDER BY f.id"""
 BATCH_ROWS: Final = 5_000  # rows at once
 
 
-class LastAudit(Struct, frozen=True):
-    """The last finished audit. ``started`` is Unix time; ``settings`` decided what its crawl found."""
-
-    started: float
-    settings: dict[str, Any]
-
-
 class AuditHistory:
     """The history of audits, attached to the ``db`` of this one. Every method raises StorageError.
 
@@ -140,14 +132,11 @@ class AuditHistory:
             db.execute("ATTACH ? AS past", (str(self._path.absolute()),))
             db.execute("PRAGMA past.synchronous = FULL")
 
-    def last_audit(self) -> LastAudit | None:
-        """The last finished audit, if there is one."""
+    def last_audit(self) -> tuple[float, dict[str, Any]] | None:
+        """The start of the last finished audit (Unix time), and the settings that decided what its crawl found."""
         with AUDIT_HISTORY_DB.used(self._path):
             row = self._db.execute(LAST_AUDIT).fetchone()
-            if row is None:
-                return None
-            news = msgspec.msgpack.decode(row[0], type=AuditSummary)
-            return LastAudit(news.started, msgspec.json.decode(row[1]))
+        return (msgspec.msgpack.decode(row[0], type=AuditSummary).started, msgspec.json.decode(row[1])) if row else None
 
     def audits_before(self, number: int) -> list[AuditSummary]:
         """The finished audits with a smaller number, the oldest first."""

@@ -14,12 +14,10 @@ from crawler.audit.discovery.readers import (
     Declaration,
     DiscoveryCheck,
     SiteReader,
+    check,
     check_ai_access,
-    check_failed,
-    check_passed,
     check_preferences,
     check_reader,
-    check_unknown,
     likely_cause,
 )
 from crawler.config.config import Config
@@ -55,70 +53,49 @@ _MAX_NAMED: Final = 5
 
 def check_robots_response(reply: Reply, url: str) -> Iterator[DiscoveryCheck]:
     """Whether crawlers accept an answer with status 200 as robots.txt."""
-    size = f"{len(reply.body):,} bytes"
     redirect = "" if reply.url == url else f", by a redirect to {reply.url}"
-    yield check_passed("robots.answers", f"{url} answered 200, {size}{redirect}")
+    yield check("robots.answers/ok", url=url, size=len(reply.body), redirect=redirect)
     label = parse_media_type(reply.header("content-type") or "")
     if reply.body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        yield check_failed(
-            "robots.type",
-            f"robots.txt is a web page ({label or 'without a Content-Type'}), not plain text",
-            "serve a text file there",
-        )
-    elif label != "text/plain":
-        yield check_failed(
-            "robots.type",
-            f"robots.txt is served {f'as {label}' if label else 'without a Content-Type'}",
-            "serve it with Content-Type: text/plain; charset=utf-8 (RFC 9309, section 2.3)",
-        )
+        yield check("robots.type/page", label=label or "without a Content-Type")
     else:
-        yield check_passed("robots.type", "robots.txt is served as text/plain")
-    yield from _check_coding("robots.coding", "robots.txt", reply)
+        yield check("robots.type/ok" if label == "text/plain" else "robots.type/other", label=_served(label))
+    if reply.is_miscoded:  # it has not the compression that it names: RFC 9110, section 8.4
+        yield check("robots.coding", coding=reply.header("content-encoding"))
     yield _decoded_text(reply)
+
+
+def _served(label: str) -> str:
+    return f"as {label}" if label else "without a Content-Type"
 
 
 def _decoded_text(reply: Reply) -> DiscoveryCheck:
     body = reply.body
     if not body.strip():
-        return check_passed("robots.text", "robots.txt is empty, so everything is allowed")
+        return check("robots.text/empty")
     if not looks_like_text(body):
-        return check_failed("robots.text", "robots.txt is binary data, not text", "serve a text file there")
+        return check("robots.text/binary")
     if reply.cut or len(body) > MAX_ROBOTS_BYTES:
-        return check_failed(
-            "robots.text",
-            f"robots.txt is larger than {MAX_ROBOTS_BYTES:,} bytes, and crawlers may ignore the rest",
-            "shorten it, or move the Sitemap lines to its beginning",
-        )
+        return check("robots.text/long", most=MAX_ROBOTS_BYTES)
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = body.count(b"\n", 0, error.start) + 1
-        return check_failed("robots.text", f"line {line} of robots.txt is not UTF-8", "save the file as UTF-8")
-    return check_passed("robots.text", "robots.txt is UTF-8 and short enough")
+        return check("robots.text/encoding", line=body.count(b"\n", 0, error.start) + 1)
+    return check("robots.text/ok")
 
 
 def check_declared(body: bytes, sitemap_url: Url) -> DiscoveryCheck:
     """Whether a robots.txt names a sitemap, in any spelling of the same URL."""
     named = sitemaps_in(body)
     if not missing_lines(body, [sitemap_url]):
-        return check_passed("sitemap.declared", f"robots.txt names {sitemap_url}")
-    if similar := next(
-        (
-            declared_url
-            for declared_url in named
-            if _without_scheme_and_www(declared_url) == _without_scheme_and_www(sitemap_url)
-        ),
-        "",
-    ):
-        return check_failed(
-            "sitemap.declared",
-            f"robots.txt names {similar}, but the published sitemap is {sitemap_url}",
-            "the two URLs differ: change that line",
-        )
+        return check("sitemap.declared/ok", url=sitemap_url)
+    wanted = _without_scheme_and_www(sitemap_url)
+    if similar := next((url for url in named if _without_scheme_and_www(url) == wanted), ""):
+        return check("sitemap.declared/similar", similar=similar, url=sitemap_url)
     others = f"; it names {', '.join(named[:_MAX_NAMED])}" if named else ""
     if len(named) > _MAX_NAMED:
         others += f" and {len(named) - _MAX_NAMED} more"
-    return check_failed("sitemap.declared", f"robots.txt does not name {sitemap_url}{others}", "add the line below")
+    return check("sitemap.declared/missing", url=sitemap_url, others=others)
 
 
 def check_allowed(body: bytes, sitemap_url: Url, now: float) -> DiscoveryCheck:
@@ -129,14 +106,9 @@ def check_allowed(body: bytes, sitemap_url: Url, now: float) -> DiscoveryCheck:
         if isinstance(access, Blocked):
             blocked.setdefault(access.reason, []).append("all other crawlers" if crawlers == "*" else crawlers)
     if not blocked:
-        return check_passed(
-            "sitemap.allowed", "robots.txt allows every crawler to fetch the sitemap, Googlebot and Bingbot too"
-        )
-    message = "robots.txt blocks the sitemap: " + "; ".join(
-        f"{reason} ({_name_crawlers(crawlers)})" for reason, crawlers in blocked.items()
-    )
-    path = urlsplit(sitemap_url).path
-    return check_failed("sitemap.allowed", message, f'add "Allow: {path}" to the rules of these crawlers')
+        return check("sitemap.allowed/ok")
+    reasons = "; ".join(f"{reason} ({_name_crawlers(crawlers)})" for reason, crawlers in blocked.items())
+    return check("sitemap.allowed/blocked", reasons=reasons, path=urlsplit(sitemap_url).path)
 
 
 def _name_crawlers(names: list[str]) -> str:
@@ -165,32 +137,19 @@ _ONE_ENTRY: Final = ReadLimits(max_entries=1)
 
 def check_sitemap_response(reply: Reply, sitemap_url: Url) -> Iterator[DiscoveryCheck]:
     """Whether an answer with status 200 is a sitemap, without a redirect and with the right type."""
-    yield check_passed("sitemap.answers", f"{reply.url} answered 200, {len(reply.body):,} bytes")
-    if reply.url != sitemap_url:
-        yield check_failed(
-            "sitemap.direct",
-            f"{sitemap_url} redirects to {reply.url}",
-            f"declare {reply.url} instead (--sitemap-url), or serve the file without a redirect",
-        )
-    else:
-        yield check_passed("sitemap.direct", "the sitemap is served without a redirect")
+    yield check("sitemap.answers/ok", url=reply.url, size=len(reply.body))
+    is_direct = reply.url == sitemap_url
+    yield check("sitemap.direct/ok" if is_direct else "sitemap.direct/redirect", url=sitemap_url, end=reply.url)
     if len(reply.body) > MAX_BYTES:
-        yield check_failed(
-            "sitemap.size",
-            f"the sitemap has more than {MAX_BYTES:,} bytes, which no search engine reads",
-            "split it into several files under an index",
-        )
+        yield check("sitemap.size", most=MAX_BYTES)
     if tag := reply.header("x-robots-tag"):
-        yield check_passed(
-            "sitemap.robots_tag", f"X-Robots-Tag: {tag} keeps the file out of results, and is no obstacle"
-        )
-    yield from _check_coding("sitemap.coding", "the sitemap", reply)
+        yield check("sitemap.robots_tag", tag=tag)
+    if reply.is_miscoded:
+        yield check("sitemap.coding", coding=reply.header("content-encoding"))
     fault, kind, defects = _sniff(reply.body, sitemap_url)
     yield _check_label(reply, kind)
-    if fault := fault or defects:
-        yield check_failed("sitemap.is_one", fault, "configure the web server to serve the published file unchanged")
-    else:
-        yield check_passed("sitemap.is_one", f"the response is a sitemap ({kind})")
+    fault = fault or defects
+    yield check("sitemap.is_one/fault" if fault else "sitemap.is_one/ok", fault=fault, kind=kind)
 
 
 def _sniff(body: bytes, url: str) -> tuple[str, Format | None, str]:
@@ -209,17 +168,6 @@ def _sniff(body: bytes, url: str) -> tuple[str, Format | None, str]:
     return fault, reader.format, "; ".join(defects)
 
 
-def _check_coding(about: str, what: str, reply: Reply) -> Iterator[DiscoveryCheck]:
-    """A problem if Content-Encoding names a compression that the body does not have (RFC 9110, section 8.4)."""
-    if reply.is_miscoded:
-        coding = reply.header("content-encoding")
-        yield check_failed(
-            about,
-            f"{what} is served with Content-Encoding: {coding}, but is not compressed, so readers cannot decode it",
-            "configure the web server to compress it, or to send no Content-Encoding",
-        )
-
-
 def _check_label(reply: Reply, kind: Format | None) -> DiscoveryCheck:
     label = parse_media_type(reply.header("content-type") or "")
     if reply.body.startswith(_GZIP):
@@ -228,13 +176,8 @@ def _check_label(reply: Reply, kind: Format | None) -> DiscoveryCheck:
         is_expected, expected = label == "text/plain", "text/plain"
     else:
         is_expected, expected = label in _XML, "application/xml"
-    if is_expected:
-        return check_passed("sitemap.type", f"the sitemap is served as {label}")
-    return check_failed(
-        "sitemap.type",
-        f"the sitemap is served {f'as {label}' if label else 'without a Content-Type'}",
-        f"serve it with Content-Type: {expected}",
-    )
+    case = "sitemap.type/ok" if is_expected else "sitemap.type/other"
+    return check(case, label=_served(label), expected=expected)
 
 
 def check_same(body: bytes, file: Path) -> DiscoveryCheck:
@@ -242,14 +185,9 @@ def check_same(body: bytes, file: Path) -> DiscoveryCheck:
     try:
         local = file.read_bytes()
     except OSError as error:
-        return check_unknown("sitemap.same", f"{file}: {error.strerror or error}")
-    if local == body:
-        return check_passed("sitemap.same", f"the sitemap is identical to {file}")
-    return check_failed(
-        "sitemap.same",
-        f"the served sitemap differs from {file}: it has {len(body):,} bytes, the file has {len(local):,}",
-        "configure the web server to serve that directory, or copy the files there; a cache may contain an older file",
-    )
+        return check("sitemap.same/unknown", file=file, error=error.strerror or error)
+    case = "sitemap.same/ok" if local == body else "sitemap.same/differs"
+    return check(case, file=file, size=len(body), local=len(local))
 
 
 class SetContents:
@@ -289,23 +227,14 @@ class SetContents:
         """The checks; none for a single file whose URLs are all on its own host."""
         unread = [finding for finding in self._unread if finding.rule == "index.child_unreadable"]
         for finding in unread[:MAX_EXAMPLES]:
-            yield check_failed(
-                "files.answer", finding.sentence, "configure the web server to serve every file that the index lists"
-            )
+            yield check("files.answer", error=finding.sentence)
         if len(self._unread) > len(unread) and not self._is_whole:
-            yield check_unknown(
-                "hosts.declared", f"whether files beyond the first {MAX_FILES} list URLs of other hosts"
-            )
+            yield check("hosts.declared/files", most=MAX_FILES)
         for (host, is_named), first in zip(self._submits.origins.items(), self._firsts, strict=True):
-            message = f"the sitemap lists URLs of {host}, such as {first}, whose robots.txt"
-            if is_named:
-                yield check_passed("hosts.declared", f"{message} names it")
-            else:
-                self.missing.append(host)
-                remedy = "remove these URLs from the sitemap if they are a mistake, or add the line below there"
-                yield check_failed("hosts.declared", f"{message} does not name it", remedy)
+            self.missing += [] if is_named else [host]
+            yield check("hosts.declared/ok" if is_named else "hosts.declared/missing", host=host, first=first)
         if self._submits.full:
-            yield check_unknown("hosts.declared", f"the hosts beyond the first {MAX_HOSTS} whose URLs it lists")
+            yield check("hosts.declared/hosts", most=MAX_HOSTS)
 
 
 def _ignore(_: Finding) -> None:
@@ -342,9 +271,9 @@ def check_discovery(name: str, config: Config, *, as_readers: bool = False) -> D
 def _check_readers(config: Config, checker: "_DiscoveryChecker") -> Iterator[DiscoveryCheck]:
     own = checker.answer()
     for reader in SEARCH_READERS:
-        check = check_reader(reader, own, _answer_to(reader, config, checker.sitemap_url))
-        if own is not None or check.status is CheckStatus.OK:  # else it fails for everybody
-            yield check
+        told = check_reader(reader, own, _answer_to(reader, config, checker.sitemap_url))
+        if own is not None or told.status is CheckStatus.OK:  # else it fails for everybody
+            yield told
 
 
 def _answer_to(reader: SiteReader, config: Config, url: Url) -> Reply | str:
@@ -396,12 +325,11 @@ class _DiscoveryChecker:
         named = _named_sitemaps(body, origin_of(self.sitemap_url))
         for declared in sorted(named, key=lambda url: url != end)[:MAX_NAMED]:
             if self._end(declared):
-                message = f"robots.txt names {declared}, so that sitemap is checked (--sitemap-url gives another URL)"
                 self.sitemap_url = declared
-                yield check_passed("sitemap.meant", message)
+                yield check("sitemap.meant/named", url=declared)
                 return
         if end and end != self.sitemap_url:
-            yield check_passed("sitemap.meant", f"{self.sitemap_url} redirects to {end}, so that is checked")
+            yield check("sitemap.meant/redirect", url=self.sitemap_url, end=end)
             self.sitemap_url = end
 
     def _end(self, url: Url) -> Url | None:
@@ -430,20 +358,16 @@ class _DiscoveryChecker:
         except DocumentNotFound as error:
             self.has_robots = False
             self._note_missing_line(self._robots_url)
-            yield check_failed("robots.answers", str(error), "create a robots.txt there with the line below")
+            yield check("robots.answers/missing", error=error)
             return
         except SourceError as error:
-            remedy = (
-                "without a readable robots.txt, crawlers stay away or do not find the sitemap: make the server "
-                "return 200"
-            )
-            yield check_failed("robots.answers", _error_text(self._robots_url, error), remedy)
-            yield check_unknown("sitemap.declared", "whether robots.txt names the sitemap")
+            yield check("robots.answers/failed", error=_error_text(self._robots_url, error))
+            yield check("sitemap.declared/unknown")
             return
         yield from check_robots_response(reply, self._robots_url)
         rules = parse_robots(reply.body, self._config.fetch.user_agent, time.time())
         for note in rules.delay_note(self._config.obey.max_crawl_delay):
-            yield check_failed("robots.delay", note, "give a number of seconds that crawlers obey, such as 10")
+            yield check("robots.delay", note=note)
         declared = check_declared(reply.body, self.sitemap_url)
         yield declared
         if declared.status is CheckStatus.PROBLEM:
@@ -456,10 +380,8 @@ class _DiscoveryChecker:
         try:
             reply = self._reply(self.sitemap_url)
         except SourceError as error:
-            remedy = "configure the web server to serve the sitemap there, or give its URL with --sitemap-url"
-            if "certificate" in str(error):
-                remedy = "install the certificate with all intermediate ones: readers do not fetch missing ones"
-            yield check_failed("sitemap.answers", _error_text(self.sitemap_url, error), remedy)
+            case = "sitemap.answers/certificate" if "certificate" in str(error) else "sitemap.answers/failed"
+            yield check(case, error=_error_text(self.sitemap_url, error))
             return
         yield from check_sitemap_response(reply, self.sitemap_url)
         if self._file:

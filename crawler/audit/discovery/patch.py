@@ -4,9 +4,7 @@ import os
 import re
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +12,7 @@ from msgspec import Struct
 
 from crawler.errors import StorageError, UsageError
 from crawler.robots.rules import MAX_BYTES
-from sitemap import missing_lines, sync_to_disk
+from sitemap import missing_lines, replacement
 
 FILE_NAME: Final = "robots.txt"
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
@@ -63,30 +61,23 @@ def apply_patch(patch: RobotsTxtPatch) -> None:
     """
     if not patch.added:
         return
-    folder = patch.path.parent
+    file = patch.path
     try:
-        descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{FILE_NAME}.")
-        draft = Path(name)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(patch.after)
-                _copy_metadata(patch.path, file.fileno(), draft)
-                file.flush()
-                os.fsync(file.fileno())
-            _write_draft(draft, patch)
-        except BaseException:
-            with suppress(OSError):
-                draft.unlink()
-            raise
-        sync_to_disk(folder)
+        if patch.before is not None and os.geteuid() not in (0, file.stat().st_uid):
+            raise StorageError(
+                f"{file} belongs to another user, and --patch would change the owner. Run the command as the owner "
+                "of the file"
+            )
+        with replacement(file, like_before=True) as draft:
+            if patch.before is None:
+                os.fchmod(draft.fileno(), 0o644)  # everybody may read a new file
+            else:
+                shutil.copystat(file, draft.fileno())  # type: ignore[arg-type] # mode and access lists
+            draft.write(patch.after)
+            if _read(file) != patch.before:
+                raise StorageError(f"{file} was changed by another program. Run the command again")
     except OSError as error:
-        raise StorageError(f"{patch.path} cannot be written: {error.strerror or error}") from None
-
-
-def _write_draft(draft: Path, patch: RobotsTxtPatch) -> None:
-    if _read(patch.path) != patch.before:
-        raise StorageError(f"{patch.path} was changed by another program. Run the command again")
-    draft.replace(patch.path)
+        raise StorageError(f"{file} cannot be written: {error.strerror or error}") from None
 
 
 def _real_path(path: Path) -> Path:
@@ -130,23 +121,3 @@ def _with_lines(before: bytes, added: list[str]) -> bytes:
     if text and _LINE_END.split(text + prefix)[-2:-1] != [b""]:
         prefix += line_end
     return before + prefix + b"".join(line.encode() + line_end for line in added)
-
-
-def _copy_metadata(file: Path, descriptor: int, draft: Path) -> None:
-    """Give a draft the owner, mode and access lists of the file; everybody may read a new file. Raises OSError."""
-    try:
-        original = file.stat()
-    except FileNotFoundError:
-        os.fchmod(descriptor, 0o644)
-        return
-    copy = os.fstat(descriptor)
-    if (copy.st_uid, copy.st_gid) != (original.st_uid, original.st_gid):
-        try:
-            os.fchown(descriptor, original.st_uid, original.st_gid)
-        except PermissionError:
-            raise StorageError(
-                f"{file} belongs to another user, and --patch would change the owner. Run the command as the owner "
-                "of the file"
-            ) from None
-    shutil.copystat(file, draft)  # mode and access lists
-    os.utime(descriptor)

@@ -1,8 +1,10 @@
 """Checks of what readers of a site are told: search engines and AI crawlers, by robots.txt and by the server. Pure."""
 
+import csv
 import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from importlib.resources import files
 from typing import Any, Final
 
 from msgspec import Struct
@@ -65,19 +67,18 @@ class Declaration(Struct, frozen=True, kw_only=True):
         }
 
 
-def check_passed(about: str, message: str) -> DiscoveryCheck:
-    """A check without a problem."""
-    return DiscoveryCheck(about, CheckStatus.OK, message)
+_TABLE: Final = (files("crawler.audit.discovery") / "checks.csv").read_text(encoding="utf-8")
+CASES: Final = {
+    case: (CheckStatus(outcome), message, remedy)
+    for case, outcome, message, remedy in list(csv.reader(_TABLE.splitlines()))[1:]
+}
+"""Outcome, message and remedy of each case that a check can have: ``sitemap.type/other`` is one of ``sitemap.type``."""
 
 
-def check_failed(about: str, message: str, remedy: str) -> DiscoveryCheck:
-    """A check that found a problem."""
-    return DiscoveryCheck(about, CheckStatus.PROBLEM, message, remedy)
-
-
-def check_unknown(about: str, message: str) -> DiscoveryCheck:
-    """A check that could not be made."""
-    return DiscoveryCheck(about, CheckStatus.UNKNOWN, message)
+def check(case: str, *, of: str = "", **values: object) -> DiscoveryCheck:
+    """The check of a case, with these values in its texts. ``of`` names it if several share the case."""
+    status, message, remedy = CASES[case]
+    return DiscoveryCheck(of or case.partition("/")[0], status, message.format(**values), remedy.format(**values))
 
 
 class SiteReader(Struct, frozen=True):
@@ -122,14 +123,12 @@ def check_ai_access(body: bytes, start: Url, now: float) -> DiscoveryCheck:
         reader for reader in AI_READERS if isinstance(parse_robots(body, reader.name, now).can_fetch(start), Blocked)
     ]
     if not blocked:
-        return check_passed("ai.access", f"robots.txt allows all {len(AI_READERS)} known AI crawlers")
+        return check("ai.access/all", known=len(AI_READERS))
     names = {purpose: [bot.name for bot in blocked if bot.kind is kind] for kind, purpose in _PURPOSES.items()}
     listed = "; ".join(f"{', '.join(found)} ({purpose})" for purpose, found in names.items() if found)
     if len(blocked) == len(AI_READERS):
-        return check_passed("ai.access", f"robots.txt blocks all {len(AI_READERS)} known AI crawlers")
-    return check_passed(
-        "ai.access", f"robots.txt blocks {len(blocked)} of {len(AI_READERS)} known AI crawlers: {listed}"
-    )
+        return check("ai.access/none", known=len(AI_READERS))
+    return check("ai.access/some", blocked=len(blocked), known=len(AI_READERS), names=listed)
 
 
 def check_preferences(body: bytes) -> Iterator[DiscoveryCheck]:
@@ -152,24 +151,18 @@ def check_preferences(body: bytes) -> Iterator[DiscoveryCheck]:
         found += 1
         place = f"line {number} of robots.txt"
         if not group:
-            yield check_failed(
-                "ai.preferences", f"{place} stands before the first User-agent line", "move it below User-agent: *"
-            )
+            yield check("ai.preferences/early", place=place)
         faults = _signal_faults(value) if field == "content-signal" else _usage_faults(value)
         for fault, remedy in faults:
-            yield check_failed("ai.preferences", f"{place}: {fault}", remedy)
+            yield check("ai.preferences/fault", place=place, fault=fault, remedy=remedy)
         for key, choice in _pairs(value):
             before = stated.setdefault((group, field, key), choice)
             if before != choice and field == "content-signal":
-                yield check_failed(
-                    "ai.preferences",
-                    f"{place}: {key} is {_quoted(before)} and {_quoted(choice)} in one group",
-                    "state it once",
+                yield check(
+                    "ai.preferences/twice", place=place, key=key, before=_quoted(before), choice=_quoted(choice)
                 )
     if found:
-        yield check_passed(
-            "ai.preferences", f"robots.txt has {count_text(found, 'line')} about the use of content by AI"
-        )
+        yield check("ai.preferences/ok", lines=count_text(found, "line"))
 
 
 def _signal_faults(value: str) -> Iterator[tuple[str, str]]:
@@ -211,9 +204,6 @@ def _quoted(text: str) -> str:
     return repr(shorten(text, _MAX_QUOTED))
 
 
-_LOG_REMEDY: Final = "look in the log of the server or firewall what it answers to the real crawler"
-
-
 def check_reader(reader: SiteReader, own: Reply | None, reply: Reply | str) -> DiscoveryCheck:
     """What the server answers to the name of a search engine. ``own`` is the answer with status 200 to our own name.
 
@@ -222,24 +212,20 @@ def check_reader(reader: SiteReader, own: Reply | None, reply: Reply | str) -> D
     """
     about, name = f"reader.{reader.name.lower()}", reader.name
     if isinstance(reply, str):
-        return check_failed(about, f"as {name}: {reply}", _LOG_REMEDY)
+        return check("reader/failed", of=about, name=name, answer=reply)
     vendor = challenge.vendor if (challenge := detect_challenge(reply)) else ""
     if vendor or (own is not None and reply.status in _FIREWALL_STATUSES):
         answer = f"{vendor} answers with a challenge" if vendor else f"the server answers {reply.status}"
-        remedy = f"a firewall that verifies addresses refuses this machine, and lets {name} itself in: {_LOG_REMEDY}"
-        return DiscoveryCheck(about, CheckStatus.UNKNOWN, f"as {name}: {answer}", remedy)
+        return check("reader/firewall", of=about, name=name, answer=answer)
     if reply.status != 200:
-        return check_failed(about, f"as {name}: the server answers {reply.status}", _LOG_REMEDY)
+        return check("reader/failed", of=about, name=name, answer=f"the server answers {reply.status}")
     if own is not None and reply.url != own.url:
-        return check_failed(about, f"as {name}: the server redirects to {reply.url}", "serve the same to everybody")
+        return check("reader/redirect", of=about, name=name, url=reply.url)
     coding = reply.header("content-encoding")
     facts = [reply.header("content-type") or "no Content-Type", f"{len(reply.body):,} bytes"]
     facts += [f"{coding} on the way"] if coding else []
-    text = f"as {name}: 200, {', '.join(facts)}"
-    if own is not None and own.body != reply.body:
-        remedy = "compare the two, if the sitemap is not written anew for each request"
-        return DiscoveryCheck(about, CheckStatus.UNKNOWN, f"{text}, but another content than for Siteatlas", remedy)
-    return check_passed(about, f"{text}, as for Siteatlas")
+    is_same = own is None or own.body == reply.body
+    return check("reader/ok" if is_same else "reader/differs", of=about, answer=f"as {name}: 200, {', '.join(facts)}")
 
 
 _CAUSES: Final = (
@@ -262,11 +248,7 @@ def likely_cause(checks: Iterable[DiscoveryCheck], *, has_robots: bool) -> Disco
     Without a robots.txt (404) Google fetches everything: https://www.rfc-editor.org/rfc/rfc9309#section-2.3.1.3.
     """
     states = {check.about: check.status for check in checks if check.status is not CheckStatus.OK}
-    text, about = 'if Search Console says "Couldn\'t fetch"', "search_console.cause"
     for name, cause in _CAUSES[0 if has_robots else 1 :]:
         if states.get(name) is CheckStatus.PROBLEM:
-            return DiscoveryCheck(about, CheckStatus.UNKNOWN, f"{text}, the likely cause is that {cause}")
-    if "reader.googlebot" in states:
-        return DiscoveryCheck(about, CheckStatus.UNKNOWN, f"{text}, a firewall may refuse Googlebot")
-    remedy = "Google also says so before it has tried: wait some days, then look for Googlebot in the log of the server"
-    return DiscoveryCheck(about, CheckStatus.OK, f"{text}, no cause was found", remedy)
+            return check("search_console.cause/likely", cause=cause)
+    return check("search_console.cause/firewall" if "reader.googlebot" in states else "search_console.cause/ok")

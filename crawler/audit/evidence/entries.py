@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from crawler.audit.evidence.visits import VisitLookup
+from crawler.audit.evidence.visits import VisitLookup, rows_in_order
 from crawler.audit.finding import AuditFinding
 from crawler.audit.health.entries import (
     ListedMedia,
@@ -26,7 +26,6 @@ from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
 from crawler.url.params import UrlParams
 
-_ROWS_AT_ONCE: Final = 1_000
 _INDEXABLE: Final = State.INDEXABLE.value
 
 # The earlier run is in ``memory`` until this run is closed; the run that read the content stays in ``content``.
@@ -91,12 +90,9 @@ class PublishedEntries:
         with storage_errors():
             distrust = self._db.execute(_DISTRUST).fetchone()
         is_trusted = not (distrust and distrust[0])
-        last = 0
-        while rows := self._rows(_ENTRIES, last):
-            for row in rows:
-                if finding := self._judge(row, is_trusted=is_trusted):
-                    yield finding
-            last = rows[-1][0]
+        for row in rows_in_order(self._db, _ENTRIES):
+            if finding := self._judge(row, is_trusted=is_trusted):
+                yield finding
         for entry, count, origin in self._unrequested.values():
             yield check_outside_site(entry, origin, answers=False, times=count)
 
@@ -118,17 +114,14 @@ class PublishedEntries:
 
     def media(self) -> Iterator[ListedMedia]:
         """The images and videos of all entries, once for each entry that lists them."""
-        last = 0
-        while rows := self._rows(_MEDIA, last):
-            for _, url, loc, file, line, packed in rows:
-                images, videos, _ = unpack_media(packed)
-                named = [(MediaRole.IMAGE, image) for image in images]
-                for video in videos:
-                    named += zip((MediaRole.THUMBNAIL, MediaRole.VIDEO, MediaRole.PLAYER), video, strict=True)
-                for role, text in named:
-                    if text and (address := self._canonical(text)):
-                        yield ListedMedia(url=address, role=role, page=url or loc, file=file, line=line)
-            last = rows[-1][0]
+        for _, url, loc, file, line, packed in rows_in_order(self._db, _MEDIA):
+            images, videos, _ = unpack_media(packed)
+            named = [(MediaRole.IMAGE, image) for image in images]
+            for video in videos:
+                named += zip((MediaRole.THUMBNAIL, MediaRole.VIDEO, MediaRole.PLAYER), video, strict=True)
+            for role, text in named:
+                if text and (address := self._canonical(text)):
+                    yield ListedMedia(url=address, role=role, page=url or loc, file=file, line=line)
 
     def _judge(self, row: tuple, *, is_trusted: bool) -> AuditFinding | None:  # type: ignore[type-arg]
         _, url, loc, alias_url, file, line, lastmod, state, *dates = row
@@ -174,10 +167,6 @@ class PublishedEntries:
             return normalize_url(text, self._params.keeping_all)
         except InvalidUrl:
             return ""
-
-    def _rows(self, query: str, last: int) -> list[tuple]:  # type: ignore[type-arg]
-        with storage_errors():
-            return self._db.execute(query, (last, _ROWS_AT_ONCE)).fetchall()
 
 
 def _observed_dates(  # noqa: PLR0913 - the columns

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from crawler.audit.evidence.entries import unpack_media
-from crawler.audit.evidence.visits import VisitLookup
+from crawler.audit.evidence.visits import VisitLookup, rows_in_order
 from crawler.audit.finding import AuditFinding
 from crawler.audit.health.hreflang import (
     HreflangLink,
@@ -143,21 +143,15 @@ class SiteVersions:
 
     def _pages_with_versions(self, copies: Container[int]) -> Iterator[tuple[str, str]]:
         """The pages that state versions, each after the name of its cluster."""
-        last = -1
-        while rows := self._db.execute(_PAGES, (last, State.INDEXABLE.value, _AT_ONCE)).fetchall():
-            for number, url, packed in rows:
-                page = _decode(packed)
-                is_meant = page.alternates or any(fault.startswith(_FAULT) for fault in page.faults)
-                if is_meant and number not in copies:
-                    yield min((version.href for version in page.alternates), default=url), url
-            last = rows[-1][0]
+        for number, url, packed in rows_in_order(self._db, _PAGES, State.INDEXABLE.value):
+            page = _decode(packed)
+            is_meant = page.alternates or any(fault.startswith(_FAULT) for fault in page.faults)
+            if is_meant and number not in copies:
+                yield min((version.href for version in page.alternates), default=url), url
 
     def _entries_with_versions(self) -> Iterator[tuple[str, str]]:
         """The URLs of entries that state versions, each after the name of its cluster."""
-        last = 0
-        while rows := self._db.execute(_ENTRIES, (last, _AT_ONCE)).fetchall():
-            for _, url, packed in rows:
-                _, _, variants = unpack_media(packed)
-                if variants:
-                    yield min(href for _, href in variants), url
-            last = rows[-1][0]
+        for _, url, packed in rows_in_order(self._db, _ENTRIES):
+            _, _, variants = unpack_media(packed)
+            if variants:
+                yield min(href for _, href in variants), url

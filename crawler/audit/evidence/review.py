@@ -77,9 +77,9 @@ _READ_BY_SCANNERS: Final = """SELECT r.url, r.input, count(*), sum(s.visitor IS 
     c.people - (SELECT coalesce(sum(w.errors), 0) FROM visitor w WHERE w.url = c.url AND w.input = c.input)
   FROM visitor r JOIN claim c ON c.url = r.url AND c.input = r.input LEFT JOIN scanner s ON s.visitor = r.visitor
   WHERE r.errors = 0 GROUP BY r.url, r.input HAVING sum(s.visitor IS NOT NULL) > 0 AND min(r.visitor) >= 0"""
-_TO_BOTS: Final = """UPDATE claim SET people = people - ?, bots = bots + ?, scanners = scanners + ?,
-  agents = json_set(agents, '$.scanners', ? + coalesce(json_extract(agents, '$.scanners'), 0))
-  WHERE url = ? AND input = ?"""
+_TO_BOTS: Final = """UPDATE claim SET people = people - :count, bots = bots + :count, scanners = scanners + :count,
+  agents = json_set(agents, '$.scanners', :count + coalesce(json_extract(agents, '$.scanners'), 0))
+  WHERE url = :url AND input = :input"""
 
 
 class ClaimReview:
@@ -131,11 +131,11 @@ class ClaimReview:
                 return
             for url, number, readers, judged, successes in self._db.execute(_READ_BY_SCANNERS).fetchall():
                 count = round(max(0, successes) * judged / readers)
-                self._db.execute(_TO_BOTS, (count, count, count, count, url, number))
+                self._db.execute(_TO_BOTS, {"url": url, "input": number, "count": count})
             for url, number, visitors, judged, errors, people, ok in self._db.execute(_SCANNED).fetchall():
                 # of many visitors, those that were counted are a sample
                 count = round(people * judged / errors) if visitors >= MAX_VISITORS and not ok else min(judged, people)
-                self._db.execute(_TO_BOTS, (count, count, count, count, url, number))
+                self._db.execute(_TO_BOTS, {"url": url, "input": number, "count": count})
             self._db.execute("DELETE FROM visitor WHERE visitor IN (SELECT visitor FROM scanner)")
 
     def doubt_logs(self) -> None:

@@ -14,6 +14,7 @@ from crawler.audit.sources.cross_submit import CrossSubmitChecker, CrossSubmitLi
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.model import Url
 from crawler.state.database import storage_errors, transaction
+from crawler.units import count_text
 from crawler.url.normalize import InvalidUrl, normalize_url
 from crawler.url.params import UrlParams
 from sitemap import RULES, Child, Document, Entry, Format
@@ -56,14 +57,13 @@ class SitemapEntryCollector:
         self._number = 0
         self._report = SourceReport(source=SourceKind.SITEMAP, name="")
         self._formats: dict[str, int] = {}
-        self._files: list[str] = []  # sentences about the files of an index
-        self._more = (0, 0)  # the number of further files, and of their entries
+        self._files: list[tuple[str, int]] = []  # the files of an index, each with the number of its entries
 
     def begin_source(self, report: SourceReport) -> None:
         """Begin a source; the next documents belong to it."""
         self._report = report
         self._formats = {}
-        self._files, self._more = [], (0, 0)
+        self._files = []
         self._number = self._claims.begin(report)
 
     def end_source(self, document: Document | None) -> None:
@@ -71,10 +71,9 @@ class SitemapEntryCollector:
         self._flush()
         report = self._report
         report.format = ", ".join(f"{name} ({count:,})" if count > 1 else name for name, count in self._formats.items())
-        report.notes += self._files
-        files, entries = self._more
-        if files:
-            report.notes.append(f"and {files:,} more files with {entries:,} entries")
+        report.notes += [f"{file}: {count_text(count, 'entry', 'entries')}" for file, count in self._files[:MAX_FILES]]
+        if more := self._files[MAX_FILES:]:
+            report.notes.append(f"and {len(more):,} more files with {sum(count for _, count in more):,} entries")
         if document is not None:
             report.faults += _read_problems(document)
             report.complete = not report.faults
@@ -99,13 +98,8 @@ class SitemapEntryCollector:
         self._linter.end(document)
         name = document.format.value if document.format else "no sitemap"
         self._formats[name] = self._formats.get(name, 0) + 1
-        if document.parent is None or document.format is Format.INDEX:
-            return
-        if len(self._files) < MAX_FILES:
-            entries = "1 entry" if document.entries == 1 else f"{document.entries:,} entries"
-            self._files.append(f"{document.file or document.url}: {entries}")
-        else:
-            self._more = self._more[0] + 1, self._more[1] + document.entries
+        if document.parent is not None and document.format is not Format.INDEX:
+            self._files.append((document.file or document.url, document.entries))
 
     def finish(
         self, unpacked: Collection[str] = (), private: Collection[str] = ()

@@ -1,9 +1,9 @@
 """Looks up the visit of a URL, and the URLs that its redirects and canonicals lead to."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -13,6 +13,7 @@ from crawler.state.database import storage_errors
 
 MAX_HOPS: Final = 20  # redirects and canonicals in a row
 MAX_CACHED: Final = 20_000  # URLs in memory: the versions of a page, and those of its neighbours
+_ROWS_AT_ONCE: Final = 1_000
 
 _VISIT: Final = """SELECT v.state, v.reason, v.status, v.target, '', c.page FROM site.url u
   JOIN site.visit v ON v.id = u.id LEFT JOIN site.content c ON c.id = v.content WHERE u.url = ?"""
@@ -22,6 +23,18 @@ _BEHIND_ALIASES: Final = """SELECT DISTINCT v.target FROM site.visit v
 _NOT_REQUESTED: Final = (State.PENDING, State.OUT_OF_SCOPE)
 _LEADING_STATES: Final = frozenset({State.REDIRECT.value, State.CANONICAL_ELSEWHERE.value})
 _decode = msgspec.msgpack.Decoder(Page).decode
+
+
+def rows_in_order(db: sqlite3.Connection, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query for those after an id, in order; between two of them the caller may write. StorageError."""
+    last = -1
+    while True:
+        with storage_errors():
+            rows = db.execute(query, (last, *values, _ROWS_AT_ONCE)).fetchall()
+        yield from rows
+        if not rows:
+            return
+        last = rows[-1][0]
 
 
 class VisitedPage(NamedTuple):

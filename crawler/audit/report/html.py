@@ -20,36 +20,29 @@ from msgspec.structs import replace
 
 from crawler.audit.finding import (
     Action,
-    AuditComparisonResult,
     AuditFinding,
     AuditFindings,
+    AuditPoint,
     AuditReport,
-    BotActivity,
     FindingPattern,
-    ResolvedFinding,
     RuleCount,
     RuleTrend,
 )
 from crawler.audit.patterns import fold_findings
-from crawler.audit.report.charts import chart_bars, day_chart, history_chart, share_of
 from crawler.audit.report.html_data import (
     FINDINGS_PER_CHUNK,
     ISLAND_RULE,
     OrphanIsland,
     allotment,
-    chosen_findings,
     find_orphan_islands,
     pack_findings,
     visit_texts,
 )
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, needs_complete
 from crawler.audit.source_record import SourceKind
-from crawler.audit.sources.logs.bots import BotKind
 from crawler.audit.verdict import (
-    ReportGap,
     empty_groups,
     group_counts,
-    report_gaps,
     reservation,
     rests_on,
     utc_minute,
@@ -81,48 +74,21 @@ if TYPE_CHECKING:
 MAX_RESOLVED: Final = 200  # of one rule
 
 
-class ResolvedFindings(Struct, frozen=True):
-    """The findings of one rule that are resolved, or replaced by another finding; the page shows the ``first``."""
-
-    rule: Rule
-    trend: RuleTrend
-    first: list[ResolvedFinding]
-
-
-class ComparisonView(Struct, frozen=True):
-    """The comparison with the audit that began at ``started``; ``gaps`` say which rules cannot be compared."""
-
-    started: datetime
-    total: RuleTrend
-    missing: list[ResolvedFindings]
-    gaps: list[ReportGap]
-
-
-def comparison_view(report: AuditReport, findings: AuditFindings) -> ComparisonView | None:
+def _comparison_values(report: AuditReport, findings: AuditFindings) -> dict[str, Any] | None:
     """The comparison of an audit with the previous one; None if there is none."""
-    compared = report.compared
+    compared, trends = report.compared, report.trends
     if compared is None:
         return None
-    return ComparisonView(
-        datetime.fromtimestamp(compared.started, UTC),
-        compared.total,
-        list(_resolved_findings(report.trends, findings)),
-        report_gaps(_uncompared_titles(compared)),
-    )
-
-
-def _resolved_findings(trends: dict[str, RuleTrend], findings: AuditFindings) -> Iterator[ResolvedFindings]:
-    for rule, definition in REPORTED_RULES.items():
-        if (trend := trends.get(rule)) and trend.gone:
-            yield ResolvedFindings(definition, trend, list(islice(findings.resolved(rule), MAX_RESOLVED)))
-
-
-def _uncompared_titles(compared: AuditComparisonResult) -> dict[str, list[str]]:
-    titles: dict[str, list[str]] = {}
-    for rule in REPORTED_RULES:
-        if reason := compared.uncompared.get(rule):
-            titles.setdefault(reason, []).append(REPORTED_RULES[rule].title)
-    return titles
+    gaps: dict[str, list[str]] = {}
+    for rule in (rule for rule in REPORTED_RULES if compared.uncompared.get(rule)):
+        gaps.setdefault(compared.uncompared[rule], []).append(REPORTED_RULES[rule].title)
+    missing = [
+        {"rule": rule, "trend": trends[rule.id], "first": list(islice(findings.resolved(rule.id), MAX_RESOLVED))}
+        for rule in REPORTED_RULES.values()
+        if rule.id in trends and trends[rule.id].gone
+    ]
+    started = datetime.fromtimestamp(compared.started, UTC)
+    return {"started": started, "total": compared.total, "missing": missing, "gaps": gaps}
 
 
 MAX_FINDINGS: Final = 100_000  # findings in the file
@@ -172,16 +138,6 @@ class RuleListView(Struct, frozen=True):
         return sum(view.count.total for view in self.classes)
 
 
-class KeyFigure(Struct, frozen=True):
-    """A large number at the top of the page; ``link`` is the class or family that it counts."""
-
-    label: str
-    count: int
-    beside: str = ""
-    link: str = ""
-    tone: str = ""
-
-
 @cache
 def template() -> "Template":
     """The template of the page: to compile it takes longer than to write a short report."""
@@ -205,7 +161,7 @@ def write_html(report: AuditReport, findings: AuditFindings, file: BinaryIO, *, 
 def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -> dict[str, Any]:
     taken = allotment(report.counts, limit)
     families = list(_families(report, findings, taken))
-    comparison = comparison_view(report, findings)
+    comparison = _comparison_values(report, findings)
     return {
         "report": report,
         "started": datetime.fromtimestamp(report.started, UTC),
@@ -215,8 +171,6 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "empty": empty_groups(report),
         "open_findings": sum(item.open_ for item in report.counts),
         "likely_findings": sum(item.likely for item in report.counts),
-        "site_figures": list(_site_figures(report)),
-        "figures": list(map(_figure, families)),
         "families": families,
         "by_severity": _by_severity(families, report.actions),
         "severities": list(Severity),
@@ -226,12 +180,10 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "held": sum(item.held for family in families for item in family.classes),
         "total": sum(item.total for item in report.counts),
         "sections": sorted(report.sections, key=lambda item: -item.pages)[:MAX_SECTIONS],
-        "segments": report.segments,
-        "trend": history_chart(report.history),
+        "trend": _trend_bars(report.history),
         **_bot_values(report),
-        **{name: chart_bars(getattr(report, name)) for name in ("states", "statuses", "depths", "ages", "inlinks")},
         "facts": _script_values(report),
-        "parts": pack_findings(chosen_findings(findings, taken)),
+        "parts": pack_findings(findings, taken),
         "short": lambda url: path_text(url, report.url),
         "action_title": lambda action: action_title(action, report.url),
         "amount": size_text, "clock": clock_text, "part": share_of, "percent": percent_text, "is_web": is_http_url,
@@ -242,7 +194,15 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
 
 _STATUS_GROUPS: Final = ("2xx", "304", "3xx", "4xx", "5xx", "none")
 MAX_BOTS: Final = 20  # in the table of bots
-MAX_BOT_SECTIONS: Final = 30  # in the table of crawled sections
+MAX_DAYS: Final = 31  # in the picture of bot activity: the last ones
+MAX_HISTORY: Final = 24  # audits in the picture of the history: the last ones
+
+
+def _trend_bars(history: Sequence[AuditPoint]) -> list[tuple[str, list[int]]]:
+    """The findings of the last audits by severity, the last audit first; none for fewer than two audits."""
+    points = history[: -MAX_HISTORY - 1 : -1] if len(history) > 1 else ()
+    names = sorted(Severity, reverse=True)
+    return [(utc_minute(point.started)[:10], [point.severities.get(name, 0) for name in names]) for point in points]
 
 
 def _bot_values(report: AuditReport) -> dict[str, Any]:
@@ -254,14 +214,14 @@ def _bot_values(report: AuditReport) -> dict[str, Any]:
     named = [name for name in _STATUS_GROUPS if any(name in count for count in counts)]
     points = [(utc_minute(point.started)[:10], point.bots) for point in report.history[-MAX_AUDITS:] if point.bots]
     return {
-        "days": day_chart(activity),
-        "bot_figures": list(_bot_figures(activity)),
-        "bot_states": activity.states,
+        "days": [
+            (row.day, [row.requests.get(kind, 0) for kind in activity.total.requests])
+            for row in reversed([row for row in activity.by_day if row.day][-MAX_DAYS:])
+        ],
         "shown_bots": [
             (bot, [count[name] for name in named]) for bot, count in zip(activity.bots, counts, strict=False)
         ],
         "status_names": named,
-        "bot_sections": activity.sections[:MAX_BOT_SECTIONS],
         "crawl_points": points,
     }
 
@@ -272,17 +232,6 @@ def _by_status_group(statuses: dict[str, int]) -> Counter[str]:
     for status, requests in statuses.items():
         counts["none" if status == "0" else "304" if status == "304" else f"{status[0]}xx"] += requests
     return counts
-
-
-def _bot_figures(activity: BotActivity) -> Iterator[KeyFigure]:
-    total, of_pages = activity.total, "of {:,} indexable pages"
-    searched = total.requests.get(BotKind.SEARCH, 0)
-    assistants = sum(total.requests.get(kind, 0) for kind in (BotKind.AI_TRAINING, BotKind.AI_SEARCH, BotKind.AI_USER))
-    yield KeyFigure("pages crawled by search engines", total.crawled, of_pages.format(total.pages))
-    yield KeyFigure("requests of search engines", searched, f"{searched // (total.days or 1):,} a day")
-    share = percent_text(share_of(total.wasted, total.to_pages))
-    yield KeyFigure("for non-indexable URLs", total.wasted, f"{share} of {total.to_pages:,} requests of search engines")
-    yield KeyFigure("requests of AI bots", assistants, f"{assistants // (total.days or 1):,} a day")
 
 
 def _inline_assets() -> dict[str, Any]:
@@ -346,24 +295,6 @@ def _included_count(count: RuleCount, findings: AuditFindings, taken: dict[str, 
     )
 
 
-def _site_figures(report: AuditReport) -> Iterator[KeyFigure]:
-    of_urls, of_pages = f"{percent_text(share_of(report.pages, report.urls))} of the URLs", "{} of the pages"
-    yield KeyFigure("URLs known", report.urls, "from anywhere")
-    yield KeyFigure("indexable pages", report.pages, of_urls)
-    yield KeyFigure(
-        "reached by links", report.reached, of_pages.format(percent_text(share_of(report.reached, report.pages)))
-    )
-    yield KeyFigure("in a sitemap", report.listed, of_pages.format(percent_text(share_of(report.listed, report.pages))))
-
-
-def _figure(family: RuleListView) -> KeyFigure:
-    inconclusive = sum(view.count.open_ for view in family.classes)
-    worst = max(view.rule.severity for view in family.classes)
-    return KeyFigure(
-        family.title, family.total, f"{inconclusive:,} inconclusive" if inconclusive else "", family.id, worst
-    )
-
-
 def _severity_counts(counts: list[RuleCount]) -> list[tuple[Severity, int]]:
     """The number of findings by severity, the worst first, without zeros."""
     tally: Counter[Severity] = Counter()
@@ -401,6 +332,11 @@ def keep_options_whole(text: str) -> "Markup":
     from markupsafe import Markup, escape  # noqa: PLC0415
 
     return Markup(_OPTION.sub(r"<code>\g<0></code>", str(escape(text))))  # noqa: S704 - what was there is escaped
+
+
+def share_of(count: int, total: int) -> float:
+    """A share from 0 to 1; 0 if the total is 0."""
+    return min(count / total, 1.0) if total > 0 else 0.0
 
 
 def percent_text(share: float) -> str:

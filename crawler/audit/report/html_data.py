@@ -22,13 +22,6 @@ _GZIP: Final = 31  # zlib's window bits for gzip, which every DecompressionStrea
 _SOURCE_BITS: Final = {source.value: 1 << place for place, source in enumerate(SourceKind)}
 
 
-class PackedFindings(Struct, frozen=True):
-    """One chunk. ``rows`` has the columns that the table filters and sorts by; ``evidence`` has the whole findings."""
-
-    rows: str
-    evidence: str
-
-
 def allotment(counts: Sequence[RuleCount], limit: int) -> dict[str, int]:
     """How many findings of each rule to include, the worst rule first, up to ``limit`` in all.
 
@@ -48,16 +41,15 @@ def allotment(counts: Sequence[RuleCount], limit: int) -> dict[str, int]:
     return taken
 
 
-def chosen_findings(findings: AuditFindings, taken: dict[str, int]) -> Iterator[AuditFinding]:
-    """The included findings, the worst first."""
-    return chain.from_iterable(islice(findings(rule), number) for rule, number in taken.items())
+def pack_findings(findings: AuditFindings, taken: dict[str, int]) -> Iterator[tuple[str, str]]:
+    """Pack the included findings, the worst first, holding one chunk of them at a time.
 
-
-def pack_findings(findings: Iterator[AuditFinding]) -> Iterator[PackedFindings]:
-    """Pack findings, holding one chunk of them at a time."""
+    Of each chunk come the columns that the table filters and sorts by, and the whole findings.
+    """
     encode = msgspec.json.Encoder().encode
-    while chunk := list(islice(findings, FINDINGS_PER_CHUNK)):
-        yield PackedFindings(_pack(encode(_columns(chunk))), _pack(encode(chunk)))
+    chosen = chain.from_iterable(islice(findings(rule), number) for rule, number in taken.items())
+    while chunk := list(islice(chosen, FINDINGS_PER_CHUNK)):
+        yield _pack(encode(_columns(chunk))), _pack(encode(chunk))
 
 
 def _pack(data: bytes) -> str:
@@ -74,24 +66,19 @@ def _places() -> dict[str, int]:
     return {rule: place for place, rule in enumerate(REPORTED_RULES)}
 
 
+_PLAIN_COLUMNS: Final = (
+    *("url", "title", "sentence", "state", "status", "depth", "inlinks"),
+    *("group", "segment", "lastmod", "since"),
+)
+
+
 def _columns(chunk: Sequence[AuditFinding]) -> dict[str, list[Any]]:
     places = _places()
-    return {
+    return {name: [getattr(finding, name) for finding in chunk] for name in _PLAIN_COLUMNS} | {
         "rule": [places[finding.rule] for finding in chunk],
-        "url": [finding.url for finding in chunk],
-        "title": [finding.title for finding in chunk],
-        "sentence": [finding.sentence for finding in chunk],
         "certain": [_CERTAINTY_CODES[finding.certainty] for finding in chunk],
-        "state": [finding.state for finding in chunk],
-        "status": [finding.status for finding in chunk],
-        "depth": [finding.depth for finding in chunk],
-        "inlinks": [finding.inlinks for finding in chunk],
         "weight": [round(finding.weight, 2) for finding in chunk],
         "visits": [known_visits(finding) for finding in chunk],
-        "group": [finding.group for finding in chunk],
-        "segment": [finding.segment for finding in chunk],
-        "lastmod": [finding.lastmod for finding in chunk],
-        "since": [finding.since for finding in chunk],
         "new": [int(bool(finding.is_new)) for finding in chunk],
         "known": [sum(_SOURCE_BITS.get(source, 0) for source in finding.known) for finding in chunk],
     }

@@ -7,7 +7,7 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sarif-v2.1.0-errata01
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import chain, islice
 from typing import Any, BinaryIO, Final
@@ -17,10 +17,9 @@ from msgspec import to_builtins
 from msgspec.structs import asdict, replace
 
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, ResolvedFinding, RuleCount, RuleTrend
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, WHY_LIKELY, RuleGroup, why_unproven
+from crawler.audit.rules import REPORTED_RULES, WHY_LIKELY, RuleGroup, why_unproven
 from crawler.audit.verdict import (
     failing_counts,
-    group_counts,
     is_open,
     reported_counts,
     reported_groups,
@@ -46,31 +45,23 @@ def write_json(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> 
     cannot encode, become question marks.
     """
     head = {"format": FORMAT_VERSION, **msgspec.to_builtins(report), "counts": _counts(report)}
-    file.write(_json(head)[:-1] + b',\n"findings":[')
-    separator = b"\n"
-    for group in RULE_GROUPS:
-        for count in group_counts(group, report):
-            severity = REPORTED_RULES[count.rule].severity.value
-            for finding in findings(count.rule):
-                file.write(separator + _json(_finding_row(finding, severity)))
-                separator = b",\n"
-    file.write(b'\n],\n"accepted_findings":[')
-    separator = b"\n"
-    for entry in range(len(report.accepted)):
-        for finding in findings.accepted(entry):
-            file.write(separator + _json({"entry": entry, **_finding_row(finding, finding.severity.value)}))
-            separator = b",\n"
-    file.write(b'\n],\n"mended":[')
-    separator = b"\n"
-    for rule in REPORTED_RULES:
-        for resolved in findings.resolved(rule):
-            file.write(separator + _json(msgspec.structs.asdict(resolved)))
-            separator = b",\n"
-    file.write(b"\n]}\n")
+    file.write(_json(head)[:-1])
+    found = (finding for count in reported_counts(report) for finding in findings(count.rule))
+    accepted = ((entry, finding) for entry in range(len(report.accepted)) for finding in findings.accepted(entry))
+    lists: dict[str, Iterator[dict[str, Any]]] = {
+        "findings": map(_finding_row, found),
+        "accepted_findings": ({"entry": entry, **_finding_row(finding)} for entry, finding in accepted),
+        "mended": (asdict(resolved) for rule in REPORTED_RULES for resolved in findings.resolved(rule)),
+    }
+    for name, rows in lists.items():
+        file.write(f',\n"{name}":['.encode())
+        file.writelines((b",\n" if number else b"\n") + _json(row) for number, row in enumerate(rows))
+        file.write(b"\n]")
+    file.write(b"}\n")
 
 
-def _finding_row(finding: AuditFinding, severity: str) -> dict[str, Any]:
-    return {"rule": finding.rule, "severity": severity, **msgspec.structs.asdict(finding)}
+def _finding_row(finding: AuditFinding) -> dict[str, Any]:
+    return {"rule": finding.rule, "severity": finding.severity.value, **asdict(finding)}
 
 
 def _counts(report: AuditReport) -> list[dict[str, Any]]:
@@ -83,8 +74,7 @@ def _counts(report: AuditReport) -> list[dict[str, Any]]:
             "likely": count.likely,
             "inconclusive": count.open_,
         }
-        for group in RULE_GROUPS
-        for count in group_counts(group, report)
+        for count in reported_counts(report)
     ]
 
 
@@ -220,7 +210,8 @@ def write_sarif(report: AuditReport, findings: AuditFindings, file: BinaryIO, mo
     is_compared = report.compared and not any(is_open(report, item) for item in report.counts)
 
     def extra(finding: AuditFinding) -> dict[str, Any]:
-        mark = _fingerprint(finding)
+        about = "\0".join((finding.rule, finding.url, finding.file))  # stable from audit to audit: GitHub matches by it
+        mark = sha256(about.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         fingerprints[mark] += 1
         result = _more(finding) | {"partialFingerprints": {"primaryLocationLineHash": f"{mark}:{fingerprints[mark]}"}}
         if is_compared:
@@ -247,12 +238,3 @@ def _more(finding: AuditFinding) -> dict[str, Any]:
     }
     level = {"kind": "review", "level": "none"} if finding.is_open else {}
     return {**level, "properties": {"url": finding.url, "conclusive": finding.is_certain, **to_builtins(fields)}}
-
-
-def _fingerprint(finding: AuditFinding) -> str:
-    """The part of a finding that is stable from audit to audit: no numbers, no dates, no line.
-
-    GitHub matches results by it.
-    """
-    about = "\0".join((finding.rule, finding.url, finding.file))
-    return sha256(about.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -6,8 +6,9 @@ import io
 import lzma
 import zlib
 from collections.abc import Callable
+from pathlib import PurePosixPath
 from typing import Final, Protocol, cast
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipInfo
 
 from isal.isal_zlib import IsalError, decompressobj
 
@@ -87,6 +88,15 @@ class _UnpackedStream:
             self._stream = None
             raise EOFError("it is cut off")
         return b""
+
+
+ZIP_STARTS: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty archive
+
+
+def is_content(member: ZipInfo) -> bool:
+    """Whether a member of an archive is content: no folder, no hidden file, and no file that macOS adds."""
+    name = member.filename
+    return not (member.is_dir() or name.startswith("__MACOSX/") or PurePosixPath(name).name.startswith("."))
 
 
 class UnpackedBytes(Protocol):

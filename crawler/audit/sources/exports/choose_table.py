@@ -1,7 +1,7 @@
 """Chooses the tables of an export to read, by their content, and finds the days that they cover."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,6 @@ from crawler.audit.sources.exports.columns import (
     ExportTable,
     columns_text,
     find_columns,
-    header_of,
     parse_day,
     split_tables,
 )
@@ -51,11 +50,10 @@ class ChosenTable(Struct, frozen=True):
 
 class _TableCandidate(Struct, frozen=True):
     part: ExportPart
-    columns: ExportColumns | None
-    header: list[str]
-    format: str
-    listed: str
-    days: list[str]
+    columns: ExportColumns | None = None
+    format: str = ""
+    listed: str = ""
+    days: list[str] = []
     issue: str = ""
 
 
@@ -74,13 +72,13 @@ def read_rows(text: ExportText, name: str) -> CsvRows | JsonRows:
 def choose_parts(opened: OpenedExport, request: TableRequest) -> ChosenTable:
     """The tables to read. Raises UsageError when there are none, with the names of the columns."""
     candidates = list(_candidates(opened, request))
-    tables = [table for table in candidates if table.columns]
+    tables = [(table, table.columns) for table in candidates if table.columns]
     if not tables:
         raise UsageError(_no_table_error(request, candidates))
-    best = max(tables, key=lambda table: (len(table.columns.by_role) if table.columns else 0, bool(table.header)))
+    best, best_columns = max(tables, key=lambda table: (len(table[1].by_role), bool(table[1].header)))
     _refuse_wrong_kind(request, best.format)
-    same = [table for table in tables if table.header == best.header]
-    others = [table.part.name for table in tables if table.header != best.header]
+    same = [table for table, columns in tables if columns.header == best_columns.header]
+    others = [table.part.name for table, columns in tables if columns.header != best_columns.header]
     days = [day for table in candidates if not table.columns for day in table.days]
     return ChosenTable(
         [table.part for table in same],
@@ -124,14 +122,13 @@ def _candidate(part: ExportPart, request: TableRequest) -> _TableCandidate:
                     f"{request.name} {error}. Choose one of its columns with audit.url_column: {_named(table, place)}"
                 ) from None
             if columns:
-                header = header_of(table.sample, request.reader)
-                return _TableCandidate(part, columns, header, _format(rows, header), "", [])
+                return _TableCandidate(part, columns, _format(rows, columns.header))
             names = max(names, _named(table, place), key=len)
             days = days or _days_of(table)
             issue = issue or _issue_of(table)
         if text.fault:
             raise UsageError(f"{name} cannot be read: {text.fault}")
-    return _TableCandidate(part, None, [], "", names, days, issue)
+    return _TableCandidate(part, listed=names, days=days, issue=issue)
 
 
 def _named(table: ExportTable, place: Path) -> str:
@@ -140,7 +137,7 @@ def _named(table: ExportTable, place: Path) -> str:
     return "not shown of a link" if os.path.islink(place) else columns_text(table.sample)  # noqa: PTH114
 
 
-def _format(rows: CsvRows | JsonRows, header: list[str]) -> str:
+def _format(rows: CsvRows | JsonRows, header: Sequence[str]) -> str:
     if known := format_of(header):
         return known
     if isinstance(rows, JsonRows):

@@ -104,12 +104,15 @@ _SCHEMES: Final = ("http://", "https://", "HTTP://", "HTTPS://")
 
 
 class ExportColumns(Struct, frozen=True):
-    """The index of the column with the URLs, the indexes of the others by their roles, and the number of columns."""
+    """The index of the column with the URLs, the indexes of the others by their roles, and the number of columns.
+
+    ``header`` has the names of the columns, none without a header.
+    """
 
     url: int
     by_role: dict[ColumnRole, int]
     width: int
-    has_header: bool
+    header: Sequence[str]
 
 
 class CellUrlParser:
@@ -152,7 +155,7 @@ def find_columns(
     others = find_roles(header, source) if header else {}
     others = {role: at for role, at in others.items() if at != url}
     others = {role: at for role, at in _guess_roles(others, url, header, body, source).items() if at >= 0}
-    return ExportColumns(url, others, width, has_header=bool(header))
+    return ExportColumns(url, others, width, header)
 
 
 def columns_text(sample: Sequence[list[str]]) -> str:
@@ -161,11 +164,6 @@ def columns_text(sample: Sequence[list[str]]) -> str:
     header = next((row for row in sample if len(row) >= width), [])
     names = [re.sub(r"[^\w .:%#()/+-]", " ", name)[:40].strip() or "(no name)" for name in header[:_MAX_NAMED]]
     return ", ".join(names) + (", …" if len(header) > _MAX_NAMED else "")
-
-
-def header_of(sample: Sequence[list[str]], reader: CellUrlParser) -> list[str]:
-    """The names of the columns; empty without a header."""
-    return _split_header(sample, reader)[0]
 
 
 def _split_header(sample: Sequence[list[str]], reader: CellUrlParser) -> tuple[list[str], Sequence[list[str]]]:

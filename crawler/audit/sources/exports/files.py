@@ -10,7 +10,7 @@ from zipfile import LargeZipFile, ZipFile, ZipInfo
 from msgspec import Struct
 from typing_extensions import override
 
-from crawler.audit.sources.unpack import UNPACK_ERRORS, unpack
+from crawler.audit.sources.unpack import UNPACK_ERRORS, ZIP_STARTS, is_content, unpack
 from crawler.audit.sources.urls import files_in
 from crawler.errors import UsageError
 from sitemap import SourceError, check_path
@@ -26,7 +26,6 @@ BUFFER: Final = 256 * 1024  # bytes
 UNREADABLE: Final[tuple[type[Exception], ...]] = (*UNPACK_ERRORS, LargeZipFile, RuntimeError, UnicodeError)
 """The exceptions of reading a damaged file."""
 
-_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty archive
 _NO_TABLES: Final = (
     (b"SQLite format 3\x00", "is a database, not a table; give a state of siteatlas with --crawl"),
     (b"\xd0\xcf\x11\xe0", "is an Excel workbook: save the sheet with the URLs as CSV"),
@@ -143,11 +142,11 @@ def _file_parts(name: str, open_: Callable[[], BinaryIO], size: int) -> OpenedEx
     for magic, reason in _NO_TABLES:
         if head.startswith(magic):
             raise UsageError(f"{name} {reason}")
-    if not head.startswith(_ZIP):
+    if not head.startswith(ZIP_STARTS):
         return OpenedExport([ExportPart("", partial(_open_part, open_, _Budget(size)))], size)
     try:
         with open_() as file, ZipFile(file) as archive:
-            members = [member for member in archive.infolist() if _is_content(member)]
+            members = [member for member in archive.infolist() if is_content(member)]
     except UNREADABLE as error:
         raise UsageError(f"{name} is a broken zip archive ({error}). Download the archive again") from None
     names = {member.filename for member in members}
@@ -164,12 +163,6 @@ def _file_parts(name: str, open_: Callable[[], BinaryIO], size: int) -> OpenedEx
         [ExportPart(member.filename, partial(_open_part, open_, budget, member)) for member in members[:MAX_PARTS]],
         size,
     )
-
-
-def _is_content(member: ZipInfo) -> bool:
-    """Whether a member is part of the export: no folder, no hidden file, and no file that macOS adds."""
-    name = member.filename
-    return not member.is_dir() and not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
 
 
 def _open_part(open_: Callable[[], BinaryIO], budget: _Budget, member: ZipInfo | None = None) -> BinaryIO:

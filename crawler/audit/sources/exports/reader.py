@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.exports.choose_table import ChosenTable, TableRequest, choose_parts, read_rows
@@ -26,13 +26,6 @@ from crawler.audit.sources.urls import RejectReason, SourceUrlParser, count_row
 from crawler.errors import UsageError
 from crawler.model import Url
 
-
-class ExportOptions(Struct, frozen=True, kw_only=True):
-    """``column`` is the name or the number (from 1) of the column with the URLs; "" detects it."""
-
-    column: str = ""
-
-
 _UI_ROW_LIMIT: Final = 1_000  # of the web interface of Search Console
 _MAX_HOSTS: Final = 1_000  # other sites that are counted
 _TABLES: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".zip")
@@ -44,24 +37,25 @@ _COUNTS: Final = (
 _NOT_INDEXABLE_WORDS: Final = ("non", "nicht", "no ", "false", "0")  # how "Non-Indexable" begins
 
 
-def check_export(name: str, source: SourceKind, options: ExportOptions) -> None:
+def check_export(name: str, source: SourceKind, column: str) -> None:
     """Check that a local file can be read, before the first request to the site; URLs are not opened.
 
-    Raises UsageError, which names the file, its content and the remedy.
+    ``column`` is the name or the number (from 1) of the column with the URLs; "" detects it. Raises UsageError, which
+    names the file, its content and the remedy.
     """
     if is_remote_source(name):
         return
     if source == SourceKind.CRAWL and (state := find_state(name)):
         check_state(state)
     else:
-        choose_parts(open_export(name, _refuse_url), TableRequest(name, source, CellUrlParser(None), options.column))
+        choose_parts(open_export(name, refuse_url), TableRequest(name, source, CellUrlParser(None), column))
 
 
 def export_hint(name: str) -> str:
     """The option for a file that is an export or a list, as the end of a sentence; "" for other files."""
     try:
         kind = choose_parts(
-            open_export(name, _refuse_url), TableRequest(name, SourceKind.LIST, CellUrlParser(None))
+            open_export(name, refuse_url), TableRequest(name, SourceKind.LIST, CellUrlParser(None))
         ).format
     except UsageError:
         return ""
@@ -75,17 +69,18 @@ def export_hint(name: str) -> str:
 
 
 def read_export(
-    name: str, source: SourceKind, addresses: SourceUrlParser, options: ExportOptions, open_url: OpenUrl
+    name: str, source: SourceKind, addresses: SourceUrlParser, column: str, open_url: OpenUrl
 ) -> tuple[SourceReport, Iterator[SourceRecord]]:
     """The report and the claims of an export, one for each row. The report is complete after all claims.
 
-    ``name`` is a path, or a URL that ``open_url`` fetches. ``source`` is the kind that the user gave. An unreadable
+    ``name`` is a path, or a URL that ``open_url`` fetches. ``source`` is the kind that the user gave, ``column`` as in
+    :func:`check_export`. An unreadable
     file raises UsageError; an unreadable URL is a fault in the report, because it may answer tomorrow.
     """
     report = SourceReport(source=source, name=name)
     if source == SourceKind.CRAWL and not is_remote_source(name) and (state := find_state(name)):
         return report, read_state(state, report, addresses)
-    request = TableRequest(name, source, CellUrlParser(addresses), options.column)
+    request = TableRequest(name, source, CellUrlParser(addresses), column)
     try:
         content = open_export(name, open_url)
         report.bytes = content.bytes
@@ -104,7 +99,8 @@ def read_export(
     return report, _ExportReader(report, request, choice, addresses.site).claims()
 
 
-def _refuse_url(url: str) -> bytes:
+def refuse_url(url: str) -> bytes:
+    """Open no URL: the name is that of a file."""
     raise AssertionError(url)
 
 
@@ -141,11 +137,10 @@ class _ExportReader:
         """The columns of a table; after an empty row within a table, the previous ones."""
         first = table.sample[0]
         request = self._request
-        is_more = previous and len(first) == previous.width
-        if previous and is_more:
+        if previous and len(first) == previous.width:
             cell = first[previous.url]
             if cell.casefold() in _NOT_A_URL or request.reader.parse(cell) is not RejectReason.UNREAD:
-                return ExportColumns(previous.url, previous.by_role, previous.width, has_header=False)
+                return replace(previous, header=())
         try:
             return find_columns(table.sample, request.source, request.reader, request.column)
         except UsageError:  # a further table without the column that was named
@@ -156,7 +151,7 @@ class _ExportReader:
     ) -> Iterator[SourceRecord]:
         report, claims = self._report, ExportClaimBuilder(columns, self._request.source, span)
         rows = table.rows()
-        if columns.has_header:
+        if columns.header:
             for row in rows:  # and titles before it
                 if len(row) >= columns.width:
                     break
@@ -185,17 +180,11 @@ class _ExportReader:
             self._count_host(text)
         elif url is RejectReason.UNREAD:
             if text.casefold() in _NOT_A_URL:
-                self._note_rest(text)
+                if text.casefold() == "(other)":
+                    self._report.note_rest()
                 return RejectReason.NO_URL
             self._unread_example = self._unread_example or text[:80]
         return url
-
-    def _note_rest(self, text: str) -> None:
-        """Note that GA4 sums up the rows beyond its limit: https://support.google.com/analytics/answer/13331684."""
-        note = "it groups further pages as (other), without their URLs"
-        if text.casefold() == "(other)" and note not in self._report.notes:
-            self._report.complete = False
-            self._report.notes.append(note)
 
     def _count_host(self, text: str) -> None:
         name = text.partition("://")[2] or text

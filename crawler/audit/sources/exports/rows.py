@@ -4,6 +4,7 @@ import codecs
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -74,18 +75,15 @@ class ExportText:
 
     def _line(self, begun: str) -> str:
         """The next line that is not too long, "" at the end. ``begun`` is the part of it that was already read."""
-        line = begun + self._read_safely(MAX_LINE, whole_lines=True)
+        line = begun + self._read(MAX_LINE, whole_lines=True)
         while len(line) >= MAX_LINE and not line.endswith(("\n", "\r")):
             self.overlong += 1
-            while (rest := self._read_safely(HEAD_BYTES, whole_lines=True)) and not rest.endswith(("\n", "\r")):
+            while (rest := self._read(HEAD_BYTES, whole_lines=True)) and not rest.endswith(("\n", "\r")):
                 pass
-            line = self._read_safely(MAX_LINE, whole_lines=True)
+            line = self._read(MAX_LINE, whole_lines=True)
         return line
 
-    def _read(self, size: int) -> str:
-        return self._read_safely(size, whole_lines=False)
-
-    def _read_safely(self, size: int, *, whole_lines: bool) -> str:
+    def _read(self, size: int, *, whole_lines: bool = False) -> str:
         """Some text; "" at the end and after a fault, where a value may be cut off."""
         if self.fault:
             return ""
@@ -219,6 +217,7 @@ _SAMPLE_ROWS: Final = 200  # values whose members become columns
 _MAX_CELLS: Final = 20  # of an array
 _decode_line = msgspec.json.Decoder().decode
 _decoder = json.JSONDecoder()
+_ink = re.compile(r"[^ \t\r\n\ufeff]").search
 
 
 class JsonRows:
@@ -278,8 +277,7 @@ class JsonRows:
         try:
             while mark := reader.peek():
                 if mark == "[":
-                    for item in reader.elements():
-                        yield from self._inner(item)
+                    yield from self._elements(reader)
                 elif mark == "{":
                     yield from self._members(reader)
                 else:
@@ -287,15 +285,20 @@ class JsonRows:
         except (ValueError, RecursionError) as error:
             self._text.fault = self._text.fault or f"a part of it is not JSON ({error})"
 
+    def _elements(self, reader: "_JsonStream") -> Iterator[Any]:
+        for _ in reader.parts():
+            yield from self._inner(reader.value())
+
     def _members(self, reader: "_JsonStream") -> Iterator[Any]:
         """The values of the containers of an object, or the object itself without containers."""
         rest: dict[str, Any] = {}
         is_container = False
-        for name in reader.names():
+        for _ in reader.parts():
+            name = str(reader.value())
+            reader.take(":")
             if name in CONTAINERS and reader.peek() == "[":
                 is_container = True
-                for item in reader.elements():
-                    yield from self._inner(item)
+                yield from self._elements(reader)
             else:
                 rest[name] = reader.value()
                 self._learn_names({name: rest[name]})
@@ -348,15 +351,12 @@ class _JsonStream:
 
     def peek(self) -> str:
         """The next character that is no blank, "" at the end; does not consume it."""
-        while True:
-            rest = self._text[self._at : self._at + 1024].lstrip(" \t\r\n\ufeff")
-            if rest:
-                self._at = self._text.index(rest[0], self._at)
-                return rest[0]
-            if self._at + 1024 < len(self._text):
-                self._at += 1024
-            elif not self._more():
+        while not (found := _ink(self._text, self._at)):
+            self._at = len(self._text)
+            if not self._more():
                 return ""
+        self._at = found.start()
+        return found[0]
 
     def value(self) -> Any:
         """The next value, whole."""
@@ -373,31 +373,18 @@ class _JsonStream:
             self._at = end
             return value
 
-    def elements(self) -> Iterator[Any]:
-        """The values of an array that begins here."""
-        self._take("[")
-        while self.peek() != "]":
-            yield self.value()
-            if self.peek() == ",":
-                self._take(",")
-            elif self.peek() != "]":
-                raise ValueError("an array is not closed")
-        self._take("]")
+    def parts(self) -> Iterator[None]:
+        """Steps through the array or object that begins here; the caller reads each element, or member."""
+        end = "]" if self.peek() == "[" else "}"
+        self._at += 1
+        while self.peek() != end:
+            yield
+            if self.peek() != end:
+                self.take(",")
+        self._at += 1
 
-    def names(self) -> Iterator[str]:
-        """The names of the members of an object that begins here; the caller reads each value."""
-        self._take("{")
-        while self.peek() != "}":
-            name = self.value()
-            self._take(":")
-            yield str(name)
-            if self.peek() == ",":
-                self._take(",")
-            elif self.peek() != "}":
-                raise ValueError("an object is not closed")
-        self._take("}")
-
-    def _take(self, mark: str) -> None:
+    def take(self, mark: str) -> None:
+        """Consume a character."""
         if self.peek() != mark:
             raise ValueError(f"a {mark!r} is missing")
         self._at += 1

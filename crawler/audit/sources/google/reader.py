@@ -11,8 +11,9 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from importlib.resources import files
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import anyio
 import msgspec
@@ -49,37 +50,11 @@ from crawler.model import Failure, Reply, Url
 from crawler.state.database import Database, storage_errors, transaction
 from crawler.units import count_text, span
 
-_INSPECTION_TABLE: Final = """
-CREATE TABLE inspection (
-  name TEXT NOT NULL,                         -- of the API and its property
-  url TEXT NOT NULL,
-  day TEXT NOT NULL,                          -- UTC
-  body BLOB NOT NULL,                         -- JSON of inspection.IndexStatus
-  PRIMARY KEY (name, url)
-) WITHOUT ROWID;
-"""
-
 GOOGLE_DB: Final = Database(
     file="google.db",
     application_id=0x53_41_47_4F,  # "SAGO"
     version=2,
-    tables=f"""{_INSPECTION_TABLE}
-CREATE TABLE page (                           -- the responses of a report
-  name TEXT NOT NULL,                         -- of the report and its property
-  first TEXT NOT NULL,                        -- the days of the report
-  last TEXT NOT NULL,
-  start INTEGER NOT NULL,                     -- index of its first row
-  following INTEGER,                          -- index of the next row, NULL: no rows follow
-  body BLOB NOT NULL,                         -- compressed
-  PRIMARY KEY (name, first, last, start)
-) WITHOUT ROWID;
-CREATE TABLE request (
-  name TEXT NOT NULL,
-  day TEXT NOT NULL,                          -- UTC
-  requests INTEGER NOT NULL,
-  PRIMARY KEY (name, day)
-) WITHOUT ROWID;
-""",
+    tables=(files("crawler.audit.sources.google") / "google.sql").read_text(encoding="utf-8"),
     description="the results of Google's APIs",
     remedy="Move the file away. The next audit then requests them again",
 )
@@ -104,12 +79,15 @@ class ApiCache:
         finally:
             db.close()
 
+    def _rows(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query for this name."""
+        with storage_errors(GOOGLE_DB.description):
+            yield from self._db.execute(query, (self._name, *values))
+
     def requests(self, day: str) -> int:
         """The number of requests of a day (UTC)."""
-        with storage_errors(GOOGLE_DB.description):
-            query = "SELECT requests FROM request WHERE name = ? AND day = ?"
-            row = self._db.execute(query, (self._name, day)).fetchone()
-        return int(row[0]) if row else 0
+        rows = self._rows("SELECT requests FROM request WHERE name = ? AND day = ?", day)
+        return int(next(rows, (0,))[0])
 
     def count_request(self, day: str) -> None:
         """Count a request before it is sent, and forget those of earlier days."""
@@ -128,9 +106,7 @@ class InspectionCache(ApiCache):
 
     def results(self) -> Iterator[tuple[str, str, bytes]]:
         """All stored results: URL, day (UTC) and JSON."""
-        with storage_errors(GOOGLE_DB.description):
-            query = "SELECT url, day, body FROM inspection WHERE name = ?"
-            yield from self._db.execute(query, (self._name,))
+        return self._rows("SELECT url, day, body FROM inspection WHERE name = ?")
 
 
 class ReportCache(ApiCache):
@@ -138,19 +114,14 @@ class ReportCache(ApiCache):
 
     def missing_row(self, span: DateSpan) -> int | None:
         """The index of the first row that is not stored, None: all are."""
-        with storage_errors(GOOGLE_DB.description):
-            query = "SELECT following FROM page WHERE name = ? AND first = ? AND last = ? ORDER BY start DESC LIMIT 1"
-            row = self._db.execute(query, (self._name, span.first, span.last)).fetchone()
-        return row[0] if row else 0
+        query = "SELECT following FROM page WHERE name = ? AND first = ? AND last = ? ORDER BY start DESC LIMIT 1"
+        start: int | None = next(self._rows(query, span.first, span.last), (0,))[0]
+        return start
 
     def last_complete(self) -> DateSpan | None:
         """The latest days whose rows are all stored."""
-        with storage_errors(GOOGLE_DB.description):
-            query = (
-                "SELECT first, last FROM page WHERE name = ? AND following IS NULL ORDER BY last DESC, first LIMIT 1"
-            )
-            row = self._db.execute(query, (self._name,)).fetchone()
-        return DateSpan(*row) if row else None
+        query = "SELECT first, last FROM page WHERE name = ? AND following IS NULL ORDER BY last DESC, first LIMIT 1"
+        return next((DateSpan(*row) for row in self._rows(query)), None)
 
     def put(self, span: DateSpan, start: int, following: int | None, body: bytes) -> None:
         """Store a response. The last one of a report replaces the reports of other days."""
@@ -165,15 +136,13 @@ class ReportCache(ApiCache):
 
     def bodies(self, span: DateSpan) -> Iterator[tuple[int, bytes]]:
         """The stored responses, in order, each with the index of its first row."""
-        with storage_errors(GOOGLE_DB.description):
-            query = "SELECT start, body FROM page WHERE name = ? AND first = ? AND last = ? ORDER BY start"
-            for start, packed in self._db.execute(query, (self._name, span.first, span.last)):
-                yield start, zlib.decompress(packed)
+        query = "SELECT start, body FROM page WHERE name = ? AND first = ? AND last = ? ORDER BY start"
+        return ((start, zlib.decompress(packed)) for start, packed in self._rows(query, span.first, span.last))
 
 
 _SETTING: Final = "audit.google_credentials"
 _BODY: Final = BodyLimits(wire=64 * MIB, decoded=256 * MIB)
-_OTHER: Final = "(other)"  # https://support.google.com/analytics/answer/13331684
+_OTHER: Final = "(other)"
 _NOT_A_PAGE: Final = frozenset({"", "(not set)", _OTHER})
 _UNAUTHORIZED: Final = 401
 
@@ -277,10 +246,8 @@ def _claims(
 def _claim(row: ReportRow, source: SourceReport, days: DateSpan, addresses: SourceUrlParser) -> SourceRecord | None:
     if row.url in _NOT_A_PAGE:
         parsed: Url | RejectReason = RejectReason.NO_URL
-        note = "it groups further pages as (other), without their URLs"
-        if row.url == _OTHER and note not in source.notes:
-            source.complete = False
-            source.notes.append(note)
+        if row.url == _OTHER:
+            source.note_rest()
     else:
         is_home = row.host.lower().removeprefix("www.") == addresses.site.partition(":")[0]
         parsed = addresses.parse(row.url if is_home or not row.host else f"https://{row.host}{row.url}")

@@ -19,10 +19,12 @@ SEARCH_CONSOLE_ROWS: Final = 25_000
 """The most rows of one response (``rowLimit``)."""
 GA4_ROWS: Final = 100_000
 """Rows to request at once (``limit``); the API returns at most 250,000."""
-_SEARCH_SCOPE: Final = "https://www.googleapis.com/auth/webmasters.readonly"
-_SEARCH_API: Final = "Google Search Console API"
-_SEARCH_ACCESS: Final = "add {} as a user of the property, in Search Console under Settings, Users and permissions"
-_SEARCH_MISSING: Final = "write it as Search Console does: a URL with a slash at its end, or sc-domain:example.com"
+_SEARCH_API: Final = {
+    "scope": "https://www.googleapis.com/auth/webmasters.readonly",
+    "api": "Google Search Console API",
+    "access": "add {} as a user of the property, in Search Console under Settings, Users and permissions",
+    "missing": "write it as Search Console does: a URL with a slash at its end, or sc-domain:example.com",
+}
 _GA4_DIMENSIONS: Final = ("hostName", "pagePathPlusQueryString")
 _GA4_METRICS: Final = ("screenPageViews", "sessions", "totalUsers")
 
@@ -90,11 +92,8 @@ def search_console_report(property_: str, endpoint: str) -> GoogleReport:
         name="Search Console",
         source=SourceKind.SEARCH,
         property_id=property_,
-        scope=_SEARCH_SCOPE,
         url=f"{endpoint.rstrip('/')}/sites/{quote(property_, safe='')}/searchAnalytics/query",
-        api=_SEARCH_API,
-        access=_SEARCH_ACCESS,
-        missing=_SEARCH_MISSING,
+        **_SEARCH_API,
         request=_search_request,
         read=_read_search,
     )
@@ -107,11 +106,8 @@ def inspection_api(property_: str, endpoint: str) -> GoogleApi:
     return GoogleApi(
         name="URL Inspection",
         property_id=property_,
-        scope=_SEARCH_SCOPE,
         url=f"{endpoint.rstrip('/')}/urlInspection/index:inspect",
-        api=_SEARCH_API,
-        access=_SEARCH_ACCESS,
-        missing=_SEARCH_MISSING,
+        **_SEARCH_API,
     )
 
 

@@ -6,28 +6,11 @@ A file has ``prefixes``, each an ``ipv4Prefix`` or an ``ipv6Prefix``, and its ``
 
 import json
 from collections.abc import Mapping
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 
-from msgspec import Struct
-
-from crawler.audit.sources.logs.bots import BOTS
+from crawler.audit.sources.logs.bots import BOTS, BotAddresses
 from crawler.errors import UsageError
-
-
-class BotAddresses(Struct, frozen=True):
-    """The networks of a bot, and the day of the file ("" if it has none)."""
-
-    day: str
-    networks: tuple[IPv4Network | IPv6Network, ...]
-
-    def has(self, address: str) -> bool | None:
-        """Whether an address is one of the bot's; None if it is no address."""
-        try:
-            host = ip_address(address)
-        except ValueError:
-            return None
-        return any(host in network for network in self.networks)
 
 
 def read_addresses(files: Mapping[str, str]) -> dict[str, BotAddresses]:

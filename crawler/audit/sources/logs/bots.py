@@ -6,7 +6,6 @@ https://www.bing.com/webmasters/help/how-to-verify-bingbot-3905dc26, https://sup
 https://yandex.com/support/webmaster/robot-workings/check-yandex-robots.html.
 """
 
-import csv
 import re
 import socket
 from collections import Counter
@@ -14,11 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from enum import StrEnum
 from functools import lru_cache
-from importlib.resources import files
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-from crawler.audit.sources.logs.fields import LogRow, client_address
+from msgspec import Struct
+
+from crawler.audit.sources.logs.fields import LogRow, client_address, log_table
 
 OUR_BOT: Final = "Siteatlas"
 """Our own crawler; its requests are no evidence."""
@@ -48,8 +49,7 @@ class KnownBot(NamedTuple):
 
 def _known_bots() -> Iterator[KnownBot]:
     """The rows of ``bots.csv``. Without tokens, the name is the token; the last row is of words that most bots have."""
-    text = (files("crawler.audit.sources.logs") / "bots.csv").read_text(encoding="utf-8")
-    for name, kind, tokens, domains in list(csv.reader(text.splitlines()))[1:]:
+    for name, kind, tokens, domains in log_table("bots.csv"):
         named = tuple(filter(None, domains.split("|")))
         yield KnownBot(name, BotKind(kind), tuple((tokens or name).lower().split("|")), named)
 
@@ -133,18 +133,8 @@ netdb.h: HOST_NOT_FOUND and NO_DATA of gethostbyaddr, EAI_NONAME and EAI_NODATA 
 """
 
 
-class DnsResolver(Protocol):
+class DnsResolver:
     """Looks up names and addresses in DNS. Both methods raise OSError: a :data:`NO_NAME` if there is none."""
-
-    def name(self, address: str) -> str:
-        """The host name of an address."""
-
-    def addresses(self, name: str) -> Iterable[str]:
-        """The addresses of a host name."""
-
-
-class SystemDnsResolver:
-    """The resolver of the machine."""
 
     def name(self, address: str) -> str:
         """The host name of an address."""
@@ -155,11 +145,19 @@ class SystemDnsResolver:
         return [str(info[4][0]) for info in socket.getaddrinfo(name, None)]
 
 
-class KnownAddresses(Protocol):
-    """The addresses of a bot."""
+class BotAddresses(Struct, frozen=True):
+    """The networks of a bot, and the day of the file that names them ("" if it has none)."""
+
+    day: str
+    networks: tuple[IPv4Network | IPv6Network, ...]
 
     def has(self, address: str) -> bool | None:
         """Whether an address is one of the bot's; None if it is no address."""
+        try:
+            host = ip_address(address)
+        except ValueError:
+            return None
+        return any(host in network for network in self.networks)
 
 
 class BotVerifier:
@@ -172,7 +170,7 @@ class BotVerifier:
         self,
         resolver: DnsResolver | None,
         patience: float = _TIMEOUT,
-        published: Mapping[str, KnownAddresses] = MappingProxyType({}),
+        published: Mapping[str, BotAddresses] = MappingProxyType({}),
     ) -> None:
         self._resolver = resolver
         self._published = published
@@ -191,7 +189,9 @@ class BotVerifier:
         claimed = [name if (name := _claimed_bot(row[4])) in self._verifiable else "" for row in rows]
         self._ask({(name, row[0]) for name, row in zip(claimed, rows, strict=True) if name})
         return [
-            row if not name or self._answers.get((name, row[0])) is not False else _rename_impostor(row, name)
+            row
+            if not name or self._answers.get((name, row[0])) is not False
+            else (*row[:4], f"{UNVERIFIED_PREFIX}{name}".encode(), *row[5:])
             for name, row in zip(claimed, rows, strict=True)
         ]
 
@@ -229,7 +229,3 @@ def is_verified(name: str, address: bytes, resolver: DnsResolver) -> bool | None
         return False if error.errno in NO_NAME else None
     except ValueError:
         return False
-
-
-def _rename_impostor(row: LogRow, name: str) -> LogRow:
-    return (*row[:4], f"{UNVERIFIED_PREFIX}{name}".encode(), *row[5:])

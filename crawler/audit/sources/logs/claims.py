@@ -26,8 +26,8 @@ COUNT_MASK: Final = 2**COUNT_BITS - 1
 # the places of the counts; those of each bot follow
 PEOPLE, BOTS, OK, MOVED, DEAD, FIRST_BOT = range(6)
 
-Answer = tuple[int, int, int]
-"""The counts that a request adds, the status of its response (0: none), and the place of bot and status, 0: no bot."""
+Answer = tuple[int, int, tuple[str, int] | None]
+"""The counts that a request adds, the status of its response (0: none), and bot and status, None: no bot."""
 
 _OURSELVES: Final[dict[bytes, Answer]] = {}
 
@@ -87,19 +87,27 @@ class RequestCount(Struct, gc=False):
         """The number of all requests."""
         return (self.packed & COUNT_MASK) + (self.packed >> BOTS * COUNT_BITS & COUNT_MASK)
 
+    @property
+    def key(self) -> RequestKey:
+        """Its days and its status."""
+        return self.first, self.last, self.answered, self.status
+
     def read_by(self, readers: tuple[int, ...] | None) -> None:
         """Add visitors who got no error."""
         if self.readers is not None:
             both = None if readers is None else tuple(dict.fromkeys((*self.readers, *readers)))
             self.readers = None if both is None or len(both) > MAX_READERS else both
 
-    def add(self, key: RequestKey, packed: int, visitors: dict[int, int] | None, turn: int) -> None:
+    def add(
+        self, key: RequestKey, packed: int, turn: int, visitors: dict[int, int] | None, readers: tuple[int, ...] | None
+    ) -> None:
         """Add requests that were counted apart: by another process, or for another target of the same URL.
 
         ``key`` and ``turn`` describe them. Of two answers on the same day, that of the later turn is the newer one.
         """
         first, last, answered, status = key
         self.packed += packed
+        self.read_by(readers)
         if visitors:
             self.visitors = _add_up(self.visitors or {}, visitors, self.mixer)
             self.bound = -1
@@ -196,12 +204,11 @@ class RequestCounts:
         self.bots = BotLedger() if bots is None else bots
         self.own = own
         self._clean = lru_cache(_MAX_CLEANED)(own.clean)
-        self._visits: defaultdict[str, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
-        self._marks: list[tuple[str, int]] = [("", 0)]  # bot and status, by their places
+        self._visits: defaultdict[str, defaultdict[tuple[str, int], int]] = defaultdict(lambda: defaultdict(int))
         self._has_agents = has_agents
         self._days = DayCache()
         self._agents: dict[bytes, dict[bytes, Answer]] = {}
-        self._people: dict[bytes, Answer] = {b"": (1 << PEOPLE * COUNT_BITS, 0, 0)}
+        self._people: dict[bytes, Answer] = {b"": (1 << PEOPLE * COUNT_BITS, 0, None)}
         self._answers: dict[str, dict[bytes, Answer]] = {OUR_BOT: _OURSELVES, "": self._people}
         self._addresses = Counter[bytes]()
         self._successes = successes
@@ -261,19 +268,19 @@ class RequestCounts:
 
     def _count_of(self, target: bytes) -> RequestCount:
         """The count of a target that has none, or needs cleaning."""
-        if b"?" in target:
-            target = self._clean(target)
-            if count := self.targets.get(target):
-                return count
-        count = self.targets[target] = RequestCount(is_own=self.own.has(target), mixer=_mixer(target))
+        target = self._clean(target) if b"?" in target else target
+        return self.targets.get(target) or self._new(target)
+
+    def _new(self, target: bytes) -> RequestCount:
         self.size += len(target)
+        mixer = crc32(target) << 31  # in the bits of the address
+        count = self.targets[target] = RequestCount(is_own=self.own.has(target), mixer=mixer)
         return count
 
     def _count_visits(self) -> None:
         """Add the requests of bots so far to ``bots``."""
         for day, visits in self._visits.items():
-            for mark, requests in visits.items():
-                name, status = self._marks[mark]
+            for (name, status), requests in visits.items():
                 self.bots.add(day, name, status, requests)
         self._visits.clear()
         self.bots.days |= self._days.days
@@ -310,20 +317,10 @@ class RequestCounts:
             many = int.from_bytes(packed, "little")
             if many >> moved:
                 many = _reorder(many, places)
-            count = counts.get(target)
+            count = counts.get(target) or self._new(target)
             visitors = counted.visitors.get(index)
-            if count is None:
-                is_own = self.own.has(target)
-                first, last, answered, status = counted.seen[which]
-                mixer = _mixer(target)
-                seen = last, first, answered, status, many, visitors, is_own, turn, mixer, -1, counted.readers[index]
-                counts[target] = RequestCount(*seen)
-                self.size += len(target) + (_VISITORS_SIZE if visitors else 0)
-                continue
-            if visitors:
-                self.size += 0 if count.visitors else _VISITORS_SIZE
-            count.add(counted.seen[which], many, visitors, turn)
-            count.read_by(counted.readers[index])
+            self.size += _VISITORS_SIZE * bool(visitors and not count.visitors)
+            count.add(counted.seen[which], many, turn, visitors, counted.readers[index])
 
     def begin(self, names: Sequence[str]) -> None:
         """Give the bots the places that these names have. There are no counts yet."""
@@ -344,10 +341,7 @@ class RequestCounts:
             targets=list(self.targets),
             packed=[count.packed.to_bytes((count.packed.bit_length() + 7) // 8, "little") for count in counts],
             turns=[count.turn for count in counts],
-            which=[
-                table.setdefault((count.first, count.last, count.answered, count.status), len(table))
-                for count in counts
-            ],
+            which=[table.setdefault(count.key, len(table)) for count in counts],
             seen=list(table),
             visitors={index: count.visitors for index, count in enumerate(counts) if count.visitors},
             readers=[count.readers for count in counts],
@@ -378,7 +372,7 @@ class RequestCounts:
         if name not in self._answers:
             place = FIRST_BOT + len(self.names)
             self.names.append(name)
-            self._answers[name] = {b"": ((1 << BOTS * COUNT_BITS) + (1 << place * COUNT_BITS), 0, 0)}
+            self._answers[name] = {b"": ((1 << BOTS * COUNT_BITS) + (1 << place * COUNT_BITS), 0, (name, 0))}
         return self.names.index(name)
 
     def _answers_of(self, agent: bytes) -> dict[bytes, Answer]:
@@ -396,21 +390,17 @@ class RequestCounts:
     def _answer(self, answers: dict[bytes, Answer], state: bytes) -> Answer:
         number = int(state) if state.isdigit() and len(state) == 3 else 0
         status = 0 if number in _UNANSWERED or number < 200 else number
-        many = answers[b""][0]
+        many, _, bot = answers[b""]
         if 200 <= status < 300 or status == 304:
             many += 1 << OK * COUNT_BITS
         elif status >= 400:
             many += 1 << DEAD * COUNT_BITS
         elif status:
             many += 1 << MOVED * COUNT_BITS
-        name = "" if answers is self._people else next(name for name, of in self._answers.items() if of is answers)
-        key = name, status
-        if name and key not in self._marks:
-            self._marks.append(key)
-        mark = self._marks.index(key) if name else 0
+        answer = many, status, bot and (bot[0], status)
         if len(state) <= 3 and len(answers) < 1_000:
-            answers[state] = many, status, mark
-        return many, status, mark
+            answers[state] = answer
+        return answer
 
 
 class AddressCounts:
@@ -431,10 +421,6 @@ class AddressCounts:
     def get(self, visitor: int) -> int:
         """The requests from the address of a visitor, roughly."""
         return self._slots[(visitor >> 32) % _SLOTS]
-
-
-def _mixer(target: bytes) -> int:
-    return crc32(target) << 31  # in the bits of the address
 
 
 def _add_up(one: dict[int, int], other: dict[int, int], mixer: int) -> dict[int, int]:
@@ -519,9 +505,7 @@ class LogClaimBuilder:
             if url is None:
                 continue
             if url == last:
-                key = count.first, count.last, count.answered, count.status
-                total.add(key, count.packed, count.visitors, count.turn)
-                total.read_by(count.readers)
+                total.add(count.key, count.packed, count.turn, count.visitors, count.readers)
                 continue
             if last:
                 yield self._claim(last, total)
@@ -570,14 +554,8 @@ class LogClaimBuilder:
     def _by_name(self, packed: int) -> dict[str, int]:
         if not packed:
             return _NO_AGENTS
-        agents = {}
-        place = 0
-        while packed:
-            if count := packed & COUNT_MASK:
-                agents[self.counts.names[place]] = count
-            packed >>= COUNT_BITS
-            place += 1
-        return agents
+        counts = ((name, packed >> place * COUNT_BITS & COUNT_MASK) for place, name in enumerate(self.counts.names))
+        return {name: count for name, count in counts if count}
 
     def _url(self, target: bytes, requests: int) -> Url | RejectReason:
         host, path = _host_and_path(target)

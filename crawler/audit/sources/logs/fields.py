@@ -4,13 +4,43 @@ nginx writes ``"``, ``\\`` and what is not printable as ``\\xHH`` (https://nginx
 Apache as ``\\"``, ``\\\\``, ``\\t`` and ``\\xhh`` (https://httpd.apache.org/docs/2.4/mod/mod_log_config.html).
 """
 
+import csv
 import ipaddress
 import re
 from datetime import UTC, datetime, timedelta
+from importlib.resources import files
 from typing import Final
 
 LogRow = tuple[bytes, bytes, bytes | None, bytes, bytes, bytes, bytes | None]
 """One line: address, when, target, status, agent, host, request. Without a target, the request line has it."""
+
+
+def log_table(name: str) -> list[list[str]]:
+    """The rows of a table beside this module, without its headings."""
+    text = (files("crawler.audit.sources.logs") / name).read_text(encoding="utf-8")
+    return list(csv.reader(text.splitlines()))[1:]
+
+
+class LogReader:
+    """Reads the lines of one file. ``has_agents``: the format has user agents."""
+
+    name = ""
+    has_agents = True
+
+    def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
+        """The rows of some lines, and the unreadable lines."""
+        rows, others = list[LogRow](), list[bytes]()
+        for line in text.removesuffix(b"\n").split(b"\n"):
+            if row := self.row(line):
+                rows.append(row)
+            elif row is None:
+                others.append(line)
+        return rows, others
+
+    def row(self, line: bytes) -> LogRow | tuple[()] | None:
+        """The row of a line, None for an unreadable line, an empty one for a line that states something else."""
+        raise NotImplementedError
+
 
 _escape = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 

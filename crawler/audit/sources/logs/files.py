@@ -4,14 +4,12 @@ import io
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, Final, cast
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from typing import IO, Final, cast
+from zipfile import BadZipFile, ZipFile
 
-from crawler.audit.sources.unpack import UNPACK_ERRORS, UnpackedBytes, unpack
+from crawler.audit.sources.unpack import UNPACK_ERRORS, ZIP_STARTS, UnpackedBytes, is_content, unpack
 from crawler.audit.sources.urls import files_in, find_files, rotation_key
 from crawler.errors import UsageError
-
-_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty archive
 
 
 class _ZippedLogs:
@@ -24,7 +22,7 @@ class _ZippedLogs:
                 "Siteatlas cannot read a zip archive from a stream. Unpack it first, for example with unzip -p"
             )
         self._archive = ZipFile(raw)
-        members = [member for member in self._archive.infolist() if _is_log(member)]
+        members = [member for member in self._archive.infolist() if is_content(member)]
         if any(member.filename == "[Content_Types].xml" for member in members):
             raise BadZipFile("it is an office document")
         if any(member.flag_bits & 1 for member in members):
@@ -46,14 +44,9 @@ class _ZippedLogs:
         return b""
 
 
-def _is_log(member: ZipInfo) -> bool:
-    name = Path(member.filename).name
-    return not (member.is_dir() or name.startswith(".") or member.filename.startswith("__MACOSX/"))
-
-
 def open_log(raw: io.BufferedReader) -> UnpackedBytes:
     """The content of a file, which is a zip archive or a log."""
-    return _ZippedLogs(raw) if raw.peek(4).startswith(_ZIP) else unpack(raw)
+    return _ZippedLogs(raw) if raw.peek(4).startswith(ZIP_STARTS) else unpack(raw)
 
 
 BLOCK_SIZE: Final = 2**20
@@ -153,7 +146,10 @@ def _contained(one: str, other: str) -> str:
 
 
 class LogFile:
-    """One file being read. ``size`` is in bytes as stored, 0 when unknown."""
+    """One file being read. ``size`` is in bytes as stored, 0 when unknown.
+
+    ``read`` are the bytes read so far, as stored; of a stream, unpacked.
+    """
 
     def __init__(self, name: str) -> None:
         """Open it. Raises UsageError."""
@@ -161,14 +157,16 @@ class LogFile:
         self.read_error = ""
         self.too_long = 0
         self.is_cut = False
+        self.read = 0
         self._first_block = b""
         try:
             self.size = 0 if is_stream(name) else Path(name).stat().st_size
-            self._raw = _CountingReader(sys.stdin.buffer if name == STDIN else io.FileIO(name))  # type: ignore[arg-type]
+            raw = sys.stdin.buffer if name == STDIN else Path(name).open("rb", 2**16)  # noqa: SIM115
+            self._raw = cast("io.BufferedReader", raw)
             try:
-                self._text = open_log(io.BufferedReader(self._raw, 2**16))
+                self._text = open_log(self._raw)
             except (OSError, BadZipFile):
-                self._raw.close()
+                self.close()
                 raise
         except (OSError, BadZipFile) as error:
             reason = str(getattr(error, "strerror", None) or error)
@@ -177,16 +175,16 @@ class LogFile:
             ) from None
         self._blocks = self._split()
 
-    @property
-    def read(self) -> int:
-        """The bytes read so far, as stored."""
-        return min(self._raw.count, self.size) if self.size else self._raw.count
-
     def __enter__(self) -> "LogFile":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._raw.close()
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, unless it is standard input."""
+        if self._raw is not sys.stdin.buffer:
+            self._raw.close()
 
     def sample(self) -> list[bytes]:
         """The first lines that are not blank; :meth:`blocks` yields them again."""
@@ -238,32 +236,6 @@ class LogFile:
                 break
             parts.append(part)
             length += len(part)
+        is_over = not (parts or self.read_error)
+        self.read = self.read + length if not self.size else self.size if is_over else self._raw.tell()
         return b"".join(parts)
-
-
-class _CountingReader(io.RawIOBase):
-    """Counts the bytes read."""
-
-    def __init__(self, inner: io.FileIO | io.BufferedReader) -> None:
-        self._inner = inner
-        self.count = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return self._inner.seekable()
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        return self._inner.seek(offset, whence)
-
-    def readinto(self, buffer: Any, /) -> int:
-        into = self._inner.readinto1 if isinstance(self._inner, io.BufferedReader) else self._inner.readinto
-        count = into(buffer) or 0
-        self.count += count
-        return count
-
-    def close(self) -> None:
-        if isinstance(self._inner, io.FileIO):
-            self._inner.close()
-        super().close()

@@ -3,33 +3,16 @@
 import re
 from collections import Counter
 from itertools import starmap
-from typing import Final, Protocol
+from typing import Final
 
 from crawler.audit.sources.logs import json_format
-from crawler.audit.sources.logs.fields import LogRow, client_address
+from crawler.audit.sources.logs.fields import LogReader, LogRow, client_address, log_table
 from crawler.audit.sources.logs.json_format import JsonLogReader
 from crawler.audit.sources.logs.text_formats import LogFormatError, LogFormatReader, W3cLogReader, unwrap_format
 
 COMMON: Final = '$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent'
 COMBINED: Final = f'{COMMON} "$http_referer" "$http_user_agent"'
-_ELB: Final = (
-    '$time_iso8601 $elb $remote_addr $to $wait $work $back $status $from $received $sent "$request"'
-    ' "$http_user_agent"$rest'
-)
-_OTHER_FORMATS: Final = {
-    "AWS ALB": f"$type {_ELB}",
-    "AWS ELB": _ELB,
-    "AWS S3": '$owner $bucket [$time_local] $remote_addr $requester $id $operation $key "$request" $status $error $sent'
-    ' $size $time $turn "$http_referer" "$http_user_agent"$rest',
-    "Envoy": '[$time_iso8601] "$request" $status $flags $received $sent $time $service "$http_x_forwarded_for"'
-    ' "$http_user_agent" "$id" "$host" "$upstream_addr"$rest',
-    "HAProxy": "$remote_user]: $remote_addr [$time_local] $frontend $backend $times $status $sent $cookie $set $end"
-    ' $connections $queues $captured"$request"$rest',
-    "IIS native": "$remote_addr, $user, $time_local, $clock, $service, $server, $to, $wait, $received, $sent, $status,"
-    " $error, $request_method, $uri, $args,$rest",
-    "Nginx Proxy Manager": "[$time_local] $cache $upstream_status $status - $request_method $scheme $host"
-    ' "$request_uri" [Client $remote_addr] [Length $sent] [Gzip $ratio] [Sent-to $to] "$http_user_agent"$rest',
-}
+_OTHER_FORMATS: Final = dict(log_table("formats.csv"))
 LINE_FORMATS: Final = {
     "combined": f"{COMBINED}$rest",
     "vhost combined": f"$host {COMBINED}$rest",
@@ -66,17 +49,7 @@ _head = re.compile(
 ).match
 
 
-class LogReader(Protocol):
-    """Reads the lines of one file, block by block."""
-
-    name: str
-    has_agents: bool
-
-    def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
-        """The rows of some lines, and the unreadable lines."""
-
-
-class WrappedLogReader:
+class WrappedLogReader(LogReader):
     """Reads log lines that are in one field (``path``) of JSON objects, with the reader of their format."""
 
     def __init__(self, path: json_format.FieldPath, reader: LogReader) -> None:

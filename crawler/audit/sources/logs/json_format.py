@@ -16,38 +16,21 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from crawler.audit.sources.logs.fields import LogRow, decoded_target
+from crawler.audit.sources.logs.fields import LogReader, LogRow, decoded_target, log_table
 from crawler.audit.sources.logs.text_formats import LogFormatError
 
 MAX_DEPTH: Final = 4
 """Levels of nested objects that are read."""
 
-# Names without case and punctuation, the likeliest first.
-_NAMES: Final = {
-    "when": "startutc timestamp ts timeiso8601 timelocal msec datetime date time starttime requesttimestamp startlocal"
-    " edgestarttimestamp reqtimesec",
-    "request": "request requestline",
-    "method": "requestmethod method httpmethod verb httprequestmethod clientrequestmethod reqmethod csmethod",
-    "target": "requesturi uri requestpath requesturl url urloriginal path requestpathname uripath clientrequesturi"
-    " reqpath csuristem",
-    "query": "querystring args query uriquery requestquery urlquery querystr csuriquery",
-    "status": "downstreamstatus status statuscode responsestatus responsestatuscode httpstatus httpstatuscode httpcode"
-    " httpresponsestatuscode edgeresponsestatus originstatus responsecode scstatus code response",
-    "agent": "httpuseragent useragent requestuseragent agent ua useragentoriginal requestheadersuseragent"
-    " headersuseragent clientrequestuseragent csuseragent",
-    "host": "httphost requesthost host domain vhost requestheadershost urldomain servername clientrequesthost reqhost"
-    " xhostheader authority",
-    "address": "remoteaddr remoteip requestremoteip clientip clienthost ip client requestclientip sourceip"
-    " clientaddress cliip",
-}
-_FIELDS: Final = {name: names.split() for name, names in _NAMES.items()}
+_FIELDS: Final = {field: names.split() for field, names, _ in log_table("fields.csv") if names}
+"""Names of each field without case and punctuation, the likeliest first."""
 _decode: Final = msgspec.json.Decoder().decode
 _punctuation = re.compile(r"[^a-z0-9]")
 _bare = re.compile(r"(?<=[:,\[])\s*(\$\w+)\s*(?=[,}\]])")
 FieldPath = tuple[str, ...]
 
 
-class JsonLogReader:
+class JsonLogReader(LogReader):
     """Reads the lines of one file. The field paths come from its first objects or from a log_format."""
 
     def __init__(self, paths: dict[str, FieldPath], name: str = "JSON lines") -> None:
@@ -58,19 +41,11 @@ class JsonLogReader:
         self._paths = [paths.get(field, ()) for field in _FIELDS]
         self.has_agents = "agent" in paths
 
-    def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
-        """The rows of some lines, and the lines that are no objects. Without a request, the row has no target."""
-        rows: list[LogRow] = []
-        others: list[bytes] = []
-        for line in text.removesuffix(b"\n").split(b"\n"):
-            record = parse_object(line)
-            if record is not None:
-                rows.append(self._row(record, line))
-            else:
-                others.append(line)
-        return rows, others
-
-    def _row(self, record: dict[str, Any], line: bytes) -> LogRow:
+    def row(self, line: bytes) -> LogRow | None:
+        """The row of an object. Without a request, it has no target."""
+        record = parse_object(line)
+        if record is None:
+            return None
         when, request, method, target, query, status, agent, host, address = [
             _text(record, path) for path in self._paths
         ]

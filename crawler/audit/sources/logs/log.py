@@ -6,11 +6,10 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from crawler.audit.source_record import IgnoreReason, SourceKind, SourceRecord, SourceReport
-from crawler.audit.sources.logs.addresses import BotAddresses
-from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotLedger, BotVerifier, DnsResolver, SystemDnsResolver
+from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotAddresses, BotLedger, BotVerifier, DnsResolver
 from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, LogClaimBuilder, OwnTargets
+from crawler.audit.sources.logs.fields import LogReader
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
-from crawler.audit.sources.logs.formats import LogReader
 from crawler.audit.sources.logs.text_formats import W3cLogReader
 from crawler.audit.sources.logs.worker import CountedLines, LineCounter, line_form, quote_line
 from crawler.audit.sources.urls import SourceUrlParser
@@ -40,7 +39,7 @@ class LogOptions(Struct, frozen=True, kw_only=True):
         """What verifies bots, if anything does."""
         if not (self.verify or self.addresses):
             return None
-        return BotVerifier((self.resolver or SystemDnsResolver()) if self.verify else None, published=self.addresses)
+        return BotVerifier((self.resolver or DnsResolver()) if self.verify else None, published=self.addresses)
 
 
 _TABLES: Final = 4  # a process that counts holds so much less than the process that adds all counts up

@@ -33,89 +33,60 @@ def count_in_parallel(blocks: Iterator[LogBlock], processes: int) -> Generator[t
     Close the generator to end all workers.
     """
     yield from ((block, None) for block in (islice(blocks, BLOCKS_BEFORE_WORKERS) if processes > 1 else blocks))
-    turns = _TurnQueue(processes)
-    try:
-        for block in blocks:
-            yield from turns.take(block)
-        yield from turns.remaining()
-    finally:
-        turns.end()
+    workers: list[_CountProcess] = []
+    idle, waiting = deque[_CountProcess](), deque[tuple[LogBlock, _CountProcess | None]]()
 
-
-class _TurnQueue:
-    """The queue of jobs and workers. A small block waits in the queue until the caller counts it."""
-
-    def __init__(self, processes: int) -> None:
-        self._limit = processes
-        self._workers: list[_CountProcess] = []
-        self._idle: deque[_CountProcess] = deque()
-        self._waiting: deque[tuple[LogBlock, _CountProcess | None]] = deque()
-        self._sent = 0  # blocks sent to the first idle worker
-
-    def take(self, block: LogBlock) -> list[tuple[LogBlock, CountedLines | None]]:
-        """Queue a block, and return the blocks that are done."""
-        done = []
-        if self._sent or len(block.text) >= SMALL_BLOCK:
-            if not self._idle and len(self._workers) < self._limit:
-                self._workers.append(_CountProcess())
-                self._idle.append(self._workers[-1])
-            while not self._idle:
-                done.append(self._oldest())
-            self._give(block)
-        else:
-            self._waiting.append((block, None))
-        if not block.text:
-            self._finish_log(block)
-        while self._waiting and (self._waiting[0][1] is None or len(self._waiting) > 4 * self._limit):
-            done.append(self._oldest())
-        return done
-
-    def remaining(self) -> Iterator[tuple[LogBlock, CountedLines | None]]:
-        """The blocks that are still in the queue."""
-        while self._waiting:
-            yield self._oldest()
-
-    def end(self) -> None:
-        """End all workers."""
-        for worker in self._workers:
-            worker.end()
-
-    def _give(self, block: LogBlock) -> None:
-        """Give a block to the first idle worker, and start its job when the job is complete."""
-        if block.text:
-            self._idle[0].take(block)
-            self._sent += 1
-        if self._sent == BLOCKS_PER_JOB or not block.text:
-            self._idle[0].count()  # start counting before the caller adds up the others, which takes a while
-            self._waiting.append((block._replace(text=b""), self._idle.popleft()))
-            self._sent = 0
-
-    def _finish_log(self, end: LogBlock) -> None:
-        """Request the counts of a log that the workers have kept."""
-        for worker in self._workers:
-            if worker.keeps_counts:
-                worker.request_counts(end)
-                self._waiting.append((end, worker))
-        self._idle = deque(worker for worker in self._idle if not worker.unread)
-
-    def _oldest(self) -> tuple[LogBlock, CountedLines | None]:
-        block, worker = self._waiting.popleft()
+    def oldest() -> tuple[LogBlock, CountedLines | None]:
+        block, worker = waiting.popleft()
         if worker is None:
             return block, None
-        share = worker.share()
-        if not worker.unread:  # else it waits until its next answer is read, and would take no text
-            self._idle.append(worker)
-        return block, share
+        idle.append(worker)
+        return block, worker.share()
+
+    sent = 0  # blocks sent to the first idle worker
+    try:
+        for block in blocks:
+            if not (sent or len(block.text) >= SMALL_BLOCK):
+                waiting.append((block, None))
+            else:
+                idle.extend(_started(workers, 0 if idle else processes))
+                while not idle:
+                    yield oldest()
+                sent = idle[0].take(block, sent)
+                if not sent:  # it counts now, before the caller adds up the others, which takes a while
+                    waiting.append((block._replace(text=b""), idle.popleft()))
+            while waiting and (waiting[0][1] is None or not block.text or len(waiting) > 4 * processes):
+                yield oldest()
+            if not block.text:
+                yield from _kept_counts(block, workers)
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def _started(workers: list["_CountProcess"], most: int) -> list["_CountProcess"]:
+    """Another worker, as long as there are fewer than ``most``."""
+    new = [_CountProcess()] if len(workers) < most else []
+    workers += new
+    return new
+
+
+def _kept_counts(end: LogBlock, workers: list["_CountProcess"]) -> Iterator[tuple[LogBlock, CountedLines]]:
+    """The counts of a log that the workers have kept."""
+    due = [worker for worker in workers if worker.keeps_counts]
+    for worker in due:
+        worker.count(end)
+    for worker in due:
+        yield end, worker.share()
 
 
 class _CountProcess:
     """One worker process. It reads a whole job before it answers, so that no two writers block each other.
 
-    ``unread`` are its answers to come. ``keeps_counts``: it may have counts that it has not returned.
+    ``keeps_counts``: it may have counts that it has not returned.
     """
 
     def __init__(self) -> None:
-        self.unread = 0
         self.keeps_counts = False
         self._process = subprocess.Popen(  # noqa: S603 - our own worker
             worker_command("crawler.audit.sources.logs.worker"),
@@ -129,40 +100,33 @@ class _CountProcess:
         self._to: IO[bytes] = self._process.stdin
         self._from: IO[bytes] = self._process.stdout
         self._log: AccessLog | None = None
-        self._has_job = False  # the worker knows the format of the next text
         with suppress(OSError, AttributeError):
             fcntl.fcntl(self._to, fcntl.F_SETPIPE_SZ, _PIPE)
 
-    def take(self, block: LogBlock) -> None:
-        """Send a block of the current job. Raises Incomplete."""
+    def take(self, block: LogBlock, sent: int) -> int:
+        """Send the next block of a job that has ``sent`` ones; returns their number, 0: it counts them. Incomplete."""
         with self._living():
-            if not self._has_job:
+            if not sent:
                 self._begin(block)
                 if block.head:
                     self._write(block.head)
-            self._write(block.text)
-
-    def count(self) -> None:
-        """End the job, so that the worker counts it. Raises Incomplete."""
-        with self._living():
+            if block.text:
+                self._write(block.text)
+            if block.text and sent + 1 < BLOCKS_PER_JOB:
+                return sent + 1
             self._write(b"")
             self._to.flush()
-        self._has_job = False
-        self.keeps_counts = True
-        self.unread += 1
+        return 0
 
-    def request_counts(self, end: LogBlock) -> None:
-        """Send a job without text, which returns all counts. Raises Incomplete."""
-        with self._living():
-            self._begin(end)
-        self.count()
+    def count(self, end: LogBlock) -> None:
+        """Request all counts of a log, by a job without text. Raises Incomplete."""
+        self.take(end._replace(text=b"", head=b""), 0)
 
     def share(self) -> CountedLines:
         """The next answer. Raises Incomplete."""
         with self._living():
             share = _decode(read_message(self._from) or b"")
-        self.unread -= 1
-        self.keeps_counts = bool(self.unread) or share.counted is None
+        self.keeps_counts = share.counted is None
         return share
 
     def end(self) -> None:
@@ -177,7 +141,7 @@ class _CountProcess:
         log = block.log
         sample = None if log is self._log else log.sample
         self._to.write(encode_message(CountJob(log.names, block.turn, log.most, log.format, sample, log.own)))
-        self._log, self._has_job = log, True
+        self._log = log
 
     def _write(self, text: bytes) -> None:
         self._to.write(LENGTH_PREFIX.pack(len(text)))

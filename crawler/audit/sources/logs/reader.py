@@ -6,13 +6,14 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import BotLedger
 from crawler.audit.sources.logs.claims import AddressCounts
+from crawler.audit.sources.logs.fields import LogReader
 from crawler.audit.sources.logs.files import LogFile, LogRefused, find_copies, find_logs, is_stream
-from crawler.audit.sources.logs.formats import NAMES, LogReader, choose_reader
+from crawler.audit.sources.logs.formats import NAMES, choose_reader
 from crawler.audit.sources.logs.log import AccessLog, LogBlock, LogOptions
 from crawler.audit.sources.logs.parallel import count_in_parallel
 from crawler.audit.sources.logs.text_formats import LogFormatError
@@ -25,23 +26,17 @@ _MAX_REFUSED: Final = 20  # files in a message
 _binary = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]").search
 
 
-class ChosenLogs(NamedTuple):
-    """The files to read, the oldest first; and a report on each folder that has other files."""
-
-    files: list[str]
-    folders: list[SourceReport]
-
-
 def check_logs(paths: Sequence[str], options: LogOptions) -> list[str]:
     """The files to read, in order. Opens each and detects its format, but for standard input and pipes.
 
     Raises UsageError for a file that does not exist, and for a folder without logs; LogRefused for a file that cannot
     be read or has no known format. A folder may have such files.
     """
-    return _choose_logs(paths, options).files
+    return _choose_logs(paths, options)[0]
 
 
-def _choose_logs(paths: Sequence[str], options: LogOptions) -> ChosenLogs:
+def _choose_logs(paths: Sequence[str], options: LogOptions) -> tuple[list[str], list[SourceReport]]:
+    """The files to read, the oldest first; and a report on each folder that has other files."""
     files: list[str] = []
     refused: defaultdict[str, list[LogRefused]] = defaultdict(list)
     for name, folder in find_logs(paths).items():
@@ -59,7 +54,7 @@ def _choose_logs(paths: Sequence[str], options: LogOptions) -> ChosenLogs:
             raise UsageError(
                 f"the folder {folder} contains no logs: {_some_refused(folder, errors)}. Give files with --log"
             )
-    return ChosenLogs(files, [_folder_report(folder, errors) for folder, errors in refused.items()])
+    return files, [_folder_report(folder, errors) for folder, errors in refused.items()]
 
 
 def _copy_report(copy: str, name: str) -> SourceReport:

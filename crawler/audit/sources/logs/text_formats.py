@@ -13,7 +13,7 @@ import re
 from typing import Final, cast
 from urllib.parse import unquote_to_bytes
 
-from crawler.audit.sources.logs.fields import LogRow
+from crawler.audit.sources.logs.fields import LogReader, LogRow, log_table
 
 _combined_shape = re.compile(
     r"<address> <\?> <user> \[<when>\] \"<request>\" <status> <\?> \"<\?>\" \"<agent>\"(?P<rest><rest>)?"
@@ -49,19 +49,7 @@ _SPACED_FIELDS: Final = frozenset({"user", "path"})
 _REST_FIELD: Final = "rest"
 
 # the fields of a row by their names in nginx and in Apache
-_FIELDS: Final = {
-    **dict.fromkeys(("time_local", "time_iso8601", "msec", "t"), "when"),
-    **dict.fromkeys(("request", "r"), "request"),
-    **dict.fromkeys(("request_uri",), "target"),
-    **dict.fromkeys(("uri", "document_uri", "U"), "path"),
-    **dict.fromkeys(("args", "query_string", "q"), "query"),
-    **dict.fromkeys(("request_method", "m"), "method"),
-    **dict.fromkeys(("status", "s"), "status"),
-    **dict.fromkeys(("http_user_agent", "user-agent i"), "agent"),
-    **dict.fromkeys(("host", "http_host", "v", "V", "host i"), "host"),
-    **dict.fromkeys(("server_name",), "server"),
-    **dict.fromkeys(("remote_addr", "h", "a"), "address"),
-    **dict.fromkeys(("remote_user", "u"), "user"),
+_FIELDS: Final = {name: field for field, _, names in log_table("fields.csv") for name in names.split("|")} | {
     "is_args": "is_args",
     "word": "word",
     _REST_FIELD: _REST_FIELD,
@@ -87,7 +75,7 @@ class LogFormatError(ValueError):
     """The text defines no format; the message says why, without repeating the text."""
 
 
-class LogFormatReader:
+class LogFormatReader(LogReader):
     """Reads lines of one format."""
 
     def __init__(self, name: str, text: str, *, is_quick: bool = True) -> None:
@@ -115,9 +103,9 @@ class LogFormatReader:
         """The rows of some lines, and the lines of another format."""
         if self._quick:
             return self._parse_remaining(self._quick.findall(text if text.endswith(b"\n") else text + b"\n"))
-        lines = text.removesuffix(b"\n").split(b"\n")
         if not self._is_whole:
-            return self._compose_targets(lines)
+            return super().rows(text)
+        lines = text.removesuffix(b"\n").split(b"\n")
         picked = self._picked
         matches = list(map(self._match, lines))
         return (
@@ -138,22 +126,16 @@ class LogFormatReader:
                 del rows[place]
         return rows, others[::-1]
 
-    def _compose_targets(self, lines: list[bytes]) -> tuple[list[LogRow], list[bytes]]:
-        """The rows and other lines of a format with separate method, path and query."""
-        rows: list[LogRow] = []
-        others: list[bytes] = []
-        for line in lines:
-            match = self._match(line)
-            if not match:
-                others.append(line)
-                continue
-            address, when, target, status, agent, host, _ = match.group(*self._picked)
-            method, path, query = match.group(*self._pieces)
-            if not self._is_target:
-                target = path + (b"?" + query.removeprefix(b"?") if query not in (b"", b"-") else b"")
-            request = (method or b"GET") + b" " + target + b" HTTP/1.1"
-            rows.append((address, when, None, status, agent, host, request))
-        return rows, others
+    def row(self, line: bytes) -> LogRow | None:
+        """The row of a format with separate method, path and query."""
+        match = self._match(line)
+        if not match:
+            return None
+        address, when, target, status, agent, host, _ = match.group(*self._picked)
+        method, path, query = match.group(*self._pieces)
+        if not self._is_target:
+            target = path + (b"?" + query.removeprefix(b"?") if query not in (b"", b"-") else b"")
+        return (address, when, None, status, agent, host, (method or b"GET") + b" " + target + b" HTTP/1.1")
 
 
 def unwrap_format(text: str) -> str:
@@ -286,10 +268,8 @@ def _unquoted(line: bytes) -> list[bytes]:
 _double_escape = re.compile(rb"%25([0-9A-Fa-f]{2})")
 
 
-class W3cLogReader:
+class W3cLogReader(LogReader):
     """Reads the lines of one file, whose ``#Fields`` may change in between."""
-
-    has_agents = True
 
     def __init__(self, fields: bytes = b"") -> None:
         """Begin with the columns of a ``#Fields`` line, for a file without one. Raises LogFormatError."""
@@ -302,22 +282,17 @@ class W3cLogReader:
             if not all(name in self._places for name in _NEEDED):
                 raise LogFormatError("the line #Fields of the log does not name the columns cs-uri-stem and sc-status")
 
-    def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
-        """The rows of some lines, and the lines with a wrong number of columns. Directives are skipped."""
-        rows: list[LogRow] = []
-        others: list[bytes] = []
-        for line in text.removesuffix(b"\n").split(b"\n"):
-            if line[:1] == b"#":
-                if line[:8].lower() == b"#fields:":
-                    self._begin(line)
-                continue
-            line = line.rstrip(b"\r\n")  # noqa: PLW2901
-            cells = line.split(b"\t" if b"\t" in line else b" ") if b'"' not in line else _unquoted(line)
-            if len(cells) != self._count or not all(name in self._places for name in _NEEDED):
-                others.append(line)
-            else:
-                rows.append(self._row(cells))
-        return rows, others
+    def row(self, line: bytes) -> LogRow | tuple[()] | None:
+        """The row of a line, None if it has a wrong number of columns. Directives have none."""
+        if line[:1] == b"#":
+            if line[:8].lower() == b"#fields:":
+                self._begin(line)
+            return ()
+        line = line.rstrip(b"\r\n")
+        cells = line.split(b"\t" if b"\t" in line else b" ") if b'"' not in line else _unquoted(line)
+        if len(cells) != self._count or not all(name in self._places for name in _NEEDED):
+            return None
+        return self._row(cells)
 
     def header_at_end(self, text: bytes) -> bytes:
         """The last ``#Fields`` directive in these lines, b"" without one."""

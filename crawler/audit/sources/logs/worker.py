@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from crawler.audit.sources.logs.bots import BotLedger, BotVerifier
 from crawler.audit.sources.logs.claims import AddressCounts, OwnTargets, PackedCounts, RequestCounts
-from crawler.audit.sources.logs.formats import LogReader, choose_reader
+from crawler.audit.sources.logs.fields import LogReader
+from crawler.audit.sources.logs.formats import choose_reader
 from crawler.parse.protocol import encode_message, read_message
 from crawler.parse.sandbox import lock_down
 from crawler.url.secrets import mask_private

@@ -1,6 +1,7 @@
 """What the readers of a site are told: AI crawlers by robots.txt, search engines by a server that tells names apart."""
 
 import json
+import re
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,10 @@ from audited import in_process
 from doubles_console import EMAIL, console
 from nginx import nginx
 
+from crawler.audit.discovery import readers
 from crawler.audit.discovery.check import check_discovery
 from crawler.audit.discovery.readers import AI_READERS, CheckStatus, DiscoveryCheck, check_ai_access, check_preferences
+from crawler.cli import robots_check
 from crawler.config.config import Config, FetchConfig, PaceConfig, SiteConfig
 from crawler.model import Url
 
@@ -222,3 +225,12 @@ def test_google_search_console_is_asked_for_its_status(
     assert said in checks["search_console.status"]["told"]
     assert checks["search_console.status"]["outcome"] == outcome
     assert list(checks)[-1] == "search_console.cause"
+
+
+def test_ours_every_case_of_the_table_of_checks_is_used_and_every_used_one_is_in_it() -> None:
+    package = Path(readers.__file__).parent
+    sources = (package / "check.py", package / "readers.py", Path(robots_check.__file__))
+    quoted = {text for path in sources for text in re.findall(r'"([a-z_]+[./][a-z_./]+)"', path.read_text("utf-8"))}
+    assert readers.CASES.keys() <= quoted
+    families = {case.partition("/")[0] for case in readers.CASES}
+    assert {text for text in quoted if "/" in text and text.partition("/")[0] in families} <= readers.CASES.keys()

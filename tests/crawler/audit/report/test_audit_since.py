@@ -23,7 +23,7 @@ from crawler.audit.finding import (
     RuleTrend,
 )
 from crawler.audit.report.machine_readable import as_junit, write_json, write_sarif
-from crawler.audit.report.text import TextFormatter, report_lines
+from crawler.audit.report.text import TextReport
 from crawler.audit.report.write import write_reports
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
 from crawler.audit.summary import summarize
@@ -50,7 +50,7 @@ def report(found: Sequence[AuditFinding], compared: AuditComparisonResult | None
 def told(
     found: Sequence[AuditFinding], compared: AuditComparisonResult | None, gone: Sequence[ResolvedFinding] = (GONE,)
 ) -> str:
-    return "\n".join(report_lines(report(found, compared), of(found, gone), TextFormatter(0, False)))
+    return "\n".join(TextReport(report(found, compared), of(found, gone)).lines())
 
 
 def test_ours_a_person_reads_what_is_new_mended_and_still_there() -> None:
@@ -97,7 +97,7 @@ def test_ours_a_person_reads_what_could_not_be_compared() -> None:
     assert "not compared: in the logs only (no --log given)" in said
     assert "compared with the audit of 2026-11-07 09:30 UTC: listed, but gone" in said
     first = replace(audit([OLD]), why_uncompared="first audit of this site: nothing to compare with")
-    assert "\nfirst audit of this site: nothing" in "\n".join(report_lines(first, of([OLD]), TextFormatter(0, False)))
+    assert "\nfirst audit of this site: nothing" in "\n".join(TextReport(first, of([OLD])).lines())
 
 
 def test_ours_json_has_the_comparison_and_the_mended() -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from naughty import NAUGHTY
 
 from crawler.audit.finding import AuditFinding, AuditReport
-from crawler.audit.report.text import TextFormatter, report_lines, write_text
+from crawler.audit.report.text import TextReport, write_text
 from crawler.audit.rules import REPORTED_RULES
 from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.cli.errors import CommandErrors
@@ -164,7 +164,7 @@ def test_ours_columns_wrap_what_is_piped_only_if_they_are_named(monkeypatch: pyt
 @pytest.mark.parametrize("width", [80, 40, 20])
 def test_ours_lines_fit_the_terminal_and_addresses_stay_whole(width: int) -> None:
     found = [*findings(), AuditFinding(rule="reach.few", url=f"{SITE}{'x' * 90}", sentence="漢字 " * 60)]
-    lines = list(report_lines(audit(found, (DOUBT,)), of(found), TextFormatter(width), verbose=True))
+    lines = list(TextReport(audit(found, (DOUBT,)), of(found), verbose=True).lines(width))
     assert len(lines) > len(found)
     for line in lines:
         assert _columns(line) <= width or " " not in line.strip().removeprefix("(inconclusive)"), line
@@ -177,8 +177,8 @@ def _columns(line: str) -> int:
 
 
 @pytest.mark.parametrize("verbose", [False, True])
-@pytest.mark.parametrize("page", [TextFormatter(), TextFormatter(60, True)])
-def test_ours_no_hostile_string_reaches_the_terminal(page: TextFormatter, verbose: bool) -> None:
+@pytest.mark.parametrize("width", [0, 60])
+def test_ours_no_hostile_string_reaches_the_terminal(width: int, verbose: bool) -> None:
     found = hostile()
     doubts = tuple(NAUGHTY)
     report = audit(found, doubts)
@@ -187,10 +187,14 @@ def test_ours_no_hostile_string_reaches_the_terminal(page: TextFormatter, verbos
             SourceReport(source=SourceKind.LOG, name=text, format=text, rows=number, faults=[text], notes=[text])
         )
         report.notes.append(text)
-    lines = list(report_lines(report, of(found), page, verbose=verbose, written=[Path("a\x1b[2J/b.html")]))
+    lines = list(
+        TextReport(report, of(found), has_colours=width > 0, verbose=verbose, written=[Path("a\x1b[2J/b.html")]).lines(
+            width
+        )
+    )
     assert len(lines) > len(NAUGHTY)
     for line in lines:
-        bare = PAINT.sub("", line) if page.colour else line
+        bare = PAINT.sub("", line) if width else line
         assert bare == safe(bare)
         assert "\n" not in bare
         assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\u200e\u200f\u061c]", bare)

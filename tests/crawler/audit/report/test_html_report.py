@@ -31,7 +31,6 @@ from crawler.audit.finding import (
     SiteSection,
 )
 from crawler.audit.patterns import fold_findings
-from crawler.audit.report.charts import chart_bars
 from crawler.audit.report.html import action_title, keep_options_whole, link_text, percent_text
 from crawler.audit.report.html_data import allotment, known_visits
 from crawler.audit.rules import REPORTED_RULES, RULES
@@ -136,7 +135,7 @@ def test_ours_sources_and_figures_are_there_without_a_script(tmp_path: Path) -> 
     assert "The file ends in the middle: copy it again." in text(partial)
     assert "20,441,082" in text(sources[1])
     assert "4.1 GB" in text(sources[1])
-    bars = tree.css("table.bars")
+    bars = tree.css(".charts table.bars")
     assert [len(each.css("tbody tr")) for each in bars] == [
         len(each) for each in (report.states, report.statuses, report.depths, report.inlinks, report.ages)
     ]
@@ -411,12 +410,12 @@ def test_ours_a_path_that_is_no_text_is_shown_as_escapes(tmp_path: Path) -> None
     assert text(tree.css_first("#sources tbody bdi")) == r"access-\udcff.log"
 
 
-def test_ours_bars_are_as_long_as_their_counts() -> None:
-    shown = chart_bars([HistogramBar("a", 75), HistogramBar("b", 25), HistogramBar("c", 0), HistogramBar("d", 1)])
-    assert [each.length for each in shown] == pytest.approx([1, 1 / 3, 0, 1 / 75])
-    assert sum(each.share for each in shown) == pytest.approx(1)
-    assert chart_bars([HistogramBar("a", 10**6), HistogramBar("b", 1)])[1].length == 0.01
-    assert chart_bars([HistogramBar("a", 0)])[0].share == 0
+def test_ours_bars_are_as_long_as_their_counts(tmp_path: Path) -> None:
+    report, findings = made(1)
+    report.states[:] = [HistogramBar("a", 75), HistogramBar("b", 25), HistogramBar("c", 0), HistogramBar("d", 10**4)]
+    table = page(tmp_path, report, findings).css_first(".charts table.bars")
+    assert [each.attributes["width"] for each in table.css("rect")] == ["1.00%", "1.00%", "0.00%", "100.00%"]
+    assert [text(each) for each in table.css("td.quiet")] == ["0.7 %", "0.2 %", "0 %", "99 %"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.audit.sources.exports import files
-from crawler.audit.sources.exports.reader import ExportOptions, check_export, read_export
+from crawler.audit.sources.exports.reader import check_export, read_export
 from crawler.audit.sources.exports.siteatlas_state import read_state
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import SiteatlasError, UsageError
@@ -46,9 +46,9 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 
 def claims(path: Path) -> int:
     """The number of rows that an export claims. Raises UsageError, as the command does before its first request."""
-    check_export(str(path), SourceKind.LIST, ExportOptions())
+    check_export(str(path), SourceKind.LIST, "")
     addresses = SourceUrlParser(Url(SITE), UrlParams(), lambda _: True)
-    report, records = read_export(str(path), SourceKind.LIST, addresses, ExportOptions(), lambda _: b"")
+    report, records = read_export(str(path), SourceKind.LIST, addresses, "", lambda _: b"")
     count = sum(1 for _ in records)
     assert report.complete or report.faults
     return count

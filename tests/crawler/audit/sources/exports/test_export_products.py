@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
-from crawler.audit.sources.exports.reader import ExportOptions, read_export
+from crawler.audit.sources.exports.reader import read_export
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError
 from crawler.url.normalize import host_of, normalize_url
@@ -30,7 +30,7 @@ def read(tmp_path: Path) -> Read:
     ) -> tuple[SourceReport, dict[str, SourceRecord]]:
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        account, claims = read_export(str(path), source, addresses(), ExportOptions(column=column), lambda url: b"")
+        account, claims = read_export(str(path), source, addresses(), column, lambda url: b"")
         return account, {claim.url: claim for claim in claims}
 
     return reading
@@ -329,7 +329,7 @@ KNOWN = ("Ahrefs", "Majestic", "Semrush", "Search Console", "Screaming Frog")
 def test_backlinks_are_counted_for_their_targets(product: str, read: Read, tmp_path: Path) -> None:
     path = tmp_path / "links.csv"
     path.write_bytes(BACKLINKS[product])
-    account, found = read_export(str(path), SourceKind.BACKLINKS, addresses(), ExportOptions(), lambda url: b"")
+    account, found = read_export(str(path), SourceKind.BACKLINKS, addresses(), "", lambda url: b"")
     claims = list(found)
     assert {claim.url for claim in claims} == {f"{SITE}/a"}
     assert sum(claim.links for claim in claims) == 2
@@ -418,7 +418,7 @@ def test_ours_urls_are_fetched_by_whoever_was_given(tmp_path: Path) -> None:
         return gzip.compress(f"{SITE}/a\n".encode())
 
     name = "https://files.example.net/list"
-    account, claims = read_export(name, SourceKind.LIST, addresses(), ExportOptions(), fetch)
+    account, claims = read_export(name, SourceKind.LIST, addresses(), "", fetch)
     assert [claim.url for claim in claims] == [f"{SITE}/a"]
     assert asked == [name]
     assert account.bytes < 100

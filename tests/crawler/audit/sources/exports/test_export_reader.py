@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.exports.columns import find_days, parse_count, parse_day
-from crawler.audit.sources.exports.reader import ExportOptions, check_export, read_export
+from crawler.audit.sources.exports.reader import check_export, read_export
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import StorageError, UsageError
 from crawler.state.schema import STATE_DB
@@ -31,8 +31,8 @@ READS = SourceUrlParser(normalize_url(f"{SITE}/"), UrlParams(), lambda url: host
 
 
 def reading(path: Path, source: SourceKind, column: str = "") -> tuple[SourceReport, list[SourceRecord]]:
-    check_export(str(path), source, ExportOptions(column=column))
-    account, claims = read_export(str(path), source, READS, ExportOptions(column=column), lambda url: b"")
+    check_export(str(path), source, column)
+    account, claims = read_export(str(path), source, READS, column, lambda url: b"")
     return account, list(claims)
 
 
@@ -273,15 +273,15 @@ def test_ours_what_cannot_be_read_is_refused_in_a_sentence(case: str, tmp_path: 
     path = written(tmp_path, content)
     for source in (SourceKind.SEARCH, SourceKind.LIST):
         with pytest.raises(UsageError) as early:
-            check_export(str(path), source, ExportOptions())
+            check_export(str(path), source, "")
         with pytest.raises(UsageError) as late:
-            read_export(str(path), source, READS, ExportOptions(), lambda url: b"")
+            read_export(str(path), source, READS, "", lambda url: b"")
         assert str(early.value) == str(late.value) == sentence.format(path)
 
 
 def refusal(path: Path | str, source: SourceKind = SourceKind.LIST, column: str = "") -> str:
     with pytest.raises(UsageError) as error:
-        check_export(str(path), source, ExportOptions(column=column))
+        check_export(str(path), source, column)
     return str(error.value)
 
 
@@ -338,13 +338,13 @@ def test_ours_a_url_that_does_not_answer_is_a_fault_and_no_end() -> None:
         raise SourceError(f"{url} answered 503")
 
     name = "https://files.example.net/list.csv"
-    account, claims = read_export(name, SourceKind.LIST, READS, ExportOptions(), fails)
+    account, claims = read_export(name, SourceKind.LIST, READS, "", fails)
     assert list(claims) == []
     assert account.faults == [f"{name} cannot be read: {name} answered 503"]
     assert not account.complete
-    account, _ = read_export(name, SourceKind.LIST, READS, ExportOptions(), lambda url: b"<html>sign in")
+    account, _ = read_export(name, SourceKind.LIST, READS, "", lambda url: b"<html>sign in")
     assert account.faults == [f"{name} is HTML: export a CSV"]
-    check_export(name, SourceKind.LIST, ExportOptions())
+    check_export(name, SourceKind.LIST, "")
 
 
 def test_ours_the_export_of_another_site_is_doubted(tmp_path: Path) -> None:
@@ -364,7 +364,7 @@ def test_ours_the_export_of_another_site_is_doubted(tmp_path: Path) -> None:
 def test_ours_scope_is_not_another_site(tmp_path: Path) -> None:
     docs = SourceUrlParser(normalize_url(f"{SITE}/docs/"), UrlParams(), lambda url: url.startswith(f"{SITE}/docs/"))
     path = written(tmp_path, f"{SITE}/a\n{SITE}/b\n")
-    account, claims = read_export(str(path), SourceKind.LIST, docs, ExportOptions(), lambda url: b"")
+    account, claims = read_export(str(path), SourceKind.LIST, docs, "", lambda url: b"")
     assert list(claims) == []
     assert account.notes == ["2 of its 2 URLs are outside the audited scope"]
     assert not account.faults
@@ -421,12 +421,12 @@ READ_ALL = """
 import re, sys
 from pathlib import Path
 from crawler.audit.source_record import SourceKind
-from crawler.audit.sources.exports.reader import ExportOptions, read_export
+from crawler.audit.sources.exports.reader import read_export
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.url.normalize import normalize_url
 from crawler.url.params import UrlParams
 site = SourceUrlParser(normalize_url("https://example.com/"), UrlParams(), lambda url: True)
-account, claims = read_export(sys.argv[1], SourceKind.SEARCH, site, ExportOptions(), lambda url: b"")
+account, claims = read_export(sys.argv[1], SourceKind.SEARCH, site, "", lambda url: b"")
 taken = sum(1 for _ in claims)
 # of this program: the peak that getrusage tells is also that of the process it was forked from
 peak = re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]
