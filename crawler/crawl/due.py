@@ -7,7 +7,7 @@ times in seconds.
 
 import heapq
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -167,13 +167,19 @@ def siblings(changed: Iterable[str], asked: Iterable[tuple[str, bool]], others: 
             if not count or news >= MIN_CHANGED * count
         }
     )
-    if not +room:
+    if not room:
         return []
-    found = []
+    most = room.total()
+    near: defaultdict[str, list[tuple[int, int, tuple[str, str]]]] = defaultdict(list)
     for number, path in others:
-        for group in groups_of(path):
-            if room[group] > 0:
-                room[group] -= 1
-                found.append(number)
-                break
+        groups = groups_of(path)
+        for group in room.keys() & groups:
+            near[group].append((scattered(number), number, groups))
+            if len(near[group]) > 2 * most:  # one folder may have all pages
+                near[group] = heapq.nsmallest(most, near[group])
+    found = []
+    for _, number, groups in sorted({page for pages in near.values() for page in pages}):
+        if with_room := [group for group in groups if room[group] > 0]:
+            room[with_room[0]] -= 1
+            found.append(number)
     return found

@@ -15,12 +15,12 @@ from crawler.lastmod.significance import SAMPLE_SIZE
 from crawler.model import Url
 from crawler.parse.snapshot.diff import Delta, content_keys, with_news
 from crawler.state.database import storage_errors, transaction
-from crawler.state.store import IS_ASKED_SQL, read_about, write_about
+from crawler.state.store import read_about, write_about
 from sitemap import BuildTime, find_build_times
 
 # The pages compared in this run: parsed in an earlier run, and parsed or unchanged in this one.
-_FROM_COMPARED: Final = f"""FROM visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
-  WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL AND {IS_ASKED_SQL}"""
+_FROM_COMPARED: Final = """FROM asked_visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
+  WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
 _DELTAS: Final = f"""SELECT v.id, (SELECT url FROM url WHERE id = v.id), c.delta {_FROM_COMPARED}
   AND v.content != m.content AND c.run = ? AND c.delta != x'' ORDER BY v.id"""  # noqa: S608 - our own
 _NEW_PAGES: Final = """SELECT u.url FROM visit v JOIN url u ON u.id = v.id
@@ -30,17 +30,17 @@ MAX_NEW_PAGES: Final = 20_000
 _SAMPLE: Final = (
     f"SELECT c.id, c.text {_FROM_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
 )
-_MARK_UNCHANGED: Final = f"""UPDATE visit AS v SET changed = 0, evidence = '', discounted = '' WHERE content IS NOT NULL
-  AND id IN (SELECT id FROM memory WHERE content IS NOT NULL) AND {IS_ASKED_SQL}"""  # noqa: S608 - our own
-_LATE: Final = """SELECT a.id, min(r.started) FROM asked a JOIN memory m ON m.id = a.id
-  JOIN run r ON r.started > strftime('%s', a.said) + iif(length(a.said) = 10, 86400, 0)
-  WHERE a.said != a.seen AND NOT a.carried AND m.seen_at < strftime('%s', a.said) + 0 GROUP BY a.id"""
+_MARK_UNCHANGED: Final = """UPDATE visit SET changed = 0, evidence = '', discounted = '' WHERE content IS NOT NULL
+  AND id IN (SELECT id FROM memory WHERE content IS NOT NULL) AND id IN (SELECT id FROM asked_visit)"""
+_LATE: Final = """SELECT a.id, min(r.started) FROM asked_visit v JOIN asked a ON a.id = v.id
+  JOIN memory m ON m.id = a.id JOIN run r ON r.started > strftime('%s', a.said) + iif(length(a.said) = 10, 86400, 0)
+  WHERE a.said != a.seen AND m.seen_at < strftime('%s', a.said) + 0 GROUP BY a.id"""
 # All parsed pages, listed or not: a page that comes back keeps its date. A URL that was no page before is new.
-_PAGES: Final = f"""SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
+_PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
     v.changed, iif(length(b.text) > 0 OR m.lastmod != '', m.content, NULL), m.lastmod, m.lastmod_source, m.seen_at
-  FROM visit v JOIN content c ON c.id = v.content LEFT JOIN memory m ON m.id = v.id
+  FROM asked_visit v JOIN content c ON c.id = v.content LEFT JOIN memory m ON m.id = v.id
     LEFT JOIN content b ON b.id = m.content
-  WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 AND {IS_ASKED_SQL} ORDER BY v.id LIMIT 1000"""  # noqa: S608
+  WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id LIMIT 1000"""
 _URLS: Final = """SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content
   WHERE v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id"""
 # Pages only: the date of a feed is that of its newest entry

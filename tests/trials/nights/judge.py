@@ -81,12 +81,15 @@ class Seen:
         self.junk = self.after.keys() - self.before.keys() - pages.keys() - self.night.migrated
 
     def _effect(self, path: str, is_linked: bool) -> str:
-        """What the last answer of a page would do to it; a page that was not asked for is as good as unlinked."""
+        """What the last answer of a page would do to it; a page that was not asked for is as good as unlinked.
+
+        A run that asks only for what is due says nothing of the other pages.
+        """
         kind = self.night.told.get(path)
         if kind:
             return kind.effect
         if path not in self.night.told:
-            return "leave"
+            return "" if self.night.is_carried else "leave"
         return "" if is_linked else "unlinked"
 
     def _linked(self) -> set[str]:

@@ -28,6 +28,7 @@ class Night:
     public: Path | None = None  # the folder with the published files, which the site serves too
     requests: int = 0  # for pages
     told: dict[str, Kind | None] = field(default_factory=dict)
+    is_carried: bool = False  # the run that asked did not ask for all pages
 
     def __post_init__(self) -> None:
         for kind, extent in self.disaster.parts if self.disaster else ():
