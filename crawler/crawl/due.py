@@ -77,6 +77,11 @@ class Trust(Struct, frozen=True):
         return self.announced > 0 and (self.missed < 5 or self.announced >= self.missed)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether every change was announced lately, so that what is beside an announced one need not be asked."""
+        return self.announced > 0 and self.missed < 1
+
+    @property
     def is_noise(self) -> bool:
         """Whether hardly anything that is signalled has changed, as with the time of a build on each page."""
         return self.idle > 100 and self.announced < 0.05 * self.idle
@@ -120,7 +125,6 @@ def choose(
     latest = now - bound + elapsed  # a page that was asked before would be too old at the next run
     quota = math.ceil(total * min(1.0, elapsed / bound))
     due: dict[int, Cause] = {}
-    oldest: list[tuple[float, int, int]] = []
     recent: list[tuple[float, int]] = []
 
     def candidates() -> Iterator[tuple[float, int, int]]:

@@ -82,9 +82,8 @@ _SELECT_URLS: Final = f"""SELECT a.id, u.url, a.cause FROM asked a JOIN url u ON
   WHERE v.kind = {DocumentKind.PAGE:d} AND a.at IS NOT NULL AND {{}}"""  # noqa: S608 - our own
 _SELECT_SIGNALLED: Final = """SELECT a.id FROM asked a JOIN visit v ON v.id = a.id
   WHERE a.said != a.seen AND a.said != '' AND v.carried"""
-_SELECT_ROTATED: Final = f"""SELECT a.id FROM asked_visit v JOIN asked a ON a.id = v.id
-  WHERE a.cause = '{Cause.ROTATION}'"""  # noqa: S608 - our own
-_COUNT_SIGNALLED: Final = "SELECT count(*) FROM asked WHERE at IS NOT NULL AND said != seen AND said != ''"
+_BEGAN_PARTIAL: Final = "SELECT 1 FROM asked WHERE cause != '' LIMIT 1"
+_COUNT_SIGNALLED: Final = "SELECT count(*), total(said NOT IN (seen, '')) FROM asked WHERE at IS NOT NULL"
 _IS_MOVED: Final = "(v.changed IS 1 OR v.state IS NOT m.state)"
 _IS_SAID: Final = f"(a.cause = '{Cause.SIGNALLED}' OR (a.said != a.seen AND a.said != ''))"
 _UNANNOUNCED: Final = f"a.cause IN ('{Cause.ROTATION}', '{Cause.RECENT}', '{Cause.SIBLING}')"
@@ -148,8 +147,7 @@ class Recheck:
             signalled = sum(1 for _ in db.execute("SELECT 1 FROM due WHERE cause = ?", (Cause.SIGNALLED,)))
             if total < MIN_PAGES or signalled > MAX_SIGNALLED * total:
                 return False
-            rows = db.execute(_SELECT_KNOWN)
-            pages = (KnownPage(number, at, changed, cause and Cause(cause)) for number, at, changed, cause in rows)
+            pages = map(KnownPage._make, db.execute(_SELECT_KNOWN))
             elapsed = run.started - previous.started
             due = choose(pages, total, run.started, elapsed, self._days, lesson.trust)
             due |= {number: Cause(cause) for number, cause in db.execute("SELECT id, cause FROM due")}
@@ -159,13 +157,8 @@ class Recheck:
     def _may_carry(self, lesson: _Lesson, previous: Run, run: Run) -> bool:
         """Whether the previous run leaves visits to build on: it published all it found, with a right clock."""
         is_whole = previous.ended is not None and previous.exit_code == 0 and previous.outcome in PUBLISHING_OUTCOMES
-        has_learnt = lesson.keys == self._keys and lesson.full_runs >= MIN_FULL_RUNS
-        return (
-            is_whole
-            and has_learnt
-            and lesson.run == previous.number
-            and 0 < run.started - previous.started < self._days * DAY
-        )
+        has_learnt = (lesson.run, lesson.keys) == (previous.number, self._keys) and lesson.full_runs >= MIN_FULL_RUNS
+        return is_whole and has_learnt and 0 < run.started - previous.started < self._days * DAY
 
     def _put_dates(self, db: sqlite3.Connection) -> None:
         if self._dates:
@@ -183,7 +176,7 @@ class Recheck:
         if self._dates:
             db.execute(put.format(_SELECT_SIGNALLED), (Cause.SIGNALLED,))
         db.execute(put.format(_SELECT_UNSETTLED), (Cause.UNSETTLED, previous))
-        db.execute("UPDATE asked SET cause = ''")
+        db.execute("UPDATE asked SET cause = '' WHERE cause != ''")
         return int(db.execute(_COUNT_KNOWN).fetchone()[0])
 
     def seeds(self) -> list[DiscoveredUrl]:
@@ -194,7 +187,7 @@ class Recheck:
         """Make more URLs pending, when no URL is. Returns whether there are any."""
         frontier.commit()
         if not is_partial(db):
-            return bool(self.listed or _began_partial(db)) and self._drop_unreachable(db, frontier)
+            return bool(self.listed or db.execute(_BEGAN_PARTIAL).fetchone()) and self._drop_unreachable(db, frontier)
         lesson = _read(db)
         news = _news(db, run.number)
         if reason := self._reason_for_all(db, lesson, news):
@@ -204,7 +197,7 @@ class Recheck:
         due = {number: Cause.LOST_LINK for number in lost if _is_carried(db, number)}
         if not lesson.trust.is_noise:
             due |= dict.fromkeys((number for (number,) in db.execute(_SELECT_SIGNALLED)), Cause.SIGNALLED)
-        due = due or dict.fromkeys(_siblings(db, news), Cause.SIBLING)
+        due = due or dict.fromkeys(_siblings(db, news, lesson.trust), Cause.SIBLING)
         if not due:
             return bool(self.listed or lost) and self._drop_unreachable(db, frontier)
         with transaction(db):
@@ -216,11 +209,10 @@ class Recheck:
         """Why the run must ask for all pages, as the end of a sentence, or ""."""
         if lesson.robots != _robots_digest(db):
             return "robots.txt changed"
-        (total,) = db.execute("SELECT count(*) FROM asked WHERE at IS NOT NULL").fetchone()
-        (signalled,) = db.execute(_COUNT_SIGNALLED).fetchone()
+        total, signalled = db.execute(_COUNT_SIGNALLED).fetchone()
         if signalled > MAX_SIGNALLED * total and not lesson.trust.is_noise:
-            return f"{signalled:,} of {total:,} pages have another date in the site's own sitemap"
-        rotated = [number for (number,) in db.execute(_SELECT_ROTATED)]
+            return f"{signalled:,.0f} of {total:,} pages have another date in the site's own sitemap"
+        rotated = [n for n, _, _ in db.execute(_SELECT_URLS.format(f"NOT v.carried AND a.cause = '{Cause.ROTATION}'"))]
         moved = len(news.intersection(rotated))
         if lesson.trust.is_beyond_chance(len(rotated), moved):
             return f"{moved:,} of {len(rotated):,} pages that nobody named had changed or failed"
@@ -298,10 +290,6 @@ def is_partial(db: sqlite3.Connection) -> bool:
         return db.execute("SELECT 1 FROM visit WHERE carried LIMIT 1").fetchone() is not None
 
 
-def _began_partial(db: sqlite3.Connection) -> bool:
-    return db.execute("SELECT 1 FROM asked WHERE cause != '' LIMIT 1").fetchone() is not None
-
-
 def _read(db: sqlite3.Connection) -> _Lesson:
     encoded = read_about(db, _KEY)
     return msgspec.json.decode(encoded, type=_Lesson) if encoded else _Lesson()
@@ -340,14 +328,12 @@ def _lost_links(db: sqlite3.Connection) -> set[int]:
     return lost
 
 
-def _siblings(db: sqlite3.Connection, news: set[int]) -> list[int]:
+def _siblings(db: sqlite3.Connection, news: set[int], trust: Trust) -> list[int]:
     """The pages beside those that changed that are asked next."""
-    if not news:
-        return []
     asked = db.execute(_SELECT_URLS.format("NOT v.carried AND a.cause != ''")).fetchall()
     others = db.execute(_SELECT_URLS.format("v.carried"))
     return siblings(
-        [url for number, url, _ in asked if number in news],
+        [url for n, url, cause in asked if n in news and not (trust.is_complete and cause == Cause.SIGNALLED)],
         [(url, number in news) for number, url, cause in asked if cause == Cause.SIBLING],
         ((number, url) for number, url, _ in others),
     )

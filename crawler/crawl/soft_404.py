@@ -153,8 +153,7 @@ def _parts(db: sqlite3.Connection, seed: Url) -> list[str]:
             elif len(titles) < _MAX_TITLES:
                 titles[title] = part
     likely = [part for part, _ in alike.most_common() if sizes[part] >= fewest]
-    largest = [part for part, count in sizes.most_common() if count >= fewest]
-    rest = [part for part in largest if part not in alike]
+    rest = [part for part, count in sizes.most_common() if count >= fewest and part not in alike]
     if not (is_whole or sizes):
         return []
     return [*dict.fromkeys([root, *likely, *rest[: max(0, _LARGEST - len({root, *likely}))]])]

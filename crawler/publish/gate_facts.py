@@ -13,7 +13,7 @@ from crawler.model import State, Url, Verdict
 from crawler.publish.completeness import Coverage, carried_text
 from crawler.publish.gate import MIN_LOST, AlikePages, ChallengedPages, GateFacts, LostPages, StartUrlStatus
 from crawler.publish.own_text import GainedText, OwnText, shingles
-from crawler.publish.store import CAUSE_SQL, IS_WITHOUT_ROBOTS, LOST_SQL, AcceptAfter, accepted, accepted_alike
+from crawler.publish.store import CAUSE_SQL, IS_WITHOUT_ROBOTS, LOST_SQL, AcceptAfter, accepted
 from crawler.state.database import storage_errors
 from crawler.state.store import asked_counts
 
@@ -242,7 +242,7 @@ def _alike_pages(
     else:
         _compare_all(db, texts, gained, room, many)
     db.execute(_INSERT_TURNED)
-    db.executemany("DELETE FROM alike WHERE id = ?", accepted_alike(db, after))
+    db.executemany("DELETE FROM alike WHERE id = ?", accepted(db, after, alike=True))
     new = [(page.id,) for page in _versions(db, _SELECT_NEW) if texts.is_like_them(page.now)]
     found = _read_alike(db, start)
     db.executemany("INSERT INTO alike VALUES (?, 0, 0)", new)

@@ -171,20 +171,15 @@ class AcceptAfter(Struct, frozen=True):
     now: float
 
 
-def accepted(db: sqlite3.Connection, after: AcceptAfter) -> list[tuple[int]]:
-    """The ids of the lost pages whose explicit cause has stood long enough. Raises StorageError."""
+def accepted(db: sqlite3.Connection, after: AcceptAfter, *, alike: bool = False) -> list[tuple[int]]:
+    """The ids of the lost pages whose explicit cause has stood long enough; of those that the gate held for what they
+    show (``alike``). Raises StorageError.
+    """
     if not after.runs:
         return []
+    query = _SELECT_LONG_ALIKE if alike else _SELECT_ACCEPTED
     with storage_errors():
-        return db.execute(_SELECT_ACCEPTED, {"after": after.runs, "now": after.now}).fetchall()
-
-
-def accepted_alike(db: sqlite3.Connection, after: AcceptAfter) -> list[tuple[int]]:
-    """The ids of the pages that the gate held for what they show, long enough. Raises StorageError."""
-    if not after.runs:
-        return []
-    with storage_errors():
-        return db.execute(_SELECT_LONG_ALIKE, {"after": after.runs, "now": after.now}).fetchall()
+        return db.execute(query, {"after": after.runs, "now": after.now}).fetchall()
 
 
 def record_losses(db: sqlite3.Connection, now: float, kinds: Collection[str] = ()) -> None:

@@ -359,7 +359,7 @@ class Store:
             may_carry = self._carry and previous and not self._changed_settings() and self._has_same_requests()
             if not (may_carry and self._carry and self._carry(self.db, previous[0], self.run)):
                 self.db.execute("DELETE FROM visit")
-                self.db.execute("UPDATE asked SET cause = ''" if self._carry else "DELETE FROM asked")
+                self.db.execute("UPDATE asked SET cause = '' WHERE cause != ''" if self._carry else "DELETE FROM asked")
             self.db.execute("DELETE FROM listing")
             if previous and previous[0].outcome not in PUBLISHING_OUTCOMES:  # the others have purged
                 purge_content(self.db)

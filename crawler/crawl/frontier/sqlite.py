@@ -240,10 +240,11 @@ class SqliteFrontier:
             return [Url(url) for (url,) in rows]
 
     def reread(self) -> None:
-        """Read again what the database says of the visits, because other statements made some pending."""
+        """Read again what the database says of the visits, because other statements gave some another state."""
         self._known.clear()
         self._ahead.clear()
-        self._state_counts.read()
+        with storage_errors():
+            self._state_counts.read()
 
     def land(self) -> None:
         """The process ends in order: what is still in flight is no suspect of a crash."""
@@ -346,11 +347,6 @@ class SqliteFrontier:
 
     def counts(self) -> Mapping[State, int]:
         return self._state_counts.counts
-
-    def count_again(self) -> None:
-        """Count the states of the URLs again: the search for soft 404s has changed some. Raises StorageError."""
-        with storage_errors():
-            self._state_counts.read()
 
     def verdict_of(self, url: Url) -> Verdict | None:
         with storage_errors():
