@@ -24,6 +24,7 @@ from random import Random
 
 from crawler.crawl.due import DAY
 from crawler.crawl.frontier.storage import pack_links, unpack_links
+from crawler.model import DiscoveredBy
 from tests.benchmarks.measure import MIB, Cost, measure
 from tests.madesite import prose
 
@@ -38,7 +39,7 @@ state = {{directory = "state", max_size = "1024G"}}
 render = {{mode = "never"}}
 notify = {{check_live = false}}
 """
-_OPENED = ("run", "started"), ("run", "ended"), ("asked", "at"), ("memory", "seen_at"), ("visit", "seen_at")
+_TIMES = ("run", "started"), ("run", "ended"), ("asked", "at"), ("memory", "seen_at"), ("visit", "seen_at")
 
 
 class MadeSite(asyncio.Protocol):
@@ -96,9 +97,9 @@ def multiply(db: sqlite3.Connection, copies: int, days: int) -> None:
 
     def renamed(value: str | bytes | None, copy: int) -> str | bytes | None:
         name = f"s{copy:05}"
-        return (
-            value.replace(FIRST, name) if isinstance(value, str) else value and value.replace(b"s00000", name.encode())
-        )
+        if isinstance(value, bytes):
+            return value.replace(FIRST.encode(), name.encode())
+        return value and value.replace(FIRST, name)
 
     def relinked(packed: bytes, copy: int) -> bytes:
         return pack_links((n + copy * step if n in section else n, flags) for n, flags in unpack_links(packed))
@@ -118,16 +119,12 @@ def multiply(db: sqlite3.Connection, copies: int, days: int) -> None:
         of = contents if table == "content" else ", ".join(map(str, numbers))
         put = f"INSERT INTO {table} SELECT id + :n * :step, {', '.join(values)} FROM {table} WHERE id IN ({of})"
         db.executemany(put, ({"n": copy, "step": step} for copy in range(1, copies)))
-    home = next(
-        number for (number,) in db.execute("SELECT id FROM url WHERE url NOT GLOB '*/s00000/*' AND url GLOB '*/'")
-    )
-    (listing,) = (number for (number,) in db.execute("SELECT id FROM url WHERE url GLOB ?", (f"*/{FIRST}/",)))
-    for content, links in db.execute(
-        "SELECT c.id, c.links FROM content c JOIN visit v ON v.content = c.id WHERE v.id = ?", (home,)
-    ).fetchall():
-        flags = dict(unpack_links(links))[listing]
-        more = pack_links([*unpack_links(links), *((listing + copy * step, flags) for copy in range(1, copies))])
-        db.execute("UPDATE content SET links = ? WHERE id = ?", (more, content))
+    ((listing,),) = db.execute("SELECT id FROM url WHERE url GLOB ?", (f"*/{FIRST}/",)).fetchall()
+    start = f"SELECT content FROM visit WHERE found & {DiscoveredBy.SEED}"
+    ((content, links),) = db.execute(f"SELECT id, links FROM content WHERE id IN ({start})").fetchall()
+    flags = dict(unpack_links(links))[listing]
+    more = pack_links([*unpack_links(links), *((listing + copy * step, flags) for copy in range(1, copies))])
+    db.execute("UPDATE content SET links = ? WHERE id = ?", (more, content))
     db.execute("UPDATE published SET shard = 0, file = ''")
     db.execute("UPDATE asked SET at = at - ? * (id * 2654435761 % ?)", (DAY, days - 1))
 
@@ -144,13 +141,13 @@ def made_state(folder: Path, pages: int, days: int) -> None:
 def age(folder: Path) -> None:
     """A day goes by."""
     with closing(sqlite3.connect(next(folder.glob("state/**/state.db")))) as db, db:
-        for table, column in _OPENED:
+        for table, column in _TIMES:
             db.execute(f"UPDATE {table} SET {column} = {column} - {DAY}")
 
 
-def run(folder: Path, *before: str) -> Cost:
+def run(folder: Path) -> Cost:
     """One run of the program."""
-    command = [sys.executable, "-P", *before, "-m", "crawler", "run", "--config", "site.toml", "-q"]
+    command = [sys.executable, "-P", "-m", "crawler", "run", "--config", "site.toml", "-q"]
     return measure(command, folder, 3_600)
 
 
@@ -183,15 +180,14 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def measured(folder: Path, changed: int, runs: int) -> None:
     """Run, a day apart, and print the cost of each run."""
-    if True:
-        MadeSite.changed = changed
-        for _ in range(runs):
-            cost = run(folder)
-            with closing(sqlite3.connect(next(folder.glob("state/**/state.db")))) as db:
-                because, fetched = db.execute("SELECT because, fetched FROM run ORDER BY number DESC").fetchone()
-            spent = f"{cost.wall:.1f} s, {cost.cpu:.1f} s of CPU, {cost.peak / MIB:.0f} MiB"
-            print(f"{spent}: {because} ({fetched:,} requests)")
-            age(folder)
+    MadeSite.changed = changed
+    for _ in range(runs):
+        cost = run(folder)
+        with closing(sqlite3.connect(next(folder.glob("state/**/state.db")))) as db:
+            because, fetched = db.execute("SELECT because, fetched FROM run ORDER BY number DESC").fetchone()
+        spent = f"{cost.wall:.1f} s, {cost.cpu:.1f} s of CPU, {cost.peak / MIB:.0f} MiB"
+        print(f"{spent}: {because} ({fetched:,} requests)", flush=True)
+        age(folder)
 
 
 if __name__ == "__main__":
