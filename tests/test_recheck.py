@@ -182,6 +182,25 @@ def test_ours_a_new_template_makes_a_run_ask_for_all(nights: Nights) -> None:
     assert {page for page, date in published(nights.folder).items() if before[page] != date} == set(), report
 
 
+def test_ours_pages_that_lost_all_their_links_are_judged_as_on_a_full_run(nights: Nights) -> None:
+    before = published(nights.folder)
+    nights.number += 1
+    nights.site.pages["/"] = nights.site.markup("/", 0, [])
+    nights.site.sitemap = nights.site.sitemap.partition("<url>")[0] + "</urlset>"
+    nights.run()
+    assert nights.ended.status == 3
+    assert published(nights.folder) == before
+
+
+def test_ours_listing_pages_are_asked_although_a_sitemap_lists_the_same_pages(nights: Nights) -> None:
+    listed = nights.site.sitemap
+    nights.number += 1
+    nights.site.live(nights.number, [120], [], [])
+    nights.site.sitemap = listed  # the new page is on its list alone
+    nights.run()
+    assert nights.site.paths[120] in published(nights.folder)
+
+
 def test_ours_a_list_of_changed_pages_is_asked(nights: Nights) -> None:
     nights.site.dated = set()
     nights.night()

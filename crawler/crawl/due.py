@@ -7,7 +7,7 @@ times in seconds.
 
 import heapq
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -77,6 +77,11 @@ class Trust(Struct, frozen=True):
         return self.announced > 0 and (self.missed < 5 or self.announced >= self.missed)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether every change was announced lately, so that what is beside an announced one need not be asked."""
+        return self.announced > 0 and self.missed < 1
+
+    @property
     def is_noise(self) -> bool:
         """Whether hardly anything that is signalled has changed, as with the time of a build on each page."""
         return self.idle > 100 and self.announced < 0.05 * self.idle
@@ -120,7 +125,6 @@ def choose(
     latest = now - bound + elapsed  # a page that was asked before would be too old at the next run
     quota = math.ceil(total * min(1.0, elapsed / bound))
     due: dict[int, Cause] = {}
-    oldest: list[tuple[float, int, int]] = []
     recent: list[tuple[float, int]] = []
 
     def candidates() -> Iterator[tuple[float, int, int]]:
@@ -167,13 +171,19 @@ def siblings(changed: Iterable[str], asked: Iterable[tuple[str, bool]], others: 
             if not count or news >= MIN_CHANGED * count
         }
     )
-    if not +room:
+    if not room:
         return []
-    found = []
+    most = room.total()
+    near: defaultdict[str, list[tuple[int, int, tuple[str, str]]]] = defaultdict(list)
     for number, path in others:
-        for group in groups_of(path):
-            if room[group] > 0:
-                room[group] -= 1
-                found.append(number)
-                break
+        groups = groups_of(path)
+        for group in room.keys() & groups:
+            near[group].append((scattered(number), number, groups))
+            if len(near[group]) > 2 * most:  # one folder may have all pages
+                near[group] = heapq.nsmallest(most, near[group])
+    found = []
+    for _, number, groups in sorted({page for pages in near.values() for page in pages}):
+        if with_room := [group for group in groups if room[group] > 0]:
+            room[with_room[0]] -= 1
+            found.append(number)
     return found

@@ -14,6 +14,7 @@ import msgspec
 
 from crawler.crawl.indexability import is_readable
 from crawler.crawl.page_fetcher import PageFetcher
+from crawler.crawl.recheck import is_partial
 from crawler.crawl.second_reads import wait_for_turn
 from crawler.fetch.throttle import Throttle
 from crawler.model import FetchedDocument, Page, Reply, State, Url
@@ -36,8 +37,11 @@ _LARGEST: Final = 5  # parts in which a name is requested although no two pages 
 _MAX_TITLES: Final = 200_000  # in memory, about 80 bytes each
 _MAX_SHARE: Final = 0.5  # of the pages; if more say the same, scripts write the pages
 _LETTERS: Final = str.maketrans("0123456789", "ghijklmnop")
-_PAGES: Final = """SELECT v.id, u.url, v.content, c.page FROM visit v JOIN url u ON u.id = v.id
+_PAGES: Final = """SELECT v.id, u.url, v.content, c.page FROM {} v JOIN url u ON u.id = v.id
   JOIN content c ON c.id = v.content WHERE v.state = ? AND u.url >= ? AND u.url < ? AND u.url != ?"""
+# What may be a soft 404 in a run that does not ask for all pages, beside those that the run before found.
+_DOUBTFUL: Final = f"""(SELECT a.* FROM asked_visit a LEFT JOIN memory m ON m.id = a.id
+  WHERE a.content IS NOT m.content OR m.state = '{State.SOFT_404}')"""  # noqa: S608 - our own
 _TEXT: Final = "SELECT text FROM content WHERE id = ?"
 _MARK: Final = f"UPDATE visit SET state = '{State.SOFT_404}', reason = ? WHERE id = ?"  # noqa: S608 - our own
 _SAYS_NOTHING: Final = "it says that the page does not exist, and hardly anything else"
@@ -104,7 +108,7 @@ def _empty_handed(db: sqlite3.Connection, seed: Url) -> list[int]:
     """The ids of the pages that say that nothing is there, and hardly anything else."""
     root = _root(seed)
     with storage_errors():
-        rows = db.execute(_PAGES, (State.INDEXABLE, root, f"{root[:-1]}0", seed))
+        rows = db.execute(_PAGES.format("asked_visit"), (State.INDEXABLE, root, f"{root[:-1]}0", seed))
         titled = [
             (number, url, content, title)
             for number, url, content, packed in rows
@@ -132,13 +136,15 @@ def _mark(db: sqlite3.Connection, found: list[tuple[str, int]]) -> None:
 def _parts(db: sqlite3.Connection, seed: Url) -> list[str]:
     """What the URLs of each part of the site begin with: the directory of the start URL, then the likeliest ones.
 
-    These are the parts with pages that share their title with another page, as soft 404s do, then the largest.
+    These are the parts with pages that share their title with another page, as soft 404s do, then the largest. When
+    the run does not ask for all pages, they are those of pages that may be soft 404s.
     """
-    root = _root(seed)
+    root, is_whole = _root(seed), not is_partial(db)
+    of, fewest = ("visit", _MIN_PAGES) if is_whole else (_DOUBTFUL, 1)
     sizes, alike = Counter[str](), Counter[str]()
     titles: dict[int, str] = {}
     with storage_errors():
-        for _, url, _, packed in db.execute(_PAGES, (State.INDEXABLE, root, f"{root[:-1]}0", seed)):
+        for _, url, _, packed in db.execute(_PAGES.format(of), (State.INDEXABLE, root, f"{root[:-1]}0", seed)):
             part = _part(url, root)
             title = hash(_page(packed).title)
             sizes[part] += 1
@@ -146,9 +152,10 @@ def _parts(db: sqlite3.Connection, seed: Url) -> list[str]:
                 alike.update((part, other))
             elif len(titles) < _MAX_TITLES:
                 titles[title] = part
-    likely = [part for part, _ in alike.most_common() if sizes[part] >= _MIN_PAGES]
-    largest = [part for part, count in sizes.most_common() if count >= _MIN_PAGES]
-    rest = [part for part in largest if part not in alike]
+    likely = [part for part, _ in alike.most_common() if sizes[part] >= fewest]
+    rest = [part for part, count in sizes.most_common() if count >= fewest and part not in alike]
+    if not (is_whole or sizes):
+        return []
     return [*dict.fromkeys([root, *likely, *rest[: max(0, _LARGEST - len({root, *likely}))]])]
 
 
@@ -166,7 +173,9 @@ def _alike(db: sqlite3.Connection, part: str, seed: Url, not_found: PageWords, *
     """The ids of the pages in a part of the site that say the same, unless most of its pages do."""
     found, pages = [], 0
     with storage_errors():
-        for number, url, content, packed in db.execute(_PAGES, (State.INDEXABLE, part, f"{part[:-1]}0", seed)):
+        for number, url, content, packed in db.execute(
+            _PAGES.format("visit"), (State.INDEXABLE, part, f"{part[:-1]}0", seed)
+        ):
             pages += 1
             title = _page(packed).title
             if not has_title(page_words(url, title, ""), not_found):

@@ -382,7 +382,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
                     await _read_again(again, store, second_reads, engine)
                 search = Soft404s(page_fetcher, throttle, pool, plan.seed, renderer)
                 await search.run(store.db, _not_found_checks(plan), lambda: engine.stopping)
-                frontier.count_again()
+                frontier.reread()
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
     moved = [f"the start URL {url} leads to {plan.seed}, so the crawl starts there" for url in plan.moved_from[:1]]

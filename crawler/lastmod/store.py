@@ -15,12 +15,12 @@ from crawler.lastmod.significance import SAMPLE_SIZE
 from crawler.model import Url
 from crawler.parse.snapshot.diff import Delta, content_keys, with_news
 from crawler.state.database import storage_errors, transaction
-from crawler.state.store import IS_ASKED_SQL, read_about, write_about
+from crawler.state.store import read_about, write_about
 from sitemap import BuildTime, find_build_times
 
 # The pages compared in this run: parsed in an earlier run, and parsed or unchanged in this one.
-_FROM_COMPARED: Final = f"""FROM visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
-  WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL AND {IS_ASKED_SQL}"""
+_FROM_COMPARED: Final = """FROM asked_visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
+  WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
 _DELTAS: Final = f"""SELECT v.id, (SELECT url FROM url WHERE id = v.id), c.delta {_FROM_COMPARED}
   AND v.content != m.content AND c.run = ? AND c.delta != x'' ORDER BY v.id"""  # noqa: S608 - our own
 _NEW_PAGES: Final = """SELECT u.url FROM visit v JOIN url u ON u.id = v.id
@@ -30,17 +30,17 @@ MAX_NEW_PAGES: Final = 20_000
 _SAMPLE: Final = (
     f"SELECT c.id, c.text {_FROM_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
 )
-_MARK_UNCHANGED: Final = f"""UPDATE visit AS v SET changed = 0, evidence = '', discounted = '' WHERE content IS NOT NULL
-  AND id IN (SELECT id FROM memory WHERE content IS NOT NULL) AND {IS_ASKED_SQL}"""  # noqa: S608 - our own
-_LATE: Final = """SELECT a.id, min(r.started) FROM asked a JOIN memory m ON m.id = a.id
-  JOIN run r ON r.started > strftime('%s', a.said) + iif(length(a.said) = 10, 86400, 0)
-  WHERE a.said != a.seen AND NOT a.carried AND m.seen_at < strftime('%s', a.said) + 0 GROUP BY a.id"""
+_MARK_UNCHANGED: Final = """UPDATE visit AS v SET changed = 0, evidence = '', discounted = '' FROM memory m
+  WHERE m.id = v.id AND m.content IS NOT NULL AND v.content IS NOT NULL AND NOT v.carried"""
+_LATE: Final = """SELECT a.id, min(r.started) FROM asked_visit v JOIN asked a ON a.id = v.id
+  JOIN memory m ON m.id = a.id JOIN run r ON r.started > strftime('%s', a.said) + iif(length(a.said) = 10, 86400, 0)
+  WHERE a.said != a.seen AND m.seen_at < strftime('%s', a.said) + 0 GROUP BY a.id"""
 # All parsed pages, listed or not: a page that comes back keeps its date. A URL that was no page before is new.
-_PAGES: Final = f"""SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
+_PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
     v.changed, iif(length(b.text) > 0 OR m.lastmod != '', m.content, NULL), m.lastmod, m.lastmod_source, m.seen_at
-  FROM visit v JOIN content c ON c.id = v.content LEFT JOIN memory m ON m.id = v.id
+  FROM asked_visit v JOIN content c ON c.id = v.content LEFT JOIN memory m ON m.id = v.id
     LEFT JOIN content b ON b.id = m.content
-  WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 AND {IS_ASKED_SQL} ORDER BY v.id LIMIT 1000"""  # noqa: S608
+  WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id LIMIT 1000"""
 _URLS: Final = """SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content
   WHERE v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id"""
 # Pages only: the date of a feed is that of its newest entry
@@ -53,13 +53,11 @@ _COUNT_HEADER_DATES: Final = "SELECT count(*) FROM visit WHERE header_date != ''
 
 _DISTRUST_KEY: Final = "last_modified_distrusted"  # keys of the table about
 _POLICY_KEY: Final = "lastmod_policy"
-_MEMORY_NAME: Final = "memory"  # keys of the table lesson
-_FORMER_NAME: Final = "slots"  # of versions that knew more of each slot: what they saw of moves goes on
+_MEMORY_NAME: Final = "memory"  # key of the table lesson
 _SECOND_READS: Final = """SELECT s.id, c.text, s.delta FROM second_read s JOIN visit v ON v.id = s.id
   JOIN content c ON c.id = v.content WHERE s.run = ? AND s.delta IS NOT NULL ORDER BY s.id"""
 _SAMPLE_NAME: Final = "sample"  # the keys of the contents in the sample, as arrays of 64-bit integers
 _decode_keys = msgspec.msgpack.Decoder(dict[int, bytes]).decode
-_NAMES: Final = (_MEMORY_NAME, _FORMER_NAME)
 _decode_memory = msgspec.msgpack.Decoder(SiteMemory).decode
 _decode_delta = msgspec.msgpack.Decoder(Delta).decode
 _decode_history = msgspec.msgpack.Decoder(ChangeHistory).decode
@@ -142,14 +140,8 @@ class ObservationStore:
         """What earlier runs learnt of the changes of the site."""
         with storage_errors():
             history = {key: _decode_history(packed) for key, packed in self._db.execute("SELECT key, habit FROM habit")}
-            found = dict(self._db.execute("SELECT name, value FROM lesson WHERE name IN (?, ?)", _NAMES).fetchall())
-        if _MEMORY_NAME in found:
-            memory = _decode_memory(found[_MEMORY_NAME])
-        elif _FORMER_NAME in found:
-            former = _decode_memory(found[_FORMER_NAME])
-            memory = SiteMemory(former.compared, moves=former.moves)
-        else:
-            memory = SiteMemory()
+            row = self._db.execute("SELECT value FROM lesson WHERE name = ?", (_MEMORY_NAME,)).fetchone()
+        memory = _decode_memory(row[0]) if row else SiteMemory()
         memory.history = history
         return memory
 
@@ -169,7 +161,6 @@ class ObservationStore:
             self._db.executemany("INSERT INTO habit (key, habit) VALUES (?, ?)", rows)
             packed = _encode(msgspec.structs.replace(memory, history={}))
             self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_MEMORY_NAME, packed))
-            self._db.execute("DELETE FROM lesson WHERE name = ?", (_FORMER_NAME,))
 
     def mark_all_unchanged(self) -> None:
         """Mark all known pages as unchanged."""

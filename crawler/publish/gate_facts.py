@@ -13,9 +13,9 @@ from crawler.model import State, Url, Verdict
 from crawler.publish.completeness import Coverage, carried_text
 from crawler.publish.gate import MIN_LOST, AlikePages, ChallengedPages, GateFacts, LostPages, StartUrlStatus
 from crawler.publish.own_text import GainedText, OwnText, shingles
-from crawler.publish.store import CAUSE_SQL, IS_WITHOUT_ROBOTS, LOST_SQL, AcceptAfter, accepted, accepted_alike
+from crawler.publish.store import CAUSE_SQL, IS_WITHOUT_ROBOTS, LOST_SQL, AcceptAfter, accepted
 from crawler.state.database import storage_errors
-from crawler.state.store import IS_ASKED_SQL, asked_counts
+from crawler.state.store import asked_counts
 
 _SELECT_START: Final = """SELECT v.state, v.reason, v.target, v.status,
   EXISTS (SELECT 1 FROM published p WHERE p.id = u.id),
@@ -24,7 +24,10 @@ _SELECT_START: Final = """SELECT v.state, v.reason, v.target, v.status,
   EXISTS (SELECT 1 FROM believed b WHERE b.id = u.id)
   FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"""
 
-_COUNT_STATES: Final = "SELECT state, status, count(*) FROM visit v {} GROUP BY state, status"
+_COUNT_STATES: Final = "SELECT state, status, count(*) FROM {} GROUP BY state, status"
+
+_COUNT_PUBLISHED: Final = """SELECT count(*) FROM published p
+  WHERE NOT EXISTS (SELECT 1 FROM visit v WHERE v.id = p.id AND v.carried)"""
 
 # Tables that live as long as the connection: lost pages whose loss is believed; pages whose own text is gone (kind 0),
 # that gained the same text (1), or that say something else as most pages do (2), which crawler.lastmod.observe marks.
@@ -105,11 +108,11 @@ def gate_facts(db: sqlite3.Connection, start: Url, max_shrink: float, after: Acc
     with storage_errors():
         db.executescript(_CREATE_TABLES)
         # A visit of an earlier run says nothing of today.
-        rows = db.execute(_COUNT_STATES.format(f"WHERE {IS_ASKED_SQL}"))
+        rows = db.execute(_COUNT_STATES.format("asked_visit"))
         visits = [(State(state), status, count) for state, status, count in rows]
         failed = sum(count for state, status, count in visits if _is_failed_page(state, status))
         failed += _count(db, _FAILED_NOW) + _count(db, _UNREAD_NOW)
-        published = _count(db, f"SELECT count(*) FROM published v WHERE {IS_ASKED_SQL}")  # noqa: S608 - our own
+        published = _count(db, _COUNT_PUBLISHED)
         db.executemany("INSERT INTO believed VALUES (?)", accepted(db, after))
         gone = _lost_pages(db)
         if sum(lost.count for lost in gone) > max_shrink * published:
@@ -141,7 +144,7 @@ def read_coverage(db: sqlite3.Connection, stopped: str, since: float) -> Coverag
     with storage_errors():
         visited: Counter[State] = Counter()
         failed: Counter[State] = Counter()
-        for name, status, count in db.execute(_COUNT_STATES.format("")):
+        for name, status, count in db.execute(_COUNT_STATES.format("visit")):
             state = State(name)
             visited[state] += count
             if is_failure(state, status):
@@ -239,7 +242,7 @@ def _alike_pages(
     else:
         _compare_all(db, texts, gained, room, many)
     db.execute(_INSERT_TURNED)
-    db.executemany("DELETE FROM alike WHERE id = ?", accepted_alike(db, after))
+    db.executemany("DELETE FROM alike WHERE id = ?", accepted(db, after, alike=True))
     new = [(page.id,) for page in _versions(db, _SELECT_NEW) if texts.is_like_them(page.now)]
     found = _read_alike(db, start)
     db.executemany("INSERT INTO alike VALUES (?, 0, 0)", new)

@@ -25,7 +25,8 @@ _INSERT_KEPT: Final = f"""INSERT INTO listing (id, content, lastmod, lastmod_sou
 _INSERT_UNPROVEN: Final = f"""INSERT OR IGNORE INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
   FROM published p JOIN visit v ON v.id = p.id LEFT JOIN asked a ON a.id = p.id WHERE v.state = '{State.UNLINKED}'
-    AND (SELECT min(at) FROM asked WHERE carried AND id IN (SELECT id FROM published)) < a.at"""  # noqa: S608 - our own
+    AND (SELECT min(c.at) FROM asked c JOIN visit w ON w.id = c.id JOIN published q ON q.id = c.id WHERE w.carried)
+      < a.at"""  # noqa: S608 - our own
 
 _INSERT_NOT_YET: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1

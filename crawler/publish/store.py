@@ -16,7 +16,7 @@ from crawler.fetch.retry import FAILURES, TRANSIENT
 from crawler.model import State
 from crawler.publish.gate import EXPLICIT, LINK_STATES
 from crawler.state.database import storage_errors, transaction
-from crawler.state.store import IS_ASKED_SQL, PURGE_CONTENT
+from crawler.state.store import PURGE_CONTENT
 
 IS_TRANSIENT_SQL: Final = (
     f"(v.state IN ({', '.join(repr(state.value) for state in sorted(FAILURES))})"
@@ -63,22 +63,22 @@ INSERT INTO memory (id, state, reason, status, target, content, source_key, etag
 SELECT v.id, v.state, v.reason, v.status, v.target, v.content, :source, v.etag, v.last_modified, v.header_date,
   v.page_date, v.page_date_source, v.seen_at, v.lastmod, v.lastmod_source, v.evidence, :run,
   iif(v.changed = 0, NULL, :run), iif(v.whole, :run, NULL), :run, iif({}, 1, 0)
-FROM visit v WHERE v.state != 'pending' AND (v.attempts > 0 OR v.id IN (SELECT id FROM memory)) AND {}
+FROM asked_visit v WHERE v.state != 'pending' AND (v.attempts > 0 OR v.id IN (SELECT id FROM memory))
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, status = excluded.status,
   target = excluded.target, last_run = excluded.last_run,
   failures = iif(excluded.failures, memory.failures + 1, 0)
 """
 
-_STORE_CONTENT: Final = f"""
+_STORE_CONTENT: Final = """
 UPDATE memory SET content = v.content, source_key = :source, etag = v.etag, last_modified = v.last_modified,
   header_date = v.header_date, page_date = v.page_date, page_date_source = v.page_date_source, seen_at = v.seen_at,
   lastmod = v.lastmod, lastmod_source = v.lastmod_source,
   evidence = iif(v.changed = 0, memory.evidence, v.evidence),
   changed_run = iif(v.changed = 0, memory.changed_run, :run), full_run = iif(v.whole, :run, memory.full_run)
-FROM visit v WHERE v.id = memory.id AND v.seen_at IS NOT NULL AND memory.first_run != :run AND {IS_ASKED_SQL}
+FROM asked_visit v WHERE v.id = memory.id AND v.seen_at IS NOT NULL AND memory.first_run != :run
   AND NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = v.id AND l.kept = 2)
   AND NOT (v.changed = 0 AND v.content != memory.content AND EXISTS (SELECT 1 FROM listing WHERE kept = 2))
-"""  # noqa: S608 - our own
+"""
 # When pages are held, what did not count on the others may be a part of the same trouble: it must not count when it
 # goes, so their content stays too. A date that such a page got is published.
 _STORE_DATES: Final = """UPDATE memory SET lastmod = v.lastmod, lastmod_source = v.lastmod_source FROM visit v
@@ -87,7 +87,7 @@ _STORE_DATES: Final = """UPDATE memory SET lastmod = v.lastmod, lastmod_source =
 _PURGE: Final = (
     (
         "DELETE FROM memory WHERE last_run < :run - :after AND id NOT IN (SELECT id FROM published)"
-        " AND id NOT IN (SELECT id FROM asked WHERE carried)"
+        " AND NOT EXISTS (SELECT 1 FROM visit v WHERE v.id = memory.id AND v.carried)"
     ),
     PURGE_CONTENT,
     # the last one stays, so that no id is used twice
@@ -102,7 +102,7 @@ _PURGE: Final = (
 def store_visits(db: sqlite3.Connection, run: int, source_key: str, *, degraded: bool = False) -> None:
     """Store the visits of the run in memory. Part of the caller's transaction. Raises StorageError."""
     with storage_errors():
-        visits = _STORE_VISITS.format(keep_listed_sql(degraded=degraded), IS_ASKED_SQL)
+        visits = _STORE_VISITS.format(keep_listed_sql(degraded=degraded))
         db.execute(visits, {"run": run, "source": source_key})
         db.execute(_STORE_CONTENT, {"run": run, "source": source_key})
         db.execute(_STORE_DATES)
@@ -171,20 +171,15 @@ class AcceptAfter(Struct, frozen=True):
     now: float
 
 
-def accepted(db: sqlite3.Connection, after: AcceptAfter) -> list[tuple[int]]:
-    """The ids of the lost pages whose explicit cause has stood long enough. Raises StorageError."""
+def accepted(db: sqlite3.Connection, after: AcceptAfter, *, alike: bool = False) -> list[tuple[int]]:
+    """The ids of the lost pages whose explicit cause has stood long enough; of those that the gate held for what they
+    show (``alike``). Raises StorageError.
+    """
     if not after.runs:
         return []
+    query = _SELECT_LONG_ALIKE if alike else _SELECT_ACCEPTED
     with storage_errors():
-        return db.execute(_SELECT_ACCEPTED, {"after": after.runs, "now": after.now}).fetchall()
-
-
-def accepted_alike(db: sqlite3.Connection, after: AcceptAfter) -> list[tuple[int]]:
-    """The ids of the pages that the gate held for what they show, long enough. Raises StorageError."""
-    if not after.runs:
-        return []
-    with storage_errors():
-        return db.execute(_SELECT_LONG_ALIKE, {"after": after.runs, "now": after.now}).fetchall()
+        return db.execute(query, {"after": after.runs, "now": after.now}).fetchall()
 
 
 def record_losses(db: sqlite3.Connection, now: float, kinds: Collection[str] = ()) -> None:

@@ -10,13 +10,17 @@ STATE_VERSION: Final = 4
 ASKED_TABLE: Final = """CREATE TABLE IF NOT EXISTS asked (  -- of URLs that runs asked for, while not all ask for all
   id INTEGER PRIMARY KEY,                     -- of url
   at REAL,                                    -- start of the run that asked last, Unix time
-  carried INTEGER NOT NULL DEFAULT 0,         -- 1: this run does not ask; its visit is that of an earlier one
   cause TEXT NOT NULL DEFAULT '',             -- crawl.due.Cause: why this run asks, '' for a new URL and for all
   said TEXT NOT NULL DEFAULT '',              -- the date that the site's sitemap or Git gives now ...
   seen TEXT NOT NULL DEFAULT '',              -- ... and gave when it was asked last
   expires INTEGER NOT NULL DEFAULT 0          -- 1: it states a date from which it may not be indexed
 );
 """
+_CARRIED: Final = "carried INTEGER NOT NULL DEFAULT 0"
+_ASKED_INDEX: Final = "CREATE INDEX asked_now ON visit (id) WHERE NOT carried"
+_ASKED_VIEW: Final = "CREATE VIEW asked_visit AS SELECT * FROM visit WHERE NOT carried"
+ADDED: Final = (ASKED_TABLE, f"ALTER TABLE visit ADD COLUMN {_CARRIED}", _ASKED_INDEX, _ASKED_VIEW)
+"""What states of earlier releases get with their next run."""
 STATE_TABLES: Final = f"""{ASKED_TABLE}
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
@@ -51,8 +55,11 @@ CREATE TABLE visit (
   evidence TEXT NOT NULL DEFAULT '',          -- what changed, in words
   lastmod TEXT NOT NULL DEFAULT '',
   lastmod_source TEXT NOT NULL DEFAULT '',
-  discounted TEXT NOT NULL DEFAULT ''         -- what differs and is no change, with the reason
+  discounted TEXT NOT NULL DEFAULT '',        -- what differs and is no change, with the reason
+  {_CARRIED}       -- 1: this run does not ask; this is the visit of an earlier one
 );
+{_ASKED_INDEX};
+{_ASKED_VIEW};
 CREATE INDEX pending ON visit (origin, depth, id) WHERE state = 'pending';
 
 CREATE TABLE content (

@@ -20,7 +20,7 @@ from crawler.errors import DamagedFile, SiteatlasError, UsageError, single_error
 from crawler.state.database import fresh_remedy, storage_errors, transaction
 from crawler.state.lock import hold_lock
 from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
-from crawler.state.schema import ASKED_TABLE, STATE_DB
+from crawler.state.schema import ADDED, STATE_DB
 from crawler.version import __version__
 
 GENERATIONS_DIRECTORY: Final = "generations"
@@ -39,9 +39,7 @@ PURGE_CONTENT: Final = (
     " AND id NOT IN (SELECT content FROM visit WHERE content IS NOT NULL)"
     " AND id NOT IN (SELECT content FROM published)"
 )
-IS_ASKED_SQL: Final = "NOT EXISTS (SELECT 1 FROM asked a WHERE a.id = v.id AND a.carried)"
-"""Condition on a visit, ``v``: it is of this run, and not one that :mod:`crawler.crawl.recheck` carries."""
-_COUNT_ASKED: Final = """SELECT count(*), coalesce(sum(a.carried), 0), min(iif(a.carried, a.at, NULL))
+_COUNT_ASKED: Final = """SELECT count(*), coalesce(sum(v.carried), 0), min(iif(v.carried, a.at, NULL))
   FROM visit v LEFT JOIN asked a ON a.id = v.id WHERE v.attempts > 0 AND v.kind = 0"""  # pages
 _FORGET_PAGES: Final = (
     "DELETE FROM visit",
@@ -111,11 +109,15 @@ class AskedCounts(Struct, frozen=True):
 def asked_counts(db: sqlite3.Connection) -> AskedCounts | None:
     """The counts of a run that did not ask for all pages; None for any other. Raises StorageError."""
     with storage_errors():
-        is_there = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'asked'").fetchone()  # older states lack it
-        if not is_there or db.execute("SELECT 1 FROM asked WHERE carried LIMIT 1").fetchone() is None:
+        if not _has_asked(db) or db.execute("SELECT 1 FROM visit WHERE carried LIMIT 1").fetchone() is None:
             return None
         known, carried, oldest = db.execute(_COUNT_ASKED).fetchone()
     return AskedCounts(known - carried, known, oldest or 0.0)
+
+
+def _has_asked(db: sqlite3.Connection) -> bool:
+    """Whether the state knows which visits are carried: those of earlier releases do not."""
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'asked_visit'").fetchone() is not None
 
 
 class PauseStore:
@@ -344,7 +346,8 @@ class Store:
             forget_pages(self.db)
         runs = RunStore(self.db)
         with storage_errors():
-            self.db.execute(ASKED_TABLE)
+            for statement in () if _has_asked(self.db) else ADDED:
+                self.db.execute(statement)
         self.resumed = self._is_begun() and self._has_same_settings()
         if self.resumed:
             self.run = runs.begin(self._now, __version__)
@@ -356,7 +359,7 @@ class Store:
             may_carry = self._carry and previous and not self._changed_settings() and self._has_same_requests()
             if not (may_carry and self._carry and self._carry(self.db, previous[0], self.run)):
                 self.db.execute("DELETE FROM visit")
-                self.db.execute("UPDATE asked SET carried = 0, cause = ''" if self._carry else "DELETE FROM asked")
+                self.db.execute("UPDATE asked SET cause = '' WHERE cause != ''" if self._carry else "DELETE FROM asked")
             self.db.execute("DELETE FROM listing")
             if previous and previous[0].outcome not in PUBLISHING_OUTCOMES:  # the others have purged
                 purge_content(self.db)

@@ -111,6 +111,14 @@ def test_ours_the_benchmark_of_known_urls_keeps_the_bytes_of_a_url_and_opens_the
     assert "the next run begins after" in run.stdout.splitlines()[-1]
 
 
+@pytest.mark.slow
+def test_ours_the_benchmark_of_due_pages_asks_for_few_of_them() -> None:
+    command = [sys.executable, "-m", "tests.benchmarks.recheck", "--pages", "3000", "--days", "20", "--runs", "1"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stderr
+    assert " of 3,001; oldest visit 18 days ago" in run.stdout
+
+
 def test_ours_the_curves_show_every_level_of_the_benchmark_of_scale(tmp_path: Path) -> None:
     cost = {"wall": 2.0, "cpu": 3.0, "elsewhere": 0.0, "peak": 2**28, "largest": 2**27}
     levels = [

@@ -47,8 +47,8 @@ _SELECT_PENDING = """SELECT v.id, u.url, v.depth, v.attempts, v.kind, v.found, v
   WHERE v.state = 'pending' AND v.origin = ? AND v.due <= ? ORDER BY v.depth, v.id LIMIT ?"""
 _SELECT_CLEAR = _SELECT_PENDING.replace("ORDER BY", "AND v.id NOT IN (SELECT value FROM json_each(?)) ORDER BY")
 _SETTLE_VISIT = """UPDATE visit SET state = ?, reason = ?, status = ?, target = ?, attempts = ?, trail = trail || ?,
-  content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?, whole = ?
-  WHERE id = ?"""
+  content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?,
+  whole = ?, carried = 0 WHERE id = ?"""
 
 _ANNOUNCE = """INSERT INTO asked (id, said) VALUES (?, ?)
   ON CONFLICT (id) DO UPDATE SET said = excluded.said WHERE said != excluded.said"""
@@ -97,7 +97,6 @@ class SqliteFrontier:
         self._ahead: dict[str, deque[Lease]] = {}
         self._out: dict[int, Lease] = {}
         with storage_errors():
-            self._carries = db.execute("SELECT 1 FROM asked WHERE carried LIMIT 1").fetchone() is not None
             self._known = UrlCache(db)
             self._state_counts = StateCounts(db)
             self._crash_counter = CrashCounter(db)
@@ -110,9 +109,7 @@ class SqliteFrontier:
 
     def _forget(self) -> None:
         """Drop what memory holds of the transaction that was rolled back."""
-        self._known.clear()
-        self._ahead.clear()
-        self._state_counts.read()
+        self.reread()
         self._trap_detector.reset()
 
     def admit(self, finds: Iterable[DiscoveredUrl]) -> None:
@@ -243,8 +240,11 @@ class SqliteFrontier:
             return [Url(url) for (url,) in rows]
 
     def reread(self) -> None:
-        """Read again what the database says of the visits, because other statements changed it."""
-        self._forget()
+        """Read again what the database says of the visits, because other statements gave some another state."""
+        self._known.clear()
+        self._ahead.clear()
+        with storage_errors():
+            self._state_counts.read()
 
     def land(self) -> None:
         """The process ends in order: what is still in flight is no suspect of a crash."""
@@ -289,8 +289,6 @@ class SqliteFrontier:
                     lease.id,
                 ),
             )
-            if self._carries:  # whoever made it pending
-                self._db.execute("UPDATE asked SET carried = 0 WHERE id = ? AND carried", (lease.id,))
             origin = origin_of(lease.url)
             after = self._requeue_as_page(lease) or verdict.state
             self._state_counts.move(origin, State.PENDING, after)
@@ -349,11 +347,6 @@ class SqliteFrontier:
 
     def counts(self) -> Mapping[State, int]:
         return self._state_counts.counts
-
-    def count_again(self) -> None:
-        """Count the states of the URLs again: the search for soft 404s has changed some. Raises StorageError."""
-        with storage_errors():
-            self._state_counts.read()
 
     def verdict_of(self, url: Url) -> Verdict | None:
         with storage_errors():

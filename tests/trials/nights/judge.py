@@ -81,12 +81,15 @@ class Seen:
         self.junk = self.after.keys() - self.before.keys() - pages.keys() - self.night.migrated
 
     def _effect(self, path: str, is_linked: bool) -> str:
-        """What the last answer of a page would do to it; a page that was not asked for is as good as unlinked."""
+        """What the last answer of a page would do to it; a page that was not asked for is as good as unlinked.
+
+        A run that asks only for what is due says nothing of the other pages.
+        """
         kind = self.night.told.get(path)
         if kind:
             return kind.effect
         if path not in self.night.told:
-            return "leave"
+            return "" if self.night.is_carried else "leave"
         return "" if is_linked else "unlinked"
 
     def _linked(self) -> set[str]:
@@ -218,12 +221,20 @@ class Judge:
         return ["told again in one streak"] if told == ["trouble"] and was_told else []
 
     def good(self, night: Night, before: dict[str, str], after: dict[str, str], told: list[str]) -> NightReport:
-        """A night without a disaster: what is published is what is true."""
+        """A night without a disaster: what is published is what is true.
+
+        A run that asks only for what is due cannot know which of the other pages are gone, and what only they link to.
+        """
         edits = edited(self.first, self.site)
         report = Seen(night, before, after, told, edits).report()
         was_dated = {path for path in self.baseline if path in after} - edits - self.excused
-        _add(report.wrong, night.site.pages.keys() - after.keys(), "true pages are not published")
-        _add(report.wrong, after.keys() - night.site.pages.keys() - self.doubted, "URLs published that are no pages")
+        missing = night.site.pages.keys() - after.keys()
+        gone = after.keys() - night.site.pages.keys() - self.doubted
+        if night.is_carried:
+            missing &= {path for page in night.told for path in night.site.links(night.site.pages[page])}
+            gone &= night.asked
+        _add(report.wrong, missing, "true pages are not published")
+        _add(report.wrong, gone, "URLs published that are no pages")
         _add(report.wrong, {p for p in was_dated if self.baseline[p] != after[p]}, "dates moved for no reason")
         if self._heard(told, is_due=False) or "trouble" in told:
             report.weak.append("told of trouble on a good night")

@@ -28,6 +28,8 @@ class Night:
     public: Path | None = None  # the folder with the published files, which the site serves too
     requests: int = 0  # for pages
     told: dict[str, Kind | None] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)  # paths
+    is_carried: bool = False  # the run that asked did not ask for all pages
 
     def __post_init__(self) -> None:
         for kind, extent in self.disaster.parts if self.disaster else ():
@@ -44,6 +46,7 @@ class Night:
     def reply(self, target: str, had: str, host: str) -> Reply:
         """The answer to a request for a path; ``had`` is the ETag that the visitor has."""
         path = unquote(urlsplit(target).path)
+        self.asked.add(path)
         if path == "/robots.txt":
             return self._robots(host)
         if path == "/sitemap.xml" and self.site.serves_sitemap and self.public:

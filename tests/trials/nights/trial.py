@@ -77,6 +77,7 @@ class Product:
         notes = self._folder / "notes"
         known = len(notes.read_text().splitlines())
         ended = self._process.run(self._folder, night.day, "run", "--config", "site.toml", "--json", *words)
+        night.is_carried = '"completeness": "carried"' in ended.said
         told = [json.loads(line)["occasion"] for line in notes.read_text().splitlines()[known:] if line]
         return ended, told
 

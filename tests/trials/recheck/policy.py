@@ -157,6 +157,8 @@ class Player:
 
     def ask_siblings(self, night: int, known: list[int], due: dict[int, Cause], news: set[int]) -> int:
         """Ask for the pages beside those that changed: their number."""
+        if self.trust.is_complete:
+            news = {page for page in news if due[page] is not Cause.SIGNALLED}
         asked: dict[int, bool] = {}
         order = sorted(known, key=scattered)
         while True:

@@ -409,7 +409,7 @@ def test_ours_counts_are_read_again_when_others_have_changed_the_states(
     frontier.commit()
     db.execute("UPDATE visit SET state = 'soft 404' WHERE id = 1")
     assert known(frontier) == {State.INDEXABLE: 2}
-    frontier.count_again()
+    frontier.reread()
     assert known(frontier) == {State.INDEXABLE: 1, State.SOFT_404: 1}
 
 
