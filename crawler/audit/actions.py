@@ -53,7 +53,7 @@ _TASKS: Final = (
         "redirect", "Redirect {} to the pages that replace them", "dead URL", "dead URLs",
         "Visitors and links from other sites end on an error page", 1.0,
         "Redirect each URL to the page that replaces it. If no page replaces it, return status 410.",
-        frozenset({"gone.visited", "gone.named"}), REDIRECTS_FILE, "suggests a target for", counts_urls=True,
+        frozenset({"lost", "gone.visited", "gone.named"}), REDIRECTS_FILE, "suggests a target for", counts_urls=True,
         title_of_one="Redirect {} to the page that replaces it",
     ),
     _Task(

@@ -300,6 +300,11 @@ class PageFindings:
                 history = "it answered before" if stats.ok else "somebody requests it"
                 comment = ", which is right for a page that is gone permanently" if facts.status == _GONE_STATUS else ""
                 return f"{history}, but now it {base.sentence}{comment}"
+            case "lost.visited" | "lost.published":
+                parts = {"people": stats.people, "bots": stats.bots}
+                asked = " and ".join(f"{count:,} requests by {who}" for who, count in parts.items() if count)
+                once = f" (as {', '.join(base.spellings)})" if base.spellings else ""
+                return f"it was published once{once}, and now it {base.sentence}{asked and f'; {asked}'}"
             case "gone.named":
                 return f"it is known from {' and '.join(base.known)} data, but now it {base.sentence}"
             case "gone.down":

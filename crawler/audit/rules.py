@@ -40,6 +40,8 @@ _TABLE: Final = (
     Rule("reach.few", _N, "Pages with few inlinks", "At most audit.min_inlinks other pages link to the page. Most pages of the site have more such links.", "Link to it from related pages."),
     Rule("listed.missing", _W, "Linked, but not in the sitemap", "The site links to an indexable page that no sitemap lists.", "Add it to the sitemap. siteatlas crawl writes a sitemap that lists it.", _SITEMAPS),
     Rule("listed.series", _N, "Later page of a list, not in the sitemap", "No sitemap lists a page such as /page/2/ or ?page=2, which continues a list of pages.", "No action is needed, unless search engines should show this page itself.", _SITEMAPS),
+    Rule("lost.visited", _W, "Lost, but asked for", "The site once published the URL, and now it leads to no page. Visits, search results or links from other sites show that it is still in use.", "Redirect it to the page that replaces it. If it is gone on purpose, record that with siteatlas urls accept.", _CHAIN),
+    Rule("lost.published", _N, "Lost", "The site once published the URL, and now it leads to no page. No source shows that anybody asks for it.", "Redirect it to the page that replaces it. If it is gone on purpose, record that with siteatlas urls accept.", _CHAIN),
     Rule("gone.visited", _W, "Gone, but visited", "The URL no longer returns a page. But visits, search results or links from other sites show that the URL is still in use.", "Redirect it to the page that replaces it."),
     Rule("gone.soft", _W, "Soft 404", "The URL returns status 200, but the page does not exist: the text of the page says so, or the site returns the same page for any missing URL.", "Let the server respond with status 404 or 410. If the page has moved, redirect the URL. Remove the URL from the sitemap and from links.", "https://developers.google.com/search/docs/crawling-indexing/troubleshoot-crawling-errors#soft-404-errors"),
     Rule("gone.named", _N, "Gone, but in a list", "A list, another crawl or Search Console data contain a URL that does not exist (4xx). No source shows visits to the URL.", "Redirect it to the page that replaces it, or remove it from the list."),
@@ -157,7 +159,7 @@ def _worst_first(rules: Iterable[str]) -> tuple[str, ...]:
 
 
 RULE_GROUPS: Final = [
-    RuleGroup("dead", "Dead URLs", _rules_of("gone")),
+    RuleGroup("dead", "Dead URLs", _rules_of("lost", "gone")),
     RuleGroup("health", "Sitemap health", _rules_of("declared", "entry", "listed")),
     RuleGroup("links", "Redirects and canonicals", _rules_of("canonical", "link")),
     RuleGroup("orphans", "Orphans", _rules_of("orphan")),

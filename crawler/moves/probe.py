@@ -1,13 +1,15 @@
 """Asks where URLs lead: of the live site, hop by hop, or in a folder build with its file of redirects."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import urljoin
 
 from msgspec import Struct
 
-from crawler.crawl.sitemap_download import Downloader
+from crawler.config.config import Config
+from crawler.config.source import SiteSource
+from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.fetch.folder_transport import FolderTransport
 from crawler.fetch.redirect import REDIRECTS
 from crawler.model import Url
@@ -19,6 +21,8 @@ from sitemap import SourceError
 
 MAX_HOPS: Final = 10
 """Redirects that Googlebot follows: https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes"""
+MAX_BODY: Final = 10 * 2**20
+"""Bytes of an answer that are read."""
 _LOST: Final = frozenset({404, 410})
 _ELSEWHERE: Final = "it is on another site"
 
@@ -94,6 +98,15 @@ def trail(probe: Probe, url: str) -> list[Hop]:
         seen.add(target)
         hops.append(probe.hop(target))
     return hops
+
+
+def live_ends(urls: Sequence[str], config: Config, source: SiteSource | None = None) -> list[UrlEnd]:
+    """How URLs of one site end now, at the pace and by the rules of a crawl. Raises UsageError."""
+    if not urls:
+        return []
+    with Downloader(config, origins_of(urls), MAX_BODY, source) as remote:
+        probe = LiveProbe(remote)
+        return [url_end(trail(probe, url)) for url in urls]
 
 
 def url_end(hops: list[Hop]) -> UrlEnd:

@@ -5,19 +5,25 @@ the page that takes its place can be found.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
-from crawler.state.database import storage_errors
-from crawler.state.schema import REGISTER_TABLE
+from crawler.state.database import storage_errors, transaction
+from crawler.state.schema import REGISTER_TABLE, STATE_DB
+from crawler.state.store import lock_state
 
 YEAR: Final = 365 * 86_400.0
 """Seconds for which old URLs are asked and their pages are kept: Google advises to keep redirects so long.
 
 https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes
 """
+WEEK: Final = 7 * 86_400.0
+MAX_WATCHED: Final = 20
+"""Old URLs that one scheduled run asks for, each at most once a week: few beside the pages of the run."""
 _LISTED: Final = "(SELECT u.url FROM published p JOIN url u ON u.id = p.id)"
 _ADD: Final = """INSERT INTO register (url, first)
   SELECT u.url, :now FROM published p JOIN url u ON u.id = p.id WHERE true
@@ -27,6 +33,8 @@ _LEAVE: Final = f"""UPDATE register AS r SET last = :now, page = c.page, text = 
   LEFT JOIN url u ON u.url = g.url LEFT JOIN memory m ON m.id = u.id LEFT JOIN content c ON c.id = m.content
   WHERE g.id = r.id AND r.last IS NULL AND r.url NOT IN {_LISTED}"""  # noqa: S608 - our own
 _FORGET: Final = "UPDATE register SET page = NULL, text = NULL WHERE last < :now - :year AND text IS NOT NULL"
+_DUE: Final = """WHERE last > :now - :year AND accepted = '' AND coalesce(asked, 0) <= :now - :pause
+  ORDER BY asked, last DESC LIMIT :most"""
 _IMPORT: Final = "INSERT INTO register (url, first, last, source) VALUES (?, ?, ?, ?) ON CONFLICT (url) DO NOTHING"
 _ACCEPT: Final = "UPDATE register SET accepted = :reason WHERE url GLOB :pattern AND last IS NOT NULL"
 _SELECT: Final = "SELECT url, first, last, source, accepted, ended, target, status, asked, reported FROM register"
@@ -94,6 +102,13 @@ class Register:
             rows = self._db.execute(f"{select} ORDER BY url", {"all": listed})
             return [RegisteredUrl(*row) for row in rows]
 
+    def due(self, now: float) -> list[RegisteredUrl]:
+        """Some rows that the sitemap stopped listing within a year, and that nobody asked for within a week."""
+        with storage_errors():
+            values = {"now": now, "year": YEAR, "pause": WEEK, "most": MAX_WATCHED}
+            rows = self._db.execute(f"{_SELECT} {_DUE}", values) if self._exists else ()
+            return [RegisteredUrl(*row) for row in rows]
+
     def left_pages(self) -> Sequence[tuple[str, bytes | None, bytes | None]]:
         """The URLs that the sitemap does not list any more, each with its page and its text as in ``content``."""
         with storage_errors():
@@ -106,3 +121,10 @@ class Register:
             rows = ({"url": e.url, "ended": e.ended, "target": e.target, "status": e.status, "now": now} for e in ends)
             if self._exists:
                 self._db.executemany(_STORE, rows)
+
+
+@contextmanager
+def written_register(site: Path) -> Iterator[Register]:
+    """The register of a site in one transaction, with its state locked. Raises StateInUse, StorageError, UsageError."""
+    with lock_state(site), closing(STATE_DB.open(site / STATE_DB.file)) as db, transaction(db):
+        yield Register(db)

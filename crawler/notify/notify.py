@@ -16,7 +16,15 @@ from crawler.notify.delivery import catch_all
 from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus, audit_channel_key
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.live_check import LiveSite
-from crawler.notify.messages import AuditNotifier, MessageNotifier, finished_audits_of, run_failed, wants_audits
+from crawler.notify.messages import (
+    AuditNotifier,
+    MessageNotifier,
+    build_notice,
+    finished_audits_of,
+    run_failed,
+    send_message,
+    wants_audits,
+)
 from crawler.notify.notice import BatchChannel, MessageChannel, Notice, Occasion, SendResult, SendStatus
 from crawler.notify.session import DryRun, NotifySession, ReplayRequest
 from crawler.notify.url_batches import BatchNotifier, authority
@@ -129,6 +137,24 @@ async def send_audit_notifications(plan: CrawlPlan, name: str, clock: Clock = ti
                     report
                     for notifier in _audit_channels(session, channels)
                     for report in await notifier.send_pending()
+                ]
+                return _build_result(channels, session, reports, None)
+
+    return await _result_or_error(plan, send)
+
+
+async def send_losses(plan: CrawlPlan, name: str, sentence: str, clock: Clock = time.time) -> NotifyResult:
+    """Tell the channels that want findings which URLs are lost. Never raises, for the same reason."""
+
+    async def send() -> NotifyResult:
+        async with _channels_and_site(plan) as (channels, _):
+            with _open_session(plan, name, clock, dry_run=False) as session:
+                facts = {"occasion": Occasion.FINDINGS, "at": w3c(clock()), "counts": ChangeCounts()}
+                notice = build_notice(session, message=sentence, **facts)
+                wanted = [channel for channel in channels.message_channels if Occasion.FINDINGS in channel.occasions]
+                results = [(channel.key, await send_message(session, channel, notice)) for channel in wanted]
+                reports = [
+                    session.delivery_report(result, channel=key, occasion=Occasion.FINDINGS) for key, result in results
                 ]
                 return _build_result(channels, session, reports, None)
 

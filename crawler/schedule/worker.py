@@ -142,8 +142,15 @@ def _run_job(job: SiteJob) -> RunResult:
 
 
 def _result_with_audit(plan: CrawlPlan, job: SiteJob, report: Report, watch: Watch) -> RunResult:
-    """The result of the run, after the audit that follows it, if one is due."""
+    """The result of the run, after the watch of old URLs and the audit that follow it, if they are due."""
     done = run_result(report)
+    if done.status is RunStatus.DONE and report.published:
+        from crawler.run.watch import watch_old_urls  # noqa: PLC0415 - other tasks need none of it
+
+        _print_result(done)
+        if lost := watch_old_urls(job.name, plan):
+            log.warning("%s", lost)
+            done = replace(done, message=f"{done.message}; {lost}")
     if plan.config.audit.every is None:
         return done
     from crawler.audit.audit import ProgressWatchers  # noqa: PLC0415 - a run without an audit needs none of it

@@ -1,0 +1,46 @@
+"""Asks now and then for the URLs that a site published once, and reports each one that is lost, once."""
+
+import logging
+import time
+from typing import Final
+
+import anyio
+
+from crawler.config.plan import CrawlPlan
+from crawler.errors import SiteatlasError
+from crawler.moves.probe import live_ends
+from crawler.moves.register import Register, written_register
+from crawler.notify.notify import send_losses
+from crawler.run.options import loop_options
+from crawler.state.schema import STATE_DB
+from crawler.units import count_text
+
+log = logging.getLogger(__name__)
+_NAMED: Final = 20  # lost URLs in a sentence
+
+
+def watch_old_urls(name: str, plan: CrawlPlan) -> str:
+    """What is to be said of lost URLs after a run of a site, "" for nothing. Logs what fails.
+
+    If audits follow the runs, they send the findings about lost URLs. A message that waits is sent after the next run.
+    """
+    now = time.time()
+    try:
+        with STATE_DB.reading(plan.state) as db:
+            rows = Register(db).due(now)
+        ends = live_ends([row.url for row in rows], plan.config, plan.source)
+        reported = {row.url for row in rows if row.reported}
+        lost = [end for end in ends if end.ended == "lost" and end.url not in reported]
+        named = [f"{end.url}: {end.sentence}" for end in lost[:_NAMED]]
+        sentence = f"{count_text(len(lost), 'URL')} that the site published once lead to no page: {'; '.join(named)}"
+        if lost and plan.config.audit.every is None:
+            told = anyio.run(send_losses, plan, name, sentence, backend_options=loop_options())
+            if told.notify_pending:
+                return ""
+        if ends:
+            with written_register(plan.state) as register:
+                register.store(ends, now)
+    except SiteatlasError as error:
+        log.warning("the URLs that the site published once were not checked: %s", error)
+        return ""
+    return sentence if lost else ""
