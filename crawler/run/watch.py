@@ -32,7 +32,8 @@ def watch_old_urls(name: str, plan: CrawlPlan) -> str:
         reported = {row.url for row in rows if row.reported}
         lost = [end for end in ends if end.ended == "lost" and end.url not in reported]
         named = [f"{end.url}: {end.sentence}" for end in lost[:_NAMED]]
-        sentence = f"{count_text(len(lost), 'URL')} that the site published once lead to no page: {'; '.join(named)}"
+        lead = "leads" if len(lost) == 1 else "lead"
+        sentence = f"{count_text(len(lost), 'old URL')} of the site {lead} to no page: {'; '.join(named)}"
         if lost and plan.config.audit.every is None:
             told = anyio.run(send_losses, plan, name, sentence, backend_options=loop_options())
             if told.notify_pending:
