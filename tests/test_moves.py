@@ -76,8 +76,8 @@ def test_ours_a_pattern_repeats_numbers_and_drops_a_language() -> None:
 
 def test_google_a_page_without_successor_never_gets_the_home_page() -> None:
     words = frozenset(["boats", "for", "hire", "by", "the", "hour", "on", "the", "lake"])
-    old = [MovePage("/boats/hire", "Boats", words), MovePage("/", "Home", frozenset({"welcome"}))]
-    new = [MovePage("/", "Home of boats", words | {"welcome"}), MovePage("/cars", "Cars", frozenset({"cars"}))]
+    old = [MovePage.of("/boats/hire", "Boats", words), MovePage.of("/", "Home", frozenset({"welcome"}))]
+    new = [MovePage.of("/", "Home of boats", words | {"welcome"}), MovePage.of("/cars", "Cars", frozenset({"cars"}))]
     found = {match.old: match for match in match_pages(old, new)}
     assert found["/boats/hire"].grade in (Grade.NONE, Grade.SURE)
     assert found["/"].new == "/"

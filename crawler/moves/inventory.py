@@ -92,7 +92,7 @@ def move_page(place: str, title: str, snapshot: bytes) -> MovePage:
     head = _head_end(markup)
     text = unescape(_tags(" ", markup[head.start() if head else 0 :])).lower()
     name = f"{title} {unescape(_tags(' ', heading[1]))}" if heading else title
-    return MovePage(place, name, frozenset(words(text)), title)
+    return MovePage.of(place, name, words(text))
 
 
 def read_folder(folder: Path, origin: str = "") -> Inventory:
@@ -123,7 +123,7 @@ def read_urls(urls: Iterable[str]) -> Inventory:
     if not found:
         raise UsageError("the list has no URLs")
     origin = origin_of(Url(found[0])) if "://" in found[0] else ""
-    return Inventory(origin, [MovePage(path) for path in dict.fromkeys(map(place_of, found))])
+    return Inventory(origin, [MovePage.of(path) for path in dict.fromkeys(map(place_of, found))])
 
 
 def named_urls(text: str) -> Iterator[str]:

@@ -208,7 +208,7 @@ class LinkSuggester:
         live = [*compress(range(len(nodes)), nodes.in_states(State.INDEXABLE))]
         with storage_errors():
             old = [self._page(_LAST_PAGE, node) for node in dead]
-            query = _NOW_PAGE if len(live) <= _MAX_READ and any(page.text for page in old) else ""
+            query = _NOW_PAGE if len(live) <= _MAX_READ and any(any(page.words[:1]) for page in old) else ""
             new = [self._page(query, node) for node in live]
         return {match.old: match for match in match_pages(old, new)}
 

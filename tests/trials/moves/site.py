@@ -42,9 +42,9 @@ class DrawnMove:
 class _Words:
     """A vocabulary whose words are as unequal as those of a language, and a dictionary into another language."""
 
-    def __init__(self, draw: Random) -> None:
+    def __init__(self, draw: Random, size: int) -> None:
         self._draw = draw
-        self.all = sorted({self._word() for _ in range(2_500)})
+        self.all = sorted({self._word() for _ in range(size)})
         draw.shuffle(self.all)
         self._weights = [1 / (rank + 3) for rank in range(len(self.all))]
         self.foreign = {word: self._word() + "a" for word in self.all}
@@ -71,7 +71,7 @@ class _Drawer:
         self._draw = Random(f"{kind} {seed}")
         self._kind = kind
         self._count = pages
-        self._words = _Words(self._draw)
+        self._words = _Words(self._draw, max(2_500, 2 * pages))  # a larger site says more
         self._site = " ".join(self._words.rare(2)).title()
         self._paths: set[str] = set()
 
