@@ -20,6 +20,7 @@ from crawler.moves.register import WEEK
 from crawler.run.watch import watch_old_urls
 
 STATE = ("--state", "state")
+REMEDY = "Redirect each lost URL; siteatlas move map finds where its page went. Or siteatlas urls accept its end."
 
 
 def publish(folder: Path, site: Site, *pages: str) -> None:
@@ -51,6 +52,7 @@ def test_ours_a_lost_url_is_reported_once_and_its_end_is_known(tmp_path: Path) -
         assert ran.out.splitlines() == [
             f"lost: {site.url}goes: status 404",
             f"lost: {site.url}job: status 404",
+            REMEDY,
             "3 URLs asked, 2 lost, 0 not known",
         ]
         assert "/stays" not in [path for _, path, _ in site.log[asked:]]
@@ -120,9 +122,16 @@ def test_ours_a_folder_build_is_looked_through_with_its_redirects(tmp_path: Path
         assert ran.out.splitlines() == [
             f"lost: {site.url}d: status 404 after a redirect to {site.url}missing",
             f"lost: {site.url}e: status 404",
+            REMEDY,
             "6 URLs asked, 2 lost, 0 not known",
         ]
         assert checked(tmp_path, "--folder", "build").code == 10  # nothing is recorded
+        accepted = siteatlas(tmp_path, "urls", "accept", f"{site.url}[de]", "--reason", "old", *STATE)
+        assert accepted.code == 2  # only * stands for something
+        for path in "de":  # before the build is published
+            accepted = siteatlas(tmp_path, "urls", "accept", site.url + path, "--reason", "old", *STATE)
+            assert accepted.out == "1 URL accepted, of which the sitemap still lists 1\n"
+        assert checked(tmp_path, "--folder", "build").code == 0
         assert len(site.log) == before
 
 

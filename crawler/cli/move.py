@@ -189,10 +189,10 @@ def _ask(rows: Sequence[Redirect], start: str, flags: dict[str, Any]) -> Iterato
     """The findings about what the site answers: for each row, for some in other spellings."""
     from crawler.crawl.sitemap_download import Downloader, origins_of  # noqa: PLC0415 - the whole crawler
     from crawler.moves.check import MapFinding, check_answer  # noqa: PLC0415
-    from crawler.moves.probe import LiveProbe, trail  # noqa: PLC0415
+    from crawler.moves.probe import MAX_BODY, live_probe, trail  # noqa: PLC0415
 
-    with Downloader(site_config(None, flags, start), origins_of([start]), 10 * 2**20) as remote:
-        probe = LiveProbe(remote, reads_pages=True)
+    with Downloader(site_config(None, flags, start), origins_of([start]), MAX_BODY) as remote:
+        probe = live_probe(remote, reads_pages=True)
         for number, row in enumerate(rows):
             source, target = urljoin(start, row.source), urljoin(start, row.target)
             hops = trail(probe, source)

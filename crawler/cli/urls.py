@@ -38,6 +38,9 @@ _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas urls accept 'https://www.example.com/jobs/*' --reason 'the job is taken'
 
 Exit codes: 0 done, 1 internal error, 2 usage, 6 another process uses the state, 7 storage error, 10 lost URLs."""
+_REMEDY: Final = (
+    "Redirect each lost URL; siteatlas move map finds where its page went. Or siteatlas urls accept its end.\n"
+)
 SiteUrl = Annotated[
     str | None,
     typer.Option("--url", metavar="URL", help="Start URL of the site, if the state has several.", show_default=False),
@@ -100,6 +103,7 @@ def check(  # noqa: PLR0913 - the options of a command
             sys.stdout.write(msgspec.json.format(msgspec.json.encode(values)).decode() + "\n")
         else:
             sys.stdout.writelines(f"lost: {safe(end.url)}: {safe(end.sentence)}\n" for end in lost)
+            sys.stdout.write(_REMEDY if lost else "")
             sys.stdout.writelines(f"not known: {safe(end.url)}: {safe(end.sentence)}\n" for end in unknown[:10])
             known = f", {len(reported):,} reported before" if reported else ""
             sys.stdout.write(
@@ -111,8 +115,7 @@ def check(  # noqa: PLR0913 - the options of a command
 def _ends_in(folder: Path, redirects: Path | None, urls: Sequence[str]) -> list["UrlEnd"]:
     """How URLs of a site end in a folder build of it."""
     from crawler.moves.formats import read_map  # noqa: PLC0415
-    from crawler.moves.inventory import place_of  # noqa: PLC0415
-    from crawler.moves.probe import FolderProbe, trail, url_end  # noqa: PLC0415
+    from crawler.moves.probe import folder_probe, trail, url_end  # noqa: PLC0415
     from crawler.url.normalize import origin_of  # noqa: PLC0415
 
     if not folder.is_dir():
@@ -121,8 +124,7 @@ def _ends_in(folder: Path, redirects: Path | None, urls: Sequence[str]) -> list[
     if redirects is not None and not redirects.is_file():
         raise UsageError(f"there is no file {redirects}")
     moved = read_map(file.read_text(encoding="utf-8"), str(file)) if file.is_file() else []
-    rows = {place_of(row.source): row for row in moved}
-    probe = FolderProbe(folder, origin_of(Url(urls[0])) if urls else "", rows)
+    probe = folder_probe(folder, origin_of(Url(urls[0])) if urls else "", moved)
     return [url_end(trail(probe, url)) for url in urls]
 
 
@@ -175,15 +177,16 @@ def accept(
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
-    """Record that URLs are gone on purpose, so that no check reports them."""
+    """Record that URLs are gone on purpose, or will be after the next publish, so that no check reports them."""
     with CommandErrors(verbose):
         from crawler.moves.register import written_register  # noqa: PLC0415 - the whole crawler
 
         with written_register(find_state_directory(url, config, site, flags)) as register:
-            count = register.accept(pattern.replace("[", "[[]").replace("?", "[?]"), reason)
+            count, listed = register.accept(pattern.replace("[", "[[]").replace("?", "[?]"), reason)
         if not count:
-            raise UsageError(f"no URL that left the sitemap is like {pattern}. siteatlas urls list shows the register")
-        sys.stdout.write(f"{count_text(count, 'URL')} accepted\n")
+            raise UsageError(f"no URL of the register is like {pattern}. siteatlas urls list shows all")
+        still = f", of which the sitemap still lists {listed:,}" if listed else ""
+        sys.stdout.write(f"{count_text(count, 'URL')} accepted{still}\n")
 
 
 @with_flags(*_FLAGS)

@@ -36,7 +36,7 @@ _FORGET: Final = "UPDATE register SET page = NULL, text = NULL WHERE last < :now
 _DUE: Final = """WHERE last > :now - :year AND accepted = '' AND coalesce(asked, 0) <= :now - :pause
   ORDER BY asked, last DESC LIMIT :most"""
 _IMPORT: Final = "INSERT INTO register (url, first, last, source) VALUES (?, ?, ?, ?) ON CONFLICT (url) DO NOTHING"
-_ACCEPT: Final = "UPDATE register SET accepted = :reason WHERE url GLOB :pattern AND last IS NOT NULL"
+_ACCEPT: Final = "UPDATE register SET accepted = :reason WHERE url GLOB :pattern RETURNING last"
 _SELECT: Final = "SELECT url, first, last, source, accepted, ended, target, status, asked, reported FROM register"
 _NULLS: Final = "0, NULL, 'published', '', '', '', NULL, NULL, NULL"
 _SELECT_UNKNOWN: Final = f"SELECT url, {_NULLS} FROM {_LISTED} WHERE :all"  # noqa: S608 - our own
@@ -90,10 +90,15 @@ class Register:
             self.record(now)
             return self._db.executemany(_IMPORT, ((url, now, now, source) for url in urls)).rowcount
 
-    def accept(self, pattern: str, reason: str) -> int:
-        """Record that URLs are gone on purpose: those of a GLOB pattern that are not listed. Returns their number."""
+    def accept(self, pattern: str, reason: str) -> tuple[int, int]:
+        """Record that URLs of a GLOB pattern are gone on purpose, or will be: their number, and how many are listed.
+
+        A URL that is listed again later is accepted no more.
+        """
         with storage_errors():
-            return self._db.execute(_ACCEPT, {"pattern": pattern, "reason": reason}).rowcount if self._exists else 0
+            values = {"pattern": pattern, "reason": reason}
+            rows = self._db.execute(_ACCEPT, values).fetchall() if self._exists else []
+            return len(rows), sum(last is None for (last,) in rows)
 
     def rows(self, *, listed: bool = True) -> list[RegisteredUrl]:
         """All rows by URL, or those that the sitemap does not list."""

@@ -123,10 +123,13 @@ def register_channels(plan: CrawlPlan) -> None:
             notifier.begin()
 
 
-async def send_audit_notifications(plan: CrawlPlan, name: str, clock: Clock = time.time) -> NotifyResult:
+async def send_audit_notifications(
+    plan: CrawlPlan, name: str, clock: Clock = time.time, *, losses: str = ""
+) -> NotifyResult:
     """Send the findings of finished audits to the channels that want them; to be called when an audit has finished.
 
-    :func:`send_notifications` sends what is still outstanding. Never raises, for the same reason.
+    Where no audits follow runs, ``losses`` says which URLs are lost. :func:`send_notifications` sends what is still
+    outstanding of audits. Never raises, for the same reason.
     """
 
     async def send() -> NotifyResult:
@@ -138,24 +141,11 @@ async def send_audit_notifications(plan: CrawlPlan, name: str, clock: Clock = ti
                     for notifier in _audit_channels(session, channels)
                     for report in await notifier.send_pending()
                 ]
-                return _build_result(channels, session, reports, None)
-
-    return await _result_or_error(plan, send)
-
-
-async def send_losses(plan: CrawlPlan, name: str, sentence: str, clock: Clock = time.time) -> NotifyResult:
-    """Tell the channels that want findings which URLs are lost. Never raises, for the same reason."""
-
-    async def send() -> NotifyResult:
-        async with _channels_and_site(plan) as (channels, _):
-            with _open_session(plan, name, clock, dry_run=False) as session:
-                facts = {"occasion": Occasion.FINDINGS, "at": w3c(clock()), "counts": ChangeCounts()}
-                notice = build_notice(session, message=sentence, **facts)
-                wanted = [channel for channel in channels.message_channels if Occasion.FINDINGS in channel.occasions]
-                results = [(channel.key, await send_message(session, channel, notice)) for channel in wanted]
-                reports = [
-                    session.delivery_report(result, channel=key, occasion=Occasion.FINDINGS) for key, result in results
-                ]
+                facts = {"occasion": Occasion.FINDINGS, "at": w3c(clock()), "counts": ChangeCounts(), "message": losses}
+                for channel in channels.message_channels if losses else ():
+                    if Occasion.FINDINGS in channel.occasions:
+                        result = await send_message(session, channel, build_notice(session, **facts))
+                        reports.append(session.delivery_report(result, channel=channel.key, occasion=Occasion.FINDINGS))
                 return _build_result(channels, session, reports, None)
 
     return await _result_or_error(plan, send)

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from functools import partial
 from typing import Final
 
 import anyio
@@ -10,7 +11,7 @@ from crawler.config.plan import CrawlPlan
 from crawler.errors import SiteatlasError
 from crawler.moves.probe import live_ends
 from crawler.moves.register import Register, written_register
-from crawler.notify.notify import send_losses
+from crawler.notify.notify import send_audit_notifications
 from crawler.run.options import loop_options
 from crawler.state.schema import STATE_DB
 from crawler.units import count_text
@@ -22,7 +23,7 @@ _NAMED: Final = 20  # lost URLs in a sentence
 def watch_old_urls(name: str, plan: CrawlPlan) -> str:
     """What is to be said of lost URLs after a run of a site, "" for nothing. Logs what fails.
 
-    If audits follow the runs, they send the findings about lost URLs. A message that waits is sent after the next run.
+    A loss that nobody could be told is found again after the next run.
     """
     now = time.time()
     try:
@@ -34,9 +35,9 @@ def watch_old_urls(name: str, plan: CrawlPlan) -> str:
         named = [f"{end.url}: {end.sentence}" for end in lost[:_NAMED]]
         lead = "leads" if len(lost) == 1 else "lead"
         sentence = f"{count_text(len(lost), 'old URL')} of the site {lead} to no page: {'; '.join(named)}"
-        if lost and plan.config.audit.every is None:
-            told = anyio.run(send_losses, plan, name, sentence, backend_options=loop_options())
-            if told.notify_pending:
+        if lost:
+            send = partial(send_audit_notifications, plan, name, losses=sentence)
+            if anyio.run(send, backend_options=loop_options()).notify_pending:
                 return ""
         if ends:
             with written_register(plan.state) as register:
