@@ -162,7 +162,7 @@ def test_ours_an_audit_names_lost_urls_and_who_asks_for_them(tmp_path: Path) -> 
         publish(tmp_path, site, "/stays", "/moves", "/goes", "/job", "/dead")
         site.routes["/moves"] = Answer("", 301, {"Location": "/stays"})
         site.routes["/dead"] = Answer("", 301, {"Location": "/missing"})
-        publish(tmp_path, site, "/stays")
+        publish(tmp_path, site, "/stays", "/goes-here")
         siteatlas(tmp_path, "urls", "accept", f"{site.url}job", "--reason", "taken", *STATE)
         (tmp_path / "access.log").write_text("".join(LOG.format(n, "/goes", 404) for n in range(3)))
         audit = ("audit", site.url, *STATE, "--log", "access.log", "--rate", "0", "-o", "rep", "-q")
@@ -174,6 +174,8 @@ def test_ours_an_audit_names_lost_urls_and_who_asks_for_them(tmp_path: Path) -> 
             "missing": "lost.published",
         }
         assert lost["goes"]["sentence"].endswith("answered 404, not found; 3 requests by people")
+        (target,) = lost["goes"]["targets"]  # by the page that the register keeps
+        assert target["url"] == f"{site.url}goes-here"
         assert f"(as {site.url}dead)" in lost["missing"]["sentence"]
         assert siteatlas(tmp_path, *audit, "--fail-on", "lost").code == 10
         siteatlas(tmp_path, "urls", "accept", f"{site.url}goes", "--reason", "old", *STATE)

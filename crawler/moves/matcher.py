@@ -47,19 +47,24 @@ class Grade(StrEnum):
     NONE = "none"
 
 
-class MovePage(Struct, frozen=True):
-    """One page: its ``path`` with the query, and the words of its main text, of its title and headings, of its path.
+class MovePage(Struct, frozen=True, gc=False):
+    """One page: its ``path`` with the query, and the words of its main text, and of its title and headings.
 
     Words are held by their checksums, four bytes each: a set of them takes a hundred, and a site has a hundred million.
     """
 
     path: str
-    words: tuple[bytes, bytes, bytes]
+    text: bytes = b""
+    name: bytes = b""
 
     @classmethod
     def of(cls, path: str, name: str = "", text: Iterable[str] = ()) -> Self:
         """A page by its path, its title and headings, and the words of its main text, in lower case."""
-        return cls(path, (_packed(text), _packed(words(name.lower())), _packed(words(path.lower()))))
+        return cls(path, _packed(text), _packed(words(name.lower())))
+
+    def words(self, kind: int) -> "array[int]":
+        """Its words of a kind: ``_TEXT``, ``_NAME`` or ``_PATH``."""
+        return array("I", (self.text, self.name)[kind] if kind < _PATH else _packed(words(self.path.lower())))
 
 
 def _packed(found: Iterable[str]) -> bytes:
@@ -86,7 +91,7 @@ def match_pages(
     said = said or {}
     matcher = _Matcher(old, new)
     found = [matcher.best(number) for number in range(len(old))]
-    is_bare = not any(page.words[_TEXT] for page in new)
+    is_bare = not any(page.text for page in new)
     good = (Grade.LIKELY,) if is_bare else (Grade.SURE,)
     pairs = {match.old: match.new for match in found if match.grade in good} | dict(said)
     predicted = learn_patterns(pairs, [page.path for page in old], [page.path for page in new])
@@ -99,47 +104,35 @@ def match_pages(
             yield match
 
 
-class _Side:
-    """The words of the pages of one site."""
-
-    def __init__(self, pages: Sequence[MovePage]) -> None:
-        self._pages = pages
-        self.words = lru_cache(_MAX_UNPACKED)(self._unpacked)
-
-    def _unpacked(self, kind: int, number: int) -> frozenset[int]:
-        return frozenset(array("I", self._pages[number].words[kind]))
-
-    def all(self, kind: int) -> Iterator["array[int]"]:
-        """The words of each page in its turn."""
-        return (array("I", page.words[kind]) for page in self._pages)
-
-
 class _Matcher:
     """The words of both sites, and the agreements between their pages."""
 
     def __init__(self, old: Sequence[MovePage], new: Sequence[MovePage]) -> None:
         self._old, self._new = old, new
-        self._olds, self._news = _Side(old), _Side(new)
+        self._olds = lru_cache(_MAX_UNPACKED)(lambda kind, number: frozenset(old[number].words(kind)))
+        self._news = lru_cache(_MAX_UNPACKED)(lambda kind, number: frozenset(new[number].words(kind)))
         self._numbers = {page.path: number for number, page in enumerate(new)}
         size = max(len(old), len(new), 1)
         self._weights: list[dict[int, float]] = []
         self._found_by: list[dict[int, array[int]]] = []
         for kind in range(3):
-            before, after = (Counter(chain.from_iterable(side.all(kind))) for side in (self._olds, self._news))
+            before, after = (Counter(chain.from_iterable(page.words(kind) for page in side)) for side in (old, new))
             found_by = {word: array("I") for word in before if 0 < after[word] <= _MAX_PAGES_PER_WORD}
-            for number, own in enumerate(self._news.all(kind)):
-                for word in own:
+            for number, page in enumerate(new):
+                for word in page.words(kind):
                     if word in found_by:
                         found_by[word].append(number)
             self._found_by.append(found_by)
             weight = lru_cache(None)(lambda count: log(1 + size / count) ** 2)  # equal numbers share one object
             self._weights.append({word: weight(count) for word, count in (before | after).items()})
         self._candidates = [array("I", self._find(number)) for number in range(len(old))]
-        self._rivals: dict[int, tuple[float, int]] = {}  # by new page: the old page that it continues best
+        self._rivals = array("q", [-1]) * len(new)  # by new page: the old page that it continues best
+        best = array("d", [-99.0]) * len(new)
         for number, found in enumerate(self._candidates):
             for candidate in found:
                 likeness = self._log_odds(number, candidate)
-                self._rivals[candidate] = max(self._rivals.get(candidate, (-99.0, -1)), (likeness, number))
+                if likeness >= best[candidate]:
+                    best[candidate], self._rivals[candidate] = likeness, number
 
     def _mass(self, kind: int, of: Iterable[int]) -> float:
         return sum(map(self._weights[kind].__getitem__, of))
@@ -150,7 +143,7 @@ class _Matcher:
         for kind in range(3):
             shared: defaultdict[int, float] = defaultdict(float)
             weights, pages = self._weights[kind], self._found_by[kind]
-            known = self._olds.words(kind, number) & pages.keys()
+            known = self._olds(kind, number) & pages.keys()
             for word in sorted(known, key=lambda word: (-weights[word], word))[:_LOOKED_UP]:
                 for candidate in pages[word]:
                     shared[candidate] += weights[word]
@@ -167,7 +160,7 @@ class _Matcher:
 
         None if a page has no words to compare.
         """
-        one, other = self._olds.words(kind, number), self._news.words(kind, candidate)
+        one, other = self._olds(kind, number), self._news(kind, candidate)
         left, right = self._mass(kind, one), self._mass(kind, other)
         if not (left and right):
             return None
@@ -200,16 +193,16 @@ class _Matcher:
 
     def _against_rival(self, number: int, candidate: int) -> float:
         """The log odds by what the rival old page does not say: has the new page that, too?"""
-        _, rival = self._rivals.get(candidate, (0.0, number))
-        own = self._olds.words(_TEXT, number) - self._olds.words(_TEXT, rival)
+        rival = self._rivals[candidate] if self._rivals[candidate] >= 0 else number
+        own = self._olds(_TEXT, number) - self._olds(_TEXT, rival)
         mass = self._mass(_TEXT, own)
-        told = self._mass(_TEXT, own & self._news.words(_TEXT, candidate)) / mass if mass else 1.0
+        told = self._mass(_TEXT, own & self._news(_TEXT, candidate)) / mass if mass else 1.0
         return self._log_odds(number, candidate, told)
 
     def _against_best(self, number: int, candidate: int, best: int) -> float:
         """The log odds by the words in which a candidate and the best one differ: has the old page those of it?"""
-        own = self._olds.words(_TEXT, number)
-        other, first = self._news.words(_TEXT, candidate), self._news.words(_TEXT, best)
+        own = self._olds(_TEXT, number)
+        other, first = self._news(_TEXT, candidate), self._news(_TEXT, best)
         mass = self._mass(_TEXT, own & (other ^ first))
         told = self._mass(_TEXT, own & (other - first)) / mass if mass else 1.0
         return self._log_odds(number, candidate, told)

@@ -5,7 +5,7 @@ the page that takes its place can be found.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
@@ -59,6 +59,10 @@ class RegisteredUrl(Struct, frozen=True, array_like=True):
     reported: float | None
 
 
+LeftPage = tuple[str, bytes | None, bytes | None]
+"""A URL, its page and its text, as in the table ``content``."""
+
+
 class UrlEnd(Struct, frozen=True):
     """How a URL ends now: ``there``, ``redirected``, ``lost`` or ``unknown``; its target and status; a sentence."""
 
@@ -75,7 +79,7 @@ class Register:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         with storage_errors():
-            self._exists = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'register'").fetchone() is not None
+            self.exists = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'register'").fetchone() is not None
 
     def record(self, now: float) -> None:
         """Record the published set."""
@@ -97,13 +101,13 @@ class Register:
         """
         with storage_errors():
             values = {"pattern": pattern, "reason": reason}
-            rows = self._db.execute(_ACCEPT, values).fetchall() if self._exists else []
+            rows = self._db.execute(_ACCEPT, values).fetchall() if self.exists else []
             return len(rows), sum(last is None for (last,) in rows)
 
     def rows(self, *, listed: bool = True) -> list[RegisteredUrl]:
         """All rows by URL, or those that the sitemap does not list."""
         with storage_errors():
-            select = f"{_SELECT} WHERE :all OR last IS NOT NULL" if self._exists else _SELECT_UNKNOWN
+            select = f"{_SELECT} WHERE :all OR last IS NOT NULL" if self.exists else _SELECT_UNKNOWN
             rows = self._db.execute(f"{select} ORDER BY url", {"all": listed})
             return [RegisteredUrl(*row) for row in rows]
 
@@ -111,21 +115,23 @@ class Register:
         """Some rows that the sitemap stopped listing within a year, and that nobody asked for within a week."""
         with storage_errors():
             values = {"now": now, "year": YEAR, "pause": WEEK, "most": MAX_WATCHED}
-            rows = self._db.execute(f"{_SELECT} {_DUE}", values) if self._exists else ()
+            rows = self._db.execute(f"{_SELECT} {_DUE}", values) if self.exists else ()
             return [RegisteredUrl(*row) for row in rows]
-
-    def left_pages(self) -> Sequence[tuple[str, bytes | None, bytes | None]]:
-        """The URLs that the sitemap does not list any more, each with its page and its text as in ``content``."""
-        with storage_errors():
-            query = "SELECT url, page, text FROM register WHERE last IS NOT NULL"
-            return self._db.execute(query).fetchall() if self._exists else []
 
     def store(self, ends: Iterable[UrlEnd], now: float) -> None:
         """Store how URLs ended in a check."""
         with storage_errors():
             rows = ({"url": e.url, "ended": e.ended, "target": e.target, "status": e.status, "now": now} for e in ends)
-            if self._exists:
+            if self.exists:
                 self._db.executemany(_STORE, rows)
+
+
+def left_pages(site: Path) -> Iterator[LeftPage]:
+    """The pages of the URLs that the sitemap of a site does not list any more. Raises StorageError."""
+    if STATE_DB.is_in(site):
+        with STATE_DB.reading(site) as db:
+            if Register(db).exists:
+                yield from db.execute("SELECT url, page, text FROM register WHERE last IS NOT NULL")
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def main() -> int:
     theirs.close()
     old, new = received(ours), received(ours)
     drawer.join()
-    words = sum(len(page.words[0]) for page in old) / 4 / len(old)
+    words = sum(len(page.text) for page in old) / 4 / len(old)
     print(f"{len(old):,} and {len(new):,} pages of {words:.0f} different words: {peak()}", flush=True)
     start = process_time()
     grades = Counter(match.grade for match in match_pages(old, new))
