@@ -9,9 +9,9 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from xml.etree import ElementTree as ET  # the input is a file that the user names
 from xml.sax.saxutils import quoteattr
@@ -51,6 +51,7 @@ class Redirect(Struct, frozen=True):
 
 
 Rows = Sequence[Redirect]
+T = TypeVar("T")
 
 
 def encoded(path: str) -> str:
@@ -127,7 +128,8 @@ def _iis(rows: Rows) -> Iterator[str]:
     yield "  </rewriteMap>\n</rewriteMaps>\n"
 
 
-def _table(header: str, cells: Callable[[Redirect], tuple[object, ...]], rows: Rows) -> Iterator[str]:
+def csv_table(header: str, cells: Callable[[T], tuple[object, ...]], rows: Iterable[T]) -> Iterator[str]:
+    """A CSV file: its ``header``, and the cells of each row."""
     lines = io.StringIO(newline="")
     csv.writer(lines, lineterminator="\n").writerows(map(cells, rows))
     yield f"{header}{lines.getvalue()}"
@@ -154,14 +156,14 @@ _BULK: Final = "https://developers.cloudflare.com/rules/url-forwarding/bulk-redi
 _NEXT: Final = "https://nextjs.org/docs/app/api-reference/config/next-config-js/redirects"
 _IIS: Final = "https://ruslany.net/2010/05/storing-url-rewrite-mappings-in-a-separate-file/"
 FORMATS: Final[Mapping[str, Format]] = {
-    "csv": Format(partial(_table, "old,new,status\n", lambda row: (row.source, row.target, row.status))),
+    "csv": Format(partial(csv_table, "old,new,status\n", lambda row: (row.source, row.target, row.status))),
     "nginx": Format(_nginx, status=False),
     "apache": Format(_apache),
     "netlify": Format(_underscore, _NETLIFY, rows=10_000, query=False),
     "cloudflare": Format(_underscore, _PAGES, rows=2_000, line=1_000, query=False),
     # https://developers.cloudflare.com/rules/url-forwarding/bulk-redirects/reference/csv-file-format/: no header
     "cloudflare-bulk": Format(
-        partial(_table, "", lambda row: (row.source, row.target, row.status)), _BULK, rows=10_000, query=False
+        partial(csv_table, "", lambda row: (row.source, row.target, row.status)), _BULK, rows=10_000, query=False
     ),
     "vercel": Format(
         partial(_json, lambda rows: {"redirects": rows}), "https://vercel.com/docs/project-configuration", rows=2_048
@@ -170,7 +172,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "iis": Format(_iis, _IIS, bytes=250_000, status=False),
     # https://github.com/johngodley/redirection, fileio/csv.php: the header is skipped by its name
     "wordpress": Format(
-        partial(_table, "source,target,regex,code\n", lambda row: (row.place, row.target, 0, row.status))
+        partial(csv_table, "source,target,regex,code\n", lambda row: (row.place, row.target, 0, row.status))
     ),
 }
 """Netlify has no fixed limit, and advises patterns beyond 10,000 rows."""

@@ -3,7 +3,6 @@
 import logging
 import time
 from functools import partial
-from typing import Final
 
 import anyio
 
@@ -17,7 +16,6 @@ from crawler.state.schema import STATE_DB
 from crawler.units import count_text
 
 log = logging.getLogger(__name__)
-_NAMED: Final = 20  # lost URLs in a sentence
 
 
 def watch_old_urls(name: str, plan: CrawlPlan) -> str:
@@ -32,7 +30,7 @@ def watch_old_urls(name: str, plan: CrawlPlan) -> str:
         ends = live_ends([row.url for row in rows], plan.config, plan.source)
         reported = {row.url for row in rows if row.reported}
         lost = [end for end in ends if end.ended == "lost" and end.url not in reported]
-        named = [f"{end.url}: {end.sentence}" for end in lost[:_NAMED]]
+        named = [f"{end.url}: {end.sentence}" for end in lost]
         lead = "leads" if len(lost) == 1 else "lead"
         sentence = f"{count_text(len(lost), 'old URL')} of the site {lead} to no page: {'; '.join(named)}"
         if lost:
