@@ -1,7 +1,11 @@
 """The formats of maps of redirects: real servers answer each row, and each file is read back."""
 
+import csv
 import http.client
+import io
+import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -10,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
+from xml.etree import ElementTree as ET
 
 import pytest
 from nginx import nginx
@@ -112,39 +117,109 @@ def test_ours_apache_redirects_every_row_of_a_map(tmp_path: Path, seed: int) -> 
     assert notes == []
 
 
+def encoded_sign(sign: str) -> str:
+    return f"%{ord(sign):02X}"
+
+
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("seed", range(5))
 def test_ours_every_format_is_read_back_as_it_was_written(name: str, seed: int) -> None:
     site = "https://www.example.com" if name == "cloudflare-bulk" else ""
     rows = [Redirect(site + row.source, site + row.target) for row in drawn_rows(seed, 200)]
     text, notes = write_map(name, rows)
-    held = [row for row in rows if FORMATS[name][1].query or not row.query]
-    dollar = "%24" if name == "nginx" else "$"
-    kept = {(row.path, row.query): row.target.replace("$", dollar) for row in held}
+    held = [row for row in rows if FORMATS[name].query or not row.query]
+    sign = {"nginx": "$", "netlify": ":", "cloudflare": ":"}.get(name, "\0")  # signs that it encodes in targets
+    kept = {(row.path, row.query): row.target.replace(sign, encoded_sign(sign)) for row in held}
     back = {(row.path, row.query): row.target for row in read_map(text, "moves")}
     assert back == kept
     assert bool(notes) == (len(held) < len(rows))
 
 
-def test_netlify_a_placeholder_in_a_path_is_encoded() -> None:
-    text, _ = write_map("netlify", [Redirect("/a:b/*", "/c")])
-    assert text == "/a%3Ab/%2A /c 301\n"
+def literal(pattern: str) -> str:
+    """The one path that a pattern of path-to-regexp matches. Fails if a sign of patterns has no backslash."""
+    assert not re.search(r"[(){}:*+?]", re.sub(r"\\.", "", pattern)), pattern
+    return re.sub(r"\\(.)", r"\1", pattern)
+
+
+@pytest.mark.parametrize("name", ["netlify", "cloudflare"])
+def test_netlify_a_line_is_two_urls_and_a_status_without_placeholders(name: str) -> None:
+    """https://docs.netlify.com/manage/routing/redirects/redirect-options/#placeholders."""
+    rows = [row for row in drawn_rows(7, 200) if not row.query]
+    lines = write_map(name, rows)[0].splitlines()
+    assert len(lines) == len(rows)
+    for line, row in zip(lines, rows, strict=True):
+        source, target, status = line.split(" ")
+        assert re.fullmatch(r"/[!-~]*", source + target)
+        assert not set(":*#") & set(source + target.replace("*", ""))
+        assert (unquote(source), unquote(target), status) == (unquote(row.source), unquote(row.target), "301")
+
+
+@pytest.mark.parametrize("name", ["vercel", "next"])
+def test_next_a_source_is_a_pattern_of_one_path(name: str) -> None:
+    """https://nextjs.org/docs/app/api-reference/config/next-config-js/redirects; ``has`` values are expressions."""
+    rows = drawn_rows(8, 200)
+    told = json.loads(write_map(name, rows)[0])
+    for given, row in zip(told["redirects"] if name == "vercel" else told, rows, strict=True):
+        assert given.keys() <= {"source", "destination", "permanent", "has"}
+        assert literal(given["source"]) == row.path
+        assert literal(given["destination"].partition("?")[0]) == row.target.partition("?")[0]
+        assert given["permanent"] is True
+        asked = parse_qsl(row.query)
+        for condition, (key, value) in zip(given.get("has", []), asked, strict=True):
+            assert (condition["type"], condition["key"]) == ("query", key)
+            assert re.fullmatch(condition["value"], value)
+
+
+def test_iis_a_rewrite_map_is_xml_with_each_key_once() -> None:
+    rows = drawn_rows(9, 200)
+    root = ET.fromstring(write_map("iis", rows)[0])
+    assert [child.tag for child in root] == ["rewriteMap"]
+    assert {add.get("key"): add.get("value") for add in root.iter("add")} == {row.source: row.target for row in rows}
+
+
+def test_wordpress_a_row_has_four_cells_below_the_header_that_is_skipped() -> None:
+    """https://github.com/johngodley/redirection, fileio/csv.php: source, target, regex, code."""
+    rows = drawn_rows(10, 200)
+    header, *told = csv.reader(io.StringIO(write_map("wordpress", rows)[0]))
+    assert header == ["source", "target", "regex", "code"]
+    assert told == [[row.source, row.target, "0", "301"] for row in rows]
 
 
 def test_cloudflare_a_bulk_list_has_no_header_and_whole_urls() -> None:
-    text, _ = write_map("cloudflare-bulk", [Redirect("https://a.example/x,y", "https://b.example/z")])
-    assert text == '"https://a.example/x,y",https://b.example/z,301\n'
+    site = "https://www.example.com"
+    rows = [Redirect(site + row.source, site + row.target) for row in drawn_rows(11, 200)]
+    text, notes = write_map("cloudflare-bulk", rows)
+    told = [*csv.reader(io.StringIO(text))]
+    assert told == [[row.source, row.target, "301"] for row in rows if "?" not in row.source]
+    assert "cannot match the query" in notes[0]
     with pytest.raises(UsageError, match="--site"):
         write_map("cloudflare-bulk", [Redirect("/x", "/y")])
 
 
-@pytest.mark.parametrize(("name", "limit", "unit"), [("cloudflare", 2_000, "rows"), ("next", 1_024, "rows")])
-def test_ours_a_limit_that_a_file_passes_is_said(name: str, limit: int, unit: str) -> None:
-    rows = [Redirect(f"/old/{number}", "/new") for number in range(limit + 1)]
-    assert write_map(name, rows[:-1])[1] == []
-    (note,) = write_map(name, rows)[1]
-    assert f"{limit + 1:,} {unit}" in note
+LIMITED = [(name, unit) for name, form in FORMATS.items() for unit in ("rows", "line", "bytes") if getattr(form, unit)]
+
+
+@pytest.mark.parametrize(("name", "unit"), LIMITED)
+def test_ours_a_limit_that_a_file_passes_is_said(name: str, unit: str) -> None:
+    limit = getattr(FORMATS[name], unit)
+    host = "https://www.example.com"
+
+    def told(count: int) -> list[str]:
+        if unit == "rows":
+            return write_map(name, [Redirect(f"{host}/old/{number}", f"{host}/") for number in range(count)])[1]
+        empty = len(write_map(name, [Redirect("/", "/new")])[0]) - (unit == "line")
+        return write_map(name, [Redirect("/" + "a" * (count - empty), "/new")])[1]
+
+    assert told(limit) == []
+    (note,) = told(limit + 1)
+    assert f"{limit + 1:,} {unit if unit != 'line' else 'characters in a line'}" in note
     assert "https://" in note
+
+
+@pytest.mark.parametrize("name", ["nginx", "iis"])
+def test_ours_a_file_without_statuses_says_what_it_makes_of_temporary_redirects(name: str) -> None:
+    (note,) = write_map(name, [Redirect("/a", "/b", 302), Redirect("/c", "/d", 308)])[1]
+    assert note.startswith("1 temporary")
 
 
 def test_ours_directives_that_people_write_by_hand_are_read() -> None:

@@ -76,8 +76,8 @@ def test_ours_a_pattern_repeats_numbers_and_drops_a_language() -> None:
 
 def test_google_a_page_without_successor_never_gets_the_home_page() -> None:
     words = frozenset(["boats", "for", "hire", "by", "the", "hour", "on", "the", "lake"])
-    old = [MovePage("/boats/hire", "Boats", words), MovePage("/", "Home", frozenset({"welcome"}))]
-    new = [MovePage("/", "Home of boats", words | {"welcome"}), MovePage("/cars", "Cars", frozenset({"cars"}))]
+    old = [MovePage.of("/boats/hire", "Boats", words), MovePage.of("/", "Home", frozenset({"welcome"}))]
+    new = [MovePage.of("/", "Home of boats", words | {"welcome"}), MovePage.of("/cars", "Cars", frozenset({"cars"}))]
     found = {match.old: match for match in match_pages(old, new)}
     assert found["/boats/hire"].grade in (Grade.NONE, Grade.SURE)
     assert found["/"].new == "/"
@@ -251,3 +251,40 @@ def test_ours_sitemaps_are_sides_of_a_move(tmp_path: Path) -> None:
     row = rows_of(tmp_path / "moves.csv")["/blog/subject3-part"]
     assert row["new"] == "/news/subject3-part"
     assert "/blog/ became /news/" in row["reason"]
+
+
+def test_ours_urls_of_live_sites_and_their_sitemaps_are_sides_of_a_move(tmp_path: Path) -> None:
+    def text(name: str) -> str:
+        return f"<title>Page {name}</title><p>" + " ".join(f"{name}{number}" for number in range(30))
+
+    names = [f"subject-{letter}" for letter in "abcdef"]
+    urlset = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
+    old_pages = {f"/blog/{name}": text(name) for name in names}
+    new_pages = {f"/news/{name}": text(name) for name in names}
+    with scripted({"/": links(*old_pages), **old_pages}) as old, scripted({"/": links(*new_pages), **new_pages}) as new:
+        for site, pages in (old, old_pages), (new, new_pages):
+            entries = "".join(f"<url><loc>{site.url[:-1]}{path}</loc></url>" for path in pages)
+            site.routes["/sitemap.xml"] = Answer(urlset.format(entries), 200, {"Content-Type": "text/xml"})
+            site.routes["/robots.txt"] = Answer(
+                "User-agent: *\nDisallow: /private\n", 200, {"Content-Type": "text/plain"}
+            )
+        new.routes["/private"] = "secret"
+        ran = siteatlas(tmp_path, "move", "map", old.url, new.url, "-o", "crawled.csv", "--rate", "0")
+        assert ran.code == 0, ran.err
+        rows = rows_of(tmp_path / "crawled.csv")
+        moved = {f"{old.url[:-1]}/blog/{name}": f"{new.url[:-1]}/news/{name}" for name in names}
+        assert {source: row["new"] for source, row in rows.items() if "/blog/" in source} == moved
+        assert {row["grade"] for row in rows.values()} == {"sure"}
+        assert not any(path == "/private" for _, path, _ in new.log)
+        assert [*tmp_path.iterdir()] == [tmp_path / "crawled.csv"]  # the state of the crawl is gone
+        before = len(old.log)
+        listed = f"{old.url}sitemap.xml"
+        ran = siteatlas(tmp_path, "move", "map", listed, f"{new.url}sitemap.xml", "-o", "listed.csv", "--rate", "0")
+        assert ran.code == 0, ran.err
+        assert {source: row["new"] for source, row in rows_of(tmp_path / "listed.csv").items()} == moved
+        assert {path for _, path, _ in old.log[before:]} <= {"/sitemap.xml", "/robots.txt"}
+        ran = siteatlas(tmp_path, "move", "map", f"{old.url}missing.xml", new.url, "--rate", "0")
+        assert (ran.code, len(ran.err.splitlines())) == (5, 1)
+        assert "404" in ran.err
+    ran = siteatlas(tmp_path, "move", "map", old.url, "crawled.csv", "--rate", "0", "--set=fetch.retries=0")
+    assert (ran.code, len(ran.err.splitlines())) == (5, 1)

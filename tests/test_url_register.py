@@ -5,6 +5,8 @@ import io
 import json
 import random
 import sqlite3
+import subprocess
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +14,13 @@ import pytest
 from run import NIGHTLY, Ran, siteatlas
 from scripted import Answer, Site, links, scripted
 
+from crawler.config.load import build_config
+from crawler.config.plan import CrawlPlan, plan_crawl
+from crawler.moves.register import WEEK
+from crawler.run.watch import watch_old_urls
+
 STATE = ("--state", "state")
+REMEDY = "Redirect each lost URL; siteatlas move map finds where its page went. Or siteatlas urls accept its end."
 
 
 def publish(folder: Path, site: Site, *pages: str) -> None:
@@ -44,6 +52,7 @@ def test_ours_a_lost_url_is_reported_once_and_its_end_is_known(tmp_path: Path) -
         assert ran.out.splitlines() == [
             f"lost: {site.url}goes: status 404",
             f"lost: {site.url}job: status 404",
+            REMEDY,
             "3 URLs asked, 2 lost, 0 not known",
         ]
         assert "/stays" not in [path for _, path, _ in site.log[asked:]]
@@ -93,7 +102,7 @@ def test_ours_lists_and_old_sitemaps_are_imported(tmp_path: Path) -> None:
         publish(tmp_path, site, "/a")
         (tmp_path / "list.txt").write_text(f"/older\n{site.url}oldest\nhttps://other.example/x\nno url\n")
         ran = siteatlas(tmp_path, "urls", "import", "list.txt", *STATE)
-        assert ran.out == f"list.txt: 2 URLs of {site.url[:-1]}, 2 of them new\n"
+        assert ran.out == "list.txt: 2 URLs of the site, 2 of them new\n"
         assert siteatlas(tmp_path, "urls", "import", "list.txt", *STATE).out.endswith("0 of them new\n")
         ran = checked(tmp_path, "--json")
         assert {end["url"].removeprefix(site.url) for end in json.loads(ran.out)["lost"]} == {"older", "oldest"}
@@ -113,9 +122,16 @@ def test_ours_a_folder_build_is_looked_through_with_its_redirects(tmp_path: Path
         assert ran.out.splitlines() == [
             f"lost: {site.url}d: status 404 after a redirect to {site.url}missing",
             f"lost: {site.url}e: status 404",
+            REMEDY,
             "6 URLs asked, 2 lost, 0 not known",
         ]
         assert checked(tmp_path, "--folder", "build").code == 10  # nothing is recorded
+        accepted = siteatlas(tmp_path, "urls", "accept", f"{site.url}[de]", "--reason", "old", *STATE)
+        assert accepted.code == 2  # only * stands for something
+        for path in "de":  # before the build is published
+            accepted = siteatlas(tmp_path, "urls", "accept", site.url + path, "--reason", "old", *STATE)
+            assert accepted.out == "1 URL accepted, of which the sitemap still lists 1\n"
+        assert checked(tmp_path, "--folder", "build").code == 0
         assert len(site.log) == before
 
 
@@ -136,6 +152,114 @@ def test_ours_an_unchanged_night_writes_nothing_to_the_register(tmp_path: Path) 
         before = register(tmp_path)
         publish(tmp_path, site, "/a", "/b")
         assert register(tmp_path) == before
+
+
+LOG = '10.0.0.{} - - [25/Nov/2026:10:00:00 +0000] "GET {} HTTP/1.1" {} 9 "-" "Mozilla/5.0 (X11; Linux) Firefox/130.0"\n'
+
+
+def test_ours_an_audit_names_lost_urls_and_who_asks_for_them(tmp_path: Path) -> None:
+    with scripted({}) as site:
+        publish(tmp_path, site, "/stays", "/moves", "/goes", "/job", "/dead")
+        site.routes["/moves"] = Answer("", 301, {"Location": "/stays"})
+        site.routes["/dead"] = Answer("", 301, {"Location": "/missing"})
+        publish(tmp_path, site, "/stays", "/goes-here")
+        siteatlas(tmp_path, "urls", "accept", f"{site.url}job", "--reason", "taken", *STATE)
+        (tmp_path / "access.log").write_text("".join(LOG.format(n, "/goes", 404) for n in range(3)))
+        audit = ("audit", site.url, *STATE, "--log", "access.log", "--rate", "0", "-o", "rep", "-q")
+        siteatlas(tmp_path, *audit)
+        report = json.loads((tmp_path / "rep" / "audit.json").read_text())
+        lost = {finding["url"].removeprefix(site.url): finding for finding in report["findings"]}
+        assert {url: finding["rule"] for url, finding in lost.items() if "lost" in finding["rule"]} == {
+            "goes": "lost.visited",
+            "missing": "lost.published",
+        }
+        assert lost["goes"]["sentence"].endswith("answered 404, not found; 3 requests by people")
+        (target,) = lost["goes"]["targets"]  # by the page that the register keeps
+        assert target["url"] == f"{site.url}goes-here"
+        assert f"(as {site.url}dead)" in lost["missing"]["sentence"]
+        assert siteatlas(tmp_path, *audit, "--fail-on", "lost").code == 10
+        siteatlas(tmp_path, "urls", "accept", f"{site.url}goes", "--reason", "old", *STATE)
+        siteatlas(tmp_path, *audit)
+        report = json.loads((tmp_path / "rep" / "audit.json").read_text())
+        assert "lost.visited" not in {finding["rule"] for finding in report["findings"]}
+
+
+def planned(folder: Path, site: Site, **sections: dict[str, object]) -> CrawlPlan:
+    places = {"output": {"directory": str(folder / "out")}, "state": {"directory": str(folder / "state")}}
+    return plan_crawl(build_config({"site": {"url": site.url}, "pace": {"rate": 0}, **places, **sections}))
+
+
+def test_ours_old_urls_are_watched_and_a_loss_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with scripted({}) as site:
+        publish(tmp_path, site, "/a", "/b", "/c", "/d")
+        site.routes["/b"] = Answer("", 301, {"Location": "/a"})
+        publish(tmp_path, site, "/a")
+        siteatlas(tmp_path, "urls", "accept", f"{site.url}d", "--reason", "old", *STATE)
+        hook = {"command": ["sh", "-c", f"cat >> {tmp_path}/told"], "on": ["findings"]}
+        plan = planned(tmp_path, site, hook=hook)
+        before = len(site.log)
+        said = watch_old_urls("site", plan)
+        assert said == f"1 old URL of the site leads to no page: {site.url}c: status 404"
+        assert [path for _, path, _ in site.log[before:]] == ["/robots.txt", "/b", "/a", "/c"]
+        assert said in (tmp_path / "told").read_text()
+        asked = len(site.log)
+        assert watch_old_urls("site", plan) == ""
+        assert len(site.log) == asked  # each URL once a week
+        later = time.time() + 2 * WEEK
+        monkeypatch.setattr("crawler.run.watch.time.time", lambda: later)
+        del site.routes["/b"]
+        assert f"{site.url}b: status 404" in watch_old_urls("site", plan)
+        assert (tmp_path / "told").read_text().count('"occasion":"findings"') == 2
+        monkeypatch.setattr("crawler.run.watch.time.time", lambda: later + 400 * 86_400)
+        asked = len(site.log)
+        assert watch_old_urls("site", plan) == ""
+        assert len(site.log) == asked  # a year is over
+
+
+def test_ours_a_loss_that_nobody_could_be_told_is_told_later(tmp_path: Path) -> None:
+    with scripted({}) as site:
+        publish(tmp_path, site, "/a", "/c")
+        publish(tmp_path, site, "/a")
+        fails = {"command": ["sh", "-c", "exit 75"], "on": ["findings"]}
+        assert watch_old_urls("site", planned(tmp_path, site, hook=fails, notify={"attempts": 1})) == ""
+        assert "leads to no page" in watch_old_urls("site", planned(tmp_path, site))
+
+
+def committed(folder: Path, files: dict[str, str]) -> None:
+    """A commit in which a folder has these files alone."""
+    for path in folder.glob("[!.]*"):
+        path.unlink()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    name = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for words in (("init", "-q"), ("add", "-A"), (*name, "commit", "-qm", "pages")):
+        subprocess.run(["git", "-C", folder, *words], check=True)
+
+
+def test_ours_urls_come_from_logs_tables_and_the_history_of_folders(tmp_path: Path) -> None:
+    with scripted({}) as site:
+        publish(tmp_path, site, "/a.html")
+        requests = {"/logged": 200, "/never": 404, "/style.css": 200, "/a.html": 200}
+        (tmp_path / "access.log").write_text("".join(LOG.format(1, *request) for request in requests.items()))
+        (tmp_path / "Pages.csv").write_text(f"Top pages,Clicks,Impressions\n{site.url}searched,3,9\n")
+        for name in ("built", "source"):
+            (tmp_path / name).mkdir()
+        committed(tmp_path / "built", {"index.html": "x", "gone.html": "x", "404.html": "x", "a.css": "x"})
+        committed(tmp_path / "built", {"index.html": "x"})
+        committed(tmp_path / "source", {"conf.py": "", "a.rst": "a", "old.rst": "b"})
+        committed(tmp_path / "source", {"conf.py": "", "a.rst": "a"})
+        ran = siteatlas(tmp_path, "urls", "import", "access.log", "Pages.csv", "built", "source", *STATE)
+        assert ran.out.splitlines() == [
+            "access.log: 2 URLs of the site, 1 of them new",
+            "Pages.csv: 1 URL of the site, 1 of them new",
+            "built: 2 URLs of the site, 1 of them new",
+            "source: 2 URLs of the site, 1 of them new",
+        ]
+        assert register(tmp_path).keys() == {"", "a.html", "logged", "searched", "gone.html", "old.html"}
+        (tmp_path / "plain").mkdir()
+        ran = siteatlas(tmp_path, "urls", "import", "plain", *STATE)
+        assert ran.code == 2
+        assert "Git cannot read" in ran.err
 
 
 @pytest.mark.thorough

@@ -156,6 +156,7 @@ class AuditFinisher:
         return PageFindings(
             self._store.db,
             graph,
+            self._plan.state.parent,
             UrlEvidence(self._db),
             Thresholds(audit.max_clicks, few, audit.min_visits),
             copies=copies,

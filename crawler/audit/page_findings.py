@@ -14,6 +14,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -69,6 +70,7 @@ _page = msgspec.msgpack.Decoder(Page).decode
 class PageFindings:
     """Makes the findings about links. ``copies`` maps ids of duplicate pages to those of their originals.
 
+    ``runs`` is the directory of the state of the site's runs.
     ``best`` is the certainty of findings that no failed page is likely to disprove, ``unread`` are the failed pages
     that may do so. ``has_sitemap``: a sitemap lists pages of the site; ``is_listing_whole``: every sitemap was read to
     its end, and every listed URL fetched.
@@ -78,6 +80,7 @@ class PageFindings:
         self,
         db: sqlite3.Connection,
         graph: LinkGraph,
+        runs: Path,
         by_url: UrlEvidence,
         limits: Thresholds,
         *,
@@ -100,7 +103,7 @@ class PageFindings:
         self.copies_of_listed = copies_of_listed
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
-        self._suggester = LinkSuggester(db, graph)
+        self._suggester = LinkSuggester(db, graph, runs)
         self.orphans_by_section: Counter[str] = Counter()  # includes weakly linked pages
         self.unlisted_by_section: Counter[str] = Counter()
         self.listed = 0  # indexable pages in a sitemap
@@ -300,6 +303,11 @@ class PageFindings:
                 history = "it answered before" if stats.ok else "somebody requests it"
                 comment = ", which is right for a page that is gone permanently" if facts.status == _GONE_STATUS else ""
                 return f"{history}, but now it {base.sentence}{comment}"
+            case "lost.visited" | "lost.published":
+                parts = {"people": stats.people, "bots": stats.bots}
+                asked = " and ".join(f"{count:,} requests by {who}" for who, count in parts.items() if count)
+                once = f" (as {', '.join(base.spellings)})" if base.spellings else ""
+                return f"it was published once{once}, and now it {base.sentence}{asked and f'; {asked}'}"
             case "gone.named":
                 return f"it is known from {' and '.join(base.known)} data, but now it {base.sentence}"
             case "gone.down":

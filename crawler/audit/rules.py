@@ -74,7 +74,7 @@ def _worst_first(rules: Iterable[str]) -> tuple[str, ...]:
 
 
 RULE_GROUPS: Final = [
-    RuleGroup("dead", "Dead URLs", _rules_of("gone")),
+    RuleGroup("dead", "Dead URLs", _rules_of("lost", "gone")),
     RuleGroup("health", "Sitemap health", _rules_of("declared", "entry", "listed")),
     RuleGroup("links", "Redirects and canonicals", _rules_of("canonical", "link")),
     RuleGroup("orphans", "Orphans", _rules_of("orphan")),

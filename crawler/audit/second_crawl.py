@@ -20,6 +20,7 @@ MAX_ROUNDS: Final = 6  # how many nofollow links in a row are followed; spelling
 # A sitemap is a promise, and a search engine has seen a page; a log has every scanner's guess.
 _SOURCE_RANK: Final = {
     SourceKind.SITEMAP: 6,
+    SourceKind.REGISTER: 4,
     SourceKind.SEARCH: 4,
     SourceKind.ANALYTICS: 4,
     SourceKind.BACKLINKS: 3,

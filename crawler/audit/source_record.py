@@ -18,6 +18,7 @@ class SourceKind(StrEnum):
     BACKLINKS = "backlinks"  # links from other sites
     LIST = "list"  # a file with URLs
     CRAWL = "crawl"  # another crawl of the site
+    REGISTER = "register"  # the URLs that the site published once: crawler/moves/register.py
 
 
 class SourceCounts(Struct, kw_only=True):

@@ -179,7 +179,7 @@ RULE_SOURCES: Final = (
     ),
     (
         ("gone.named",),
-        frozenset(SourceKind) - {SourceKind.SITEMAP, SourceKind.LOG},
+        frozenset(SourceKind) - {SourceKind.SITEMAP, SourceKind.LOG, SourceKind.REGISTER},
         "no --list, --crawl, --backlinks, --search or --analytics given",
     ),
     (("gone.visited", "gone.down"), _VISIT_SOURCES, "no --log, --search, --analytics or --backlinks given"),
@@ -194,7 +194,7 @@ def not_checked(inputs: Sequence[SourceReport], media: bool) -> dict[str, str]:
 
     ``inputs`` are all sources that were read; ``media``: images and videos were fetched.
     """
-    used = {report.source for report in inputs if report.used}
+    used = {report.source for report in inputs if report.used} - {SourceKind.REGISTER}
     reasons: dict[str, str] = {} if media else {"media": "audit.media=false"}
     if not used:
         reasons["orphans"] = NO_SOURCE_GIVEN
@@ -235,7 +235,8 @@ def inconclusive(inputs: Sequence[SourceReport], *, is_doubtful: bool, stopped: 
         )
     if unasked:
         why = f"{unasked:,} URLs that only sources name were not fetched: raise --max-unlinked"
-        reasons = dict.fromkeys(("orphans", "gone.visited", "gone.down", "health"), why) | reasons
+        of_sources = ("orphans", "lost.visited", "lost.published", "gone.visited", "gone.down", "health")
+        reasons = dict.fromkeys(of_sources, why) | reasons
     for source, names in _read_in_part(inputs).items():
         why = f"these sources could not be read completely: {names}"
         if source is SourceKind.SITEMAP:

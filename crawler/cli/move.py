@@ -1,7 +1,5 @@
 """``siteatlas move``: maps the pages of an old site to those of the new one, and checks maps of redirects."""
 
-import csv
-import io
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +14,7 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW, HelpfulCommand, command_group
 from crawler.cli.options import REQUEST_KEYS, JsonOption, TraceOption, site_config, with_flags
 from crawler.errors import FindingsFound, UsageError
-from crawler.moves.formats import FORMATS, Redirect, read_map, write_map
+from crawler.moves.formats import FORMATS, Redirect, csv_table, read_map, write_map
 from crawler.moves.matcher import Grade, Match, match_pages
 from crawler.units import count_text
 from sitemap import safe
@@ -94,7 +92,13 @@ def map_(  # noqa: PLR0913 - the options of a command
         before.origin, after.origin = before.origin or site.rstrip("/"), after.origin or site.rstrip("/")
         notes: list[str] = []
         if form == "csv":
-            text = _csv(moved, before, after, visits, is_whole=is_other or bool(site))
+
+            def cells(match: Match) -> tuple[object, ...]:
+                row = _redirect(match, before, after, is_whole=is_other or bool(site))
+                facts = (match.grade, match.reason, visits[match.old])
+                return row.source, row.target if match.new else "", row.status if match.new else "", *facts
+
+            text = "".join(csv_table("old,new,status,grade,reason,visits\n", cells, moved))
         else:
             is_whole = form == "cloudflare-bulk" or is_other
             chosen = [match for match in moved if match.grade in _REDIRECTED]
@@ -111,19 +115,6 @@ def _redirect(match: Match, before: "Inventory", after: "Inventory", *, is_whole
     if is_whole:
         return Redirect(before.origin + match.old, after.origin + match.new)
     return Redirect(match.old, match.new)
-
-
-def _csv(
-    matches: Sequence[Match], before: "Inventory", after: "Inventory", visits: Counter[str], *, is_whole: bool
-) -> str:
-    lines = io.StringIO(newline="")
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow(("old", "new", "status", "grade", "reason", "visits"))
-    for match in matches:
-        row = _redirect(match, before, after, is_whole=is_whole)
-        target, status = (row.target, 301) if match.new else ("", "")
-        writer.writerow((row.source, target, status, match.grade, match.reason, visits[match.old]))
-    return lines.getvalue()
 
 
 @with_flags(*REQUEST_KEYS)
@@ -189,10 +180,10 @@ def _ask(rows: Sequence[Redirect], start: str, flags: dict[str, Any]) -> Iterato
     """The findings about what the site answers: for each row, for some in other spellings."""
     from crawler.crawl.sitemap_download import Downloader, origins_of  # noqa: PLC0415 - the whole crawler
     from crawler.moves.check import MapFinding, check_answer  # noqa: PLC0415
-    from crawler.moves.probe import LiveProbe, trail  # noqa: PLC0415
+    from crawler.moves.probe import MAX_BODY, live_probe, trail  # noqa: PLC0415
 
-    with Downloader(site_config(None, flags, start), origins_of([start]), 10 * 2**20) as remote:
-        probe = LiveProbe(remote, reads_pages=True)
+    with Downloader(site_config(None, flags, start), origins_of([start]), MAX_BODY) as remote:
+        probe = live_probe(remote, reads_pages=True)
         for number, row in enumerate(rows):
             source, target = urljoin(start, row.source), urljoin(start, row.target)
             hops = trail(probe, source)

@@ -1,12 +1,11 @@
 """Opens the two sides of a move, and what commands of moves share: words, lists of URLs, output files."""
 
 import re
-import sqlite3
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,12 @@ def open_side(word: str, flags: Mapping[str, Any], origin: str = "", *, former: 
         return read_state(state, former=former) if state else read_folder(path, origin)
     if is_url(word) and not word.lower().endswith((*_SITEMAPS, ".txt")):
         return _crawled(word, flags)
-    return read_urls(urls_of(word, flags))
+    if is_sitemap(word):
+        return read_urls(sitemap_urls(word, flags))
+    try:
+        return read_urls(named_urls(path.read_text(encoding="utf-8", errors="replace")))
+    except OSError as error:
+        raise UsageError(f"{word} cannot be read: {error.strerror}. Give a state, a folder, a URL or a file") from None
 
 
 def state_in(place: Path) -> Path | None:
@@ -54,21 +58,18 @@ def state_in(place: Path) -> Path | None:
     return found[0] if found else None
 
 
-def urls_of(word: str, flags: Mapping[str, Any]) -> list[str]:
-    """The URLs of a sitemap, by file or URL, or of a plain list. Raises UsageError, NothingCrawlable."""
-    if not (is_url(word) or word.lower().endswith(_SITEMAPS)):
-        try:
-            return [*named_urls(Path(word).read_text(encoding="utf-8", errors="replace"))]
-        except OSError as error:
-            raise UsageError(
-                f"{word} cannot be read: {error.strerror}. Give a state, a folder, a URL or a file"
-            ) from None
+def is_sitemap(word: str) -> bool:
+    """Whether a word names a sitemap, or a URL where one is looked for."""
+    return is_url(word) or word.lower().endswith(_SITEMAPS)
+
+
+def sitemap_urls(word: str, flags: Mapping[str, Any]) -> list[str]:
+    """The URLs of a sitemap, by file or URL. Raises UsageError, NothingCrawlable."""
     try:
         if not is_url(word):
             (document,) = open_documents([word], named_files([word], ""), "", None, _say)
             return [entry.loc for entry in iter_entries(document.source)]
-        config = site_config(None, flags, word)
-        with Downloader(config, origins_of([word]), _MAX_BYTES) as remote:
+        with Downloader(site_config(None, flags, word), origins_of([word]), _MAX_BYTES) as remote:
             documents = open_documents([word], {}, "", remote, _say)
             return [e.loc for d in documents for e in iter_entries(d.source, d.opener, d.url)]
     except SitemapError as error:
@@ -113,12 +114,3 @@ def write_output(text: str, output: Path | None) -> None:
             file.write(text.encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise UsageError(f"{output} cannot be written: {error.strerror}") from None
-
-
-@contextmanager
-def written_state(site: Path) -> Iterator[sqlite3.Connection]:
-    """The state of a site, locked and open for writing. Raises StateInUse, StorageError, UsageError."""
-    from crawler.state.store import lock_state  # noqa: PLC0415 - only commands that write need it
-
-    with lock_state(site), closing(STATE_DB.open(site / STATE_DB.file)) as db:
-        yield db

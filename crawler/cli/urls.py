@@ -3,7 +3,7 @@
 import csv
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -23,22 +23,24 @@ from crawler.cli.options import (
 )
 from crawler.cli.sites import find_state_directory
 from crawler.errors import FindingsFound, UsageError
+from crawler.model import Url
 from crawler.units import count_text, w3c
 from sitemap import safe
 
 if TYPE_CHECKING:
-    from crawler.config.config import Config
-    from crawler.moves.probe import Probe
-    from crawler.moves.register import RegisteredUrl, UrlEnd
+    from crawler.moves.register import UrlEnd
 
 urls = command_group("Keep every URL that a site ever published, and find those that are lost.")
 _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas urls check
   siteatlas urls check --folder build --redirects build/_redirects
-  siteatlas urls import old-sitemap.xml
+  siteatlas urls import old-sitemap.xml /var/log/nginx/access.log content
   siteatlas urls accept 'https://www.example.com/jobs/*' --reason 'the job is taken'
 
 Exit codes: 0 done, 1 internal error, 2 usage, 6 another process uses the state, 7 storage error, 10 lost URLs."""
+_REMEDY: Final = (
+    "Redirect each lost URL; siteatlas move map finds where its page went. Or siteatlas urls accept its end.\n"
+)
 SiteUrl = Annotated[
     str | None,
     typer.Option("--url", metavar="URL", help="Start URL of the site, if the state has several.", show_default=False),
@@ -78,27 +80,30 @@ def check(  # noqa: PLR0913 - the options of a command
     nothing and records nothing.
     """
     with CommandErrors(verbose) as errors:
-        from crawler.cli.move_sides import written_state  # noqa: PLC0415 - the whole crawler
-        from crawler.moves.register import Register  # noqa: PLC0415
-        from crawler.state.database import transaction  # noqa: PLC0415
+        from crawler.moves.probe import live_ends  # noqa: PLC0415 - the whole crawler
+        from crawler.moves.register import Register, written_register  # noqa: PLC0415
         from crawler.state.schema import STATE_DB  # noqa: PLC0415
 
         state = find_state_directory(url, config, site, flags)
         with STATE_DB.reading(state) as db:
             rows = [row for row in Register(db).rows(listed=folder is not None) if not row.accepted]
-        start = url or (None if config or not rows else rows[0].url)
-        ends = [*_ends(rows, folder, redirects, site_config(config, flags, start, site))]
-        reported = set() if folder or all_ else {row.url for row in rows if row.reported}
+        asked = [row.url for row in rows]
+        if folder:
+            ends, reported = _ends_in(folder, redirects, asked), set[str]()
+        else:
+            start = url or (None if config or not asked else asked[0])
+            ends = live_ends(asked, site_config(config, flags, start, site))
+            with written_register(state) as register:
+                register.store(ends, time.time())
+            reported = set() if all_ else {row.url for row in rows if row.reported}
         lost = [end for end in ends if end.ended == "lost" and end.url not in reported]
-        if folder is None:
-            with written_state(state) as db, transaction(db):
-                Register(db).store(ends, time.time())
         unknown = [end for end in ends if end.ended == "unknown"]
         if as_json:
             values = {"asked": len(ends), "lost": lost, "unknown": unknown}
             sys.stdout.write(msgspec.json.format(msgspec.json.encode(values)).decode() + "\n")
         else:
             sys.stdout.writelines(f"lost: {safe(end.url)}: {safe(end.sentence)}\n" for end in lost)
+            sys.stdout.write(_REMEDY if lost else "")
             sys.stdout.writelines(f"not known: {safe(end.url)}: {safe(end.sentence)}\n" for end in unknown[:10])
             known = f", {len(reported):,} reported before" if reported else ""
             sys.stdout.write(
@@ -107,62 +112,59 @@ def check(  # noqa: PLR0913 - the options of a command
         errors.exit_code = FindingsFound.exit_code if lost else 0
 
 
-def _ends(
-    rows: list["RegisteredUrl"], folder: Path | None, redirects: Path | None, settings: "Config"
-) -> Iterator["UrlEnd"]:
-    """How each URL ends, by the site or a folder."""
-    from crawler.crawl.sitemap_download import Downloader, origins_of  # noqa: PLC0415 - the whole crawler
+def _ends_in(folder: Path, redirects: Path | None, urls: Sequence[str]) -> list["UrlEnd"]:
+    """How URLs of a site end in a folder build of it."""
     from crawler.moves.formats import read_map  # noqa: PLC0415
-    from crawler.moves.inventory import place_of  # noqa: PLC0415
-    from crawler.moves.probe import FolderProbe, LiveProbe, trail, url_end  # noqa: PLC0415
+    from crawler.moves.probe import folder_probe, trail, url_end  # noqa: PLC0415
+    from crawler.url.normalize import origin_of  # noqa: PLC0415
 
-    if not rows:
-        return
-    origins = origins_of([row.url for row in rows])
-
-    def walked(probe: "Probe") -> Iterator["UrlEnd"]:
-        return (url_end(trail(probe, row.url)) for row in rows)
-
-    if folder is None:
-        with Downloader(settings, origins, 10 * 2**20) as remote:
-            yield from walked(LiveProbe(remote))
-        return
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}. Give the folder that the generator of the site writes")
     file = redirects or folder / "_redirects"
     if redirects is not None and not redirects.is_file():
         raise UsageError(f"there is no file {redirects}")
     moved = read_map(file.read_text(encoding="utf-8"), str(file)) if file.is_file() else []
-    yield from walked(FolderProbe(folder, origins[0], {place_of(row.source): row for row in moved}))
+    probe = folder_probe(folder, origin_of(Url(urls[0])) if urls else "", moved)
+    return [url_end(trail(probe, url)) for url in urls]
 
 
 @with_flags(*_FLAGS)
 def import_(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Sitemap (file or URL) or list of URLs.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE", help="Sitemap (file or URL), list or table of URLs, access log, or folder in Git."
+        ),
+    ],
     url: SiteUrl = None,
     config: ConfigOption = None,
     site: OneSiteOption = None,
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
-    """Add URLs to the register, from old sitemaps and from lists.
+    """Add URLs to the register, from old sitemaps, lists, access logs and the history of a folder.
 
-    A list has one URL on each line. Paths without a host belong to the site. Access logs and Git history can give such
-    lists.
+    A list has one URL or path on each line. Exports of Search Console and other tables of URLs count as lists. Of an
+    access log, the URLs count that the server once answered with a page. A folder in a Git repository has built pages
+    or the sources of a site generator: every page counts that its history ever had.
     """
     with CommandErrors(verbose):
-        from crawler.cli.move_sides import urls_of, written_state  # noqa: PLC0415 - the whole crawler
-        from crawler.moves.inventory import place_of, read_state  # noqa: PLC0415
-        from crawler.moves.register import Register  # noqa: PLC0415
-        from crawler.state.database import transaction  # noqa: PLC0415
+        from crawler.cli.url_sources import former_urls  # noqa: PLC0415 - the whole crawler
+        from crawler.config.plan import plan_audit  # noqa: PLC0415
+        from crawler.moves.register import Register, written_register  # noqa: PLC0415
+        from crawler.state.schema import STATE_DB  # noqa: PLC0415
+        from crawler.state.store import read_about  # noqa: PLC0415
 
         state = find_state_directory(url, config, site, flags)
-        origin = read_state(state).origin
+        with STATE_DB.reading(state) as db:
+            start = url or (None if config else read_about(db, "url"))
+            listed = [row.url for row in Register(db).rows() if row.last is None]
+        plan = plan_audit(site_config(config, flags, start, site))
         for name in files:
-            found = [origin + place_of(word) for word in urls_of(name, flags) if word.startswith(("/", f"{origin}/"))]
-            with written_state(state) as db, transaction(db):
-                added = Register(db).add(dict.fromkeys(found), name, time.time())
-            sys.stdout.write(f"{name}: {count_text(len(found), 'URL')} of {origin}, {added:,} of them new\n")
+            found = former_urls(name, plan, listed, flags)
+            with written_register(state) as register:
+                added = register.add(found, name, time.time())
+            sys.stdout.write(f"{name}: {count_text(len(found), 'URL')} of the site, {added:,} of them new\n")
 
 
 @with_flags(*_FLAGS)
@@ -175,17 +177,16 @@ def accept(
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
-    """Record that URLs are gone on purpose, so that no check reports them."""
+    """Record that URLs are gone on purpose, or will be after the next publish, so that no check reports them."""
     with CommandErrors(verbose):
-        from crawler.cli.move_sides import written_state  # noqa: PLC0415 - the whole crawler
-        from crawler.moves.register import Register  # noqa: PLC0415
-        from crawler.state.database import transaction  # noqa: PLC0415
+        from crawler.moves.register import written_register  # noqa: PLC0415 - the whole crawler
 
-        with written_state(find_state_directory(url, config, site, flags)) as db, transaction(db):
-            count = Register(db).accept(pattern.replace("[", "[[]").replace("?", "[?]"), reason)
+        with written_register(find_state_directory(url, config, site, flags)) as register:
+            count, listed = register.accept(pattern.replace("[", "[[]").replace("?", "[?]"), reason)
         if not count:
-            raise UsageError(f"no URL that left the sitemap is like {pattern}. siteatlas urls list shows the register")
-        sys.stdout.write(f"{count_text(count, 'URL')} accepted\n")
+            raise UsageError(f"no URL of the register is like {pattern}. siteatlas urls list shows all")
+        still = f", of which the sitemap still lists {listed:,}" if listed else ""
+        sys.stdout.write(f"{count_text(count, 'URL')} accepted{still}\n")
 
 
 @with_flags(*_FLAGS)

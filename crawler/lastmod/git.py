@@ -18,12 +18,13 @@ from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from typing import IO, Final
+from urllib.parse import quote
 
 from msgspec import Struct
 
 from crawler.config.config import ContentConfig
 from crawler.errors import UsageError
-from crawler.lastmod.generators import SiteGenerator, find_generator, match_pages, path_key
+from crawler.lastmod.generators import ANY, SiteGenerator, find_generator, match_pages, path_key
 from crawler.lastmod.policy import EARLIEST_DATE, SourcedDate
 from crawler.model import Url
 from crawler.units import count_text, w3c
@@ -108,8 +109,8 @@ class Repository:
 
     def _edits(self) -> Iterator[Edit]:
         """The commits, the newest first. Only exact renames are detected, which needs no content of files."""
-        command = self._command(
-            "log", "-z", "--format=%x01%at", "--name-status", "-M100%", "--date-order", *_LOG, "HEAD"
+        command = _command(
+            self._directory, "log", "-z", "--format=%x01%at", "--name-status", "-M100%", "--date-order", *_LOG, "HEAD"
         )
         environment = _environment()
         with subprocess.Popen(command, stdout=PIPE, stderr=DEVNULL, env=environment) as process:  # noqa: S603 - fixed words
@@ -120,17 +121,36 @@ class Repository:
                 process.kill()
 
     def _text(self, *words: str) -> str:
-        try:
-            run = subprocess.run(self._command(*words), capture_output=True, env=_environment(), check=False)  # noqa: S603 - fixed words
-        except FileNotFoundError:
-            raise UsageError("--lastmod git needs the program git, which is not installed. Install Git") from None
-        if run.returncode:
-            reason = run.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
-            raise UsageError(f"Git cannot read the repository {self._directory} (content.repository): {reason}")
-        return run.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
+        return _git(self._directory, "content.repository", *words)
 
-    def _command(self, *words: str) -> list[str]:
-        return ["git", "-C", str(self._directory), *_SAFE, *words]
+
+def former_pages(folder: Path) -> set[str]:
+    """The paths of the pages that the Git history of a folder ever had: of built files, or of a generator's sources.
+
+    Those of sources have no suffix, since settings choose it, and are the likeliest of each file. Raises UsageError.
+    """
+    words = ("log", "-z", "--format=", "--name-only", "--no-renames", "--relative", *_LOG, "HEAD", "--", ".")
+    files = set(filter(None, (name.strip("\n") for name in _git(folder, "the folder", *words).split("\0"))))
+    if generator := find_generator(files):
+        keys = (generator.keys(file, "") for file in files if generator.is_page(file))
+        return {f"/{found[0].removeprefix(ANY)}" for found in keys if found}
+    pages = (file for file in files if file.endswith((".html", ".htm")) and file.rpartition("/")[2] != "404.html")
+    return {f"/{quote(page.removesuffix('index.html'))}" for page in pages}
+
+
+def _git(directory: Path, what: str, *words: str) -> str:
+    try:
+        run = subprocess.run(_command(directory, *words), capture_output=True, env=_environment(), check=False)  # noqa: S603 - fixed words
+    except FileNotFoundError:
+        raise UsageError("this needs the program git, which is not installed. Install Git") from None
+    if run.returncode:
+        reason = run.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
+        raise UsageError(f"Git cannot read the repository {directory} ({what}): {reason}")
+    return run.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
+
+
+def _command(directory: Path, *words: str) -> list[str]:
+    return ["git", "-C", str(directory), *_SAFE, *words]
 
 
 def last_edits(

@@ -10,12 +10,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from xml.etree import ElementTree as ET  # the input is a file that the user names
 from xml.sax.saxutils import quoteattr
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.errors import UsageError
 
@@ -42,18 +44,14 @@ class Redirect(Struct, frozen=True):
         """The query of the source, "" for any."""
         return urlsplit(self.source).query
 
-
-class Limits(Struct, frozen=True):
-    """What a format holds, by its documentation: rows, characters of a line, bytes of the file; 0 for no limit."""
-
-    source: str
-    rows: int = 0
-    line: int = 0
-    bytes: int = 0
-    query: bool = False  # whether a source may have a query
+    @property
+    def place(self) -> str:
+        """The path and the query of the source, encoded."""
+        return self.path + (f"?{self.query}" if self.query else "")
 
 
 Rows = Sequence[Redirect]
+T = TypeVar("T")
 
 
 def encoded(path: str) -> str:
@@ -78,7 +76,7 @@ def _nginx(rows: Rows) -> Iterator[str]:
 
 def _nginx_map(value: str, name: str, default: str, rows: Rows) -> Iterator[str]:
     yield f"map {value} {name} {{\n  default {default};\n"
-    keys = [_decoded(row.path) + (f"?{row.query}" if row.query else "") for row in rows]
+    keys = [_decoded(row.path) + row.place[len(row.path) :] for row in rows]
     cases = Counter(map(str.lower, keys))
     for key, row in zip(keys, rows, strict=True):
         is_plain = cases[key.lower()] == 1 and key.isprintable()
@@ -106,24 +104,12 @@ def _as_pattern(text: str) -> str:
 def _underscore(rows: Rows) -> Iterator[str]:
     """https://docs.netlify.com/manage/routing/redirects/overview.md: ``:`` and ``*`` begin a placeholder."""
     for row in rows:
-        yield f"{row.path.replace(':', '%3A').replace('*', '%2A')} {row.target} {row.status}\n"
-
-
-def _cloudflare_bulk(rows: Rows) -> Iterator[str]:
-    """https://developers.cloudflare.com/rules/url-forwarding/bulk-redirects/reference/csv-file-format/: no header."""
-    return _csv([], ([row.source, row.target, row.status] for row in rows))
-
-
-def _vercel(rows: Rows) -> Iterator[str]:
-    yield json.dumps({"redirects": [_next_row(row) for row in rows]}, indent=2) + "\n"
-
-
-def _next(rows: Rows) -> Iterator[str]:
-    """https://nextjs.org/docs/app/api-reference/config/next-config-js/redirects: the list that redirects() returns."""
-    yield json.dumps([_next_row(row) for row in rows], indent=2) + "\n"
+        target = row.target.replace(":", "%3A") if row.target.startswith("/") else row.target
+        yield f"{row.path.replace(':', '%3A').replace('*', '%2A')} {target} {row.status}\n"
 
 
 def _next_row(row: Redirect) -> dict[str, object]:
+    """https://nextjs.org/docs/app/api-reference/config/next-config-js/redirects: signs of patterns have a backslash."""
     source = re.sub(r"([\\(){}:*+?])", r"\\\1", row.path)
     target = re.sub(r"([\\(){}:*+])", r"\\\1", row.target) if row.target.startswith("/") else row.target
     asked = [{"type": "query", "key": key, "value": re.escape(value)} for key, value in parse_qsl(row.query)]
@@ -131,91 +117,87 @@ def _next_row(row: Redirect) -> dict[str, object]:
     return {"source": source, **has, "destination": target, "permanent": row.status in _PERMANENT}
 
 
+def _json(wrap: Callable[[object], object], rows: Rows) -> Iterator[str]:
+    yield json.dumps(wrap([_next_row(row) for row in rows]), indent=2) + "\n"
+
+
 def _iis(rows: Rows) -> Iterator[str]:
     """https://learn.microsoft.com/en-us/iis/extensions/url-rewrite-module/using-rewrite-maps-in-url-rewrite-module"""
     yield '<rewriteMaps>\n  <rewriteMap name="moves">\n'
-    for row in rows:
-        key = row.path + (f"?{row.query}" if row.query else "")
-        yield f"    <add key={quoteattr(key)} value={quoteattr(row.target)} />\n"
+    yield from (f"    <add key={quoteattr(row.place)} value={quoteattr(row.target)} />\n" for row in rows)
     yield "  </rewriteMap>\n</rewriteMaps>\n"
 
 
-def _wordpress(rows: Rows) -> Iterator[str]:
-    """https://github.com/johngodley/redirection, fileio/csv.php: the header is skipped by its name."""
-    header = ["source", "target", "regex", "code"]
-    source = ([row.path + (f"?{row.query}" if row.query else ""), row.target, 0, row.status] for row in rows)
-    return _csv(header, source)
-
-
-def _plain(rows: Rows) -> Iterator[str]:
-    return _csv(["old", "new", "status"], ([row.source, row.target, row.status] for row in rows))
-
-
-def _csv(header: list[str], rows: Iterable[list[Any]]) -> Iterator[str]:
+def csv_table(header: str, cells: Callable[[T], tuple[object, ...]], rows: Iterable[T]) -> Iterator[str]:
+    """A CSV file: its ``header``, and the cells of each row."""
     lines = io.StringIO(newline="")
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerows([header] if header else [])
-    writer.writerows(rows)
-    yield lines.getvalue()
+    csv.writer(lines, lineterminator="\n").writerows(map(cells, rows))
+    yield f"{header}{lines.getvalue()}"
 
 
-FORMATS: Final[Mapping[str, tuple[Callable[[Rows], Iterator[str]], Limits]]] = {
-    "csv": (_plain, Limits("", query=True)),
-    "nginx": (_nginx, Limits("", query=True)),
-    "apache": (_apache, Limits("", query=True)),
-    "netlify": (_underscore, Limits("https://docs.netlify.com/manage/routing/redirects/overview.md", rows=10_000)),
-    "cloudflare": (
-        _underscore,
-        Limits("https://developers.cloudflare.com/pages/configuration/redirects/", rows=2_000, line=1_000),
+class Format(Struct, frozen=True):
+    """A format, and what it holds by its documentation: rows, characters of a line, bytes of the file, 0 for no limit.
+
+    ``query``: a source may have a query. ``status``: a row has its status.
+    """
+
+    write: Callable[[Rows], Iterator[str]]
+    source: str = ""
+    rows: int = 0
+    line: int = 0
+    bytes: int = 0
+    query: bool = True
+    status: bool = True
+
+
+_NETLIFY: Final = "https://docs.netlify.com/manage/routing/redirects/overview.md"
+_PAGES: Final = "https://developers.cloudflare.com/pages/configuration/redirects/"
+_BULK: Final = "https://developers.cloudflare.com/rules/url-forwarding/bulk-redirects/ (free plan)"
+_NEXT: Final = "https://nextjs.org/docs/app/api-reference/config/next-config-js/redirects"
+_IIS: Final = "https://ruslany.net/2010/05/storing-url-rewrite-mappings-in-a-separate-file/"
+FORMATS: Final[Mapping[str, Format]] = {
+    "csv": Format(partial(csv_table, "old,new,status\n", lambda row: (row.source, row.target, row.status))),
+    "nginx": Format(_nginx, status=False),
+    "apache": Format(_apache),
+    "netlify": Format(_underscore, _NETLIFY, rows=10_000, query=False),
+    "cloudflare": Format(_underscore, _PAGES, rows=2_000, line=1_000, query=False),
+    # https://developers.cloudflare.com/rules/url-forwarding/bulk-redirects/reference/csv-file-format/: no header
+    "cloudflare-bulk": Format(
+        partial(csv_table, "", lambda row: (row.source, row.target, row.status)), _BULK, rows=10_000, query=False
     ),
-    "cloudflare-bulk": (
-        _cloudflare_bulk,
-        Limits("https://developers.cloudflare.com/rules/url-forwarding/bulk-redirects/ (free plan)", rows=10_000),
+    "vercel": Format(
+        partial(_json, lambda rows: {"redirects": rows}), "https://vercel.com/docs/project-configuration", rows=2_048
     ),
-    "vercel": (_vercel, Limits("https://vercel.com/docs/project-configuration", rows=2_048, query=True)),
-    "next": (
-        _next,
-        Limits("https://nextjs.org/docs/app/api-reference/config/next-config-js/redirects", rows=1_024, query=True),
+    "next": Format(partial(_json, lambda rows: rows), _NEXT, rows=1_024),
+    "iis": Format(_iis, _IIS, bytes=250_000, status=False),
+    # https://github.com/johngodley/redirection, fileio/csv.php: the header is skipped by its name
+    "wordpress": Format(
+        partial(csv_table, "source,target,regex,code\n", lambda row: (row.place, row.target, 0, row.status))
     ),
-    "iis": (
-        _iis,
-        Limits(
-            "https://ruslany.net/2010/05/storing-url-rewrite-mappings-in-a-separate-file/", bytes=250_000, query=True
-        ),
-    ),
-    "wordpress": (_wordpress, Limits("", query=True)),
 }
-"""The writer of each format and its limits. Netlify has no fixed limit, and advises patterns beyond 10,000 rows."""
+"""Netlify has no fixed limit, and advises patterns beyond 10,000 rows."""
 
 
 def write_map(name: str, rows: Rows) -> tuple[str, list[str]]:
     """The file in a format, and in sentences what it cannot hold. Raises UsageError for a map without hosts."""
-    write, limits = FORMATS[name]
+    form = FORMATS[name]
+    held = [replace(row, target=quote(row.target, safe=_SAFE + "%?#[]")) for row in rows if form.query or not row.query]
     notes = []
-    held = [
-        Redirect(row.source, quote(row.target, safe=_SAFE + "%?#[]"), row.status)
-        for row in rows
-        if limits.query or not row.query
-    ]
     if left := len(rows) - len(held):
         notes.append(f"{left:,} rows are left out: {name} cannot match the query of a source")
+    if not form.status and (temporary := sum(row.status not in _PERMANENT for row in held)):
+        notes.append(f"{temporary:,} temporary redirects become permanent: a file of {name} has no status")
     if name == "cloudflare-bulk" and any("://" not in row.source or "://" not in row.target for row in held):
         raise UsageError("cloudflare-bulk needs whole URLs. Add --site https://www.example.com")
-    text = "".join(write(held))
-    return text, [*notes, *_passed_limits(name, len(held), text)]
-
-
-def _passed_limits(name: str, rows: int, text: str) -> Iterator[str]:
-    """In sentences, the limits of a format that a file passes."""
-    limits = FORMATS[name][1]
-    longest = max(map(len, text.splitlines()), default=0)
+    text = "".join(form.write(held))
     for limit, found, unit in (
-        (limits.rows, rows, "rows"),
-        (limits.line, longest, "characters in a line"),
-        (limits.bytes, len(text.encode("utf-8", "surrogatepass")), "bytes"),
+        (form.rows, len(held), "rows"),
+        (form.line, max(map(len, text.splitlines()), default=0), "characters in a line"),
+        (form.bytes, len(text.encode("utf-8", "surrogatepass")), "bytes"),
     ):
         if limit and found > limit:
-            yield f"the file has {found:,} {unit}, and the limit of {name} is {limit:,}: {limits.source}"
+            notes.append(f"the file has {found:,} {unit}, and the limit of {name} is {limit:,}: {form.source}")
+    return text, notes
 
 
 def read_map(text: str, name: str) -> list[Redirect]:

@@ -15,7 +15,7 @@ from crawler.errors import UsageError
 from crawler.model import FetchedDocument, Page, State, Url
 from crawler.moves.formats import encoded
 from crawler.moves.matcher import MovePage, words
-from crawler.moves.register import Register
+from crawler.moves.register import Register, left_pages
 from crawler.parse.html.page import ReadOptions, read_page
 from crawler.parse.snapshot.snapshot import load_markup, take_snapshot
 from crawler.state.runs import RunStore
@@ -72,7 +72,7 @@ def read_state(site: Path, run: int | None = None, *, former: bool = False) -> I
         if former:
             moment = RunStore(db).get(run).started if run else None
             chosen = _listed_at(db, moment) if moment else None
-            pages |= {url: _page(url, *kept) for url, *kept in Register(db).left_pages() if url not in pages}
+            pages |= {url: _page(url, *kept) for url, *kept in left_pages(site) if url not in pages}
             pages = {url: page for url, page in pages.items() if chosen is None or url in chosen}
     return Inventory(origin_of(Url(next(iter(pages)))) if pages else "", [*pages.values()], faults)
 
@@ -92,7 +92,7 @@ def move_page(place: str, title: str, snapshot: bytes) -> MovePage:
     head = _head_end(markup)
     text = unescape(_tags(" ", markup[head.start() if head else 0 :])).lower()
     name = f"{title} {unescape(_tags(' ', heading[1]))}" if heading else title
-    return MovePage(place, name, frozenset(words(text)), title)
+    return MovePage.of(place, name, words(text))
 
 
 def read_folder(folder: Path, origin: str = "") -> Inventory:
@@ -123,7 +123,7 @@ def read_urls(urls: Iterable[str]) -> Inventory:
     if not found:
         raise UsageError("the list has no URLs")
     origin = origin_of(Url(found[0])) if "://" in found[0] else ""
-    return Inventory(origin, [MovePage(path) for path in dict.fromkeys(map(place_of, found))])
+    return Inventory(origin, [MovePage.of(path) for path in dict.fromkeys(map(place_of, found))])
 
 
 def named_urls(text: str) -> Iterator[str]:

@@ -8,12 +8,16 @@ old page that the new page continues already, or the second best new page. Three
 """
 
 import re
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from heapq import nlargest
+from itertools import chain
 from math import exp, log
-from typing import Final
+from typing import Final, Self
+from zlib import crc32
 
 from msgspec import Struct
 
@@ -23,6 +27,7 @@ _TEXT, _NAME, _PATH = range(3)
 _MAX_CANDIDATES: Final = 5  # by the words of one kind
 _LOOKED_UP: Final = 48  # the most telling words of a page by which its candidates are found
 _MAX_PAGES_PER_WORD: Final = 200  # a word on more pages finds no candidate
+_MAX_UNPACKED: Final = 1_024  # sets of words in memory, some ten kilobytes each
 _LEAST, _MOST = 0.01, 0.99  # agreements are never more certain than this
 _LEAST_OF_NAME: Final = -1.5  # log odds of a title or a path that is another: both change often while the text stays
 _ANOTHER: Final = 0.3  # an agreement below this is not worth a word
@@ -42,13 +47,28 @@ class Grade(StrEnum):
     NONE = "none"
 
 
-class MovePage(Struct, frozen=True):
-    """One page: its ``path`` with the query, its title and headings, and the words of its main text."""
+class MovePage(Struct, frozen=True, gc=False):
+    """One page: its ``path`` with the query, and the words of its main text, and of its title and headings.
+
+    Words are held by their checksums, four bytes each: a set of them takes a hundred, and a site has a hundred million.
+    """
 
     path: str
-    name: str = ""
-    text: frozenset[str] = frozenset()
-    title: str = ""
+    text: bytes = b""
+    name: bytes = b""
+
+    @classmethod
+    def of(cls, path: str, name: str = "", text: Iterable[str] = ()) -> Self:
+        """A page by its path, its title and headings, and the words of its main text, in lower case."""
+        return cls(path, _packed(text), _packed(words(name.lower())))
+
+    def words(self, kind: int) -> "array[int]":
+        """Its words of a kind: ``_TEXT``, ``_NAME`` or ``_PATH``."""
+        return array("I", (self.text, self.name)[kind] if kind < _PATH else _packed(words(self.path.lower())))
+
+
+def _packed(found: Iterable[str]) -> bytes:
+    return array("I", sorted({crc32(word.encode("utf-8", "replace")) for word in found})).tobytes()
 
 
 class Match(Struct, frozen=True):
@@ -59,9 +79,6 @@ class Match(Struct, frozen=True):
     grade: Grade
     reason: str
     probability: float = 0.0
-
-
-Features = tuple[frozenset[str], frozenset[str], frozenset[str]]
 
 
 def match_pages(
@@ -92,39 +109,44 @@ class _Matcher:
 
     def __init__(self, old: Sequence[MovePage], new: Sequence[MovePage]) -> None:
         self._old, self._new = old, new
-        self._olds, self._news = [*map(_features, old)], [*map(_features, new)]
+        self._olds = lru_cache(_MAX_UNPACKED)(lambda kind, number: frozenset(old[number].words(kind)))
+        self._news = lru_cache(_MAX_UNPACKED)(lambda kind, number: frozenset(new[number].words(kind)))
         self._numbers = {page.path: number for number, page in enumerate(new)}
-        counts = [_counts(side) for side in (self._olds, self._news)]
         size = max(len(old), len(new), 1)
-        self._weights: list[dict[str, float]] = [
-            {word: log(1 + size / max(before[word], after[word])) ** 2 for word in before.keys() | after.keys()}
-            for before, after in zip(*counts, strict=True)
-        ]
-        self._found_by = [defaultdict[str, list[int]](list) for _ in range(3)]
-        for number, page in enumerate(self._news):
-            for kind, own in enumerate(page):
-                for word in own:
-                    self._found_by[kind][word].append(number)
-        self._candidates = [self._find(number) for number in range(len(old))]
-        self._rivals: dict[int, tuple[float, int]] = {}  # by new page: the old page that it continues best
+        self._weights: list[dict[int, float]] = []
+        self._found_by: list[dict[int, array[int]]] = []
+        for kind in range(3):
+            before, after = (Counter(chain.from_iterable(page.words(kind) for page in side)) for side in (old, new))
+            found_by = {word: array("I") for word in before if 0 < after[word] <= _MAX_PAGES_PER_WORD}
+            for number, page in enumerate(new):
+                for word in page.words(kind):
+                    if word in found_by:
+                        found_by[word].append(number)
+            self._found_by.append(found_by)
+            weight = lru_cache(None)(lambda count: log(1 + size / count) ** 2)  # equal numbers share one object
+            self._weights.append({word: weight(count) for word, count in (before | after).items()})
+        self._candidates = [array("I", self._find(number)) for number in range(len(old))]
+        self._rivals = array("q", [-1]) * len(new)  # by new page: the old page that it continues best
+        best = array("d", [-99.0]) * len(new)
         for number, found in enumerate(self._candidates):
             for candidate in found:
                 likeness = self._log_odds(number, candidate)
-                self._rivals[candidate] = max(self._rivals.get(candidate, (-99.0, -1)), (likeness, number))
+                if likeness >= best[candidate]:
+                    best[candidate], self._rivals[candidate] = likeness, number
 
-    def _mass(self, kind: int, of: Iterable[str]) -> float:
+    def _mass(self, kind: int, of: Iterable[int]) -> float:
         return sum(map(self._weights[kind].__getitem__, of))
 
     def _find(self, number: int) -> list[int]:
         """The new pages that share the most telling words with an old one, by each kind, and that of the same path."""
         found: dict[int, None] = {}
-        for kind, own in enumerate(self._olds[number]):
+        for kind in range(3):
             shared: defaultdict[int, float] = defaultdict(float)
             weights, pages = self._weights[kind], self._found_by[kind]
-            for word in sorted(own & pages.keys(), key=lambda word: (-weights[word], word))[:_LOOKED_UP]:
-                if len(pages[word]) <= _MAX_PAGES_PER_WORD:
-                    for candidate in pages[word]:
-                        shared[candidate] += weights[word]
+            known = self._olds(kind, number) & pages.keys()
+            for word in sorted(known, key=lambda word: (-weights[word], word))[:_LOOKED_UP]:
+                for candidate in pages[word]:
+                    shared[candidate] += weights[word]
             highest = max(shared.values(), default=0.0)
             if sum(score == highest for score in shared.values()) > _MAX_CANDIDATES:
                 continue  # what so many pages have says nothing
@@ -138,7 +160,7 @@ class _Matcher:
 
         None if a page has no words to compare.
         """
-        one, other = self._olds[number][kind], self._news[candidate][kind]
+        one, other = self._olds(kind, number), self._news(kind, candidate)
         left, right = self._mass(kind, one), self._mass(kind, other)
         if not (left and right):
             return None
@@ -171,15 +193,16 @@ class _Matcher:
 
     def _against_rival(self, number: int, candidate: int) -> float:
         """The log odds by what the rival old page does not say: has the new page that, too?"""
-        _, rival = self._rivals.get(candidate, (0.0, number))
-        own = self._olds[number][_TEXT] - self._olds[rival][_TEXT]
+        rival = self._rivals[candidate] if self._rivals[candidate] >= 0 else number
+        own = self._olds(_TEXT, number) - self._olds(_TEXT, rival)
         mass = self._mass(_TEXT, own)
-        told = self._mass(_TEXT, own & self._news[candidate][_TEXT]) / mass if mass else 1.0
+        told = self._mass(_TEXT, own & self._news(_TEXT, candidate)) / mass if mass else 1.0
         return self._log_odds(number, candidate, told)
 
     def _against_best(self, number: int, candidate: int, best: int) -> float:
         """The log odds by the words in which a candidate and the best one differ: has the old page those of it?"""
-        own, other, first = self._olds[number][_TEXT], self._news[candidate][_TEXT], self._news[best][_TEXT]
+        own = self._olds(_TEXT, number)
+        other, first = self._news(_TEXT, candidate), self._news(_TEXT, best)
         mass = self._mass(_TEXT, own & (other ^ first))
         told = self._mass(_TEXT, own & (other - first)) / mass if mass else 1.0
         return self._log_odds(number, candidate, told)
@@ -190,35 +213,18 @@ class _Matcher:
         grade = Grade.SURE if probability >= _SURE else Grade.LIKELY if probability >= _LIKELY else Grade.LOOK
         if text is None and not pattern and grade is Grade.SURE:
             grade = Grade.LIKELY
-        if old.path == new.path:
-            return Match(old.path, new.path, Grade.SURE, "the same path", 1.0)
-        if grade is not Grade.SURE and old.path in self._numbers:
-            return self._same_path(number)
+        if (same := self._numbers.get(old.path)) is not None:  # the URL lives, and a redirect would hide its page
+            own = self._agreement(_TEXT, number, same)
+            if candidate == same or own is None or own >= _ANOTHER:
+                return Match(old.path, old.path, Grade.SURE, "the same path", 1.0)
+            if grade is not Grade.SURE:
+                return Match(old.path, old.path, Grade.LOOK, "the same path, but another text")
+            grade, pattern = Grade.LOOK, "another page is at this path now"
         if probability < _LOOK or (new.path == "/" and grade is not Grade.SURE):
             return Match(old.path, "", Grade.NONE, _NOTHING_LIKE, probability)
         said = [_agreement_text(name, share) for name, share in zip(_NAMES, agreements, strict=True) if share]
         reason = "; ".join(filter(None, (pattern, ", ".join(filter(None, said)))))
         return Match(old.path, new.path, grade, reason, probability)
-
-    def _same_path(self, number: int) -> Match:
-        """The page at the same path, although it is not much like the old one: the URL lives, and needs no redirect."""
-        path = self._old[number].path
-        text = self._agreement(_TEXT, number, self._numbers[path])
-        if text is None or text >= _ANOTHER:
-            return Match(path, path, Grade.SURE, "the same path", 1.0)
-        return Match(path, path, Grade.LOOK, "the same path, but another text", text)
-
-
-def _features(page: MovePage) -> Features:
-    return page.text, frozenset(words(page.name.lower())), frozenset(words(page.path.lower()))
-
-
-def _counts(pages: Iterable[Features]) -> list[Counter[str]]:
-    counts: list[Counter[str]] = [Counter(), Counter(), Counter()]
-    for page in pages:
-        for kind, own in enumerate(page):
-            counts[kind].update(own)
-    return counts
 
 
 def _agreement_text(name: str, share: float) -> str:

@@ -1,13 +1,15 @@
 """Asks where URLs lead: of the live site, hop by hop, or in a folder build with its file of redirects."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import urljoin
 
 from msgspec import Struct
 
-from crawler.crawl.sitemap_download import Downloader
+from crawler.config.config import Config
+from crawler.config.source import SiteSource
+from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.fetch.folder_transport import FolderTransport
 from crawler.fetch.redirect import REDIRECTS
 from crawler.model import Url
@@ -19,6 +21,8 @@ from sitemap import SourceError
 
 MAX_HOPS: Final = 10
 """Redirects that Googlebot follows: https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes"""
+MAX_BODY: Final = 10 * 2**20
+"""Bytes of an answer that are read."""
 _LOST: Final = frozenset({404, 410})
 _ELSEWHERE: Final = "it is on another site"
 
@@ -36,64 +40,64 @@ class Hop(Struct, frozen=True):
     fault: str = ""
 
 
-class Probe(Protocol):
-    """Something that knows the answer of a URL."""
-
-    def hop(self, url: str) -> Hop:
-        """The answer of this URL itself."""
+Probe = Callable[[str], Hop]
+"""Says what the answer of a URL itself is."""
 
 
-class LiveProbe:
+def live_probe(downloader: Downloader, *, reads_pages: bool = False) -> Probe:
     """Asks the site, at the pace and by the rules of a crawl. ``reads_pages``: also looks for noindex and canonical."""
 
-    def __init__(self, downloader: Downloader, *, reads_pages: bool = False) -> None:
-        self._downloader = downloader
-        self._reads_pages = reads_pages
-
-    def hop(self, url: str) -> Hop:
-        """The answer of the server."""
+    def hop(url: str) -> Hop:
         try:
-            reply = self._downloader.hop(url)
+            reply = downloader.hop(url)
         except SourceError as error:
             return Hop(url, None, failure=str(error))
         if reply.status in REDIRECTS:
             return Hop(url, reply.status, urljoin(url, reply.header("location") or ""))
         fault = ""
-        if self._reads_pages and reply.status == 200:
-            page = self._downloader.page(reply)
+        if reads_pages and reply.status == 200:
+            page = downloader.page(reply)
             canonical = page.canonicals[0] if page.canonicals else reply.url
             fault = page.noindex or (f"its canonical is {canonical}" if canonical != reply.url else "")
         return Hop(url, reply.status, fault=fault)
 
+    return hop
 
-class FolderProbe:
+
+def folder_probe(folder: Path, origin: str, rows: Sequence[Redirect]) -> Probe:
     """Looks in a folder build of the site ``origin``, and before in its redirects, by path and query or by path."""
+    files = FolderTransport(folder, f"{origin}/")
+    redirects = {place_of(row.source): row for row in rows}
 
-    def __init__(self, folder: Path, origin: str, redirects: Mapping[str, Redirect]) -> None:
-        self._files = FolderTransport(folder, f"{origin}/")
-        self._origin = origin
-        self._redirects = redirects
-
-    def hop(self, url: str) -> Hop:
-        """The answer that a server of the folder would give."""
-        if origin_of(Url(url)) != self._origin:
+    def hop(url: str) -> Hop:
+        if origin_of(Url(url)) != origin:
             return Hop(url, None, failure=_ELSEWHERE)
         place = place_of(url)
         path = place.partition("?")[0]
-        if row := self._redirects.get(place) or self._redirects.get(path):
+        if row := redirects.get(place) or redirects.get(path):
             return Hop(url, row.status, urljoin(url, row.target))
-        status, location = self._files.status_of(path)
-        return Hop(url, status, location)
+        return Hop(url, *files.status_of(path))
+
+    return hop
 
 
 def trail(probe: Probe, url: str) -> list[Hop]:
     """The answers from a URL to the end of its redirects, at most ``MAX_HOPS`` redirects."""
-    hops = [probe.hop(url)]
+    hops = [probe(url)]
     seen = {url}
     while (target := hops[-1].location) and target not in seen and len(hops) <= MAX_HOPS:
         seen.add(target)
-        hops.append(probe.hop(target))
+        hops.append(probe(target))
     return hops
+
+
+def live_ends(urls: Sequence[str], config: Config, source: SiteSource | None = None) -> list[UrlEnd]:
+    """How URLs of one site end now, at the pace and by the rules of a crawl. Raises UsageError."""
+    if not urls:
+        return []
+    with Downloader(config, origins_of(urls), MAX_BODY, source) as remote:
+        probe = live_probe(remote)
+        return [url_end(trail(probe, url)) for url in urls]
 
 
 def url_end(hops: list[Hop]) -> UrlEnd:

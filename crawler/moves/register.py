@@ -5,19 +5,25 @@ the page that takes its place can be found.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
-from crawler.state.database import storage_errors
-from crawler.state.schema import REGISTER_TABLE
+from crawler.state.database import storage_errors, transaction
+from crawler.state.schema import REGISTER_TABLE, STATE_DB
+from crawler.state.store import lock_state
 
 YEAR: Final = 365 * 86_400.0
 """Seconds for which old URLs are asked and their pages are kept: Google advises to keep redirects so long.
 
 https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes
 """
+WEEK: Final = 7 * 86_400.0
+MAX_WATCHED: Final = 20
+"""Old URLs that one scheduled run asks for, each at most once a week: few beside the pages of the run."""
 _LISTED: Final = "(SELECT u.url FROM published p JOIN url u ON u.id = p.id)"
 _ADD: Final = """INSERT INTO register (url, first)
   SELECT u.url, :now FROM published p JOIN url u ON u.id = p.id WHERE true
@@ -27,8 +33,10 @@ _LEAVE: Final = f"""UPDATE register AS r SET last = :now, page = c.page, text = 
   LEFT JOIN url u ON u.url = g.url LEFT JOIN memory m ON m.id = u.id LEFT JOIN content c ON c.id = m.content
   WHERE g.id = r.id AND r.last IS NULL AND r.url NOT IN {_LISTED}"""  # noqa: S608 - our own
 _FORGET: Final = "UPDATE register SET page = NULL, text = NULL WHERE last < :now - :year AND text IS NOT NULL"
+_DUE: Final = """WHERE last > :now - :year AND accepted = '' AND coalesce(asked, 0) <= :now - :pause
+  ORDER BY asked, last DESC LIMIT :most"""
 _IMPORT: Final = "INSERT INTO register (url, first, last, source) VALUES (?, ?, ?, ?) ON CONFLICT (url) DO NOTHING"
-_ACCEPT: Final = "UPDATE register SET accepted = :reason WHERE url GLOB :pattern AND last IS NOT NULL"
+_ACCEPT: Final = "UPDATE register SET accepted = :reason WHERE url GLOB :pattern RETURNING last"
 _SELECT: Final = "SELECT url, first, last, source, accepted, ended, target, status, asked, reported FROM register"
 _NULLS: Final = "0, NULL, 'published', '', '', '', NULL, NULL, NULL"
 _SELECT_UNKNOWN: Final = f"SELECT url, {_NULLS} FROM {_LISTED} WHERE :all"  # noqa: S608 - our own
@@ -51,6 +59,10 @@ class RegisteredUrl(Struct, frozen=True, array_like=True):
     reported: float | None
 
 
+LeftPage = tuple[str, bytes | None, bytes | None]
+"""A URL, its page and its text, as in the table ``content``."""
+
+
 class UrlEnd(Struct, frozen=True):
     """How a URL ends now: ``there``, ``redirected``, ``lost`` or ``unknown``; its target and status; a sentence."""
 
@@ -67,7 +79,7 @@ class Register:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         with storage_errors():
-            self._exists = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'register'").fetchone() is not None
+            self.exists = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'register'").fetchone() is not None
 
     def record(self, now: float) -> None:
         """Record the published set."""
@@ -82,27 +94,48 @@ class Register:
             self.record(now)
             return self._db.executemany(_IMPORT, ((url, now, now, source) for url in urls)).rowcount
 
-    def accept(self, pattern: str, reason: str) -> int:
-        """Record that URLs are gone on purpose: those of a GLOB pattern that are not listed. Returns their number."""
+    def accept(self, pattern: str, reason: str) -> tuple[int, int]:
+        """Record that URLs of a GLOB pattern are gone on purpose, or will be: their number, and how many are listed.
+
+        A URL that is listed again later is accepted no more.
+        """
         with storage_errors():
-            return self._db.execute(_ACCEPT, {"pattern": pattern, "reason": reason}).rowcount if self._exists else 0
+            values = {"pattern": pattern, "reason": reason}
+            rows = self._db.execute(_ACCEPT, values).fetchall() if self.exists else []
+            return len(rows), sum(last is None for (last,) in rows)
 
     def rows(self, *, listed: bool = True) -> list[RegisteredUrl]:
         """All rows by URL, or those that the sitemap does not list."""
         with storage_errors():
-            select = f"{_SELECT} WHERE :all OR last IS NOT NULL" if self._exists else _SELECT_UNKNOWN
+            select = f"{_SELECT} WHERE :all OR last IS NOT NULL" if self.exists else _SELECT_UNKNOWN
             rows = self._db.execute(f"{select} ORDER BY url", {"all": listed})
             return [RegisteredUrl(*row) for row in rows]
 
-    def left_pages(self) -> Sequence[tuple[str, bytes | None, bytes | None]]:
-        """The URLs that the sitemap does not list any more, each with its page and its text as in ``content``."""
+    def due(self, now: float) -> list[RegisteredUrl]:
+        """Some rows that the sitemap stopped listing within a year, and that nobody asked for within a week."""
         with storage_errors():
-            query = "SELECT url, page, text FROM register WHERE last IS NOT NULL"
-            return self._db.execute(query).fetchall() if self._exists else []
+            values = {"now": now, "year": YEAR, "pause": WEEK, "most": MAX_WATCHED}
+            rows = self._db.execute(f"{_SELECT} {_DUE}", values) if self.exists else ()
+            return [RegisteredUrl(*row) for row in rows]
 
     def store(self, ends: Iterable[UrlEnd], now: float) -> None:
         """Store how URLs ended in a check."""
         with storage_errors():
             rows = ({"url": e.url, "ended": e.ended, "target": e.target, "status": e.status, "now": now} for e in ends)
-            if self._exists:
+            if self.exists:
                 self._db.executemany(_STORE, rows)
+
+
+def left_pages(site: Path) -> Iterator[LeftPage]:
+    """The pages of the URLs that the sitemap of a site does not list any more. Raises StorageError."""
+    if STATE_DB.is_in(site):
+        with STATE_DB.reading(site) as db:
+            if Register(db).exists:
+                yield from db.execute("SELECT url, page, text FROM register WHERE last IS NOT NULL")
+
+
+@contextmanager
+def written_register(site: Path) -> Iterator[Register]:
+    """The register of a site in one transaction, with its state locked. Raises StateInUse, StorageError, UsageError."""
+    with lock_state(site), closing(STATE_DB.open(site / STATE_DB.file)) as db, transaction(db):
+        yield Register(db)

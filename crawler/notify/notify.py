@@ -18,7 +18,15 @@ from crawler.notify.delivery import catch_all
 from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult, refused_texts
 from crawler.notify.live_check import LiveSite
-from crawler.notify.messages import AuditNotifier, MessageNotifier, finished_audits_of, run_failed, wants_audits
+from crawler.notify.messages import (
+    AuditNotifier,
+    MessageNotifier,
+    build_notice,
+    finished_audits_of,
+    run_failed,
+    send_message,
+    wants_audits,
+)
 from crawler.notify.notice import BatchChannel, MessageChannel, Notice, Occasion, SendResult, SendStatus
 from crawler.notify.session import DryRun, NotifySession, ReplayRequest
 from crawler.notify.url_batches import BatchNotifier, authority
@@ -117,10 +125,13 @@ def register_channels(plan: CrawlPlan) -> None:
             notifier.begin()
 
 
-async def send_audit_notifications(plan: CrawlPlan, name: str, clock: Clock = time.time) -> NotifyResult:
+async def send_audit_notifications(
+    plan: CrawlPlan, name: str, clock: Clock = time.time, *, losses: str = ""
+) -> NotifyResult:
     """Send the findings of finished audits to the channels that want them; to be called when an audit has finished.
 
-    :func:`send_notifications` sends what is still outstanding. Never raises, for the same reason.
+    Where no audits follow runs, ``losses`` says which URLs are lost. :func:`send_notifications` sends what is still
+    outstanding of audits. Never raises, for the same reason.
     """
 
     async def send() -> NotifyResult:
@@ -132,6 +143,11 @@ async def send_audit_notifications(plan: CrawlPlan, name: str, clock: Clock = ti
                     for notifier in _audit_channels(session, channels)
                     for report in await notifier.send_pending()
                 ]
+                facts = {"occasion": Occasion.FINDINGS, "at": w3c(clock()), "counts": ChangeCounts(), "message": losses}
+                for channel in channels.message_channels if losses else ():
+                    if Occasion.FINDINGS in channel.occasions:
+                        result = await send_message(session, channel, build_notice(session, **facts))
+                        reports.append(session.delivery_report(result, channel=channel.key, occasion=Occasion.FINDINGS))
                 return _build_result(channels, session, reports, None)
 
     return await _result_or_error(plan, send)

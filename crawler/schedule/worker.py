@@ -137,10 +137,10 @@ def _run_job(job: SiteJob) -> RunResult:
 
 
 def _result_with_audit(plan: CrawlPlan, job: SiteJob, report: Report, watch: Watch) -> RunResult:
-    """The result of the run, after the audit that follows it, if one is due."""
+    """The result of the run, after the audit or the watch of old URLs that follows it, if one is due."""
     done = run_result(report)
-    if plan.config.audit.every is None:
-        return done
+    if plan.config.audit.every is None:  # audits ask for old URLs themselves
+        return _watched(plan, job, done) if report.published else done
     from crawler.audit.audit import ProgressWatchers  # noqa: PLC0415 - a run without an audit needs none of it
     from crawler.run.audit import CUT_SHORT, PUT_OFF, audit_after_run, should_audit  # noqa: PLC0415
 
@@ -161,6 +161,17 @@ def _result_with_audit(plan: CrawlPlan, job: SiteJob, report: Report, watch: Wat
         message=f"{done.message}; {followed.sentence}{timeout}",
         notify_pending=done.notify_pending or followed.notify_pending,
     )
+
+
+def _watched(plan: CrawlPlan, job: SiteJob, done: RunResult) -> RunResult:
+    """The result of a run, with the old URLs of the site that are lost."""
+    from crawler.run.watch import watch_old_urls  # noqa: PLC0415 - other tasks need none of it
+
+    _print_result(done)
+    if not (lost := watch_old_urls(job.name, plan)):
+        return done
+    log.warning("%s", lost)
+    return replace(done, message=f"{done.message}; {lost}")
 
 
 def _roll_back(plan: CrawlPlan, job: SiteJob) -> RunResult:

@@ -25,6 +25,7 @@ _HIDING_STATES: Final = FAILURES | {State.PENDING, State.ROBOTS}
 _PAGE_RULE_FAMILIES: Final = frozenset({"cluster", "canonical", "link"})  # they depend on another URL too
 _ANSWER_RULES: Final = (
     "gone.",
+    "lost.",
     "link.",
     "canonical.",
     *(f"entry.{why}" for why in ("gone", "failed", "refused", "redirect", "noindex", "blocked", "canonical")),
@@ -165,6 +166,8 @@ def _became_of_medium(url: str, scope: AuditScope, *, can_miss: bool) -> str:
 def _became_of_page(previous: PreviousFinding, current: CurrentState, scope: AuditScope) -> str:
     family = previous.rule.partition(".")[0]
     is_about_links = family == "link" or previous.rule in ("gone.linked", "gone.failing")
+    if not current.state and family == "lost":
+        return "the sitemap lists it again, or its end is accepted"
     if not current.state and is_about_links and not scope.is_doubtful:
         return _UNLINKED
     if not _is_seen(current) or (family in _PAGE_RULE_FAMILIES and not current.is_end_seen):

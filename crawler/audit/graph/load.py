@@ -3,11 +3,12 @@
 import sqlite3
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, compress
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -23,6 +24,7 @@ from crawler.crawl.frontier.storage import unpack_groups
 from crawler.model import DiscoveredBy, DocumentKind, Page, State, Url
 from crawler.moves.inventory import move_page
 from crawler.moves.matcher import Match, MovePage, match_pages
+from crawler.moves.register import left_pages
 from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
 from crawler.url.scope import alias_origins
@@ -173,11 +175,15 @@ def _known(ids: list[int], node_of: list[int]) -> tuple[int, ...]:
 
 
 class LinkSuggester:
-    """Suggests links and redirects for one site, whose state is ``db``; loads the names of pages when first used."""
+    """Suggests links and redirects for one site, whose state is ``db``; loads the names of pages when first used.
 
-    def __init__(self, db: sqlite3.Connection, graph: LinkGraph) -> None:
+    ``runs`` is the directory of the state of its runs, whose register has the pages that left the sitemap.
+    """
+
+    def __init__(self, db: sqlite3.Connection, graph: LinkGraph, runs: Path) -> None:
         self._db = db
         self._graph = graph
+        self._runs = runs
 
     def suggestions(self, node: int, page: Page | None) -> list[LinkSuggestion]:
         """The pages that should link to a page, the best first. Raises StorageError."""
@@ -207,16 +213,19 @@ class LinkSuggester:
         dead = [node for node, (state, status) in enumerate(answers) if is_gone(state, status)]
         live = [*compress(range(len(nodes)), nodes.in_states(State.INDEXABLE))]
         with storage_errors():
-            old = [self._page(_LAST_PAGE, node) for node in dead]
+            urls = {self._names.urls[node] for node in dead}
+            left = {url: kept for url, *kept in left_pages(self._runs) if url in urls}
+            old = [self._page(_LAST_PAGE, node, left) for node in dead]
             query = _NOW_PAGE if len(live) <= _MAX_READ and any(page.text for page in old) else ""
             new = [self._page(query, node) for node in live]
         return {match.old: match for match in match_pages(old, new)}
 
-    def _page(self, query: str, node: int) -> MovePage:
+    def _page(self, query: str, node: int, left: Mapping[str, Any] = {}) -> MovePage:
         row = self._db.execute(query, (self._graph.nodes.ids[node],)).fetchone() if query else None
+        row = row or left.get(self._names.urls[node])
         page: Any = _named(row[0]) if row and row[0] else None
         title = page.title if page else self._names.titles[node] or split_parent(self._names.urls[node])[1]
-        return move_page(self._place(node), title, row[1] if row else b"")
+        return move_page(self._place(node), title, (row and row[1]) or b"")
 
     @cached_property
     def _names(self) -> NodeNames:

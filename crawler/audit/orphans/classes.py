@@ -21,7 +21,7 @@ _ONLY_SOURCE_RULES: Final = (
     ("orphan.sitemap", frozenset({SourceKind.SITEMAP})),
     ("orphan.search", frozenset({SourceKind.SEARCH, SourceKind.ANALYTICS})),
     ("orphan.log", frozenset({SourceKind.LOG})),
-    ("orphan.list", frozenset({SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL})),
+    ("orphan.list", frozenset({SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL, SourceKind.REGISTER})),
 )
 _FAILING_STATES: Final = frozenset({State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER})
 _NAMING_SOURCES: Final = frozenset(
@@ -111,18 +111,24 @@ def orphan_classes(facts: UrlFacts, known: SourceStats, limits: Thresholds) -> I
         yield from _page_classes(facts, known, limits)
     elif facts.state is State.SOFT_404:
         yield from () if _is_soft_404_guess(facts, known, limits.min_visits) else ("gone.soft",)
-    elif is_gone(facts.state, facts.status):
-        if is_missed(known, limits.min_visits) and not _is_scanner_guess(facts, known):
-            yield "gone.visited"
-        elif known.sources & _NAMING_SOURCES:
-            yield "gone.named"
-        if facts.ways & VISITOR_KINDS:
-            yield "gone.linked"
+    elif is_gone(facts.state, facts.status) or (facts.is_redirect_loop and SourceKind.REGISTER in known.sources):
+        yield from _gone_classes(facts, known, limits)
     elif facts.state in _FAILING_STATES or facts.is_redirect_loop:
         if facts.ways & VISITOR_KINDS:
             yield "gone.failing"
         elif is_missed(known, limits.min_visits) and not _is_scanner_guess(facts, known):
             yield "gone.down"
+
+
+def _gone_classes(facts: UrlFacts, known: SourceStats, limits: Thresholds) -> Iterator[str]:
+    if SourceKind.REGISTER in known.sources:
+        yield "lost.visited" if known.visits else "lost.published"
+    elif is_missed(known, limits.min_visits) and not _is_scanner_guess(facts, known):
+        yield "gone.visited"
+    elif known.sources & _NAMING_SOURCES:
+        yield "gone.named"
+    if facts.ways & VISITOR_KINDS:
+        yield "gone.linked"
 
 
 def _page_classes(facts: UrlFacts, known: SourceStats, limits: Thresholds) -> Iterator[str]:

@@ -13,10 +13,8 @@ from .site import KINDS, DrawnMove, DrawnPage, draw_move
 def page_of(page: DrawnPage, *, is_bare: bool = False) -> MovePage:
     """A drawn page as the matcher sees it. ``is_bare``: as a sitemap lists it, without its text."""
     if is_bare:
-        return MovePage(page.path)
-    return MovePage(
-        page.path, f"{page.title} {page.heading}", frozenset(words(" ".join(page.sentences).lower())), page.title
-    )
+        return MovePage.of(page.path)
+    return MovePage.of(page.path, f"{page.title} {page.heading}", words(" ".join(page.sentences).lower()))
 
 
 def matches_of(move: DrawnMove, *, is_bare: bool = False) -> list[Match]:

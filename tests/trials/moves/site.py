@@ -9,6 +9,7 @@ dropped. New pages that look like old ones are added, also in place of dropped o
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from html import escape
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -42,21 +43,22 @@ class DrawnMove:
 class _Words:
     """A vocabulary whose words are as unequal as those of a language, and a dictionary into another language."""
 
-    def __init__(self, draw: Random) -> None:
+    def __init__(self, draw: Random, size: int) -> None:
         self._draw = draw
-        self.all = sorted({self._word() for _ in range(2_500)})
+        self.all = sorted({self._word() for _ in range(size)})
         draw.shuffle(self.all)
-        self._weights = [1 / (rank + 3) for rank in range(len(self.all))]
+        self._weights = [*accumulate(1 / (rank + 3) for rank in range(len(self.all)))]
+        self._rare = self.all[200:]
         self.foreign = {word: self._word() + "a" for word in self.all}
 
     def _word(self) -> str:
         return "".join(self._draw.choices(_SYLLABLES, k=self._draw.choice((2, 3, 3, 4))))
 
     def some(self, count: int) -> list[str]:
-        return self._draw.choices(self.all, self._weights, k=count)
+        return self._draw.choices(self.all, cum_weights=self._weights, k=count)
 
     def rare(self, count: int) -> list[str]:
-        return self._draw.sample(self.all[200:], count)
+        return self._draw.sample(self._rare, count)
 
     def sentence(self, topic: list[str]) -> str:
         words = self.some(self._draw.randint(5, 14)) + self._draw.choices(topic, k=self._draw.randint(1, 3))
@@ -71,7 +73,7 @@ class _Drawer:
         self._draw = Random(f"{kind} {seed}")
         self._kind = kind
         self._count = pages
-        self._words = _Words(self._draw)
+        self._words = _Words(self._draw, max(2_500, 2 * pages))  # a larger site says more
         self._site = " ".join(self._words.rare(2)).title()
         self._paths: set[str] = set()
 

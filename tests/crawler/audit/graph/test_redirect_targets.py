@@ -21,7 +21,7 @@ PAGES = {
 
 def best(path: str, title: str = "") -> str:
     name = title or path.rstrip("/").rpartition("/")[2]
-    (found,) = match_pages([MovePage(path, name)], [MovePage(*page) for page in PAGES.items()])
+    (found,) = match_pages([MovePage.of(path, name)], [MovePage.of(*page) for page in PAGES.items()])
     return found.new
 
 
@@ -44,8 +44,8 @@ def test_ours_the_page_that_is_most_like_a_dead_url(path: str, title: str, targe
 
 
 def test_ours_a_name_that_many_pages_have_says_nothing() -> None:
-    pages = [MovePage(f"/{n}/overview") for n in range(50)]
-    (found,) = match_pages([MovePage("/old/overview")], pages)
+    pages = [MovePage.of(f"/{n}/overview") for n in range(50)]
+    (found,) = match_pages([MovePage.of("/old/overview")], pages)
     assert found.new == ""
 
 
@@ -55,15 +55,16 @@ def test_ours_renamed_directories_of_a_random_site_are_found_again(seed: int) ->
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(some.choices(letters, k=some.randrange(4, 9))) for _ in range(400)]
     names = sorted({"-".join(some.sample(words, 3)) for _ in range(300)})
-    pages = [MovePage(f"/new/{name}/", name.replace("-", " ").title()) for name in names]
-    for found in match_pages([MovePage(f"/old/{name}.html", name) for name in names], pages):
+    pages = [MovePage.of(f"/new/{name}/", name.replace("-", " ").title()) for name in names]
+    for found in match_pages([MovePage.of(f"/old/{name}.html", name) for name in names], pages):
         assert found.new == found.old.replace("/old/", "/new/").replace(".html", "/")
         assert found.probability > 0.8
 
 
 def test_ours_the_same_end_of_the_path_is_better_than_the_same_name_alone() -> None:
-    pages = [MovePage(path, "Manual") for path in ("/library/re.html", "/c-api/sys.html", "/library/sys.html")]
+    pages = [MovePage.of(path, "Manual") for path in ("/library/re.html", "/c-api/sys.html", "/library/sys.html")]
     found = [
-        match.new for match in match_pages([MovePage("/2/library/re.html"), MovePage("/2/library/sys.html")], pages)
+        match.new
+        for match in match_pages([MovePage.of("/2/library/re.html"), MovePage.of("/2/library/sys.html")], pages)
     ]
     assert found == ["/library/re.html", "/library/sys.html"]
