@@ -408,9 +408,10 @@ class SignificanceModel:
         words = {k: shape for shape, keys in self._numbers.items() if self._is_of_template(shape) for k in keys}
         shares = {}
         for k, pages in self._moved.items():
+            if len(pages) < 2 and k not in words:
+                continue
             share = self._changed[k] / max(self._changed[k], self._held[words[k]]) if k in words else self._share(k)
-            is_enough = len(pages) >= FEW or k in words or (len(pages) >= 2 and share >= NEARLY_ALL)
-            if is_enough and share >= USUAL:
+            if (len(pages) >= FEW or k in words or share >= NEARLY_ALL) and share >= USUAL:
                 shares[k] = share
         history = update_history(known.history, shares, self._held if known.history else {}, known.compared)
         slots = {k: v.merged(self._tested[k], self._varied[k]) for k, v in known.slots.items()}
