@@ -7,15 +7,17 @@ two versions share is read once. A long text is several blocks: its sentences, a
 """
 
 import re
+from copy import copy
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from crawler.parse.html import jsonld
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.parse.snapshot.text import (
+    LEAF,
     NO_CONTENT,
     NO_EFFECT,
     TAG_EFFECTS,
@@ -34,10 +36,8 @@ MAX_DEPTH: Final = 64
 """Nested containers whose names count for a place."""
 MAX_OPEN: Final = 512
 """Containers that can be open, as in browsers (https://crbug.com/41177003); one more does not count."""
-MAX_STATES: Final = 20_000
-"""Steps between positions that are kept."""
-_NOTHING: Final = ("", "")
-_LEAF: Final = b"\x1f"  # before an element that gives a text its role; no class or id contains this character
+MAX_CONTAINERS: Final = 20_000
+"""Containers that are kept for the next pages."""
 _CHAIN: Final = 100  # bytes up to which a chain of names is not hashed
 
 _data = re.compile(
@@ -86,14 +86,8 @@ def read_blocks(markup: str) -> list[ContentBlock]:
     return list(islice((block for entry in entries for block in blocks_of(entry)), MAX_BLOCKS))
 
 
-class Passage(NamedTuple):
-    """A text of several blocks, perhaps, which nobody has read yet: it stands in a part that two versions share."""
-
-    state: "_State"
-    raw: str
-    heading: str
-
-
+Passage = tuple["_Container", bytes, str, str]
+"""A text that nobody has read: its container, what gives it its role, its markup, and the last heading."""
 Entry = ContentBlock | Passage
 
 
@@ -101,13 +95,14 @@ def blocks_of(entry: Entry) -> list[ContentBlock]:
     """The blocks of an entry of a page."""
     if isinstance(entry, ContentBlock):
         return [entry]
-    state, blocks = entry.state, []
-    for part in TEXTS[entry.raw]:
+    container, leaf, raw, heading = entry
+    blocks = []
+    for part in TEXTS[raw]:
         if text := part.compared_text:
-            at = (state.at + _LEAF + part.token, part.token) if part.token else (state.at, state.box + state.leaf)
-            blocks.append(
-                ContentBlock(text, part.text, at[0], entry.heading, state.is_frame, False, part.is_link, at[1])
-            )
+            place, box = container.place + leaf, container.box + leaf
+            if part.token:
+                place, box = place + LEAF + part.token, part.token
+            blocks.append(ContentBlock(text, part.text, place, heading, container.is_frame, False, part.is_link, box))
         blocks += filter(None, (_statement(name, value) for name, value in part.facts))
     return blocks
 
@@ -142,83 +137,64 @@ def parse_changed_blocks(before: bytes, after: bytes) -> tuple[PageVersion, Page
     earlier, later = PageVersion(old, [*range(len(old))]), PageVersion(new, [*range(len(new))])
     in_earlier, in_later = _Reader(), _Reader()
     for span in diff_spans(old_pieces, new_pieces):
-        if span.same and in_earlier.is_where(in_later):
+        if span.same and in_earlier.is_at(in_later):
             begin = len(later.entries)
             in_later.read(new_pieces[span.new], later.entries)
             earlier.entries += later.entries[begin:]
-            in_earlier.go_to(in_later)
+            in_earlier = copy(in_later)
             continue
-        for reader, pieces, version in ((in_later, new_pieces[span.new], later), (in_earlier, old_pieces[span.old], earlier)):
+        for reader, pieces, version in (
+            (in_later, new_pieces[span.new], later),
+            (in_earlier, old_pieces[span.old], earlier),
+        ):
             found: list[Entry] = []
             reader.read(pieces, found)
             version.add(found)
     return earlier, later
 
 
-class _State(dict[str, "_State"]):
-    """A position between the tags of a document; ``state[tag]`` is the one behind the next tag, as written.
+class _Container(dict[str, "_Container"]):
+    """An open element that contains others, in all around it; ``container[tag]`` is the one that a tag in it opens.
 
-    The pages of a site go through the same positions, so each step is found once. ``outer`` is the position around the
-    innermost container, which is ``name``; ``alike`` are the positions in it. ``leaf`` is an element that gives the text
-    its role, ``at`` the place of the text. ``statement`` is what the last tag states.
+    The pages of a site open the same ones, so each is made once.
     """
 
-    __slots__ = (
-        *("alike", "at", "box", "depth", "in_heading", "is_frame", "is_mute", "is_section", "leaf", "name", "outer"),
-        *("place", "statement"),
-    )
+    __slots__ = ("box", "depth", "is_frame", "is_mute", "is_section", "name", "outer", "place")
     kept = 0
+    first: "_Container | None" = None
 
-    def __init__(self, outer: "_State | None" = None, tag: TagEffect = NO_EFFECT) -> None:
+    def __init__(self, outer: "_Container | None" = None, tag: TagEffect = NO_EFFECT) -> None:
         super().__init__()
         self.outer, self.name = outer, tag.name
-        self.leaf, self.statement = b"", _NOTHING
         self.depth, self.place, self.box = 0, b"", b""
-        self.in_heading = self.is_mute = self.is_section = self.is_frame = False
+        self.is_mute = self.is_section = self.is_frame = False
         if outer is not None:
             self.depth, self.place, self.box = outer.depth + 1, outer.place, outer.box
-            self.in_heading, self.is_mute = outer.in_heading, outer.is_mute or tag.is_mute
             if self.depth <= MAX_DEPTH:
                 self.place = _chain(outer.place, tag.token)
                 self.box = tag.token if b" " in tag.token else _chain(outer.box, tag.token)
+            self.is_mute = outer.is_mute or tag.is_mute
             self.is_section = outer.is_section or tag.is_section
             self.is_frame = outer.is_frame or tag.is_frame or (tag.is_outer and not self.is_section)
-            self.statement = _NOTHING if outer.is_mute else tag.statement
-        self.at = self.place
-        self.alike = {(self.leaf, self.in_heading, self.statement): self}
 
-    def __missing__(self, written: str) -> "_State":
-        following = self._behind(TAG_EFFECTS[written], written)
-        if _State.kept < MAX_STATES:
-            _State.kept += 1
-            self[written] = following
-        return following
+    @classmethod
+    def root(cls) -> "_Container":
+        """What is around all elements of a document."""
+        if cls.first is None or cls.kept >= MAX_CONTAINERS:
+            cls.kept, cls.first = 0, cls()
+        return cls.first
 
-    def _behind(self, tag: TagEffect, written: str) -> "_State":
-        if not tag.name:
-            return self.with_leaf(self.leaf, self.in_heading)
-        if tag.ends:
-            return (self._around(tag.name) if tag.opens else self).with_leaf(b"", self.in_heading)
-        if not tag.opens:
-            return self.with_leaf(_LEAF + tag.token, tag.is_heading, _NOTHING if self.is_mute else tag.statement)
-        plain = self.with_leaf(b"", self.in_heading)
-        if plain is not self:
-            return plain[written]
-        return _State(self, tag) if self.depth < MAX_OPEN else self
+    def __missing__(self, written: str) -> "_Container":
+        if self.depth >= MAX_OPEN:
+            return self
+        inner = _Container(self, TAG_EFFECTS[written])
+        if _Container.kept < MAX_CONTAINERS:
+            _Container.kept += 1
+            self[written] = inner
+        return inner
 
-    def with_leaf(self, leaf: bytes, in_heading: bool, statement: tuple[str, str] = ("", "")) -> "_State":
-        """The position in the same container with another leaf."""
-        known = self.alike.get((leaf, in_heading, statement))
-        if known is None:
-            known = _State()
-            for name in self.__slots__:
-                setattr(known, name, getattr(self, name))
-            known.leaf, known.in_heading, known.statement, known.at = leaf, in_heading, statement, self.place + leaf
-            self.alike[leaf, in_heading, statement] = known
-        return known
-
-    def _around(self, name: str) -> "_State":
-        """The position around the innermost container of a name, or this one if none is open."""
+    def without(self, name: str) -> "_Container":
+        """What is around the innermost container of a name, or this one if none is open."""
         inner = self
         while inner.outer is not None:
             if inner.name == name:
@@ -227,41 +203,47 @@ class _State(dict[str, "_State"]):
         return self
 
 
-class _Reader:
-    """Reads a document in parts. ``heading`` is the last one."""
+class _Reader(Struct):
+    """Reads a document in parts. It is in a container, behind the tag ``leaf`` and the last heading."""
 
-    _root = _State()
+    container: _Container = field(default_factory=_Container.root)
+    leaf: bytes = b""
+    heading: str = ""
+    in_heading: bool = False
 
-    def __init__(self) -> None:
-        if _State.kept >= MAX_STATES:
-            _State.kept, _Reader._root = 0, _State()
-        self.state, self.heading = _Reader._root, ""
-
-    def is_where(self, other: "_Reader") -> bool:
+    def is_at(self, other: "_Reader") -> bool:
         """Whether both read what follows alike."""
-        return self.state is other.state and self.heading == other.heading
-
-    def go_to(self, other: "_Reader") -> None:
-        """Go on where the other is."""
-        self.state, self.heading = other.state, other.heading
+        state, where = ((one.leaf, one.heading, one.in_heading) for one in (self, other))
+        return self.container is other.container and state == where
 
     def read(self, pieces: list[str], entries: list[Entry]) -> None:
         """Read pairs of tag and text, up to ``MAX_BLOCKS`` entries."""
-        state, heading = self.state, self.heading
+        container, leaf = self.container, self.leaf
         pairs = iter(pieces)
         for written, text in zip(pairs, pairs, strict=True):
             if written:
-                state = state[written]
-                if state.statement[1]:
-                    entries += filter(None, [_statement(*state.statement)])
-            if text and not state.is_mute and not text.isspace():
-                entries.append(Passage(state, text, heading))
-                if state.in_heading and (shown := [part.text for part in TEXTS[text] if part.compared_text]):
-                    heading = mask_variable_text(shown[0][:200])
-                    state = state.with_leaf(state.leaf, False)
+                tag = TAG_EFFECTS[written]
+                if tag.ends:
+                    leaf = b""
+                    if tag.opens:
+                        container = container.without(tag.name)
+                elif tag.name:
+                    if tag.statement[1] and not container.is_mute:
+                        entries += filter(None, [_statement(*tag.statement)])
+                    leaf = tag.leaf
+                    container = container[written] if tag.opens else container
+                    self.in_heading = tag.is_heading or (tag.opens and self.in_heading)
+            if text and not container.is_mute and not text.isspace():
+                entries.append((container, leaf, text, self.heading))
+                if self.in_heading:
+                    self._pass_heading(text)
                 if len(entries) >= MAX_BLOCKS:
                     break
-        self.state, self.heading = state, heading
+        self.container, self.leaf = container, leaf
+
+    def _pass_heading(self, text: str) -> None:
+        if shown := [part.text for part in TEXTS[text] if part.compared_text]:
+            self.heading, self.in_heading = mask_variable_text(shown[0][:200]), False
 
 
 def _statement(name: str, value: str) -> ContentBlock | None:

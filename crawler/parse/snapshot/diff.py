@@ -20,7 +20,6 @@ from crawler.parse.html.text import one_line
 from crawler.parse.snapshot.blocks import (
     ContentBlock,
     PageVersion,
-    Passage,
     blocks_of,
     parse_blocks,
     parse_changed_blocks,
@@ -32,7 +31,7 @@ from crawler.url.normalize import InvalidUrl, join_url
 
 MAX_DIFFERENCES = 200
 MAX_TEXT = 120
-MAX_SAMPLED_CHARACTERS = 200_000
+MAX_SAMPLED_CHARACTERS = 60_000
 BEHIND_ALIKE = 32
 """Flag of a difference: the neighbour ``after`` which it stands is at its place."""
 BEFORE_ALIKE = 64
@@ -317,7 +316,7 @@ def _positions(
     nth: dict[int, int] = {}
     count: Counter[bytes] = Counter()
     for at, entry in enumerate(version.entries):
-        if isinstance(entry, Passage) and entry.state.at not in texts:
+        if not isinstance(entry, ContentBlock) and entry[0].place + entry[1] not in texts:
             continue
         for block in blocks_of(entry):
             if block.place in places:
@@ -341,11 +340,7 @@ def _unchanged_neighbour(
 
 def _count(version: PageVersion, gained: int) -> int:
     """The number of blocks outside of the frame; of texts, if few blocks are new."""
-    own = [
-        entry
-        for entry in version.entries
-        if not (entry.state.is_frame if isinstance(entry, Passage) else entry.is_frame)
-    ]
+    own = [e for e in version.entries if not (e if isinstance(e, ContentBlock) else e[0]).is_frame]
     return len(own) if 2 * gained < len(own) else sum(len(blocks_of(entry)) for entry in own)
 
 

@@ -207,18 +207,24 @@ COUNT_PROPERTIES: Final = _names(
 """Statements that sum up what visitors did (https://schema.org/AggregateRating): nobody writes them."""
 NO_CONTENT: Final = STAMP_PROPERTIES | COUNT_PROPERTIES
 """Names of structured data whose values say nothing of what a page shows."""
+LEAF: Final = b"\x1f"
+"""Comes in a place before an element that gives a text its role; no class or id contains this character."""
 _attribute = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?+")
-_tag = re.compile(r"<(/?[a-zA-Z][^\s/>]*+)(.*?)>?\Z", re.DOTALL).match
+_tag = re.compile(r"<(/?[a-zA-Z][^\s/>]*+)(.*+)", re.DOTALL).match
 _figures = re.compile(r"(?<![0-9a-z])[a-z]*+[0-9][0-9a-z]*+", re.IGNORECASE)
 
 
 class TagEffect(Struct, frozen=True):
-    """What a tag does. ``token`` names it in a place; ``statement`` is a name and value that it states itself."""
+    """What a tag does. ``token`` names it in a place, and ``leaf`` if it contains no others.
+
+    ``statement`` is a name and value that it states itself.
+    """
 
     name: str
     ends: bool = False
     opens: bool = False
     token: bytes = b""
+    leaf: bytes = b""
     is_heading: bool = False
     is_mute: bool = False
     is_section: bool = False
@@ -235,14 +241,17 @@ def _read_tag(written: str) -> TagEffect:
     parts = _tag(written)
     if not parts:
         return NO_EFFECT
-    tag, text = parts[1].lower(), parts[2]
+    tag, text = parts[1].lower(), parts[2].removesuffix(">")
     if tag[0] == "/":
         return TagEffect(tag[1:], ends=True, opens=tag[1:] not in _LEAF_TAGS)
     attributes = _read_attributes(text)
+    token = _token(tag, attributes)
+    opens = tag not in _LEAF_TAGS and not (tag in _MUTE_TAGS and text.endswith("/"))
     return TagEffect(
         tag,
-        opens=tag not in _LEAF_TAGS and not (tag in _MUTE_TAGS and text.endswith("/")),
-        token=_token(tag, attributes),
+        opens=opens,
+        token=token,
+        leaf=b"" if opens else LEAF + token,
         is_heading=tag in _HEADING_TAGS,
         is_mute=tag in _MUTE_TAGS,
         is_section=tag in _SECTION_TAGS,
@@ -360,11 +369,12 @@ def split_markup_like(markup: str, known: str, pieces: list[str]) -> list[str]:
     shared -= 1 - shared % 2  # up to and including a tag
     shared = max(shared, 1)
     more = len(markup) - len(known)
-    tags = dict(zip(ends[2:-1:2], range(2, len(pieces), 2), strict=True))
     same = len(known) - _common_prefix(markup[::-1], known[::-1])
     found, at = pieces[:shared], ends[shared]
     for tag in _text_border.finditer(markup, at):
-        if tag.start() - more >= same and (n := tags.get(tag.start() - more)):
+        place = tag.start() - more
+        n = bisect_right(ends, place) - 1  # the last piece that begins there: pieces may be empty
+        if place >= same and ends[n] == place and n % 2 == 0:
             return [*found, markup[at : tag.start()], *pieces[n:]]
         found += (markup[at : tag.start()], tag[0])
         at = tag.end()
@@ -450,7 +460,7 @@ def _read_inline_tag(written: str) -> _InlineTag:
     if not parts:
         return _InlineTag()
     tag = parts[1].lower()
-    attributes = _read_attributes(parts[2]) if tag[0] != "/" and parts[2] else {}
+    attributes = _read_attributes(parts[2].removesuffix(">")) if tag[0] != "/" and parts[2] != ">" else {}
     target = clean_url(attributes["href"]) if "href" in attributes else _media_source(attributes)
     is_named = tag not in _UNNAMED_TAGS and ("class" in attributes or "id" in attributes)
     return _InlineTag(

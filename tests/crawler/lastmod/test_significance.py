@@ -29,7 +29,7 @@ def said(before: Site, after: Site, learnt: SiteMemory | None = None) -> set[int
         for n in now
         if n in kept and kept[n] != now[n]
     }
-    sample = [(content_keys(text), 1.0) for page, text in now.items() if page in kept]
+    sample = {page: content_keys(text) for page, text in now.items() if page in kept}
     made = build_significance_model(learnt or SiteMemory(), deltas.items(), len(sample), lambda: sample, run=0)
     told = {page for page, delta in deltas.items() if made.judge(page, delta).significant}
     if learnt is not None:
