@@ -165,7 +165,7 @@ class SignificanceModel:
         for d, move in zip(differences, moves_of(differences), strict=True):
             for k in move.slots:
                 sides[k] = sides.get(k, 0) | (1 if d.gone else 2)
-            if move.words is not None and not d.flags & DATED:
+            if move.words and any(move.words) and not d.flags & DATED:
                 self._numbers.setdefault(d.shape, {d.shape}).update(k for near in move.words for k in near)
             texts.add(d.exact)
             texts.update(k for k, _ in text_slots(d, move))
@@ -261,11 +261,12 @@ class SignificanceModel:
         return "" if is_added or is_of_pool else reason
 
     def _reason_of_slots(self, page: int, d: Difference, move: Move) -> str:
-        is_amount = d.flags & (FACT | MONEY | DATED)
-        if move.words and not is_amount and all(any(map(self._counts_beside, near)) for near in move.words):
-            return COUNTER
         if any(map(self._varies, move.slots)):
             return VARIES_HERE
+        if d.flags & (FACT | MONEY) or (move.words and d.flags & DATED):
+            return ""
+        if move.words and all(any(map(self._counts_beside, near)) for near in move.words):
+            return COUNTER
         if any(self._moves_as_usual(k, d, move) for k in move.slots):
             return IN_MOST_RUNS
         fewest = 1 if d.flags & MOVED else FEW
