@@ -97,10 +97,10 @@ def has_date(text: str) -> bool:
 _QUOTES: Final = str.maketrans(
     dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u301d\u301e", '"')
     | dict.fromkeys("\u2018\u2019\u201a\u201b\u2039\u203a\u02bc", "'")
-    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
     | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", "")
 )
-_dashes = re.compile("-{2,}").sub
+_dashes = re.compile("\\s*+(?:-{2,}|[\u2014\u2015]+)\\s*").sub  # some set spaces around them, some do not
 _spaces = re.compile("[\u00a0\u2009\u202f](?=[!?:;%])|(?<!\\s)\\s++(?=\u00bb)|(?<=\u00ab)\\s++").sub
 
 
@@ -111,7 +111,7 @@ def fold_typography(text: str) -> str:
     and of spaces, no soft hyphens.
     """
     if not text.isascii():
-        text = " ".join(normalize("NFKC", _spaces("", text)).translate(_QUOTES).split())
+        text = " ".join(_dashes("-", normalize("NFKC", _spaces("", text))).translate(_QUOTES).split())
     return _dashes("-", text) if "--" in text else text
 
 
@@ -307,10 +307,12 @@ def _token(tag: str, attributes: dict[str, str]) -> bytes:
     """A tag with its class and id, without figures and states, which vary between pages of one template.
 
     On ``body`` and ``article``, content management systems write the names of the page, its author and its topics.
+    The id of a heading is its own text.
     """
     if tag in _OWN_NAMED or not ("class" in attributes or "id" in attributes):
         return tag.encode("utf-8", "surrogatepass")
-    names = [*sorted(set(attributes.get("class", "").split()) - _STATES), "#" + attributes.get("id", "")]
+    own = "" if tag in _HEADING_TAGS else attributes.get("id", "")
+    names = [*sorted(set(attributes.get("class", "").split()) - _STATES), "#" + own]
     if names == ["#"]:
         names = []
     return _figures.sub("0", " ".join((tag, *names))[:500]).encode("utf-8", "surrogatepass")
