@@ -111,8 +111,8 @@ def fold_typography(text: str) -> str:
     and of spaces, no soft hyphens.
     """
     if not text.isascii():
-        text = " ".join(_dashes("-", normalize("NFKC", _spaces("", text))).translate(_QUOTES).split())
-    return _dashes("-", text) if "--" in text else text
+        text = " ".join(_dashes(" - ", normalize("NFKC", _spaces("", text))).translate(_QUOTES).split())
+    return _dashes(" - ", text) if "--" in text else text
 
 
 is_asset = re.compile(r"\.(?:png|jpe?g|gif|webp|avif|svg|ico|bmp|mp4|webm|mp3|ogg|pdf|css|js)\Z", re.IGNORECASE).search
