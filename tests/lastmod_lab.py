@@ -78,11 +78,11 @@ class Lab:
             if self.kept.get(n, text) != text
         ]
         step = max(1, len(now) // SAMPLE_SIZE)
-        compared = [text for n, text in now.items() if n in self.kept]
+        compared = [n for n in now if n in self.kept]
 
         @cache
-        def sample() -> list[tuple[list[int], float]]:
-            return [(content_keys(text), float(step)) for text in compared[::step]]
+        def sample() -> dict[int, list[int]]:
+            return {n: content_keys(now[n]) for n in compared[::step]}
 
         again: dict[int, SecondRead] = {}
         reads: Counter[int] = Counter()

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Never
+from typing import Any
 
 from crawler.audit.collect import source_url_parser
 from crawler.audit.source_record import SourceKind
-from crawler.audit.sources.exports.reader import ExportOptions, read_export
+from crawler.audit.sources.exports.reader import read_export, refuse_url
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import is_log, read_logs
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser, file_pattern
@@ -32,7 +32,7 @@ def former_urls(name: str, plan: CrawlPlan, listed: Sequence[str], flags: Mappin
     elif is_log(name):
         return [*dict.fromkeys(_answered(name, known))]
     else:
-        _, records = read_export(name, SourceKind.LIST, known, ExportOptions(), _open_no_url)
+        _, records = read_export(name, SourceKind.LIST, known, "", refuse_url)
         return [*dict.fromkeys(record.url for record in records)]
     return [url for url in dict.fromkeys(map(known.parse, texts)) if not isinstance(url, RejectReason)]
 
@@ -52,7 +52,3 @@ def _spelled(pages: set[str], listed: Sequence[str]) -> Iterator[str]:
     for page in sorted(pages):
         own = page if page.endswith("/") else page.removesuffix(".html") + end
         yield spellings.get(path_key(page), own)
-
-
-def _open_no_url(url: str) -> Never:
-    raise AssertionError(url)

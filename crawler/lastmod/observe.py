@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Final
 
 from crawler.config.config import Config
@@ -147,16 +147,12 @@ class Comparison:
 
     def __init__(self, store: ObservationStore, run: int) -> None:
         self._store = store
-        self._run = run
-        self._memory = store.memory()
-        self._count = store.compared()
-        self._sample = cache(store.sample)
+        self._model = build_significance_model(store.memory(), store.deltas(), store.compared(), store.sample, run=run)
 
     def model(self) -> SignificanceModel:
         """The model of the run, with the second reads so far."""
-        store = self._store
-        reads = store.second_reads()
-        return build_significance_model(self._memory, store.deltas(), self._count, self._sample, reads, run=self._run)
+        self._model.set_reads(self._store.second_reads())
+        return self._model
 
 
 def pages_to_read_again(db: sqlite3.Connection, run: int, limit: int) -> Iterator[list[int]]:

@@ -45,7 +45,7 @@ from crawler.parse.snapshot.diff import (
 )
 
 # The table of constants. docs/lastmod-model.md tells which trial set each, and what breaks without it.
-SAMPLE_SIZE: Final = 150
+SAMPLE_SIZE: Final = 40
 """Pages of a site, changed or not, that show how common a text is."""
 MOST: Final = 0.6
 """Share of the pages with a slot on which it must move, to be one of the site."""
@@ -89,8 +89,8 @@ IN_MOST_RUNS: Final = "is in a place that changes in most runs"
 AGAIN: Final = "is in a place that changes again, on this page and others"
 OF_OTHERS: Final = "repeats the title of another page"
 
-Sample = Callable[[], Iterable[tuple[Iterable[int], float]]]
-"""Gives the :func:`crawler.parse.snapshot.diff.content_keys` of some compared pages; each stands for so many pages."""
+Sample = Callable[[], Mapping[int, Iterable[int]]]
+"""Gives the :func:`crawler.parse.snapshot.diff.content_keys` of some compared pages, by page."""
 
 
 class Judgement(NamedTuple):
@@ -119,6 +119,8 @@ class SignificanceModel:
         self._turned = 0
         self._asked: set[int] = set()
         self._counts: Counter[int] | None = None
+        self._sampled: dict[int, float] = {}  # how many pages each page of the sample stands for
+        self._page = 0  # that is judged
         self._changed: Counter[int] = Counter()
         self._max_changed = MAX_KEYS
         self._emptied: Counter[int] = Counter()
@@ -134,8 +136,14 @@ class SignificanceModel:
 
     # ---- what is counted
 
-    def add_read(self, read: SecondRead) -> None:
-        """Learn from a page that was read twice."""
+    def set_reads(self, reads: Iterable[SecondRead]) -> None:
+        """Learn from all pages that were read twice so far."""
+        self._reads, self._varied, self._own = [], Counter(), {}
+        self.__dict__.pop("_tested", None)
+        for read in reads:
+            self._add_read(read)
+
+    def _add_read(self, read: SecondRead) -> None:
         differences = own_differences(read.delta)
         moves = moves_of(differences)
         slots = frozenset(k for move in moves for k in move.slots)
@@ -157,7 +165,7 @@ class SignificanceModel:
         for d, move in zip(differences, moves_of(differences), strict=True):
             for k in move.slots:
                 sides[k] = sides.get(k, 0) | (1 if d.gone else 2)
-            if move.words is not None and not d.flags & DATED:
+            if move.words and any(move.words) and not d.flags & DATED:
                 self._numbers.setdefault(d.shape, {d.shape}).update(k for near in move.words for k in near)
             texts.add(d.exact)
             texts.update(k for k, _ in text_slots(d, move))
@@ -187,9 +195,11 @@ class SignificanceModel:
         if self._counts is None:
             self._counts = Counter()
             asked = self._asked | {k ^ kind for k in self._memory.history for kind in KINDS}
-            for keys, weight in self._sample():
+            sample = self._sample()
+            self._sampled = {page: self._pages / len(sample) for page in sample}
+            for page, keys in sample.items():
                 for k in asked.intersection(keys):
-                    self._counts[k] += weight  # type: ignore[assignment]  # fractions of pages
+                    self._counts[k] += self._sampled[page]  # type: ignore[assignment]  # fractions of pages
         return self._counts
 
     @cached_property
@@ -206,7 +216,7 @@ class SignificanceModel:
 
     def judge(self, page: int, delta: Delta) -> Judgement:
         """The differences that are the page's own, and those that are not, with the reasons."""
-        differences = delta.differences
+        differences, self._page = delta.differences, page
         if self.is_landslide and is_turned_over(delta):
             return Judgement([], [(d, LANDSLIDE) for d in differences])
         moves = moves_of(differences)
@@ -251,11 +261,12 @@ class SignificanceModel:
         return "" if is_added or is_of_pool else reason
 
     def _reason_of_slots(self, page: int, d: Difference, move: Move) -> str:
-        is_amount = d.flags & (FACT | MONEY | DATED)
-        if move.words and not is_amount and all(any(map(self._counts_beside, near)) for near in move.words):
-            return COUNTER
         if any(map(self._varies, move.slots)):
             return VARIES_HERE
+        if d.flags & (FACT | MONEY) or (move.words and d.flags & DATED):
+            return ""
+        if move.words and all(any(map(self._counts_beside, near)) for near in move.words):
+            return COUNTER
         if any(self._moves_as_usual(k, d, move) for k in move.slots):
             return IN_MOST_RUNS
         fewest = 1 if d.flags & MOVED else FEW
@@ -281,7 +292,7 @@ class SignificanceModel:
         """Whether a text came that no other page and no earlier run showed."""
         if d.gone or d.flags & MOVED or move.words is not None or d.exact in self._memory.pool:
             return False
-        return self._changed[d.exact] <= 1 and self._held[d.exact] <= 1
+        return self._changed[d.exact] <= 1 and self._held[d.exact] <= self._sampled.get(self._page, 0)
 
     def _is_own(self, d: Difference, move: Move) -> bool:
         """Whether a text is new, or left and no other page shows it and it did not come in an earlier run."""
@@ -408,9 +419,10 @@ class SignificanceModel:
         words = {k: shape for shape, keys in self._numbers.items() if self._is_of_template(shape) for k in keys}
         shares = {}
         for k, pages in self._moved.items():
+            if len(pages) < 2 and k not in words:
+                continue
             share = self._changed[k] / max(self._changed[k], self._held[words[k]]) if k in words else self._share(k)
-            is_enough = len(pages) >= FEW or k in words or (len(pages) >= 2 and share >= NEARLY_ALL)
-            if is_enough and share >= USUAL:
+            if (len(pages) >= FEW or k in words or share >= NEARLY_ALL) and share >= USUAL:
                 shares[k] = share
         history = update_history(known.history, shares, self._held if known.history else {}, known.compared)
         slots = {k: v.merged(self._tested[k], self._varied[k]) for k, v in known.slots.items()}
@@ -456,8 +468,7 @@ def build_significance_model(
 ) -> SignificanceModel:
     """The model of a run. ``deltas`` are the differences of the pages whose body differs, of ``pages`` compared."""
     model = SignificanceModel(memory, run, pages, sample)
-    for read in second_reads:
-        model.add_read(read)
+    model.set_reads(second_reads)
     for page, delta in deltas:
         model.add(page, delta)
     return model

@@ -2,7 +2,7 @@
 
 import sqlite3
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import Final, NamedTuple
@@ -27,9 +27,8 @@ _NEW_PAGES: Final = """SELECT u.url FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = 'indexable' AND v.id NOT IN (SELECT id FROM memory) LIMIT ?"""
 MAX_NEW_PAGES: Final = 20_000
 """New pages of a run; when a run finds more, links to them are no news."""
-_SAMPLE: Final = (
-    f"SELECT c.id, c.text {_FROM_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
-)
+_SAMPLE: Final = f"""SELECT v.id, c.id, c.text {_FROM_COMPARED}
+  AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"""
 _MARK_UNCHANGED: Final = """UPDATE visit AS v SET changed = 0, evidence = '', discounted = '' FROM memory m
   WHERE m.id = v.id AND m.content IS NOT NULL AND v.content IS NOT NULL AND NOT v.carried"""
 _LATE: Final = """SELECT a.id, min(r.started) FROM asked_visit v JOIN asked a ON a.id = v.id
@@ -108,8 +107,8 @@ class ObservationStore:
         with storage_errors():
             return int(self._db.execute(f"SELECT count(*) {_FROM_COMPARED}").fetchone()[0])
 
-    def sample(self) -> Sequence[tuple[Sequence[int], float]]:
-        """The content keys of some compared pages, and how many pages each stands for.
+    def sample(self) -> Mapping[int, Sequence[int]]:
+        """The content keys of some compared pages, by page.
 
         What an earlier run read of an unchanged page is not read again.
         """
@@ -118,11 +117,11 @@ class ObservationStore:
             rows = self._db.execute(_SAMPLE, (count, SAMPLE_SIZE)).fetchall()
             found = self._db.execute("SELECT value FROM lesson WHERE name = ?", (_SAMPLE_NAME,)).fetchone()
         known = _decode_keys(found[0]) if found else {}
-        read = {content: known.get(content) or array("q", content_keys(text)).tobytes() for content, text in rows}
+        read = {content: known.get(content) or array("q", content_keys(text)).tobytes() for _, content, text in rows}
         if read != known:
             with storage_errors(), nullcontext() if self._db.in_transaction else transaction(self._db):
                 self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_SAMPLE_NAME, _encode(read)))
-        return [(array("q", packed), count / len(rows)) for packed in read.values()]
+        return {page: array("q", read[content]) for page, content, _ in rows}
 
     def second_reads(self) -> list[SecondRead]:
         """The pages that this run fetched twice."""

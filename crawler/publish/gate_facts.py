@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from crawler.fetch.retry import is_failure
 from crawler.model import State, Url, Verdict
+from crawler.parse.snapshot.diff import Delta
 from crawler.publish.completeness import Coverage, carried_text
 from crawler.publish.gate import MIN_LOST, AlikePages, ChallengedPages, GateFacts, LostPages, StartUrlStatus
-from crawler.publish.own_text import GainedText, OwnText, shingles
+from crawler.publish.own_text import ChangedPage, GainedText, OwnText, count_doubtful, shingles
 from crawler.publish.store import CAUSE_SQL, IS_WITHOUT_ROBOTS, LOST_SQL, AcceptAfter, accepted
 from crawler.state.database import storage_errors
 from crawler.state.store import asked_counts
@@ -70,6 +72,12 @@ _SELECT_ALIKE: Final = """SELECT a.kind, count(*), min(u.url), max(u.url = ?), s
     min(coalesce(h.runs, 0)) + 1
   FROM alike a JOIN url u ON u.id = a.id JOIN visit v ON v.id = a.id LEFT JOIN held h ON h.id = a.id GROUP BY 1"""
 _INSERT_TURNED: Final = f"INSERT OR IGNORE INTO alike SELECT p.id, p.kept = 2, 2 {_FROM_CHANGED} AND p.id IN turned"
+# What the visit of this run found, if the published version is the one that it compared with
+_DELTA: Final = """iif(now.run = (SELECT max(number) FROM run) AND p.content = (SELECT content FROM memory m
+  WHERE m.id = p.id), now.delta, NULL)"""
+_decode_delta = msgspec.msgpack.Decoder(Delta).decode
+_GLANCED: Final = 2_000
+"""Pages whose differences are read first: when they tell that few pages lost their own text, no texts are read."""
 _SAMPLE: Final = 300
 """Pages whose texts are compared to find out whether many lost their own text."""
 _MAX_COMPARED: Final = 20_000
@@ -228,6 +236,8 @@ def _alike_pages(
     turned = _count(db, "SELECT count(*) FROM turned")
     if not held and changed <= room and dated <= many:
         return None
+    if not held and not turned and not _are_doubtful(db, changed, room / 2, many / 2):
+        return None
     sample = list(_changed_pages(db, f"{_ANY_ORDER} LIMIT {_SAMPLE}"))
     texts = OwnText(((page.before, page.now) for page in sample), _many(sample))
     weight = changed / len(sample)
@@ -247,6 +257,16 @@ def _alike_pages(
     found = _read_alike(db, start)
     db.executemany("INSERT INTO alike VALUES (?, 0, 0)", new)
     return found
+
+
+def _are_doubtful(db: sqlite3.Connection, changed: int, room: float, many: float) -> bool:
+    """Whether more pages may have lost their own text, or gained the same text, than there is room for."""
+    rows = db.execute(f"SELECT u.url, {_DELTA}, coalesce({_IS_DATED}, 0) {_FROM_CHANGED} {_ANY_ORDER} LIMIT {_GLANCED}")
+    pages = [ChangedPage(url, _decode_delta(delta) if delta else None, bool(dated)) for url, delta, dated in rows]
+    weight = changed / len(pages)
+    dated = sum(page.is_dated for page in pages)
+    lost, repeated = count_doubtful(pages, _many(pages), max(2, min(many / weight, dated / 2)))
+    return weight * lost > room or weight * repeated > many
 
 
 def _compare_all(db: sqlite3.Connection, texts: OwnText, gained: GainedText, room: float, many: float) -> None:

@@ -12,11 +12,12 @@ name the page, so the address of a page does not count in its texts.
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from crawler.parse.snapshot.blocks import parse_blocks
+from crawler.parse.snapshot.diff import FRAME, MOVED, Delta
 
 SHINGLE: Final = 3
 """Words of a shingle."""
@@ -50,7 +51,11 @@ def shingles(snapshot: bytes, url: str = "") -> frozenset[int]:
     The path of ``url``, its last segment and the query do not count where a text names them.
     """
     blocks = parse_blocks(snapshot, MAX_CHARACTERS) or ()
-    words = [word for block in blocks if not block.is_frame for word in _words(block.text.casefold())]
+    return _shingles((block.text for block in blocks if not block.is_frame), url)
+
+
+def _shingles(texts: Iterable[str], url: str) -> frozenset[int]:
+    words = [word for text in texts for word in _words(text.casefold())]
     for address in _addresses(url):
         words = f" {' '.join(words)} ".replace(f" {address} ", " ").split()
     return frozenset(hash(tuple(words[at : at + SHINGLE])) for at in range(max(1, len(words) - SHINGLE + 1)) if words)
@@ -63,6 +68,42 @@ def _addresses(url: str) -> list[str]:
     named = (f"{path}?{parts.query}", path, path.rstrip("/").rpartition("/")[2])
     found = {" ".join(_words(name.casefold())) for name in named if len(name) >= MIN_ADDRESS}
     return sorted(found, key=len, reverse=True)
+
+
+class ChangedPage(NamedTuple):
+    """A page with what its last visit lost and gained, None if that is unknown. ``is_dated``: its lastmod moves."""
+
+    url: str
+    delta: Delta | None
+    is_dated: bool
+
+
+def count_doubtful(pages: Sequence[ChangedPage], many: int, most: float) -> tuple[int, int]:
+    """How many pages may have lost their own text, and how many may have gained little else than others, at most.
+
+    A page that gained about as much text of its own as it lost has not lost it. That is told by the differences, so
+    the texts of pages are read only when many pages are in doubt. ``many`` and ``most`` are the pages from which on
+    what they share belongs to the site.
+    """
+    gone: Counter[int] = Counter()
+    came: Counter[int] = Counter()
+    read = []
+    for page in pages:
+        own = [d for d in page.delta.differences if not d.flags & (FRAME | MOVED)] if page.delta else []
+        texts = [(d.size, _shingles([d.text], page.url)) for d in own if not d.gone]
+        left = {d.exact: d.size for d in own if d.gone}
+        read.append((page, left, texts))
+        gone.update(left.keys())
+        came.update({shingle for _, shingles in texts for shingle in shingles})
+    lost = repeated = 0
+    for page, left, texts in read:
+        is_unknown = page.delta is None or page.delta.more or not page.delta.known
+        gained = sum(size * sum(came[each] < many for each in found) / max(1, len(found)) for size, found in texts)
+        lost += is_unknown or gained < MAX_KEPT * sum(size for key, size in left.items() if gone[key] < many)
+        new = frozenset().union(*(found for _, found in texts))
+        is_alike = sum(came[each] >= most for each in new) >= MIN_REPEATED * len(new)
+        repeated += page.is_dated and (is_unknown or is_alike)
+    return lost, repeated
 
 
 class OwnText:

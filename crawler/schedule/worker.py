@@ -167,7 +167,7 @@ def _watched(plan: CrawlPlan, job: SiteJob, done: RunResult) -> RunResult:
     """The result of a run, with the old URLs of the site that are lost."""
     from crawler.run.watch import watch_old_urls  # noqa: PLC0415 - other tasks need none of it
 
-    _print_result(done)
+    _print_line(done)
     if not (lost := watch_old_urls(job.name, plan)):
         return done
     log.warning("%s", lost)

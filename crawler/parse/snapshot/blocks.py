@@ -7,15 +7,19 @@ two versions share is read once. A long text is several blocks: its sentences, a
 """
 
 import re
+from copy import copy
 from hashlib import blake2b
+from itertools import islice
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from crawler.parse.html import jsonld
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.parse.snapshot.text import (
+    LEAF,
     NO_CONTENT,
+    NO_EFFECT,
     TAG_EFFECTS,
     TEXTS,
     TagEffect,
@@ -30,7 +34,10 @@ from crawler.parse.snapshot.text import (
 MAX_BLOCKS: Final = 20_000
 MAX_DEPTH: Final = 64
 """Nested containers whose names count for a place."""
-_LEAF: Final = b"\x1f"  # before an element that gives a text its role; no class or id contains this character
+MAX_OPEN: Final = 512
+"""Containers that can be open, as in browsers (https://crbug.com/41177003); one more does not count."""
+MAX_CONTAINERS: Final = 20_000
+"""Containers that are kept for the next pages."""
 _CHAIN: Final = 100  # bytes up to which a chain of names is not hashed
 
 _data = re.compile(
@@ -75,24 +82,51 @@ def parse_blocks(snapshot: bytes, limit: int | None = None) -> list[ContentBlock
 def read_blocks(markup: str) -> list[ContentBlock]:
     """The blocks of the markup of a snapshot in document order, at most ``MAX_BLOCKS``; those of JSON-LD come first."""
     markup, entries = _extract_jsonld(markup)
-    _ParserState().read(split_markup(markup), entries)
-    return entries
+    _Reader().read(split_markup(markup), entries)
+    return list(islice((block for entry in entries for block in blocks_of(entry)), MAX_BLOCKS))
+
+
+Passage = tuple["_Container", bytes, str, str]
+"""A text that nobody has read: its container, what gives it its role, its markup, and the last heading."""
+Entry = ContentBlock | Passage
+
+
+def blocks_of(entry: Entry) -> list[ContentBlock]:
+    """The blocks of an entry of a page."""
+    if isinstance(entry, ContentBlock):
+        return [entry]
+    container, leaf, raw, heading = entry
+    blocks = []
+    for part in TEXTS[raw]:
+        if text := part.compared_text:
+            place, box = container.place + leaf, container.box + leaf
+            if part.token:
+                place, box = place + LEAF + part.token, part.token
+            blocks.append(ContentBlock(text, part.text, place, heading, container.is_frame, False, part.is_link, box))
+        blocks += filter(None, (_statement(name, value) for name, value in part.facts))
+    return blocks
 
 
 class PageVersion(Struct):
-    """One of two versions: all blocks in document order, and the indexes of those that may differ."""
+    """One of two versions: all entries in document order, and the indexes of those that may differ: they are blocks."""
 
-    blocks: list[ContentBlock]
+    entries: list[Entry]
     own: list[int]
 
     @property
     def differing(self) -> list[ContentBlock]:
         """The blocks that may differ."""
-        return [self.blocks[at] for at in self.own]
+        return [block for at in self.own for block in blocks_of(self.entries[at])]
+
+    def add(self, entries: list[Entry]) -> None:
+        """Add entries that may differ."""
+        begin = len(self.entries)
+        self.entries += (block for entry in entries for block in blocks_of(entry))
+        self.own += range(begin, len(self.entries))
 
 
 def parse_changed_blocks(before: bytes, after: bytes) -> tuple[PageVersion, PageVersion] | None:
-    """The blocks of two versions of a page. Equal markup under the same containers is left unread."""
+    """The entries of two versions of a page. Texts in equal markup under the same containers are left unread."""
     old_markup, new_markup = load_snapshot(before), load_snapshot(after)
     if old_markup is None or new_markup is None:
         return None
@@ -101,109 +135,125 @@ def parse_changed_blocks(before: bytes, after: bytes) -> tuple[PageVersion, Page
     new_pieces = split_markup(new_markup)
     old_pieces = split_markup_like(old_markup, new_markup, new_pieces)
     earlier, later = PageVersion(old, [*range(len(old))]), PageVersion(new, [*range(len(new))])
-    in_earlier, in_later = _ParserState(), _ParserState()
+    in_earlier, in_later = _Reader(), _Reader()
     for span in diff_spans(old_pieces, new_pieces):
-        is_shared, begin = span.same and in_earlier == in_later, len(later.blocks)
-        in_later.read(new_pieces[span.new], later.blocks)
-        if is_shared and len(later.blocks) < MAX_BLOCKS:
-            earlier.blocks += later.blocks[begin:]
-            in_earlier = in_later.copy()
+        if span.same and in_earlier.is_at(in_later):
+            begin = len(later.entries)
+            in_later.read(new_pieces[span.new], later.entries)
+            earlier.entries += later.entries[begin:]
+            in_earlier = copy(in_later)
             continue
-        later.own += range(begin, len(later.blocks))
-        begin = len(earlier.blocks)
-        in_earlier.read(old_pieces[span.old], earlier.blocks)
-        earlier.own += range(begin, len(earlier.blocks))
+        for reader, pieces, version in (
+            (in_later, new_pieces[span.new], later),
+            (in_earlier, old_pieces[span.old], earlier),
+        ):
+            found: list[Entry] = []
+            reader.read(pieces, found)
+            version.add(found)
     return earlier, later
 
 
-class _ParserState(Struct):
-    """The position in a document, which decides how the next tag and text are read."""
+class _Container(dict[str, "_Container"]):
+    """An open element that contains others, in all around it; ``container[tag]`` is the one that a tag in it opens.
 
-    stack: list[tuple[TagEffect, bytes, bytes, bool, bool]] = []  # open elements, each with the state around it
-    open: dict[str, int] = {}
-    place: bytes = b""
-    box: bytes = b""
-    is_frame: bool = False
-    is_section: bool = False
+    The pages of a site open the same ones, so each is made once.
+    """
+
+    __slots__ = ("box", "depth", "is_frame", "is_mute", "is_section", "name", "outer", "place")
+    kept = 0
+    first: "_Container | None" = None
+
+    def __init__(self, outer: "_Container | None" = None, tag: TagEffect = NO_EFFECT) -> None:
+        super().__init__()
+        self.outer, self.name = outer, tag.name
+        self.depth, self.place, self.box = 0, b"", b""
+        self.is_mute = self.is_section = self.is_frame = False
+        if outer is not None:
+            self.depth, self.place, self.box = outer.depth + 1, outer.place, outer.box
+            if self.depth <= MAX_DEPTH:
+                self.place = _chain(outer.place, tag.token)
+                self.box = tag.token if b" " in tag.token else _chain(outer.box, tag.token)
+            self.is_mute = outer.is_mute or tag.is_mute
+            self.is_section = outer.is_section or tag.is_section
+            self.is_frame = outer.is_frame or tag.is_frame or (tag.is_outer and not self.is_section)
+
+    @classmethod
+    def root(cls) -> "_Container":
+        """What is around all elements of a document."""
+        if cls.first is None or cls.kept >= MAX_CONTAINERS:
+            cls.kept, cls.first = 0, cls()
+        return cls.first
+
+    def __missing__(self, written: str) -> "_Container":
+        if self.depth >= MAX_OPEN:
+            return self
+        inner = _Container(self, TAG_EFFECTS[written])
+        if _Container.kept < MAX_CONTAINERS:
+            _Container.kept += 1
+            self[written] = inner
+        return inner
+
+    def without(self, name: str) -> "_Container":
+        """What is around the innermost container of a name, or this one if none is open."""
+        inner = self
+        while inner.outer is not None:
+            if inner.name == name:
+                return inner.outer
+            inner = inner.outer
+        return self
+
+
+class _Reader(Struct):
+    """Reads a document in parts. It is in a container, behind the tag ``leaf`` and the last heading."""
+
+    container: _Container = field(default_factory=_Container.root)
     leaf: bytes = b""
     heading: str = ""
     in_heading: bool = False
-    mute: int = 0
 
-    def copy(self) -> "_ParserState":
-        fields = (getattr(self, name) for name in self.__struct_fields__[2:])
-        return _ParserState(self.stack.copy(), self.open.copy(), *fields)
+    def is_at(self, other: "_Reader") -> bool:
+        """Whether both read what follows alike."""
+        state, where = ((one.leaf, one.heading, one.in_heading) for one in (self, other))
+        return self.container is other.container and state == where
 
-    def read(self, pieces: list[str], blocks: list[ContentBlock]) -> None:
-        """Read pairs of tag and text, up to ``MAX_BLOCKS``."""
+    def read(self, pieces: list[str], entries: list[Entry]) -> None:
+        """Read pairs of tag and text, up to ``MAX_BLOCKS`` entries."""
+        container, leaf = self.container, self.leaf
         pairs = iter(pieces)
         for written, text in zip(pairs, pairs, strict=True):
             if written:
                 tag = TAG_EFFECTS[written]
                 if tag.ends:
-                    self.leaf = b""
-                    if tag.opens and self.open.get(tag.name):
-                        self._close(tag.name)
+                    leaf = b""
+                    if tag.opens:
+                        container = container.without(tag.name)
                 elif tag.name:
-                    self._start(tag, blocks)
-            if text and not self.mute and not text.isspace():
-                self._text(text, blocks)
-                if len(blocks) >= MAX_BLOCKS:
-                    return
-
-    def _text(self, raw: str, blocks: list[ContentBlock]) -> None:
-        for part in TEXTS[raw]:
-            if part.compared_text:
-                place, box = self.place + self.leaf, self.box + self.leaf
-                if part.token:
-                    place, box = place + _LEAF + part.token, part.token
-                text, is_link = part.compared_text, part.is_link
-                blocks.append(ContentBlock(text, part.text, place, self.heading, self.is_frame, False, is_link, box))
+                    if tag.statement[1] and not container.is_mute:
+                        entries += filter(None, [_statement(*tag.statement)])
+                    leaf = tag.leaf
+                    container = container[written] if tag.opens else container
+                    self.in_heading = tag.is_heading or (tag.opens and self.in_heading)
+            if text and not container.is_mute and not text.isspace():
+                entries.append((container, leaf, text, self.heading))
                 if self.in_heading:
-                    self.heading = mask_variable_text(part.text[:200])
-                    self.in_heading = False
-            for name, value in part.facts:
-                _append_statement(name, value, blocks)
+                    self._pass_heading(text)
+                if len(entries) >= MAX_BLOCKS:
+                    break
+        self.container, self.leaf = container, leaf
 
-    def _start(self, tag: TagEffect, blocks: list[ContentBlock]) -> None:
-        if tag.statement[1] and not self.mute:
-            _append_statement(*tag.statement, blocks)
-        if tag.opens:
-            self._open(tag)
-        else:
-            self.leaf = _LEAF + tag.token
-            self.in_heading = tag.is_heading
-
-    def _open(self, tag: TagEffect) -> None:
-        self.stack.append((tag, self.place, self.box, self.is_frame, self.is_section))
-        self.open[tag.name] = self.open.get(tag.name, 0) + 1
-        self.mute += tag.is_mute
-        self.leaf = b""
-        if len(self.stack) <= MAX_DEPTH:
-            self.place = _chain(self.place, tag.token)
-            self.box = tag.token if b" " in tag.token else _chain(self.box, tag.token)
-        self.is_section = self.is_section or tag.is_section
-        self.is_frame = self.is_frame or tag.is_frame or (tag.is_outer and not self.is_section)
-
-    def _close(self, name: str) -> None:
-        while True:
-            opened, self.place, self.box, self.is_frame, self.is_section = self.stack.pop()
-            self.open[opened.name] -= 1
-            self.mute -= opened.is_mute
-            if opened.name == name:
-                return
+    def _pass_heading(self, text: str) -> None:
+        if shown := [part.text for part in TEXTS[text] if part.compared_text]:
+            self.heading, self.in_heading = mask_variable_text(shown[0][:200]), False
 
 
-def _append_statement(name: str, value: str, blocks: list[ContentBlock]) -> None:
+def _statement(name: str, value: str) -> ContentBlock | None:
     value = clean_value(value)
-    if not value or len(blocks) >= MAX_BLOCKS:
-        return
+    if not value:
+        return None
     text = f"{name}: {value}"
-    place = statement_place(name)
-    is_fact = name.rpartition(".")[2] in _FACT_PROPERTIES
-    blocks.append(
-        ContentBlock(fold_typography(text), text, place, is_fact=is_fact, box=statement_place(name.rpartition(".")[2]))
-    )
+    last = name.rpartition(".")[2]
+    place, box = statement_place(name), statement_place(last)
+    return ContentBlock(fold_typography(text), text, place, is_fact=last in _FACT_PROPERTIES, box=box)
 
 
 def statement_place(name: str) -> bytes:
@@ -211,9 +261,9 @@ def statement_place(name: str) -> bytes:
     return b"=" + name[:200].encode("utf-8", "surrogatepass")
 
 
-def _extract_jsonld(markup: str) -> tuple[str, list[ContentBlock]]:
+def _extract_jsonld(markup: str) -> tuple[str, list[Entry]]:
     """The markup without JSON-LD, and the JSON-LD values as blocks by their path. The order of keys does not count."""
-    blocks: list[ContentBlock] = []
+    blocks: list[Entry] = []
     if "ld+json" not in markup:
         return markup, blocks
     for script in _data.findall(markup):
@@ -226,7 +276,7 @@ def _extract_jsonld(markup: str) -> tuple[str, list[ContentBlock]]:
             elif isinstance(value, list):
                 stack.extend((path, item) for item in reversed(value))
             elif value is not None:
-                _append_statement(f"JSON-LD{path}", str(value), blocks)
+                blocks += filter(None, [_statement(f"JSON-LD{path}", str(value))])
     return _data.sub("", markup), blocks
 
 

@@ -20,6 +20,7 @@ from crawler.parse.html.text import one_line
 from crawler.parse.snapshot.blocks import (
     ContentBlock,
     PageVersion,
+    blocks_of,
     parse_blocks,
     parse_changed_blocks,
     stable_hash,
@@ -30,7 +31,7 @@ from crawler.url.normalize import InvalidUrl, join_url
 
 MAX_DIFFERENCES = 200
 MAX_TEXT = 120
-MAX_SAMPLED_CHARACTERS = 200_000
+MAX_SAMPLED_CHARACTERS = 60_000
 BEHIND_ALIKE = 32
 """Flag of a difference: the neighbour ``after`` which it stands is at its place."""
 BEFORE_ALIKE = 64
@@ -125,7 +126,7 @@ def compare(before: bytes, after: bytes) -> Delta:
     if before == after:
         return Delta(known=bool(before))
     versions = parse_changed_blocks(before, after)
-    if versions is None or not all(version.blocks for version in versions):
+    if versions is None or not all(any(map(blocks_of, version.entries)) for version in versions):
         return Delta(known=False)
     in_old, in_new = (Counter([block.compared_text for block in version.differing]) for version in versions)
     moved = _moved(versions[0].differing, versions[1].differing)
@@ -137,7 +138,7 @@ def compare(before: bytes, after: bytes) -> Delta:
     listed = lost[: max(MAX_DIFFERENCES // 2, MAX_DIFFERENCES - len(gained))]
     listed += gained[: MAX_DIFFERENCES - len(listed)]
     more = len(listed) < len(lost) + len(gained)
-    return Delta(listed, more=more, blocks=sum(not block.is_frame for block in versions[1].blocks))
+    return Delta(listed, more=more, blocks=_count(versions[1], len(in_gained)))
 
 
 def joined(one: Delta, other: Delta) -> Delta:
@@ -235,7 +236,7 @@ def _changed(version: PageVersion, surplus: dict[str, int], moved: set[str]) -> 
     changed: dict[int, ContentBlock] = {}
     if surplus or moved:
         for at in reversed(version.own):
-            block = version.blocks[at]
+            (block,) = blocks_of(version.entries[at])
             if surplus.get(block.compared_text):
                 surplus[block.compared_text] -= 1
                 changed[at] = block
@@ -287,38 +288,60 @@ def _differences(
     version: PageVersion, changed: dict[int, ContentBlock], moved: set[str], gone: bool
 ) -> list[Difference]:
     """The changed blocks as differences: one more than a delta lists, at most."""
-    places = {block.place for block in changed.values()}
-    among: Counter[tuple[bytes, str]] = Counter()
-    count: Counter[bytes] = Counter()
-    nth: dict[int, int] = {}
-    for at, block in enumerate(version.blocks):
-        if block.place in places:
-            among[block.place, block.spot] += 1
-            nth[at] = count[block.place]
-            count[block.place] += 1
+    among, nth, count = _positions(version, changed)
     differences: list[Difference] = []
     following = -1
     for at, block in islice(changed.items(), MAX_DIFFERENCES + 1):
         if at > following:
-            preceding, after = _unchanged_neighbour(version, changed, at, -1)
-            following, ahead = _unchanged_neighbour(version, changed, at, 1)
+            _, behind = _unchanged_neighbour(version, changed, at, -1)
+            following, before = _unchanged_neighbour(version, changed, at, 1)
         numbers = nth[at], nth[at] - count[block.place]
         flags = MOVED if block.compared_text in moved else 0
-        flags |= BEHIND_ALIKE * (after != 0 and version.blocks[preceding].place == block.place)
-        flags |= BEFORE_ALIKE * (ahead != 0 and version.blocks[following].place == block.place)
-        near = [version.blocks[n] for n, key in ((preceding, after), (following, ahead)) if key]
-        beside = tuple(_place_keys(each.place, each.spot)[1] for each in near)
+        flags |= BEHIND_ALIKE * (behind is not None and behind.place == block.place)
+        flags |= BEFORE_ALIKE * (before is not None and before.place == block.place)
+        after, ahead = (_key_at_place(near) if near else 0 for near in (behind, before))
+        beside = tuple(_place_keys(near.place, near.spot)[1] for near in (behind, before) if near)
         difference = _difference(block, gone, after, ahead, among[block.place, block.spot], numbers, flags)
         differences.append(replace(difference, beside=beside))
     return differences
 
 
-def _unchanged_neighbour(version: PageVersion, changed: Container[int], at: int, step: int) -> tuple[int, int]:
-    """The index of the nearest unchanged block in one direction, and its key, or 0 at the end."""
+def _positions(
+    version: PageVersion, changed: dict[int, ContentBlock]
+) -> tuple[Counter[tuple[bytes, str]], dict[int, int], Counter[bytes]]:
+    """How many blocks are at each spot and at each place of the changed ones, and the number of these among them."""
+    places = {block.place for block in changed.values()}
+    texts = places | {place.rpartition(b"\x1f")[0] for place in places}  # of which such a block may be a part
+    among: Counter[tuple[bytes, str]] = Counter()
+    nth: dict[int, int] = {}
+    count: Counter[bytes] = Counter()
+    for at, entry in enumerate(version.entries):
+        if not isinstance(entry, ContentBlock) and entry[0].place + entry[1] not in texts:
+            continue
+        for block in blocks_of(entry):
+            if block.place in places:
+                among[block.place, block.spot] += 1
+                nth[at] = count[block.place]
+                count[block.place] += 1
+    return among, nth, count
+
+
+def _unchanged_neighbour(
+    version: PageVersion, changed: Container[int], at: int, step: int
+) -> tuple[int, ContentBlock | None]:
+    """The nearest unchanged block in one direction, with the index of its entry."""
     at += step
-    while at in changed:
+    while 0 <= at < len(version.entries):
+        if at not in changed and (blocks := blocks_of(version.entries[at])):
+            return at, blocks[0 if step > 0 else -1]
         at += step
-    return at, _key_at_place(version.blocks[at]) if 0 <= at < len(version.blocks) else 0
+    return at, None
+
+
+def _count(version: PageVersion, gained: int) -> int:
+    """The number of blocks outside of the frame; of texts, if few blocks are new."""
+    own = [e for e in version.entries if not (e if isinstance(e, ContentBlock) else e[0]).is_frame]
+    return len(own) if 2 * gained < len(own) else sum(len(blocks_of(entry)) for entry in own)
 
 
 def _difference(  # noqa: PLR0913 - the fields of a difference

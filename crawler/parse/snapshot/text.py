@@ -97,10 +97,10 @@ def has_date(text: str) -> bool:
 _QUOTES: Final = str.maketrans(
     dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u301d\u301e", '"')
     | dict.fromkeys("\u2018\u2019\u201a\u201b\u2039\u203a\u02bc", "'")
-    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
     | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", "")
 )
-_dashes = re.compile("-{2,}").sub
+_dashes = re.compile("\\s*+(?:-{2,}|[\u2014\u2015]+)\\s*").sub  # some set spaces around them, some do not
 _spaces = re.compile("[\u00a0\u2009\u202f](?=[!?:;%])|(?<!\\s)\\s++(?=\u00bb)|(?<=\u00ab)\\s++").sub
 
 
@@ -111,8 +111,8 @@ def fold_typography(text: str) -> str:
     and of spaces, no soft hyphens.
     """
     if not text.isascii():
-        text = " ".join(normalize("NFKC", _spaces("", text)).translate(_QUOTES).split())
-    return _dashes("-", text) if "--" in text else text
+        text = " ".join(_dashes(" - ", normalize("NFKC", _spaces("", text))).translate(_QUOTES).split())
+    return _dashes(" - ", text) if "--" in text else text
 
 
 is_asset = re.compile(r"\.(?:png|jpe?g|gif|webp|avif|svg|ico|bmp|mp4|webm|mp3|ogg|pdf|css|js)\Z", re.IGNORECASE).search
@@ -207,18 +207,24 @@ COUNT_PROPERTIES: Final = _names(
 """Statements that sum up what visitors did (https://schema.org/AggregateRating): nobody writes them."""
 NO_CONTENT: Final = STAMP_PROPERTIES | COUNT_PROPERTIES
 """Names of structured data whose values say nothing of what a page shows."""
+LEAF: Final = b"\x1f"
+"""Comes in a place before an element that gives a text its role; no class or id contains this character."""
 _attribute = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?+")
-_tag = re.compile(r"<(/?[a-zA-Z][^\s/>]*+)(.*?)>?\Z", re.DOTALL).match
+_tag = re.compile(r"<(/?[a-zA-Z][^\s/>]*+)(.*+)", re.DOTALL).match
 _figures = re.compile(r"(?<![0-9a-z])[a-z]*+[0-9][0-9a-z]*+", re.IGNORECASE)
 
 
 class TagEffect(Struct, frozen=True):
-    """What a tag does. ``token`` names it in a place; ``statement`` is a name and value that it states itself."""
+    """What a tag does. ``token`` names it in a place, and ``leaf`` if it contains no others.
+
+    ``statement`` is a name and value that it states itself.
+    """
 
     name: str
     ends: bool = False
     opens: bool = False
     token: bytes = b""
+    leaf: bytes = b""
     is_heading: bool = False
     is_mute: bool = False
     is_section: bool = False
@@ -227,22 +233,25 @@ class TagEffect(Struct, frozen=True):
     statement: tuple[str, str] = ("", "")
 
 
-_NO_EFFECT: Final = TagEffect("")  # of comments and declarations
+NO_EFFECT: Final = TagEffect("")  # of comments and declarations
 
 
 def _read_tag(written: str) -> TagEffect:
     """The effect of a tag, given from "<" to ">"."""
     parts = _tag(written)
     if not parts:
-        return _NO_EFFECT
-    tag, text = parts[1].lower(), parts[2]
+        return NO_EFFECT
+    tag, text = parts[1].lower(), parts[2].removesuffix(">")
     if tag[0] == "/":
         return TagEffect(tag[1:], ends=True, opens=tag[1:] not in _LEAF_TAGS)
     attributes = _read_attributes(text)
+    token = _token(tag, attributes)
+    opens = tag not in _LEAF_TAGS and not (tag in _MUTE_TAGS and text.endswith("/"))
     return TagEffect(
         tag,
-        opens=tag not in _LEAF_TAGS and not (tag in _MUTE_TAGS and text.endswith("/")),
-        token=_token(tag, attributes),
+        opens=opens,
+        token=token,
+        leaf=b"" if opens else LEAF + token,
         is_heading=tag in _HEADING_TAGS,
         is_mute=tag in _MUTE_TAGS,
         is_section=tag in _SECTION_TAGS,
@@ -298,10 +307,12 @@ def _token(tag: str, attributes: dict[str, str]) -> bytes:
     """A tag with its class and id, without figures and states, which vary between pages of one template.
 
     On ``body`` and ``article``, content management systems write the names of the page, its author and its topics.
+    The id of a heading is its own text.
     """
     if tag in _OWN_NAMED or not ("class" in attributes or "id" in attributes):
         return tag.encode("utf-8", "surrogatepass")
-    names = [*sorted(set(attributes.get("class", "").split()) - _STATES), "#" + attributes.get("id", "")]
+    own = "" if tag in _HEADING_TAGS else attributes.get("id", "")
+    names = [*sorted(set(attributes.get("class", "").split()) - _STATES), "#" + own]
     if names == ["#"]:
         names = []
     return _figures.sub("0", " ".join((tag, *names))[:500]).encode("utf-8", "surrogatepass")
@@ -345,19 +356,31 @@ def split_markup(markup: str) -> list[str]:
 
 
 def split_markup_like(markup: str, known: str, pieces: list[str]) -> list[str]:
-    """The same, reusing the ``pieces`` of a ``known`` markup as far as both agree.
+    """The same, reusing the ``pieces`` of a ``known`` markup as far as both agree, at the beginning and at the end.
 
-    In the part that agrees, a tag ends at the same place in both, unless its quoted value has no end quote. Before the
-    last quote of the known markup, every quoted value has one.
+    In the beginning that agrees, a tag ends at the same place in both, unless its quoted value has no end quote. Before
+    the last quote of the known markup, every quoted value has one. Both agree again from a tag of both on, because a
+    tag is read without regard to what is before it.
     """
     agree = _common_prefix(markup, known)
     for quote, begins in _values.items():
         if begins.search(known):
             agree = min(agree, known.rfind(quote))
-    ends = list(accumulate(map(len, pieces)))
-    shared = min(bisect_right(ends, agree), len(pieces) - 3)  # the last tag may have no end
+    ends = [0, *accumulate(map(len, pieces))]
+    shared = min(bisect_right(ends, agree) - 1, len(pieces) - 3)  # the last tag may have no end
     shared -= 1 - shared % 2  # up to and including a tag
-    return [*pieces[:shared], *_text_border.split(markup[ends[shared - 1] :])] if shared > 1 else split_markup(markup)
+    shared = max(shared, 1)
+    more = len(markup) - len(known)
+    same = len(known) - _common_prefix(markup[::-1], known[::-1])
+    found, at = pieces[:shared], ends[shared]
+    for tag in _text_border.finditer(markup, at):
+        place = tag.start() - more
+        n = bisect_right(ends, place) - 1  # the last piece that begins there: pieces may be empty
+        if place >= same and ends[n] == place and n % 2 == 0:
+            return [*found, markup[at : tag.start()], *pieces[n:]]
+        found += (markup[at : tag.start()], tag[0])
+        at = tag.end()
+    return [*found, markup[at:]]
 
 
 def _common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
@@ -439,7 +462,7 @@ def _read_inline_tag(written: str) -> _InlineTag:
     if not parts:
         return _InlineTag()
     tag = parts[1].lower()
-    attributes = _read_attributes(parts[2]) if tag[0] != "/" and parts[2] else {}
+    attributes = _read_attributes(parts[2].removesuffix(">")) if tag[0] != "/" and parts[2] != ">" else {}
     target = clean_url(attributes["href"]) if "href" in attributes else _media_source(attributes)
     is_named = tag not in _UNNAMED_TAGS and ("class" in attributes or "id" in attributes)
     return _InlineTag(
@@ -457,64 +480,30 @@ _INLINE_TAGS: Final = Memo(_read_inline_tag)
 
 
 class _OpenPart:
-    """A part of a text that is read now."""
+    """The part of a text that is read now, with its number."""
 
-    __slots__ = ("facts", "has_text_outside", "targets", "texts", "token")
+    __slots__ = ("facts", "has_text_outside", "number", "targets", "texts", "token")
 
-    def __init__(self, token: bytes = b"") -> None:
-        self.token = token
+    def __init__(self, token: bytes = b"", number: int = 1) -> None:
+        self.token, self.number = token, number
         self.texts: list[str] = []
         self.targets: list[str] = []
         self.facts: list[tuple[str, str]] = []
         self.has_text_outside = False
 
-    def close(self) -> TextReading:
+    def add(self, text: str) -> None:
+        """Add a text that is in no link."""
+        self.texts.append(text)
+        self.has_text_outside = self.has_text_outside or not (not text or text.isspace())
+
+    def follow(self, parts: list[TextReading], token: bytes = b"") -> "_OpenPart":
+        """End this part, which says something or is dropped, and begin the next one."""
         text = _in_one_line("".join(self.texts))
         compared = "\x1f".join((fold_typography(text), *self.targets))
-        is_link = bool(self.targets) and not self.has_text_outside
-        return TextReading(compared, text or compared[1:], is_link, tuple(self.facts), self.token)
-
-
-class _TextReader:
-    """Reads the tags and texts of a text in turn. ``named`` is the open element that is a part of its own."""
-
-    def __init__(self) -> None:
-        self.parts = [_OpenPart()]
-        self.in_link = False
-        self.named = ""
-        self.depth = 0
-
-    def read_text(self, text: str) -> None:
-        more = 0 if self.in_link else _MAX_PARTS - len(self.parts)
-        first, *others = _sentence_end.split(text, more) if more > 0 else (text,)
-        self._add(first)
-        for sentence in others:
-            self.parts.append(_OpenPart(self.parts[-1].token))
-            self._add(sentence)
-
-    def _add(self, text: str) -> None:
-        part = self.parts[-1]
-        part.texts.append(text)
-        if not self.in_link and text and not text.isspace():
-            part.has_text_outside = True
-
-    def read_tag(self, tag: _InlineTag) -> None:
-        if self.named:
-            self.depth += (tag.name == self.named) - (tag.name[1:] == self.named)
-        elif tag.token and not self.in_link and len(self.parts) < _MAX_PARTS:
-            self.named, self.depth = tag.name, 1
-            self.parts.append(_OpenPart(tag.token))
-        part = self.parts[-1]
-        part.texts.append(tag.text)
-        if tag.begins or tag.ends:
-            self.in_link = tag.begins
-        if tag.target:
-            part.targets.append(tag.target)
-        if tag.fact[1]:
-            part.facts.append(tag.fact)
-        if self.named and not self.depth:
-            self.named = ""
-            self.parts.append(_OpenPart())
+        if compared or self.facts:
+            is_link = bool(self.targets) and not self.has_text_outside
+            parts.append(TextReading(compared, text or compared[1:], is_link, tuple(self.facts), self.token))
+        return _OpenPart(token, self.number + 1)
 
 
 def _in_one_line(raw: str) -> str:
@@ -529,14 +518,36 @@ def _read_text(raw: str) -> tuple[TextReading, ...]:
     if "<" not in raw:
         sentences = _sentence_end.split(raw, _MAX_PARTS - 1)
         return tuple(TextReading(fold_typography(text), text) for text in map(_in_one_line, sentences) if text)
-    reader = _TextReader()
-    pieces = _any_tag.split(raw)
-    reader.read_text(pieces[0])
-    for tag, text in zip(pieces[1::2], pieces[2::2], strict=True):
-        reader.read_tag(_INLINE_TAGS[tag])
-        reader.read_text(text)
-    readings = (part.close() for part in reader.parts)
-    return tuple(reading for reading in readings if reading.compared_text or reading.facts)
+    parts: list[TextReading] = []
+    part = _OpenPart()
+    is_in_link, named, depth = False, "", 0  # named: the open element that is a part of its own
+    pieces = ["", *_any_tag.split(raw)]
+    for written, text in zip(pieces[::2], pieces[1::2], strict=True):
+        tag = _INLINE_TAGS[written]
+        if named:
+            depth += (tag.name == named) - (tag.name[1:] == named)
+        elif tag.token and not is_in_link and part.number < _MAX_PARTS:
+            named, depth = tag.name, 1
+            part = part.follow(parts, tag.token)
+        part.texts.append(tag.text)
+        is_in_link = tag.begins or (is_in_link and not tag.ends)
+        if tag.target:
+            part.targets.append(tag.target)
+        if tag.fact[1]:
+            part.facts.append(tag.fact)
+        if named and not depth:
+            named = ""
+            part = part.follow(parts)
+        if is_in_link or not text:
+            part.texts.append(text)
+            continue
+        first, *others = _sentence_end.split(text, _MAX_PARTS - part.number) if part.number < _MAX_PARTS else (text,)
+        part.add(first)
+        for sentence in others:
+            part = part.follow(parts, part.token)
+            part.add(sentence)
+    part.follow(parts)
+    return tuple(parts)
 
 
 TEXTS: Final = Memo(_read_text)

@@ -26,7 +26,7 @@ class Watcher:
         deltas: list[tuple[int, Delta]] = [
             (n, compare(self.kept[path], now[path])) for n, path in enumerate(now) if path in paths
         ]
-        sample = [(content_keys(text), 1.0) for path, text in now.items() if path in self.kept]
+        sample = {n: content_keys(text) for n, (path, text) in enumerate(now.items()) if path in self.kept}
         made = build_significance_model(self.learnt, deltas, len(sample), lambda: sample, run=0)
         told = {[*now][n] for n, delta in deltas if made.judge(n, delta).significant}
         self.learnt = made.learn()
@@ -76,7 +76,7 @@ def test_ours_a_sample_of_a_large_site_judges_as_all_of_it() -> None:
     now = {path: take_snapshot(site.render(path)) for path in first}
     deltas = {path: compare(first[path], now[path]) for path in first}
     some = sorted(now, key=lambda path: crc32(path.encode()))[:SAMPLE_SIZE]
-    sample = [(content_keys(now[path]), len(now) / len(some)) for path in some]
+    sample = {[*now].index(path): content_keys(now[path]) for path in some}
     numbered = list(enumerate(deltas.values()))
     made = build_significance_model(SiteMemory(), numbered, len(now), lambda: sample, run=0)
     score = Score()

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
+from crawler.parse.snapshot.diff import compare
 from crawler.parse.snapshot.snapshot import take_snapshot
-from crawler.publish.own_text import OwnText, shingles
+from crawler.publish.own_text import ChangedPage, OwnText, count_doubtful, shingles
 
 Change = Callable[[random.Random, "Site", int], str]
 
@@ -67,6 +68,28 @@ def versions(draw: random.Random, change: Change, *, hit: float) -> list[tuple[f
     ]
     texts = {text: shingles(take_snapshot(text.encode())) for text in {text for a, b, _ in read for text in (a, b)}}
     return [(texts[a], texts[b], is_hit) for a, b, is_hit in read]
+
+
+@pytest.mark.parametrize("name", [*DISASTERS, *HONEST])
+def test_ours_differences_tell_of_no_page_that_lost_its_text_that_it_did_not(name: str) -> None:
+    site = Site(random.Random(name))
+    texts = [(site.page(n), {**DISASTERS, **HONEST}[name](random.Random(n), site, n)) for n in range(site.pages)]
+    versions = [(take_snapshot(before.encode()), take_snapshot(now.encode())) for before, now in texts]
+    found = [(shingles(before), shingles(now)) for before, now in versions]
+    own = OwnText(found, max(3, len(found) // 20))
+    changed = [ChangedPage("", compare(*pair), False) for pair in versions if pair[0] != pair[1]]
+    doubtful, _ = count_doubtful(changed, max(3, len(found) // 20), len(changed) / 2)
+    assert doubtful >= sum(own.is_lost(*each) for each in found)
+    assert name in DISASTERS or doubtful == 0 or "new" in name or "shorter" in name
+
+
+def test_ours_differences_tell_of_pages_that_gained_the_same_text_with_their_address() -> None:
+    site, many = Site(random.Random(1)), 4
+    notice = "<p>Warning: undefined variable in /{n}/x on line 7</p><main>"
+    pairs = [(site.page(n), site.page(n).replace("<main>", notice.format(n=n))) for n in range(9)]
+    deltas = [compare(take_snapshot(a.encode()), take_snapshot(b.encode())) for a, b in pairs]
+    changed = [ChangedPage(f"https://example.com/{n}/x", delta, True) for n, delta in enumerate(deltas)]
+    assert count_doubtful(changed, many, many) == (0, 9)
 
 
 SEEDS = pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 40), marks=pytest.mark.slow)], ids=str)
