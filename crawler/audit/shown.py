@@ -45,7 +45,7 @@ _ids = re.compile(
     r"(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++))",
     re.IGNORECASE,
 ).findall
-_data = re.compile(r"<script\b[^>]{0,200}ld\+json[^>]*+>(.*?)</script", re.DOTALL | re.IGNORECASE).findall
+_data = re.compile(r"<script\b[^>]{0,200}ld\+json[^>]*+>(?:(.*?)</script|.*+)", re.DOTALL | re.IGNORECASE).findall
 _styles = re.compile(
     r"<link\b(?=[^<>]*?\brel\s*+=\s*+[\"']?stylesheet\b)[^<>]*?\shref\s*+=\s*+[\"']?([^\s\"'>]++)", re.IGNORECASE
 ).findall
