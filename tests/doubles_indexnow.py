@@ -25,6 +25,8 @@ from crawler.state.schema import STATE_DB
 
 KEY = "0123456789abcdef-secret-KEY"
 SITEMAP = b"<urlset/>"
+_USUAL = {"host", "user-agent", "accept", "accept-encoding", "accept-language", "connection"}
+_USUAL |= {"content-length", "content-type"}
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Double:
     asked: list[str] = field(default_factory=list)
     opened: list[sqlite3.Connection] = field(default_factory=list)  # by sites on it
     headers: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    echoes: bool = False  # refuses each message, and repeats it with its head
 
     def take(self, message: dict[str, Any]) -> Say:
         """Keep a message, and say what it is answered."""
@@ -88,7 +91,10 @@ class Double:
 
             def do_POST(self) -> None:
                 double.heads.append(self.headers)
-                self._answer(double.take(json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                own = [value for name, value in self.headers.items() if name.lower() not in _USUAL]
+                said = " ".join([*own, self.path, body.decode()]).encode()  # the sender quotes the first 200 characters
+                self._answer(Say(400, body=said) if double.echoes else double.take(json.loads(body)))
 
             def _answer(self, say: Say) -> None:
                 time.sleep(say.wait)

@@ -13,6 +13,7 @@ import typer.main
 
 from crawler.audit.rules import RULES as AUDIT
 from crawler.cli.app import app
+from crawler.config.config import Config
 from crawler.config.reference import reference_sections
 from crawler.dataset.schema import reference as dataset_tables
 from sitemap import RULES as LINT
@@ -64,6 +65,12 @@ def _keys() -> str:
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
+def _occasions() -> str:
+    channels = {name: section for name, section in Config().all_channels.items() if "on" in type(section).model_fields}
+    rows = ((f"`[{name}]`", ", ".join(f"`{each}`" for each in section.on)) for name, section in channels.items())
+    return _table(("section", "default of `on`"), rows)
+
+
 def _default(lines: str) -> str:
     setting = re.sub(r"^# .*\n", "", lines, flags=re.MULTILINE)  # without one, it is a comment
     value = " ".join(setting.partition("= ")[2].split())
@@ -102,6 +109,7 @@ TABLES: Final[dict[str, Callable[[], str]]] = {
     "exit-codes": _exit_codes,
     "keys": _keys,
     "lint-rules": lambda: _rules(list(LINT.values())),
+    "occasions": _occasions,
 }
 """Each table by its name."""
 

@@ -14,6 +14,7 @@ from crawler.config.reference import reference_sections, reference_text
 from crawler.config.settings import known_keys, section_of, variable_of
 from crawler.errors import UsageError
 from crawler.units import format_size, parse_duration, parse_size
+from crawler.url.scope import CrawlBounds
 
 EXAMPLE = Path(__file__).parent.parent / "config.example.toml"
 
@@ -31,6 +32,27 @@ def test_ours_the_reference_has_every_key_at_its_default_with_its_option() -> No
             flag = flags.get(f"{name}.{key.name}")
             assert key.text.endswith(f" ({flag})" if flag else "."), f"{name}.{key.name}"
             assert len(key.text) > 20
+
+
+# Keys that other code reads in another way, and where.
+READ_ELSEWHERE = {
+    **{f"audit.{name}": "collect.py" for name in ("search", "analytics", "backlinks", "lists", "crawls")},
+    "daemon.reload_interval": "daemon.py",
+}
+
+
+def test_ours_each_key_is_read() -> None:
+    """A module reads a key, and names its section or the class of it; or a method of the class reads it."""
+    read = {f"scope.{key}" for key in CrawlBounds.__struct_fields__}
+    classes = {name: type(field.default).__name__ for name, field in Config.model_fields.items()}
+    for path in (EXAMPLE.parent / "crawler").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        is_own = path.stem in {"config", "sections"} and path.parent.name == "config"
+        keys = set(re.findall(r"\bself\.([a-z]\w*)" if is_own else r"\.([a-z]\w*)", text))
+        words = set(re.findall(r"\w+Config\b", text))
+        read |= {f"{name}.{key}" for name, each in classes.items() if name in keys or each in words for key in keys}
+    known = {f"{name}.{key}" for name, keys in known_keys().items() for key in keys}
+    assert known - read - READ_ELSEWHERE.keys() == set(), "no module of crawler/ reads it"
 
 
 def test_ours_each_option_sets_a_key_of_its_own() -> None:

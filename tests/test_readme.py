@@ -142,7 +142,13 @@ def test_ours_the_rules_and_states_of_the_manual_are_those_of_the_code() -> None
 def test_ours_the_sections_of_the_manual_are_those_of_the_configuration() -> None:
     rows = rows_of(MANUAL / "configuration.md", "Sections")
     sections = [name for cell, *_ in rows for name in quoted(cell)]
-    assert sorted(sections) == sorted(f"[{name}]" for name in (*Config.model_fields, "sites"))
+    wanted = sorted(f"[{name}]" for name in (*Config.model_fields, "sites"))
+    assert sorted(sections) == wanted, "the table of docs/configuration.md"
+
+
+def test_ours_the_page_of_notifications_names_every_channel() -> None:
+    receivers = re.findall(r"(?m)^\| `\[(\w+)\]` \|.*\|.*\|$", text_of(MANUAL / "notify.md"))
+    assert receivers == list(Config().all_channels), "the first table of docs/notify.md"
 
 
 def test_ours_the_program_in_the_manual_runs(

@@ -55,8 +55,7 @@ TestOption = Annotated[
     bool,
     typer.Option(
         "--test",
-        help="Send a test message to the webhooks, the e-mail recipients and the hook. Also check the IndexNow key "
-        "file.",
+        help='Send a test message through each channel that has the key "on". Also check the IndexNow key file.',
     ),
 ]
 

@@ -88,8 +88,7 @@ def plan_scope(config: Config) -> tuple[Url, Url, Scope]:
     text = config.site.sitemap_url
     sitemap_url = parse_url_setting(text, "--sitemap-url", params) if text else _default_sitemap_url(seed)
     section = config.scope
-    counts = section.max_depth, section.max_segments, section.max_repeats, section.max_hosts
-    bounds = CrawlBounds(*counts, section.ask_all)
+    bounds = msgspec.convert(section, CrawlBounds, from_attributes=True)  # each bound is the key of its name
     try:
         scope = Scope(sitemap_url, section.include, section.exclude, bounds, section.subdomains, section.hosts)
     except ScopeError as error:

@@ -135,7 +135,7 @@ OccasionName = Literal["changes", "trouble", "findings"]
 
 
 class NotifyConfig(ConfigSection):
-    """When Siteatlas sends notifications, for all channels (IndexNow, Search Console, webhook, e-mail, hook)."""
+    """When Siteatlas sends notifications, for all channels."""
 
     enabled: bool = True
     check_live: bool = True

@@ -98,7 +98,7 @@ class HttpSender:
             headers=dict(response.headers),
             body=response.body,
             wait=parse_retry_after(response.header("retry-after"), time.time()) or 0.0,
-            secrets=(*secrets_of(url), *all_headers.get("Authorization", "").split(" ")[1:], *self._hidden),
+            secrets=(*secrets_of(url), *_secrets_of_headers(all_headers), *self._hidden),
         )
 
     def _reason(self, failed: Failure, origin: str) -> str:
@@ -154,6 +154,12 @@ def result_of(response: NotifyResponse | NoResponse, server: str) -> SendResult:
 def _basic(userinfo: bytes) -> str:
     name, _, password = userinfo.decode("ascii").partition(":")
     return f"Basic {base64.b64encode(f'{unquote(name)}:{unquote(password)}'.encode()).decode()}"
+
+
+def _secrets_of_headers(headers: Mapping[str, str]) -> list[str]:
+    """The last word of each header: what authorizes is in a header of any name, as in "Bearer TOKEN"."""
+    told = ("content-type", "x-siteatlas-")
+    return [value.rpartition(" ")[2] for name, value in headers.items() if not name.lower().startswith(told)]
 
 
 def _secrets_of_proxy(proxy: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from doubles_mail import mailbox
 from crawler.config.config import Config
 from crawler.config.load import SECRET_KEYS, ConfigFile, load_site
 from crawler.config.plan import plan_crawl
+from crawler.config.reference import reference_sections
 from crawler.config.sections import ChannelConfig
 from crawler.config.settings import section_of
 from crawler.errors import UsageError
@@ -46,6 +47,7 @@ def settings(name: str, site: Site, google: Console, mail: str) -> dict[str, Any
 
 def test_ours_each_section_of_a_channel_is_built_and_the_reverse() -> None:
     assert list(CHANNELS) == [*SECTIONS, "plugins"]
+    assert {section_of(name) for name in SECTIONS} == set(ChannelConfig.__subclasses__()), "fields of Config"
     for name in SECTIONS:
         section = section_of(name)
         assert issubclass(section, ChannelConfig)
@@ -75,10 +77,26 @@ def test_ours_each_channel_sends_in_a_run_and_tells_its_test_and_its_dry_run(
 
 
 @pytest.mark.parametrize("name", SECTIONS)
+def test_ours_no_secret_is_told_when_a_receiver_repeats_what_it_gets(name: str, site: Site, google: Console) -> None:
+    site.double.echoes = True
+    with mailbox() as box:
+        given = settings(name, site, google, box.address)
+        plan = site.planned(**{"indexnow__key": "", **given})
+        site.run(["/"])
+        anyio.run(send_notifications, plan, "shop")
+        site.run(["/", "/a"])
+        told = repr((anyio.run(send_test_messages, plan, "shop"), anyio.run(send_notifications, plan, "shop")))
+    values = [given.get(f"{name}__{key}", ()) for key in SECRET_KEYS[name]]
+    secrets = [each for value in values for each in ([value] if isinstance(value, str) else value)]
+    assert not [secret for secret in secrets if secret in told], "HttpSender hides URLs and headers; hide the others"
+
+
+@pytest.mark.parametrize("name", SECTIONS)
 def test_ours_what_is_named_like_a_secret_is_one(name: str) -> None:
     fields = section_of(name).model_fields
     texts = [key for key, field in fields.items() if field.annotation in (str, tuple[str, ...])]
     secrets = {key for key in texts if any(key == word or key.endswith(f"_{word}") for word in SECRET_WORDS)}
+    secrets |= {key.name for key in reference_sections()[name].keys.values() if "env:NAME" in key.text}
     assert secrets <= set(SECRET_KEYS[name])
 
 

@@ -15,6 +15,7 @@ from crawler.notify.channels.http import HttpSender, NoResponse, NotifyResponse,
 from crawler.notify.notice import SendStatus
 
 SECRET = "T0PSECRET-7f3a9"
+KEY = "another-5c1e8d"
 PATH = f"/services/{SECRET}"
 
 
@@ -33,7 +34,9 @@ async def sent(server: HostileServer, *steps: Step, timeout: float = 5.0) -> Not
     server.route(PATH, *steps)
     async with HttpSender("Siteatlas/1", timeout=timeout) as http:
         with anyio.fail_after(10):
-            return await http.send("POST", server.url(PATH), headers={"Authorization": f"Bearer {SECRET}2"})
+            return await http.send(
+                "POST", server.url(PATH), headers={"Authorization": f"Bearer {SECRET}2", "X-Key": KEY}
+            )
 
 
 @pytest.mark.anyio
@@ -82,13 +85,14 @@ async def test_rfc9110_a_message_arrives_as_it_is_and_its_answer_comes_back(serv
 async def test_rfc9110_the_status_says_what_became_of_it(
     server: HostileServer, status: str, reception: SendStatus, wait: float
 ) -> None:
-    echo = f"no such hook: {PATH}\x1b[31m\r\nbearer {SECRET}2".encode()
+    echo = f"no such hook: {PATH}\x1b[31m\r\nbearer {SECRET}2 or {KEY}".encode()
     lines = ("Content-Type: text/plain", "Retry-After: 30", f"Location: https://b.example{PATH}")
     body = b"" if status.startswith("204") else echo
     got = result_of(await sent(server, answer(body, *lines, status=status)), "the webhook")
     assert (got.reception, got.wait) == (reception, wait)
     assert got.message.isprintable()
     assert SECRET not in got.message
+    assert KEY not in got.message
     assert ("https://b.example: siteatlas does not follow it" in got.message) == status.startswith("3")
     assert ("no such hook: ***" in got.message) == (status[0] not in "23")
 
