@@ -122,6 +122,20 @@ def test_ours_the_map_names_what_exists() -> None:
                 scope = found[0]
 
 
+def test_ours_the_recipes_name_what_exists() -> None:
+    recipes = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:crawler|sitemap|tests|docs)/[\w/.-]*)`", recipes)
+    named += [name.replace(".", "/") + ".py" for name in re.findall(r"python -m ((?:crawler|tests)[\w.]+)", recipes)]
+    assert len(named) > 40
+    assert [path for path in named if "NAME" not in path and not list(ROOT.glob(path.removesuffix(".py") + "*"))] == []
+    tasks = set(re.findall(r"(?m)^def (\w+)\(session", (ROOT / "noxfile.py").read_text(encoding="utf-8")))
+    assert {*re.findall(r"nox -s (\w+)", recipes)} == tasks
+    for sections, files in re.findall(r"(?m)^ +\| (`\[.+) \| (`.+) \|$", recipes):
+        for section in re.findall(r"\[(\w+)\]", sections):
+            for file in re.findall(r"`(crawler/[\w/]+\.py)`", files.partition(";")[0]):
+                assert f".{section}" in (ROOT / file).read_text(encoding="utf-8"), f"{file} reads no [{section}]"
+
+
 @cache
 def packages() -> set[str]:
     return {".".join(path.parent.relative_to(ROOT).parts) for package in PACKAGES for _, path in modules(package)}
