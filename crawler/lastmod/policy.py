@@ -129,6 +129,7 @@ def date_of_known_page(  # noqa: PLR0913 - the evidence, and how far to believe 
         if _first_moment(stated.lastmod) > published and changed_since <= _last_moment(stated.lastmod):
             return stated
     moment = datetime.fromtimestamp(now, UTC)
+    # a day is all that two visits far apart tell; but a day that is published already would not show this change
     is_timed = metadata.at - changed_since <= MAX_TIMED_INTERVAL
     if not is_timed and published < moment.replace(hour=0, minute=0, second=0, microsecond=0).timestamp():
         return SourcedDate(moment.strftime("%Y-%m-%d"), SEEN_TO_CHANGE)

@@ -172,6 +172,7 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
         return Refusal(_with_challenges(_nothing_crawlable(facts.start), facts, limits), NothingCrawlable.exit_code)
     if sentence := _start_failed(facts.start) or _too_many_failed(facts, limits.max_failed):
         return Refusal(_with_challenges(sentence, facts, limits))
+    # a person accepts what was seen to leave; pages that failed, above, were not seen
     if limits.accept_shrink:
         return None
     landslide = _landslide(facts, limits.max_shrink)
@@ -265,6 +266,7 @@ def _landslide(facts: GateFacts, limit: float) -> _Landslide:
         counts[group.kind] += group.count
     over = {kind for kind, count in counts.items() if _is_over(count, facts.published, limit)}
     rest = sum(count for kind, count in counts.items() if kind not in over)
+    # one accident may have several causes, each of them under the limit
     if _is_over(rest, facts.published, limit):
         over = {kind for kind, count in counts.items() if count}
     is_doubtful = facts.alike is not None and (None in over or facts.alike.held > 0)

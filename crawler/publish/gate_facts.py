@@ -64,6 +64,7 @@ _FROM_CHANGED: Final = """FROM published p JOIN listing l ON l.id = p.id AND NOT
 _IS_DATED: Final = "(v.changed = 1 AND l.lastmod != p.lastmod)"
 _COUNT_DATED: Final = f"coalesce(sum({_IS_DATED}), 0)"
 _COUNT_HELD: Final = "coalesce(sum(p.kept = 2), 0)"
+# By a hash of the id: a sample from all parts of the site, and the same one at each call
 _ANY_ORDER: Final = "ORDER BY p.id * 2654435761 & 4294967295"
 _SELECT_NEW: Final = """SELECT l.id, u.url, now.text, now.text
   FROM listing l JOIN url u ON u.id = l.id JOIN content now ON now.id = l.content
@@ -244,6 +245,7 @@ def _alike_pages(
     gained = GainedText(((page.before, page.now) for page in sample if page.is_dated), many / weight / 2)
     lost = weight * sum(texts.is_lost(page.before, page.now) for page in sample)
     repeated = weight * sum(page.is_dated and gained.is_repeated(page.before, page.now) for page in sample)
+    # half of the limits, because a sample is not exact: beyond them, the pages are compared one by one
     if not held and not turned and lost <= room / 2 and repeated <= many / 2:
         return None
     if changed > _MAX_COMPARED:

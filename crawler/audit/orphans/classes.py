@@ -10,6 +10,7 @@ from crawler.audit.graph.links import VISITOR_KINDS, LinkKind
 from crawler.audit.source_record import EXPORT_NAMES, SourceCounts, SourceKind
 from crawler.model import State, Url
 
+# In this order: the first kind of link that a page has names its class
 _WEAK_RULES: Final = (
     (LinkKind.REDIRECT, "weak.redirect"),
     (LinkKind.CANONICAL, "weak.canonical"),
@@ -137,6 +138,7 @@ def _page_classes(facts: UrlFacts, known: SourceStats, limits: Thresholds) -> It
         # a page that links to it is known by hreflang only, say: visitors reach neither
         ways = ways & ~LinkKind.FOLLOWED | LinkKind.UNREACHED
     if not facts.is_start and not ways & LinkKind.FOLLOWED:
+        # nobody misses links to what only machines request, such as a health check
         if ways or not is_machine_only(known):
             yield _unlinked_class(ways, known)
     elif not facts.is_start:

@@ -233,6 +233,7 @@ class TrapDetector:
         self._count()
         own = self._own[template]
         allowed = self._allowed.get(template, max(1, self._trap_limit // _PATIENCE_DIVISOR))
+        # twice, because the later half of them is judged (:meth:`Novelty.judged_count`)
         is_enough = self._family[template.path] >= 2 * self._trap_limit and own >= allowed
         is_enough = is_enough and template not in self._vain
         if template in self._vain and not self._is_remembered(find.url):
