@@ -27,8 +27,7 @@ from crawler.fetch.header_values import looks_like_text, parse_media_type
 from crawler.model import Reply, Url
 from crawler.robots.rules import MAX_BYTES as MAX_ROBOTS_BYTES
 from crawler.robots.rules import Blocked, parse_robots
-from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
-from crawler.url.params import UrlParams
+from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url, origin_of
 from sitemap import (
     CrossSubmits,
     Finding,
@@ -238,7 +237,6 @@ class SetContents:
 
 MAX_BYTES: Final = 52_428_800  # of the sitemap, as the protocol allows
 MAX_NAMED: Final = 5  # sitemaps in robots.txt to try
-_KEEP_ALL_PARAMS: Final = UrlParams((), ())
 
 
 def check_discovery(name: str, config: Config, *, as_readers: bool = False) -> Declaration:
@@ -398,7 +396,7 @@ def _named_sitemaps(body: bytes, origin: str) -> list[Url]:
     urls = []
     for url in sitemaps_in(body):
         with suppress(InvalidUrl):
-            urls.append(normalize_url(url, _KEEP_ALL_PARAMS))
+            urls.append(normalize_url(url, DEFAULT_PARAMS.keeping_all))
     return [url for url in urls if origin_of(url) == origin]
 
 
