@@ -116,7 +116,7 @@ def audit(  # noqa: PLR0913 - what to audit, and who hears of it
         db = create_audit_file(store.directory / AUDIT_FILE, store.directory / STATE_DB.file)
         comparison = AuditComparison(db, store.directory, plan, is_fresh=begin is Resume.FRESH)
         try:
-            with _record_failure_on_error(store, clock):
+            try:
                 if plan.config.audit.logs:  # reading logs takes long: first see that the site answers
                     _run_in_loop(lambda: check_reachable(plan, store, clock), loop)
                 sources = collect.collect_sources(plan, db, watches.on_sources, store.run.started)
@@ -127,6 +127,9 @@ def audit(  # noqa: PLR0913 - what to audit, and who hears of it
                     result, media, targets = _run_in_loop(
                         lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop
                     )
+            except NothingCrawlable as error:
+                store.record_failure(error, clock())
+                raise
             notes = [*sources.notes, *askable.notes(), *queue.notes(), *media.notes, *targets.notes]
             watches.on_stage("classifying")
             report = AuditFinisher(plan, store, db, segments, watches.on_stage).finish(
@@ -134,9 +137,8 @@ def audit(  # noqa: PLR0913 - what to audit, and who hears of it
             )
             findings = FindingStore(db, segments)
             if own:
-                report = _with_own(
-                    report, findings, own(plan.state) if result.ending is FinishReason.COMPLETE else None
-                )
+                judged = own(plan.state) if result.ending is FinishReason.COMPLETE else None
+                report = _with_own(report, findings, judged)
             report = _set_aside(acceptances, structs.replace(report, not_asked=askable.listed()), findings)
             report = structs.replace(
                 comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
@@ -185,16 +187,6 @@ def _set_aside(acceptances: Acceptances, report: AuditReport, findings: FindingS
     accepted = findings.accept(acceptances, datetime.fromtimestamp(report.started, UTC).date())
     report = structs.replace(report, accepted=accepted, counts=findings.counts())
     return structs.replace(report, notes=[*report.notes, *acceptance_notes(report)])
-
-
-@contextmanager
-def _record_failure_on_error(store: Store, clock: Clock) -> Iterator[None]:
-    """Store the failure of an audit that finds nothing to crawl."""
-    try:
-        yield
-    except NothingCrawlable as error:
-        store.record_failure(error, clock())
-        raise
 
 
 def _run_in_loop(part: Callable[[], Coroutine[Any, Any, T]], loop: dict[str, Any] | None) -> T:

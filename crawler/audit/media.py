@@ -17,15 +17,13 @@ from crawler.fetch.throttle import ThrottleOptions
 from crawler.model import Failure, Reply, Url
 from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked, RobotsAccess
-from crawler.url.normalize import origin_of
-from crawler.url.params import UrlParams
+from crawler.url.normalize import DEFAULT_PARAMS, origin_of
 
 HOSTS_AT_ONCE: Final = 8
 PROBE_BYTES: Final = 1024  # bytes to request of each; too many servers answer HEAD unlike GET
 PROBE_BODY: Final = BodyLimits(wire=PROBE_BYTES, decoded=PROBE_BYTES, refuse=2**62, ratio=2**30)
 _RANGE: Final = (("Range", f"bytes=0-{PROBE_BYTES - 1}"),)
 _UNSATISFIABLE: Final = 416  # an empty file has no first byte (RFC 9110, section 15.5.17)
-_KEEP_ALL_PARAMS: Final = UrlParams((), ())
 
 
 class CheckedMedia(Struct):
@@ -169,7 +167,7 @@ class MediaRequests:
         async def get(hop: Url) -> Reply | Failure | None:
             return await self.get(hop, method=method)
 
-        return await follow(get, url, self._config.fetch.max_redirects, _KEEP_ALL_PARAMS)
+        return await follow(get, url, self._config.fetch.max_redirects, DEFAULT_PARAMS.keeping_all)
 
     async def get(self, url: Url, body: BodyLimits = PROBE_BODY, method: str = "GET") -> Reply | Failure | None:
         """The answer to one URL, with retries; None when it may not be fetched."""

@@ -81,11 +81,7 @@ class Statistics:
         ]
         shown, rest = parts[:MAX_SECTIONS], parts[MAX_SECTIONS:]
         if rest:
-            total = (
-                sum(item.pages for item in rest),
-                sum(item.orphans for item in rest),
-                sum(item.unlisted for item in rest),
-            )
+            total = (sum(getattr(part, name) for part in rest) for name in ("pages", "orphans", "unlisted"))
             shown.append(SiteSection(f"{len(rest):,} more", *total))
         return shown
 

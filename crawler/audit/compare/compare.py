@@ -82,7 +82,8 @@ class AuditComparison:
         now = self._rule_coverage(report)
         reasons = {rule: self._why_none_new(rule, coverage) for rule, coverage in now.items()}
         try:
-            self._past.compare(_day(report.started), (rule for rule, reason in reasons.items() if not reason))
+            today = datetime.fromtimestamp(report.started, UTC).date().isoformat()
+            self._past.compare(today, (rule for rule, reason in reasons.items() if not reason))
             if self._started is None:
                 return replace(report, why_uncompared=FIRST_AUDIT)
             self._past.resolve_missing(self._decider(now, report, media))
@@ -117,10 +118,10 @@ class AuditComparison:
         """Store this audit for the next comparison and for notifications. Raises StorageError."""
         if self._past is None:
             return
-        coverage = {
+        coverage = {  # also that of a rule which no earlier audit could decide either
             rule: rule_coverage
             for rule, rule_coverage in self._rule_coverage(report).items()
-            if not rule_coverage.gap or self._never_decided(rule)
+            if not rule_coverage.gap or self._changed or rule not in self._then or self._then[rule][1].gap
         }
         keep_runs = self._plan.config.state.keep_runs
         self._past.store(news, self._settings, coverage, keep_runs, anew=bool(self._changed))
@@ -131,10 +132,6 @@ class AuditComparison:
 
     def _with_comparison(self, report: AuditReport, compared: AuditComparisonResult | None) -> AuditReport:
         return replace(report, compared=compared, why_uncompared=self._fault)
-
-    def _never_decided(self, rule: str) -> bool:
-        """Whether no earlier audit could decide a rule either."""
-        return bool(self._changed) or rule not in self._then or bool(self._then[rule][1].gap)
 
     def _why_none_new(self, rule: str, now: RuleCoverage) -> str:
         if self._changed:
@@ -204,7 +201,3 @@ def _changed_settings(previous: Mapping[str, object], now: Mapping[str, object])
     # a key that an older version lacked has its default value there
     changed = sorted(key for key, value in previous.items() if value != now.get(key))
     return f"the previous audit had other settings ({', '.join(changed)})" if changed else ""
-
-
-def _day(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).date().isoformat()

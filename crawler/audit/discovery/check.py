@@ -13,7 +13,6 @@ from crawler.audit.discovery.readers import (
     CheckStatus,
     Declaration,
     DiscoveryCheck,
-    SiteReader,
     check,
     check_ai_access,
     check_preferences,
@@ -28,8 +27,7 @@ from crawler.fetch.header_values import looks_like_text, parse_media_type
 from crawler.model import Reply, Url
 from crawler.robots.rules import MAX_BYTES as MAX_ROBOTS_BYTES
 from crawler.robots.rules import Blocked, parse_robots
-from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
-from crawler.url.params import UrlParams
+from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url, origin_of
 from sitemap import (
     CrossSubmits,
     Finding,
@@ -215,7 +213,7 @@ class SetContents:
         self._is_whole = True
 
     def _take(self, source: bytes | Path, opener: Callable[[str], bytes] | None, limits: TreeLimits) -> None:
-        on_unread = self._unread.append if opener else _ignore
+        on_unread = self._unread.append if opener else lambda _: None  # lint checks the files on disk
         with suppress(SitemapError):  # another check reports it
             for entry in iter_entries(source, opener, self._url, limits, unread=on_unread):
                 known = len(self._submits.origins)
@@ -237,13 +235,8 @@ class SetContents:
             yield check("hosts.declared/hosts", most=MAX_HOSTS)
 
 
-def _ignore(_: Finding) -> None:
-    """Ignore it: lint checks the files on disk."""
-
-
 MAX_BYTES: Final = 52_428_800  # of the sitemap, as the protocol allows
 MAX_NAMED: Final = 5  # sitemaps in robots.txt to try
-_KEEP_ALL_PARAMS: Final = UrlParams((), ())
 
 
 def check_discovery(name: str, config: Config, *, as_readers: bool = False) -> Declaration:
@@ -270,15 +263,15 @@ def check_discovery(name: str, config: Config, *, as_readers: bool = False) -> D
 
 def _check_readers(config: Config, checker: "_DiscoveryChecker") -> Iterator[DiscoveryCheck]:
     own = checker.answer()
-    for reader in SEARCH_READERS:
-        told = check_reader(reader, own, _answer_to(reader, config, checker.sitemap_url))
+    for name, agent in SEARCH_READERS.items():
+        told = check_reader(name, own, _answer_to(agent, config, checker.sitemap_url))
         if own is not None or told.status is CheckStatus.OK:  # else it fails for everybody
             yield told
 
 
-def _answer_to(reader: SiteReader, config: Config, url: Url) -> Reply | str:
-    """The answer to a request under the name of a reader, or why there is none."""
-    named = config.model_copy(update={"fetch": config.fetch.model_copy(update={"user_agent": reader.agent})})
+def _answer_to(agent: str, config: Config, url: Url) -> Reply | str:
+    """The answer to a request with a user agent, or why there is none."""
+    named = config.model_copy(update={"fetch": config.fetch.model_copy(update={"user_agent": agent})})
     with Downloader(named, [origin_of(url)], MAX_BYTES) as downloader:
         try:
             return downloader.answer(url)
@@ -403,7 +396,7 @@ def _named_sitemaps(body: bytes, origin: str) -> list[Url]:
     urls = []
     for url in sitemaps_in(body):
         with suppress(InvalidUrl):
-            urls.append(normalize_url(url, _KEEP_ALL_PARAMS))
+            urls.append(normalize_url(url, DEFAULT_PARAMS.keeping_all))
     return [url for url in urls if origin_of(url) == origin]
 
 

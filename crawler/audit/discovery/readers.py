@@ -81,27 +81,15 @@ def check(case: str, *, of: str = "", **values: object) -> DiscoveryCheck:
     return DiscoveryCheck(of or case.partition("/")[0], status, message.format(**values), remedy.format(**values))
 
 
-class SiteReader(Struct, frozen=True):
-    """A search engine: the name of its crawler, and the user agent of that."""
-
-    name: str
-    agent: str
-
-
-SEARCH_READERS: Final = (
+SEARCH_READERS: Final = {
     # https://developers.google.com/crawling/docs/crawlers-fetchers/google-common-crawlers
-    SiteReader(
-        "Googlebot",
-        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; "
-        "+http://www.google.com/bot.html) Chrome/141.0.0.0 Safari/537.36",
-    ),
+    "Googlebot": "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; "
+    "+http://www.google.com/bot.html) Chrome/141.0.0.0 Safari/537.36",
     # https://www.bing.com/webmasters/help/which-crawlers-does-bing-use-8c184ec0
-    SiteReader(
-        "Bingbot",
-        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; "
-        "+http://www.bing.com/bingbot.htm) Chrome/141.0.0.0 Safari/537.36",
-    ),
-)
+    "Bingbot": "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; "
+    "+http://www.bing.com/bingbot.htm) Chrome/141.0.0.0 Safari/537.36",
+}
+"""The crawlers of search engines, each with its user agent."""
 _PURPOSES: Final = {BotKind.AI_TRAINING: "training", BotKind.AI_SEARCH: "search", BotKind.AI_USER: "user requests"}
 AI_READERS: Final = tuple(bot for bot in BOTS.values() if bot.kind in _PURPOSES)
 """The AI crawlers that access logs are searched for; robots.txt names them alike."""
@@ -204,13 +192,13 @@ def _quoted(text: str) -> str:
     return repr(shorten(text, _MAX_QUOTED))
 
 
-def check_reader(reader: SiteReader, own: Reply | None, reply: Reply | str) -> DiscoveryCheck:
+def check_reader(name: str, own: Reply | None, reply: Reply | str) -> DiscoveryCheck:
     """What the server answers to the name of a search engine. ``own`` is the answer with status 200 to our own name.
 
     ``reply`` is a sentence when there is no answer. A firewall that verifies addresses refuses us under that name, and
     rightly, so a refusal is no problem.
     """
-    about, name = f"reader.{reader.name.lower()}", reader.name
+    about = f"reader.{name.lower()}"
     if isinstance(reply, str):
         return check("reader/failed", of=about, name=name, answer=reply)
     vendor = challenge.vendor if (challenge := detect_challenge(reply)) else ""

@@ -228,16 +228,14 @@ class _ExportReader:
         if report.foreign <= report.used:
             return
         (name, _), *more = self._hosts.most_common(2) or [("other sites", 0)]
+        some = f"{report.foreign:,} of its {report.rows:,} URLs"
         if name.removeprefix("www.") == self._site and not more:
-            message = f"{report.foreign:,} of its {report.rows:,} URLs are outside the audited scope"
-            report.notes.append(message)
+            report.notes.append(f"{some} are outside the audited scope")
         elif report.used:
-            message = f"{report.foreign:,} of its {report.rows:,} URLs belong to other sites, most of them to {name}"
-            report.notes.append(message)
+            report.notes.append(f"{some} belong to other sites, most of them to {name}")
         else:
-            others = " and other sites" if more else ""
-            message = f"all {report.foreign:,} URLs belong to {name}{others}. Give an export of the audited site"
-            report.faults.append(message)
+            owners = f"{name} and other sites" if more else name
+            report.faults.append(f"all {report.foreign:,} URLs belong to {owners}. Give an export of the audited site")
 
 
 class ExportClaimBuilder:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from crawler.audit.finding import AuditFinding
 from crawler.audit.sources.google.reader import ApiReader, ApiUnavailable, InspectionCache
-from crawler.audit.sources.google.reports import GoogleApi, inspection_api
+from crawler.audit.sources.google.reports import inspection_api
 from crawler.config.config import Config
 from crawler.errors import UsageError
 from crawler.model import State, Url
@@ -193,15 +193,11 @@ class IndexInspector:
             for done, page in enumerate(chosen):
                 on_progress(done, len(chosen))
                 started = anyio.current_time()
-                body = await reader.post(inspection_request(self._api, page.url))
+                request = {"inspectionUrl": page.url, "siteUrl": self._api.property_id, "languageCode": "en-US"}
+                body = await reader.post(msgspec.json.encode(request))
                 cache.put(page.url, day, msgspec.json.encode(read_inspection(body)))
                 self._inspected = done + 1
                 await anyio.sleep(max(0.0, started + 60 / _MINUTE - anyio.current_time()))
-
-
-def inspection_request(api: GoogleApi, url: Url) -> bytes:
-    """The JSON of a request. Pure."""
-    return msgspec.json.encode({"inspectionUrl": url, "siteUrl": api.property_id, "languageCode": "en-US"})
 
 
 def read_inspection(body: bytes) -> IndexStatus:

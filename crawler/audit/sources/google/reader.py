@@ -142,8 +142,7 @@ class ReportCache(ApiCache):
 
 _SETTING: Final = "audit.google_credentials"
 _BODY: Final = BodyLimits(wire=64 * MIB, decoded=256 * MIB)
-_OTHER: Final = "(other)"
-_NOT_A_PAGE: Final = frozenset({"", "(not set)", _OTHER})
+_NOT_A_PAGE: Final = frozenset({"", "(not set)", "(other)"})
 _UNAUTHORIZED: Final = 401
 
 
@@ -246,7 +245,7 @@ def _claims(
 def _claim(row: ReportRow, source: SourceReport, days: DateSpan, addresses: SourceUrlParser) -> SourceRecord | None:
     if row.url in _NOT_A_PAGE:
         parsed: Url | RejectReason = RejectReason.NO_URL
-        if row.url == _OTHER:
+        if row.url == "(other)":
             source.note_rest()
     else:
         is_home = row.host.lower().removeprefix("www.") == addresses.site.partition(":")[0]

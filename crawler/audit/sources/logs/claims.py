@@ -268,8 +268,11 @@ class RequestCounts:
 
     def _count_of(self, target: bytes) -> RequestCount:
         """The count of a target that has none, or needs cleaning."""
-        target = self._clean(target) if b"?" in target else target
-        return self.targets.get(target) or self._new(target)
+        if b"?" in target:
+            target = self._clean(target)
+            if count := self.targets.get(target):
+                return count
+        return self._new(target)
 
     def _new(self, target: bytes) -> RequestCount:
         self.size += len(target)

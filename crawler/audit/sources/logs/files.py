@@ -44,11 +44,6 @@ class _ZippedLogs:
         return b""
 
 
-def open_log(raw: io.BufferedReader) -> UnpackedBytes:
-    """The content of a file, which is a zip archive or a log."""
-    return _ZippedLogs(raw) if raw.peek(4).startswith(ZIP_STARTS) else unpack(raw)
-
-
 BLOCK_SIZE: Final = 2**20
 """Bytes of text in a block, and the most bytes of a line: longer lines are skipped."""
 _SAMPLE_LINES: Final = 200  # lines that determine the format
@@ -164,7 +159,8 @@ class LogFile:
             raw = sys.stdin.buffer if name == STDIN else Path(name).open("rb", 2**16)  # noqa: SIM115
             self._raw = cast("io.BufferedReader", raw)
             try:
-                self._text = open_log(self._raw)
+                is_zip = self._raw.peek(4).startswith(ZIP_STARTS)
+                self._text: UnpackedBytes = _ZippedLogs(self._raw) if is_zip else unpack(self._raw)
             except (OSError, BadZipFile):
                 self.close()
                 raise

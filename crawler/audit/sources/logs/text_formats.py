@@ -78,11 +78,8 @@ class LogFormatError(ValueError):
 class LogFormatReader(LogReader):
     """Reads lines of one format."""
 
-    def __init__(self, name: str, text: str, *, is_quick: bool = True) -> None:
-        """Compile the value of log_format or LogFormat. Raises LogFormatError.
-
-        ``is_quick`` allows to match all lines of the combined format at once, in half of the time with the same result.
-        """
+    def __init__(self, name: str, text: str) -> None:
+        """Compile the value of log_format or LogFormat. Raises LogFormatError."""
         self.name = name
         pieces = _needed_parts(_format_parts(text.replace(" - ", " $ident ") if "$" in text else text))
         named = {field for field, _ in pieces if field}
@@ -96,7 +93,8 @@ class LogFormatReader(LogReader):
         self._pieces = [groups.get(field, groups["none"]) for field in _REQUEST_PARTS]
         self._is_whole = "request" in named
         self._is_target = "target" in named
-        self._quick = fast_matcher(_shape(pieces)) if is_quick else None
+        # all lines of the combined format at once, in half of the time with the same result
+        self._quick = fast_matcher("".join(f"<{field}>" if field else literal for field, literal in pieces))
         self.has_agents = "agent" in named
 
     def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
@@ -177,10 +175,6 @@ def _needed_parts(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
     if last < 0 or not (space or pieces[last + 1 :] in ([("", after)], [("", after), (_REST_FIELD, "")])):
         return pieces
     return [*pieces[: last + 1], *([("", end)] if end else []), (_REST_FIELD, "")]
-
-
-def _shape(pieces: list[tuple[str, str]]) -> str:
-    return "".join(f"<{field}>" if field else literal for field, literal in pieces)
 
 
 def _of_apache(match: re.Match[str]) -> list[tuple[str, str]]:
