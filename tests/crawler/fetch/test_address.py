@@ -120,7 +120,7 @@ def test_ours_metadata_addresses(address: str) -> None:
     assert address_kind(address) is AddressKind.METADATA
 
 
-SEEDED = AddressPolicy.for_seeds(["http://localhost:8000", "http://[::1]:8000"])
+SEEDED = AddressPolicy.for_seeds(["http://localhost:8000", "http://[::1]:8000", "http://169.254.169.254"])
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,7 @@ def test_ours_permitted_addresses(host_port: str, addresses: list[str], allowed:
         ("localhost:6379", ["127.0.0.1"], FailureCode.PRIVATE_ADDRESS),
         ("[::1]:80", ["::1"], FailureCode.PRIVATE_ADDRESS),
         ("localhost:8000", ["169.254.169.254"], FailureCode.METADATA_ADDRESS),
+        ("169.254.169.254:80", ["169.254.169.254"], FailureCode.METADATA_ADDRESS),
         ("example.com:80", ["169.254.169.254"], FailureCode.METADATA_ADDRESS),
     ],
 )
