@@ -89,18 +89,34 @@ def test_ours_all_options_of_a_command_are_on_two_screens(tmp_path: Path, comman
 @pytest.mark.parametrize(
     ("words", "instead"),
     [
-        (["--retries", "3"], "--set fetch.retries=VALUE"),
-        (["--max-urls=9"], "--set output.max_urls=VALUE"),
-        (["--notify-check-live"], "--set notify.check_live=VALUE"),
-        (["--login", "me:hunter2"], "--set email.login=VALUE"),
+        (["--retries", "3"], "--set fetch.retries=3"),
+        (["--max-urls-per-file=9"], "--set output.max_urls=9"),
+        (["--no-check-live"], "--set notify.check_live=false"),
+        (["--respect-canonical"], "--set obey.canonical=true"),
+        (["--ignore-nofollow"], "--set obey.nofollow=false"),
+        (["--hook", "sh", "--hook", "-c"], """--set 'hook.command=["sh", "-c"]'"""),
+        (["--smtp-login", "me:hunter2"], "--set email.login=VALUE"),
     ],
 )
-def test_ours_a_wrong_option_named_like_a_key_names_the_key(tmp_path: Path, words: list[str], instead: str) -> None:
+def test_ours_an_option_that_went_is_read_as_the_setting_in_its_place(
+    tmp_path: Path, words: list[str], instead: str
+) -> None:
     ran = siteatlas(tmp_path, "crawl", "-o", "out", *words)
     assert (ran.code, ran.out) == (2, "")
     option = words[0].partition("=")[0]
-    assert f"{option} is a key and not an option. Use {instead}." in " ".join(ran.err.split())
+    note, _, answer = ran.err.partition("\n")
+    assert note == f"siteatlas: {option} is an older form of {instead}"
+    assert "URL" in answer
+    assert "is not an option" not in answer
     assert "hunter2" not in ran.err
+
+
+def test_ours_an_old_command_line_sets_what_it_set(tmp_path: Path) -> None:
+    words = ["http://127.0.0.1:9/", "--retries", "3", "-o", "out", "--retries=x", "--no-check-live"]
+    ran = siteatlas(tmp_path, "crawl", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert "retries" in ran.err.splitlines()[-1]
+    assert "x" in ran.err.splitlines()[-1]
 
 
 def test_ours_messages_name_only_options_that_exist() -> None:

@@ -1,10 +1,10 @@
-"""Formats the help of a command as plain text, and names the key that a wrong option means."""
+"""Formats the help of a command as plain text, and reads an option that went as the setting in its place."""
 
 import re
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Final
 
-from typer import BadParameter, Typer
+from typer import BadParameter, Typer, echo
 from typer._click.exceptions import NoSuchOption
 from typer.core import TyperCommand
 
@@ -50,7 +50,8 @@ class HelpfulCommand(TyperCommand):
         _write(formatter, self.epilog or "")
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Parse the options. Rewords messages of pydantic, and names the key that a wrong option means."""
+        """Parse the options; rewords the messages of pydantic, and reads an option that went as its setting."""
+        words = list(args)
         try:
             return super().parse_args(ctx, args)
         except BadParameter as error:
@@ -61,9 +62,10 @@ class HelpfulCommand(TyperCommand):
             if any(parameter.name == "settings" for parameter in self.params):
                 from crawler.cli.options import setting_instead  # noqa: PLC0415 - only for a wrong command line
 
-                if setting := setting_instead(error.option_name):
-                    error.message = f"{error.option_name} is a key and not an option. Use {setting}."
-                    error.possibilities = None
+                shown, words = setting_instead(error.option_name, words)
+                if shown:
+                    echo(f"siteatlas: {error.option_name} is an older form of {shown}", err=True)
+                    return self.parse_args(ctx, words)
             raise
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:

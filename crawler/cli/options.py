@@ -2,17 +2,20 @@
 
 import inspect
 import os
+import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Final, get_args
+from typing import Annotated, Any, Final, get_args, get_origin
 
 import typer
 from msgspec import Struct
 
 from crawler.cli import lint_options
 from crawler.config.config import Config
-from crawler.config.load import ConfigFile, Layers, load_site
+from crawler.config.load import SECRET_KEYS, ConfigFile, Layers, load_site
 from crawler.config.reference import reference_sections
 from crawler.config.settings import (
     Setting,
@@ -336,9 +339,84 @@ def notable_variables() -> list[str]:
     return misspelt_variables(os.environ, {*of_lint, "SITEATLAS_CONFIG"})
 
 
-def setting_instead(option: str) -> str:
-    """The ``--set`` option for the key that an unknown option names; "" if no key has this name."""
-    words = option.removeprefix("--").replace("-", "_")
-    keys = ((section, key) for section, keys in known_keys().items() for key in keys)
-    found = next((f"{section}.{key}" for section, key in keys if words in (key, f"{section}_{key}")), "")
-    return found and f"--set {found}=VALUE"
+_OTHER_NAMES: Final = {
+    "max-urls-per-file": "output.max_urls",
+    "max-bytes-per-file": "output.max_bytes",
+    "browser-sandbox": "render.sandbox",
+    "browser-no-sandbox": "render.sandbox",
+    "max-state": "state.max_size",
+    "run-retries": "schedule.retries",
+    "schedule": "schedule.enabled",
+    "schedule-state": "daemon.directory",
+    "store-endpoint": "fleet.s3_endpoint",
+    "store-region": "fleet.s3_region",
+    "store-access-key": "fleet.s3_access_key",
+    "store-secret-key": "fleet.s3_secret_key",
+    "webhook": "webhook.urls",
+    "email-from": "email.sender",
+    "smtp": "email.server",
+    "smtp-security": "email.security",
+    "smtp-login": "email.login",
+    "hook": "hook.command",
+}
+"""The keys of options of earlier versions whose names do not follow from their keys."""
+
+
+def setting_instead(option: str, words: Sequence[str]) -> tuple[str, list[str]]:
+    """The ``--set`` option in place of one that does not exist, and ``words`` with it; ("", []) if no key has its name.
+
+    ``words`` are the arguments of the command. What is shown does not repeat the value of a secret.
+    """
+    key = _key_of(option)
+    if not key:
+        return "", []
+    section, name = key.split(".")
+    field = section_of(section).model_fields[name]
+    is_switch = field.annotation is bool
+    values, rest = _without(option, words, is_switch)
+    if is_switch:
+        text = "false" if re.match("--(?:no-|ignore-|browser-no-)", option) else "true"
+    elif _is_many(section, name):
+        text = f"[{', '.join(map(_quoted, values))}]"
+    else:
+        text = values[-1] if values else ""
+    shown = "VALUE" if name in SECRET_KEYS[section] or not text else text
+    return f"--set {shlex.quote(f'{key}={shown}')}", ["--set", f"{key}={text}", *rest]
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if text.isprintable() and not {*text} & {*'\\"'} else f"'{text}'"
+
+
+def _without(option: str, words: Sequence[str], is_switch: bool) -> tuple[list[str], list[str]]:
+    """The values that ``words`` give an option, and the other words."""
+    values: list[str] = []
+    rest: list[str] = []
+    left = iter(words)
+    for word in left:
+        name, equals, value = word.partition("=")
+        if name != option:
+            rest.append(word)
+        elif not is_switch:
+            values += [value] if equals else [*islice(left, 1)]
+    return values, rest
+
+
+def _is_many(section: str, key: str) -> bool:
+    return get_origin(section_of(section).model_fields[key].annotation) is tuple
+
+
+def _key_of(option: str) -> str:
+    """The key that an option set by its name: that of the key, perhaps with its section in front, or a singular."""
+    name = option.removeprefix("--").removeprefix("ignore-")
+    keys = [(section, key) for section, keys in known_keys().items() for key in keys]
+    for spelled in (name, name.removeprefix("no-"), name.removeprefix("no-").removeprefix("respect-")):
+        if spelled in _OTHER_NAMES:
+            return _OTHER_NAMES[spelled]
+        words = spelled.replace("-", "_")
+        whole = [each for each in keys if words == "_".join(each)]
+        if found := whole or [
+            each for each in keys if words == each[1] or (words + "s" == each[1] and _is_many(*each))
+        ]:
+            return ".".join(found[0])
+    return ""
