@@ -61,9 +61,11 @@ class GzipReader:
             if self._member.eof:
                 data = self._next_member(data)
                 continue
+            member = self._member.copy()
             try:
                 content = self._member.decompress(data, _PIECE)
             except zlib.error as error:
+                yield from _decompress_until_broken(member, data)
                 self._stop(f"the gzip stream is broken ({error})")
                 return
             self._begun = True
@@ -103,3 +105,14 @@ class GzipReader:
 
     def _stop(self, fault: str) -> None:
         self.fault, self._over = fault, True
+
+
+def _decompress_until_broken(member: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
+    """The content before a defect, even if the defect is the final checksum: zlib itself returns none of it."""
+    for start in range(len(data)):
+        try:
+            content = member.decompress(data[start : start + 1])
+        except zlib.error:
+            return
+        if content:
+            yield content

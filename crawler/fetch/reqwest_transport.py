@@ -5,9 +5,13 @@ It makes none of httpx's requests and responses: they cost more than the client 
 
 import asyncio
 import contextlib
+import os
 import re
+import socket
+import sys
 from datetime import timedelta
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import anyio.lowlevel
@@ -37,6 +41,8 @@ _UNREAD_HEAD = ("invalid HTTP ", "message head is too large")
 
 # A cancelled request continues inside pyreqwest until its own time-outs, which therefore follow ours closely (seconds).
 _TIMEOUT_MARGIN = 0.1
+
+_LOOK_SECONDS = 1.0
 
 # The names of httpx's exceptions. The first match decides.
 _EXCEPTION_TYPES: tuple[tuple[type[rust.PyreqwestError], str], ...] = (
@@ -68,6 +74,7 @@ class ReqwestTransport:
         self._client = _client(target, options, limits)
         self._fallback: HttpxTransport | None = None
         self._needs_httpx = False
+        self._flood = FloodWatch(target, limits.body.wire)
 
     async def send(
         self, method: str, target: str, fields: tuple[Header, ...], content: bytes
@@ -87,7 +94,11 @@ class ReqwestTransport:
             if method in {"POST", "PUT", "PATCH"} and not content:
                 builder = builder.header("Content-Length", "0")  # RFC 9110, section 8.6
             sending = builder.headers(sent).streamed_read_buffer_limit(0).build_streamed()
-            response = await sending.__aenter__()
+            self._flood.start()
+            try:
+                response = await sending.__aenter__()
+            finally:
+                self._flood.waiting -= 1
         except rust.PyreqwestError as error:
             failure = _httpx_error(error)
             if method == "GET" and any(words in str(failure) for words in _UNREAD_HEAD):
@@ -128,6 +139,47 @@ class ReqwestTransport:
             await self._fallback.aclose()
 
 
+class FloodWatch:
+    """Ends connections that receive far more than bodies: informational responses (1xx) without an end.
+
+    The client reads these itself and counts nothing. So while requests wait for a response, this asks the system once
+    a second how many bytes each connection received (Linux: ``tcpi_bytes_received`` of TCP_INFO).
+    """
+
+    delivered = 0  # bytes of all bodies in this process
+
+    def __init__(self, target: OriginTarget, limit: int) -> None:
+        self._peer, self._limit = (target.address, target.port), limit
+        self._timer: asyncio.TimerHandle | None = None
+        self._received: dict[str, int] = {}
+        self._before = 0
+        self.waiting = 0
+
+    def start(self) -> None:
+        """One more request waits for its response."""
+        self.waiting += 1
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        allowed, self._before = self._limit + FloodWatch.delivered - self._before, FloodWatch.delivered
+        known, self._received = self._received, {}
+        for path in Path("/proc/self/fd").glob("*") if self.waiting and sys.platform == "linux" else ():
+            with contextlib.suppress(OSError):
+                if not (name := str(path.readlink())).startswith("socket:"):
+                    continue
+                with socket.socket(fileno=os.dup(int(path.name))) as connection:
+                    if connection.getpeername()[:2] != self._peer:
+                        continue
+                    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 136)
+                    received = self._received[name] = int.from_bytes(info[128:136], sys.byteorder)
+                    if received - known.get(name, received) > allowed:
+                        connection.shutdown(socket.SHUT_RDWR)
+        if self.waiting:
+            self._timer = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
+
+
 class _NoBody:
     def __aiter__(self) -> Self:
         return self
@@ -157,6 +209,7 @@ class _ReqwestBody:
             raise
         if chunk is None:
             raise StopAsyncIteration
+        FloodWatch.delivered += len(chunk)
         return bytes(chunk)
 
     async def aclose(self) -> None:

@@ -1,6 +1,7 @@
 """What a hostile document costs, and that nothing is lost or said twice because of it."""
 
 import contextlib
+import gzip
 import tracemalloc
 from collections.abc import Iterator
 
@@ -56,6 +57,14 @@ def test_ours_a_defect_that_cannot_be_mended_is_said_once(defect: str) -> None:
     items, parser = parse(urlset(f"{url()}\n{odd}\n{defect}\n{url(loc=LOC + '2')}"))
     assert findings(parser) == [("sitemap.unknown_element", 4), ("sitemap.not_well_formed", 5)]
     assert items == [Entry(LOC), Entry(LOC + "2")]
+
+
+@pytest.mark.parametrize("piece", [1, 100, 1 << 20])
+def test_rfc1952_all_that_stands_before_a_defect_of_the_stream_is_read(piece: int) -> None:
+    packed = gzip.compress(urlset(url() * 50))
+    items, parser = parse(packed[:-8] + b"\0\0\0\0" + packed[-4:], piece)
+    assert (items, findings(parser)) == ([Entry(LOC)] * 50, [("sitemap.gzip", 0)])
+    assert not parser.complete
 
 
 @pytest.mark.parametrize("defect", ["<a b=c/>", "</b>", "<odd><1/></odd>"])
