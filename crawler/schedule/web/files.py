@@ -8,8 +8,7 @@ follows links.
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Mapping
-from email.utils import parsedate_to_datetime
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -25,6 +24,7 @@ from crawler.audit.rules import REPORTED_RULES
 from crawler.fetch.header_values import content_type
 from crawler.schedule.status import SiteStatus
 from crawler.schedule.web.snapshots import SiteSnapshot
+from crawler.serve import condition_status
 from sitemap import Child, SitemapError, SitemapReader
 
 # The page of an audit contains its own policy; this one confines what is not that page.
@@ -86,7 +86,7 @@ class OpenPublishedFile:
             headers["vary"] = "Accept-Encoding"
         # FileResponse opens its path when it sends; a publish may have put another file there by then.
         answer = FileResponse(f"/dev/fd/{self._descriptor}", headers=headers, stat_result=facts)
-        status = _condition(request, tags, int(facts.st_mtime))
+        status = condition_status(lambda name: ",".join(request.getlist(name)), tags, int(facts.st_mtime))
         if status == 412:
             return Response(status_code=status)
         if status == 304:
@@ -108,31 +108,6 @@ def _with_one_range(scope: Scope) -> Scope:
     if (first or last) and not (first and last and int(last) < int(first)):
         return scope
     return {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"range"]}
-
-
-def _condition(request: Headers, tags: Collection[str], modified: int) -> int:
-    """The status that the conditions of a request lead to, in the order of RFC 9110, section 13.2.2; 200: none."""
-    if wanted := ",".join(request.getlist("if-match")):
-        if not _names(wanted, tags):
-            return 412
-    elif (date := _date(request, "if-unmodified-since")) is not None and modified > date:
-        return 412
-    if known := ",".join(request.getlist("if-none-match")):
-        return 304 if _names(known, tags) else 200
-    date = _date(request, "if-modified-since")
-    return 304 if date is not None and modified <= date else 200
-
-
-def _names(header: str, tags: Collection[str]) -> bool:
-    return header.strip() == "*" or any(tag.strip().removeprefix("W/") in tags for tag in header.split(","))
-
-
-def _date(request: Headers, name: str) -> float | None:
-    """A date of the request; what is not a date is ignored, as RFC 9110, section 13.1.3 demands."""
-    try:
-        return parsedate_to_datetime(request[name]).timestamp()
-    except (KeyError, ValueError, OverflowError):
-        return None
 
 
 def _accepts_gzip(request: Headers) -> bool:
