@@ -28,6 +28,7 @@ from run import environment
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES += sorted((ROOT / "docs/setups").glob("*.md"))
 REASONS = {
     "an account of Google",
     "a browser",
