@@ -80,7 +80,11 @@ class ObservedDates:
     def _connection(self) -> sqlite3.Connection:
         """A connection to the file that is there now: a run may have replaced it, or this process is a fork."""
         file = self._file()
-        facts = file.stat()
+        try:
+            facts = file.stat()
+        except FileNotFoundError:
+            told = f"{self._root} has no state that this account can read. Run siteatlas first, with the same account"
+            raise UsageError(told) from None
         key = (os.getpid(), facts.st_dev, facts.st_ino)
         if self._opened is None or self._opened[0] != key:
             self._opened = (key, STATE_DB.open_read_only(file))

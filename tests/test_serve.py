@@ -187,6 +187,8 @@ def test_ours_a_bad_state_gives_no_date_and_one_warning(tmp_path: Path, caplog: 
     dates = ObservedDates(tmp_path)
     assert [dates.lastmod("https://example.com/") for _ in range(2)] == [None, None]
     assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert ObservedDates(tmp_path / "none").lastmod("https://example.com/") is None
+    assert "has no state that this account can read" in caplog.text
 
 
 def test_ours_serving_imports_no_crawler() -> None:
