@@ -88,6 +88,9 @@ def test_ours_a_build_fails_for_lost_urls_and_new_findings_and_for_no_host(tmp_p
     job = Job(tmp_path)
     shutil.copytree(WWW, job.build)
     assert job.run(publish=True) == 0, job.said  # it has warnings, which were published before
+    home = job.build / "index.html"
+    other = '<img src="https://cdn.example.invalid/x.png" alt="x"><a href="https://other.example.invalid/">other</a>'
+    home.write_text(home.read_text().replace("</body>", f"{other}</body>"))
     assert job.run() == 0, job.said
     assert "cannot be read now" in job.said
     assert "0 new" in job.said
@@ -101,7 +104,6 @@ def test_ours_a_build_fails_for_lost_urls_and_new_findings_and_for_no_host(tmp_p
         assert f"lost: {SITE}shop/mallet.html" in (tmp_path / "summary").read_text()
     lost.write_text(page)
 
-    home = job.build / "index.html"
     home.write_text(home.read_text().replace("</body>", '<a href="/nowhere.html">?</a></body>'))
     about = job.build / "about.html"
     about.write_text(about.read_text().replace("<head>", '<head><meta name="robots" content="noindex">'))
