@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from crawler.errors import StorageError as StorageError
     from crawler.errors import UsageError as UsageError
     from crawler.run.report import Report as Report
+    from crawler.serve import AsgiFiles as AsgiFiles
+    from crawler.serve import ObservedDates as ObservedDates
+    from crawler.serve import WsgiFiles as WsgiFiles
     from crawler.state.store import Resume as Resume
     from crawler.version import __version__ as __version__
 
@@ -32,6 +35,7 @@ _ROOMS: Final = {
     "crawl.engine": "Tally",
     "errors": "NothingCrawlable SiteatlasError StateInUse StorageError UsageError",
     "run.report": "Report",
+    "serve": "AsgiFiles ObservedDates WsgiFiles",
     "state.store": "Resume",
     "version": "__version__",
 }

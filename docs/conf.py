@@ -58,7 +58,7 @@ def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
 
 def with_toctree(section: re.Match[str]) -> str:
     """The section of the contents page, with the pages that its table links to below it."""
-    pages = re.findall(r"^\|.*\]\(([\w-]+)\.md\)", section[0], re.MULTILINE)
+    pages = re.findall(r"^\|.*\]\(([\w/-]+)\.md\)", section[0], re.MULTILINE)
     return section[0] + toctree(section[1], pages) if pages else section[0]
 
 

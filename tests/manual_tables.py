@@ -31,7 +31,7 @@ def rendered(page: str) -> str:
 
 def pages() -> list[Path]:
     """The pages that have such tables."""
-    everything = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    everything = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/setups").glob("*.md")]
     return sorted(page for page in everything if "<!-- table: " in page.read_text(encoding="utf-8"))
 
 

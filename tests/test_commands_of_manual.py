@@ -28,6 +28,7 @@ from run import environment
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES += sorted((ROOT / "docs/setups").glob("*.md"))
 REASONS = {
     "an account of Google",
     "a browser",
@@ -70,6 +71,7 @@ KEPT = "siteatlas export -o live.sqlite; cp live.sqlite staging.sqlite; cp publi
 AFTER_RUNS = ("changes.md", "data.md", "lint.md", "listing.md", "moves.md", "notify.md", "regenerate.md")
 WRAPPER = """#!/bin/bash
 # Ends what serves for ever; a finding (exit code 10) is no mistake of the manual.
+case $* in *'--source http'*) ;; *--source*) unset SITEATLAS_FETCH_PROXY ;; esac  # a folder needs no proxy
 case $1 in schedule | explore | mcp) limit='timeout --preserve-status -s INT 6' ;; esac
 $limit {python} -m crawler "$@"
 code=$?

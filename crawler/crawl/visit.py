@@ -78,11 +78,15 @@ SPARE_LEASES: Final = 4  # for each parser process, beyond the requests in fligh
 
 @dataclass(frozen=True, slots=True)
 class VisitResult:
-    """How a visit ended, its tally, and notes on robots.txt and on what was left out."""
+    """How a visit ended, its tally, and notes on robots.txt and on what was left out.
+
+    ``set_up_hint`` names a page of the manual for what makes the site, or is "".
+    """
 
     ending: FinishReason
     tally: Tally
     notes: tuple[str, ...]
+    set_up_hint: str = ""
 
 
 def parse_settings_key(plan: CrawlPlan) -> str:
@@ -389,7 +393,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     robots_notes = (*robots.notes, *robots.delay_note(plan.config.obey.max_crawl_delay))
     render_notes = renderer.notes() if renderer else []
     notes = [*moved, *robots_notes, files_note, plan.scope.note, *render_notes, *frontier.notes, *suspect_notes]
-    return VisitResult(ending, engine.tally, tuple(filter(None, notes)))
+    return VisitResult(ending, engine.tally, tuple(filter(None, notes)), worker.set_up_hint)
 
 
 async def _read_again(again: SecondReads, store: Store, rounds: Rounds, engine: CrawlEngine) -> None:

@@ -10,6 +10,7 @@ from crawler.crawl.indexability import is_readable
 from crawler.crawl.outcome import OutcomeBuilder
 from crawler.crawl.page_fetcher import FetchedPage, PageFetcher
 from crawler.crawl.revalidation import apply_304_headers, merge_304
+from crawler.crawl.set_ups import set_up_hint
 from crawler.fetch.retry import LATE_RETRY, RetryPolicy, is_transient, retry_pause
 from crawler.model import (
     DocumentKind,
@@ -86,6 +87,7 @@ class PageWorker:
 
     ``clock`` gives the Unix time of retries.
 
+    ``set_up_hint`` is what the start page says of its making (:mod:`crawler.crawl.set_ups`).
     Counts requests (``fetched``), bytes received (``bytes``) and answers without news (``unchanged``). ``parsing`` is
     the number of leases that are parsed now.
     """
@@ -109,6 +111,7 @@ class PageWorker:
         self.unchanged = 0
         self.bytes = 0
         self.parsing = 0
+        self.set_up_hint = ""
         self._retried_late: set[int] = set()
 
     def without_request(self, lease: Lease, now: float) -> Outcome | None:
@@ -125,6 +128,7 @@ class PageWorker:
         self.fetched += 1
         if isinstance(answer, Reply):
             self.bytes += answer.wire_bytes
+            self._see_set_up(lease, answer)
             if fetched.challenge:  # a retry would be one more reason to suspect us
                 verdict = Verdict(State.CHALLENGED, fetched.challenge.reason)
                 return self._outcomes.failed(lease, fetched, answer, verdict)
@@ -152,6 +156,10 @@ class PageWorker:
             return self._outcomes.failed(lease, fetched, answer, Verdict(State.BAD_ANSWER, f"body.part: {why}"))
         self.unchanged += parsed.is_known
         return self._outcomes.judged(lease, fetched, *parsed)
+
+    def _see_set_up(self, lease: Lease, reply: Reply) -> None:
+        if lease.depth == 0 and lease.kind is DocumentKind.PAGE:
+            self.set_up_hint = set_up_hint(reply.body)
 
     def _policy(self, lease: Lease) -> RetryPolicy:
         """The retry rule of a failure; while the whole site fails, one late retry of each page instead of several."""

@@ -42,8 +42,9 @@ _PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.pag
   WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id LIMIT 1000"""
 _URLS: Final = """SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content
   WHERE v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id"""
-# Pages only: the date of a feed is that of its newest entry
-_COUNT_STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.last_modified), 0) {_FROM_COMPARED}
+# Pages only: the date of a feed is that of its newest entry. A site may repeat our own date, as crawler.serve gives it.
+_COUNT_STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.last_modified
+    AND coalesce(strftime('%s', v.header_date) != strftime('%s', m.lastmod), 1)), 0) {_FROM_COMPARED}
   AND length(c.text) > 0 AND v.changed = 0 AND v.last_modified != '' AND m.last_modified != '' AND m.source_key = ?"""
 
 _HEADER_DATES: Final = """SELECT CAST(strftime('%s', header_date) AS INTEGER), count(*) FROM visit

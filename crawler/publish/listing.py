@@ -10,7 +10,7 @@ from crawler.model import DiscoveredBy, DiscoveredUrl, ListedPage, Page, State, 
 from crawler.publish.gate import OPERATOR_STATES, Hold
 from crawler.publish.store import KIND_SQL, keep_listed_sql
 from crawler.state.database import storage_errors, transaction
-from sitemap import MIN_BUILD_PAGES, majority_build
+from sitemap import MIN_BUILD_PAGES, find_build_times
 
 _INSERT_FOUND: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard)
   SELECT v.id, v.content, v.lastmod, v.lastmod_source, coalesce(p.grp, ''), nullif(p.shard, 0)
@@ -65,6 +65,7 @@ _VERDICT: Final = f"""SELECT iif(l.kept, '{State.INDEXABLE}', v.state), v.reason
   FROM url u JOIN visit v ON v.id = u.id LEFT JOIN listing l ON l.id = u.id WHERE u.url = ?"""  # noqa: S608 - our own
 
 _DATE_RANGE: Final = "SELECT min(lastmod), max(lastmod), count(*) FROM listing WHERE lastmod != ''"
+_SMALL_BUILD: Final = 5  # pages of a site with few; all of its times must be those of one build
 _TIMES: Final = """SELECT CAST(strftime('%s', lastmod) AS INTEGER), count(*) FROM listing WHERE lastmod LIKE '%T%'
   GROUP BY 1 ORDER BY 1"""
 
@@ -159,7 +160,9 @@ class Listing:
             first, last, total = self._db.execute(_DATE_RANGE).fetchone()
             if first == last and total >= MIN_BUILD_PAGES:
                 return f"are {first[:_SECOND]}", total, total
-            build = majority_build(self._db.execute(_TIMES), total)
+            least, share = (MIN_BUILD_PAGES, 0.5) if total >= MIN_BUILD_PAGES else (_SMALL_BUILD, 1.0)
+            builds = find_build_times(self._db.execute(_TIMES), total, min_pages=least, min_share=share)
+        build = next((build for build in builds if build.pages * 2 > total), None)
         return (build.range_text, build.pages, total) if build else ("", 0, total)
 
     def image_sample(self) -> Iterator[list[str]]:

@@ -69,6 +69,21 @@ def test_ours_the_benchmark_of_sitemaps_writes_reads_and_lints(tmp_path: Path) -
     assert "times as fast as reading" in run.stdout
 
 
+@pytest.mark.slow
+def test_ours_the_benchmark_of_web_programs_measures_every_way() -> None:
+    command = [sys.executable, "-m", "tests.benchmarks.serve", "-n", "20", "--pages", "100"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stderr
+    assert [line[:11].strip() for line in run.stdout.splitlines()] == [
+        "read the fi",
+        "WSGI, whole",
+        "WSGI, 304",
+        "ASGI, whole",
+        "ASGI, 304",
+        "lastmod",
+    ]
+
+
 def test_ours_the_benchmark_of_shards_measures_every_pass() -> None:
     command = [sys.executable, "-m", "tests.benchmarks.sitemap_shards", "-n", "3000", "--rounds", "1"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)

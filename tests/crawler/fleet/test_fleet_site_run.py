@@ -15,12 +15,13 @@ from typing import Any
 
 import anyio
 import pytest
+import test_plugins
 from example_plugins import install_example
 from msgspec.structs import replace
 from scripted import Site, links, scripted
 
 from crawler.config.config import Config
-from crawler.config.load import build_config
+from crawler.config.load import ConfigFile, build_config, load_site
 from crawler.config.plan import plan_crawl
 from crawler.errors import StorageError
 from crawler.fleet.database import FleetDatabase, initialize, open_fleet
@@ -137,6 +138,23 @@ async def test_ours_a_worker_loads_only_plugins_that_its_own_configuration_names
     assert done.exit_code == 0, done
     (message,) = (json.loads(file.read_text()) for file in (tmp_path / "spool").iterdir())
     assert message["occasion"] == "changes"
+
+
+@pytest.mark.thorough
+async def test_ours_plugins_of_every_kind_work_in_a_fleet(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(install_example(tmp_path / "packages")))
+    monkeypatch.chdir(tmp_path)
+    with scripted(test_plugins.routes()) as shop:
+        test_plugins.configure(shop)
+        config = load_site(ConfigFile.read(Path("site.toml")))
+        async with fleet_of(database, config) as (fleet, broker):
+            names = ["shop", "spool", "folder", "repeated-words"]
+            done = await Machine(fleet, broker, tmp_path, "one", names).run()
+    assert done
+    assert done.exit_code == 0, done
+    test_plugins.check_all()
 
 
 @pytest.mark.slow

