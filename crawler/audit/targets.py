@@ -16,6 +16,7 @@ from msgspec import Struct
 from crawler.audit.finding import AuditFinding
 from crawler.audit.health.target import Seen, TargetState, judge_target, seen_again
 from crawler.audit.media import HOSTS_AT_ONCE, MediaRequests
+from crawler.audit.missing_parts import MissingParts
 from crawler.audit.shown import ShownPages, finding
 from crawler.config.plan import CrawlPlan
 from crawler.fetch.fetcher import Fetcher
@@ -76,10 +77,12 @@ class TargetCheck:
     async def run(self, shown: ShownPages) -> CheckedTargets:
         """Check all targets that the settings allow."""
         audit = self._plan.config.audit
-        found = [*shown.fragments()]
+        parts = MissingParts(shown)
+        found = [*parts.findings()]
+        self._notes += [parts.note] if parts.note else []
         undecided = {}
         if not shown.is_whole:
-            read = f"{len(shown.pages):,} of {shown.total:,} pages were read for them: audit.max_link_pages"
+            read = f"{len(shown.numbers):,} of {shown.total:,} pages were checked for them: audit.max_link_pages"
             undecided = dict.fromkeys(("targets", "pages"), read)
         found += await self._check_files(shown)
         if audit.check_external:

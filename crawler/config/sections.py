@@ -184,9 +184,9 @@ class AuditConfig(ConfigSection):
     max_media: int = Field(default=1_000, ge=0)
     """Maximum images and videos to check in one audit; also maximum pictures, style sheets and scripts of pages, and
     maximum links to other sites."""
-    max_link_pages: int = Field(default=100, ge=0)
-    """Maximum pages whose links, pictures, titles and texts are read for findings. On a larger site, they are spread
-    evenly. 0: none."""
+    max_link_pages: int = Field(default=30_000, ge=0)
+    """Maximum pages whose links, pictures, titles and texts are checked. On a larger site, they are spread evenly. 0:
+    none."""
     check_external: bool = False
     """Also request the pages of other sites that links lead to: at most audit.max_media of them in one audit, and again
     only if they failed or after 7 days."""
