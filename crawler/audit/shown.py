@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from itertools import islice
 from typing import Final
 
 import msgspec
@@ -32,15 +31,16 @@ from crawler.url.resolve import UrlResolver
 MAX_REFERRERS: Final = 10
 MANY: Final = 3
 """Texts of a page, or parts of it that links name, from which on there are many of them."""
-SAMPLE: Final = 100
+SAMPLE: Final = 60
 """Pages whose markup is read for what the pages of a site repeat."""
-_MORE: Final = 1_000
-"""Further pages whose markup is read for links that stand elsewhere. Each costs a hundredth of a page of the sample."""
-_FEW: Final = 5  # pages that link to a new page, up to which all of them are read for the places of these links
+_MORE: Final = 500
+"""Further pages whose markup is searched for links that stand elsewhere."""
+_FEW: Final = 20  # pages that link to a page, up to which all of them are read for the places of these links
+_LONG: Final = 500_000  # characters of markup that are not worth their time: a link on such a page is not decided
 _IS_PAGE: Final = f"v.state = '{State.INDEXABLE}' AND v.kind = {DocumentKind.PAGE:d} AND length(c.text) > 0"
 _FROM: Final = "FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content"
 _NUMBERS: Final = f"SELECT v.id {_FROM} WHERE {_IS_PAGE} ORDER BY v.id"
-_ROWS: Final = f"SELECT v.id, u.url, c.page {_FROM} WHERE {_IS_PAGE}"
+_ROWS: Final = f"SELECT v.id, u.url, c.page {_FROM} WHERE {_IS_PAGE} ORDER BY v.id"
 _MARKUP: Final = f"SELECT u.url, c.text {_FROM} WHERE v.id = ?"
 _URLS: Final = "SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id"
 _NEW: Final = "SELECT v.id FROM visit v LEFT JOIN memory m ON m.id = v.id WHERE m.id IS NULL"
@@ -133,7 +133,7 @@ class ShownPages:
 
     def facts(self, copies: Container[int]) -> Iterator[AuditFinding]:
         """What is wrong in the pages: titles, the same text twice, JSON-LD. ``copies`` are reported elsewhere."""
-        by_title: dict[str, list[int]] = defaultdict(list)
+        by_title: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for number, url, page in self.rows():
             title = page.title.strip()
             if page.bad_data:
@@ -142,13 +142,13 @@ class ShownPages:
             if not title:
                 yield finding("page.title", url, "the page has no title", [])
             elif number not in copies:
-                by_title[title].append(number)
-        groups = [numbers for numbers in by_title.values() if len(numbers) > 1]
+                by_title[title].append((number, len(page.parts)))
+        groups = [pages for pages in by_title.values() if len(pages) > 1]
         same = [*self._same_texts(groups, copies)]
         known = {*same}
         titles = []
-        for numbers in groups:  # the later pages of a list may have the title of the first
-            urls = [*map(self._url, numbers)]
+        for pages in groups:  # the later pages of a list may have the title of the first
+            urls = [self._url(number) for number, _ in pages]
             titles.append(tuple([url for url in urls if not is_paginated(Url(url))] or urls))
         for rule, found in (("page.copy", same), ("page.same_title", [urls for urls in titles if urls not in known])):
             what = "main text" if rule == "page.copy" else "title"
@@ -156,12 +156,18 @@ class ShownPages:
                 told = f"{count_text(len(others), 'other page has', 'other pages have')} the same {what}: {others[0]}"
                 yield finding(rule, first, told, [], [f"{url} has it, too" for url in others[:MAX_REFERRERS]])
 
-    def _same_texts(self, groups: list[list[int]], copies: Container[int]) -> Iterator[tuple[str, ...]]:
-        """The pages of the sample that have the same text; also those of its size that have the same title."""
+    def _same_texts(self, groups: list[list[tuple[int, int]]], copies: Container[int]) -> Iterator[tuple[str, ...]]:
+        """The pages of the sample that have the same text; also those of its size that have the same title.
+
+        ``groups`` are pages with the same title, each with the length of its parts, which copies have in common.
+        """
         sample = {page.number: page for page in self.pages}
         common = Counter(text for page in sample.values() for text in {text for *_, text in page.placed.texts})
-        alike = (number for group in sorted(groups, key=len) for number in group)
-        others = [self._read(number) for number in islice((n for n in alike if n not in sample), SAMPLE)]
+        alike: list[int] = []
+        for group in sorted(groups, key=len):
+            lengths = Counter(length for _, length in group)
+            alike += [number for number, length in group if lengths[length] > 1 and number not in sample]
+        others = [self._read(number) for number in alike[:SAMPLE]]
         by_text: dict[frozenset[int], list[tuple[int, str]]] = defaultdict(list)
         for page in (*self.pages, *others):
             own = frozenset(text for *_, text in page.placed.texts if 2 * common[text] <= len(sample))
@@ -173,27 +179,31 @@ class ShownPages:
 
     def box_findings(self, graph: LinkGraph, *, is_first: bool) -> Iterator[AuditFinding]:
         """The pages that nobody chose to link to. ``is_first``: no earlier audit says which pages are new."""
-        places = self._places_by_target
         in_changing = {target for targets in load_boxes(self._db).links().values() for target in targets}
         with storage_errors():
             new = set() if is_first else {number for (number,) in self._db.execute(_NEW)}
             urls = dict(self._db.execute(_URLS).fetchall())
-        linked = {
-            number: node
-            for node, number in enumerate(graph.nodes.ids)
-            if graph.nodes.state[node] is State.INDEXABLE and graph.inlinks[node] and node != graph.start
-        }
-        self._place_new(graph, {node for number, node in linked.items() if number in new})
-        boxed: dict[str, int] = {}
-        for number, node in linked.items():
-            found = places.get(urls[number], {Place.CHANGING: set()} if number in in_changing else {})
-            if found and (found.keys() <= BOXES or (number in new and CONTENT.isdisjoint(found))):
-                boxed[urls[number]] = node
-        slots = {url: set[int]().union(*places.get(url, {}).values()) for url in boxed}
-        for url in boxed.keys() - self._linked_elsewhere(slots):
-            found, pages = places.get(url, {}), count_text(graph.inlinks[boxed[url]], "page")
-            number = graph.nodes.ids[boxed[url]]
-            seen = [] if self.total <= _MORE else [f"{_MORE + SAMPLE:,} of {self.total:,} pages were read for this"]
+
+        def places(node: int) -> dict[Place, set[int]]:
+            number = graph.nodes.ids[node]
+            return self._places_by_target.get(urls[number], {Place.CHANGING: set()} if number in in_changing else {})
+
+        def is_boxed(node: int) -> bool:
+            is_new = graph.nodes.ids[node] in new and CONTENT.isdisjoint(places(node))
+            return is_new or (places(node).keys() <= BOXES and bool(places(node)))
+
+        states = enumerate(graph.nodes.state)
+        linked = (node for node, state in states if state is State.INDEXABLE and graph.inlinks[node])
+        boxed = {urls[graph.nodes.ids[node]]: node for node in linked if node != graph.start and is_boxed(node)}
+        sources = {url: {graph.nodes.ids[source] for source in graph.followed[node]} for url, node in boxed.items()}
+        left = self._read_linking(sources)
+        slots = {url: set[int]().union(*places(node).values()) for url, node in boxed.items() if is_boxed(node)}
+        left |= self._linked_elsewhere(slots, sources)
+        for url, node in boxed.items():
+            number, found, pages = graph.nodes.ids[node], places(node), count_text(graph.inlinks[node], "page")
+            seen = [] if self.total <= _MORE else [f"at most {_MORE:,} of the pages that link to it were read for this"]
+            if url in left or not found or not is_boxed(node):
+                continue
             if not found.keys() <= BOXES:
                 yield finding("place.new", url, "the page is new, and no text and no list links to it", [], seen)
             elif number in in_changing or found.keys() <= {Place.CHANGING}:  # it stands still
@@ -202,15 +212,17 @@ class ShownPages:
                 where = " and ".join(sorted(found))
                 yield finding("place.box", url, f"only a {where} of the template links to it, on {pages}", [], seen)
 
-    def _place_new(self, graph: LinkGraph, new: set[int]) -> None:
-        """Read the pages that link to new pages, too, if the sample has none of them."""
-        known = {page.number for page in self.pages}
-        sources = [[graph.nodes.ids[node] for node in graph.followed[target]] for target in new]
-        wanted = {number for each in sources if len(each) <= _FEW and known.isdisjoint(each) for number in each}
-        more = [self._read(number) for number in sorted(wanted.intersection(self.numbers))[:SAMPLE]]
-        if more:
-            found = self._find_places([*self.pages, *more])
-            self._add_places(more, found[len(self.pages) :])
+    def _read_linking(self, sources: Mapping[str, set[int]]) -> set[str]:
+        """Read the pages that link to URLs, where these are few. Returns the URLs that stay undecided."""
+        read = {page.number for page in self.pages}
+        linking = Counter(number for of in sources.values() if len(of) <= _FEW for number in of - read)
+        chosen = [number for number, _ in linking.most_common()][:_FEW]
+        chosen = [number for number in chosen if len(self.markup(number)[1]) <= _LONG]
+        if chosen:
+            more = [self._read(number) for number in chosen]
+            self._add_places(more, self._find_places([*self.pages, *more])[len(self.pages) :])
+        unread = linking.keys() - {*chosen}
+        return {url for url, of in sources.items() if len(of) <= _FEW and not unread.isdisjoint(of)}
 
     @cached_property
     def _places_by_target(self) -> dict[str, dict[Place, set[int]]]:
@@ -225,13 +237,11 @@ class ShownPages:
                 if target != page.placed.url and "nofollow" not in anchor.rel.split():
                     self._found[target][place].add(anchor.slot)
 
-    def _linked_elsewhere(self, boxes: Mapping[str, set[int]]) -> set[str]:
+    def _linked_elsewhere(self, boxes: Mapping[str, set[int]], sources: Mapping[str, set[int]]) -> set[str]:
         """The URLs that a page outside the sample links to at other slots than those of ``boxes``.
 
         Only pages that name a URL more often than a page of the sample does are parsed.
         """
-        if not boxes:
-            return set()
         names = {url: url.rstrip("/").rpartition("/")[2] for url in boxes}
         usual = {
             url: max(sum(names[url] in anchor.href for anchor in page.placed.anchors) for page in self.pages)
@@ -239,10 +249,13 @@ class ShownPages:
         }
         known = {page.number for page in self.pages}
         found: set[str] = set()
-        for number in _evenly([number for number in self.numbers if number not in known], _MORE):
-            _, markup = self.markup(number)
-            more = {url for url, name in names.items() if url not in found and markup.count(name) > usual[url]}
-            if more:
+        for number in _evenly(sorted(set[int]().union(*(sources[url] for url in boxes)) - known), _MORE):
+            linked = [url for url in boxes if url not in found and number in sources[url]]
+            _, markup = self.markup(number) if linked else ("", "")
+            more = {url for url in linked if markup.count(names[url]) > usual[url]}
+            if len(markup) > _LONG:
+                found |= more
+            elif more:
                 placed = self._read(number).placed
                 links = zip(placed.targets, placed.anchors, strict=True)
                 found |= {url for url, anchor in links if url in more and anchor.slot not in boxes[url]}

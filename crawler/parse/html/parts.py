@@ -13,6 +13,7 @@ from urllib.parse import unquote_to_bytes
 from zlib import crc32
 
 from crawler.model import Url
+from crawler.parse.html.text import decode_references
 
 NO_PARTS: Final = ("", "top", "Top", "TOP")
 """What leads to the top of a page: https://html.spec.whatwg.org/#find-a-potential-indicated-element ."""
@@ -33,7 +34,10 @@ def part_number(page: int, part: str) -> int:
 
 def pack_parts(url: str, body: bytes) -> bytes:
     """The numbers of the ids in a document in UTF-8."""
-    return array("I", set(map(crc32, _ids(body), repeat(page_number(url))))).tobytes()
+    ids = _ids(body)
+    if ids and b"&" in b"".join(ids):
+        ids = [decode_references(each.decode()).encode("utf-8", "surrogatepass") for each in ids]
+    return array("I", set(map(crc32, ids, repeat(page_number(url))))).tobytes()
 
 
 def pack_named(hrefs: Iterable[str], targets: Mapping[str, Url | None], origin: str) -> bytes:
