@@ -115,7 +115,7 @@ class ShownPages:
 
     def with_place(self, found: AuditFinding) -> AuditFinding:
         """A finding about the target of links, with where these stand: one in a template needs one correction."""
-        places = self._places_by_target.get(found.url.partition("#")[0], {})
+        places = self._places_by_target.get(found.url, {})
         evidence = [*found.evidence, f"the links stand in: {', '.join(sorted(places))}"] if places else found.evidence
         return msgspec.structs.replace(found, evidence=evidence)
 
@@ -234,6 +234,9 @@ class ShownPages:
     def _add_places(self, pages: list[ShownPage], places: list[list[Place]]) -> None:
         for page, of_page in zip(pages, places, strict=True):
             for target, anchor, place in zip(page.placed.targets, page.placed.anchors, of_page, strict=True):
+                part = anchor.href.partition("#")[2].partition(":~:")[0]
+                if part:
+                    self._found[f"{target}#{part}"][place].add(anchor.slot)
                 if target != page.placed.url and "nofollow" not in anchor.rel.split():
                     self._found[target][place].add(anchor.slot)
 
