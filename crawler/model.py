@@ -282,6 +282,9 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     notes: list[str] = []  # what an audit reports of it, each as "rule: sentence"
     robots: bytes = b""  # the encoded rules, when the document is a robots.txt
     dates: dict[Url, str] = {}  # lastmod of the entries of a sitemap, if they are wanted
+    parts: bytes = b""  # the parts that links may name ...
+    named_parts: bytes = b""  # ... and those that its links name (crawler.parse.html.parts)
+    bad_data: int = 0  # blocks of JSON-LD that cannot be parsed
 
 
 class Verdict(Struct, frozen=True):

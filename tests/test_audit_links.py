@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from forked import Forked
@@ -216,7 +217,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server: Others
 
     def do_GET(self) -> None:
-        name = self.path.strip("/")
+        name = urlsplit(self.path).path.strip("/")  # a proxy gets the whole URL
         if name == "robots.txt":
             self.send_error(404)
             return
@@ -286,6 +287,7 @@ def test_rfc9110_links_to_other_sites_are_dead_only_if_no_visitor_reaches_them(p
     again = {name for _, name in server.asked}
     assert not again & {"ok", "head-405", "head-404", "forbidden", "linkedin", "moves-to-ok", "too-many"}
     assert {"gone", "gone-410"} <= again
+    assert {method for method, _ in server.asked} == {"GET"}  # HEAD has said nothing of what failed
 
 
 def test_ours_other_sites_are_not_asked_unless_somebody_wants_it(process: Forked, tmp_path: Path) -> None:

@@ -1,17 +1,16 @@
-"""Reads what pages show: where their links stand, the parts of pages that these lead to, titles, texts and JSON-LD.
+"""Reads what pages show: where their links stand, titles, texts, files and JSON-LD.
 
-The markup is that of the snapshots in the state, so it costs no request. On a large site, a sample of the pages is
-read: for what boxes link to, the other pages are read as well, as far as needed.
+Most of it is what the parser found in each page. Only the places of links and the texts need the markup: the snapshots
+of a sample of the pages, evenly over the order in which they were found. None of it costs a request.
 """
 
 import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import Final
-from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct
@@ -22,8 +21,7 @@ from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.places import BOXES, CONTENT, Place, PlacedPage, find_places
 from crawler.audit.orphans.duplicates import is_paginated
 from crawler.model import DocumentKind, Page, State, Url
-from crawler.parse.html.jsonld import read_block
-from crawler.parse.snapshot.details import Details, read_details
+from crawler.parse.snapshot.details import read_details
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import storage_errors
 from crawler.units import count_text
@@ -31,42 +29,39 @@ from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.resolve import UrlResolver
 
 MAX_REFERRERS: Final = 10
-_PAGES: Final = f"""SELECT v.id, u.url, c.page, c.text FROM visit v JOIN url u ON u.id = v.id
-  JOIN content c ON c.id = v.content
-  WHERE v.state = '{State.INDEXABLE}' AND v.kind = {DocumentKind.PAGE:d} AND c.text != x''"""  # noqa: S608 - constants
-_NUMBERS: Final = f"SELECT id FROM ({_PAGES}) ORDER BY id"  # noqa: S608 - our own
+MANY: Final = 3
+"""Texts of a page, or parts of it that links name, from which on there are many of them."""
+SAMPLE: Final = 60
+"""Pages whose markup is read for what the pages of a site repeat."""
+_MORE: Final = 500
+"""Further pages whose markup is searched for links that stand elsewhere."""
+_FEW: Final = 20  # pages that link to a page, up to which all of them are read for the places of these links
+_LONG: Final = 500_000  # characters of markup that are not worth their time: a link on such a page is not decided
+_IS_PAGE: Final = f"v.state = '{State.INDEXABLE}' AND v.kind = {DocumentKind.PAGE:d} AND length(c.text) > 0"
+_FROM: Final = "FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content"
+_NUMBERS: Final = f"SELECT v.id {_FROM} WHERE {_IS_PAGE} ORDER BY v.id"
+_ROWS: Final = f"SELECT v.id, u.url, c.page {_FROM} WHERE {_IS_PAGE} ORDER BY v.id"
+_MARKUP: Final = f"SELECT u.url, c.text {_FROM} WHERE v.id = ?"
 _URLS: Final = "SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id"
 _NEW: Final = "SELECT v.id FROM visit v LEFT JOIN memory m ON m.id = v.id WHERE m.id IS NULL"
-_MANY: Final = 3
-"""Parts that links name, from which on a script makes them, if the page has none."""
 _decode = msgspec.msgpack.Decoder(Page).decode
-_ids = re.compile(
-    r"<[a-zA-Z][^<>]*?\sid\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++))|<a\b[^<>]*?\sname\s*+=\s*+"
-    r"(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++))",
-    re.IGNORECASE,
-).findall
-_data = re.compile(r"<script\b[^>]{0,200}ld\+json[^>]*+>(?:(.*?)</script|.*+)", re.DOTALL | re.IGNORECASE).findall
 _styles = re.compile(
     r"<link\b(?=[^<>]*?\brel\s*+=\s*+[\"']?stylesheet\b)[^<>]*?\shref\s*+=\s*+[\"']?([^\s\"'>]++)", re.IGNORECASE
 ).findall
 
 
 class ShownPage(Struct):
-    """One page: its id, what the parser found, its details, the ids of its parts, and the targets of its links."""
+    """One page of the sample: its id, the targets of its links, and its style sheets."""
 
     number: int
-    page: Page
-    details: Details
-    ids: set[str]
     placed: PlacedPage
     styles: list[Url]
-    bad_data: int
 
 
 class ShownPages:
     """At most ``limit`` indexable pages of a state, evenly over the order in which they were found.
 
-    ``is_whole``: these are all. Raises StorageError.
+    ``is_whole``: these are all. ``pages`` is the sample of them. Raises StorageError.
     """
 
     def __init__(self, db: sqlite3.Connection, limit: int) -> None:
@@ -74,16 +69,27 @@ class ShownPages:
         self._resolver = UrlResolver()
         with storage_errors():
             numbers = [number for (number,) in db.execute(_NUMBERS)]
-        step = max(1, -(-len(numbers) // max(1, limit)))
-        self.is_whole = step == 1
+        self.numbers = _evenly(numbers, limit)
+        self.is_whole = len(self.numbers) == len(numbers)
         self.total = len(numbers)
-        self.pages = [self._read(number) for number in numbers[::step]] if limit else []
-        self._by_url = {page.placed.url: page for page in self.pages}
+        self.pages = [self._read(number) for number in _evenly(self.numbers, SAMPLE)]
+
+    def rows(self) -> Iterator[tuple[int, str, Page]]:
+        """The pages: the id, the URL and what the parser found."""
+        chosen = set(self.numbers)
+        with storage_errors():
+            for number, url, packed in self._db.execute(_ROWS):
+                if number in chosen:
+                    yield number, url, _decode(packed)
+
+    def markup(self, number: int) -> tuple[str, str]:
+        """The URL of a page and its markup."""
+        with storage_errors():
+            url, text = self._db.execute(_MARKUP, (number,)).fetchone()
+        return url, load_markup(text)
 
     def _read(self, number: int) -> ShownPage:
-        with storage_errors():
-            _, url, packed, text = self._db.execute(f"{_PAGES} AND v.id = ?", (number,)).fetchone()
-        markup = load_markup(text)
+        url, markup = self.markup(number)
         details = read_details(markup)
         base = url
         with suppress(InvalidUrl):
@@ -91,24 +97,25 @@ class ShownPages:
         self._resolver.begin()
         targets = self._resolver.resolve_all(base, [anchor.href.partition("#")[0] for anchor in details.anchors])
         placed = PlacedPage(url, [target or "" for target in targets], details.anchors, details.texts)
-        bad = sum(read_block(block) is None for block in _data(markup) if block.strip())
-        styles = [style for style in self._resolver.resolve_all(base, _styles(markup)) if style]
-        ids = {part for found in _ids(markup) for part in found if part}
-        return ShownPage(number, _decode(packed), details, ids, placed, styles, bad)
+        styles = self._resolver.resolve_all(base, _styles(markup))
+        return ShownPage(number, placed, [style for style in styles if style])
 
     @cached_property
     def places(self) -> list[list[Place]]:
-        """The place of each link of each page."""
-        pages = {page.number: page.placed for page in self.pages}
+        """The place of each link of each page of the sample."""
+        return self._find_places(self.pages)
+
+    def _find_places(self, pages: list[ShownPage]) -> list[list[Place]]:
+        placed = {page.number: page.placed for page in pages}
         changing = {}
         for number, shown in load_boxes(self._db).links().items():
-            if number in pages:
-                changing[pages[number].url] = {self._url(target) for target in shown}
-        return find_places([*pages.values()], changing)
+            if number in placed:
+                changing[placed[number].url] = {self._url(target) for target in shown}
+        return find_places([*placed.values()], changing)
 
     def with_place(self, found: AuditFinding) -> AuditFinding:
         """A finding about the target of links, with where these stand: one in a template needs one correction."""
-        places = self._places_by_target.get(found.url.partition("#")[0], {})
+        places = self._places_by_target.get(found.url, {})
         evidence = [*found.evidence, f"the links stand in: {', '.join(sorted(places))}"] if places else found.evidence
         return msgspec.structs.replace(found, evidence=evidence)
 
@@ -117,105 +124,127 @@ class ShownPages:
             return str(self._db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()[0])
 
     def resources(self) -> Iterator[tuple[str, str, str]]:
-        """The pictures, style sheets and scripts that the pages load: kind, URL and page."""
-        for page in self.pages:
-            scripts = self._resolver.resolve_all(page.placed.url, page.page.scripts)
-            for kind, urls in (("picture", page.page.images), ("style sheet", page.styles), ("script", scripts)):
-                yield from ((kind, url, page.placed.url) for url in urls if url)
+        """What the pages load: kind, URL and page. Style sheets belong to templates, so those of the sample are all."""
+        for shown in self.pages:
+            yield from (("style sheet", style, shown.placed.url) for style in shown.styles)
+        for _, url, page in self.rows():
+            yield from (("picture", image, url) for image in page.images)
+            yield from (("script", script, url) for script in self._resolver.resolve_all(url, page.scripts) if script)
 
-    def fragments(self) -> Iterator[AuditFinding]:
-        """The links to parts of pages that do not exist.
-
-        https://html.spec.whatwg.org/#find-a-potential-indicated-element : the id, or the name of a link, as written or
-        percent-decoded; "" and "top" are the top. A text directive is no part of it
-        (https://wicg.github.io/scroll-to-text-fragment/).
-        """
-        linked: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-        for page in self.pages:
-            for target, anchor in zip(page.placed.targets, page.placed.anchors, strict=True):
-                fragment = anchor.href.partition("#")[2].partition(":~:")[0]
-                if target and fragment.lower() not in {"", "top"} and fragment[0] not in "/!":  # a route of a script
-                    linked[target][fragment].append(page.placed.url)
-        for target, fragments in linked.items():
-            if (shown := self._by_url.get(target)) is None:
-                continue
-            missing = {each for each in fragments if not shown.ids & {each, unquote(each), f"user-content-{each}"}}
-            if len(missing) >= _MANY and len(missing) == len(fragments):
-                continue
-            for fragment in sorted(missing):
-                sources = [*dict.fromkeys(fragments[fragment])]
-                yield finding("target.fragment", f"{target}#{fragment}", "the page has no such part", sources)
-
-    def facts(self, copies: Mapping[int, int]) -> Iterator[AuditFinding]:
+    def facts(self, copies: Container[int]) -> Iterator[AuditFinding]:
         """What is wrong in the pages: titles, the same text twice, JSON-LD. ``copies`` are reported elsewhere."""
-        by_text: dict[frozenset[int], list[str]] = defaultdict(list)
-        by_title: dict[str, list[str]] = defaultdict(list)
-        common = Counter(text for page in self.pages for text in {text for *_, text in page.placed.texts})
-        for page in self.pages:
-            url, title = page.placed.url, page.page.title.strip()
+        by_title: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for number, url, page in self.rows():
+            title = page.title.strip()
             if page.bad_data:
                 told = f"{count_text(page.bad_data, 'block', 'blocks')} of JSON-LD cannot be parsed"
                 yield finding("page.data", url, told, [])
             if not title:
                 yield finding("page.title", url, "the page has no title", [])
-            elif page.number not in copies:
-                by_title[title].append(url)
-            own = frozenset(text for *_, text in page.placed.texts if 2 * common[text] <= len(self.pages))
-            if len(own) >= _MANY and page.number not in copies:
-                by_text[own].append(url)
-        for title, urls in by_title.items():  # the later pages of a list may have the title of the first
-            by_title[title] = [url for url in urls if not is_paginated(Url(url))] or urls
-        same = {tuple(urls) for urls in by_text.values() if len(urls) > 1}
-        for rule, groups in (("page.copy", same), ("page.same_title", {tuple(u) for u in by_title.values()} - same)):
+            elif number not in copies:
+                by_title[title].append((number, len(page.parts)))
+        groups = [pages for pages in by_title.values() if len(pages) > 1]
+        same = [*self._same_texts(groups, copies)]
+        known = {*same}
+        titles = []
+        for pages in groups:  # the later pages of a list may have the title of the first
+            urls = [self._url(number) for number, _ in pages]
+            titles.append(tuple([url for url in urls if not is_paginated(Url(url))] or urls))
+        for rule, found in (("page.copy", same), ("page.same_title", [urls for urls in titles if urls not in known])):
             what = "main text" if rule == "page.copy" else "title"
-            for first, *others in sorted(group for group in groups if len(group) > 1):
+            for first, *others in sorted(group for group in found if len(group) > 1):
                 told = f"{count_text(len(others), 'other page has', 'other pages have')} the same {what}: {others[0]}"
                 yield finding(rule, first, told, [], [f"{url} has it, too" for url in others[:MAX_REFERRERS]])
 
+    def _same_texts(self, groups: list[list[tuple[int, int]]], copies: Container[int]) -> Iterator[tuple[str, ...]]:
+        """The pages of the sample that have the same text; also those of its size that have the same title.
+
+        ``groups`` are pages with the same title, each with the length of its parts, which copies have in common.
+        """
+        sample = {page.number: page for page in self.pages}
+        common = Counter(text for page in sample.values() for text in {text for *_, text in page.placed.texts})
+        alike: list[int] = []
+        for group in sorted(groups, key=len):
+            lengths = Counter(length for _, length in group)
+            alike += [number for number, length in group if lengths[length] > 1 and number not in sample]
+        others = [self._read(number) for number in alike[:SAMPLE]]
+        by_text: dict[frozenset[int], list[tuple[int, str]]] = defaultdict(list)
+        for page in (*self.pages, *others):
+            own = frozenset(text for *_, text in page.placed.texts if 2 * common[text] <= len(sample))
+            if len(own) >= MANY and page.number not in copies:
+                by_text[own].append((page.number, page.placed.url))
+        for pages in by_text.values():
+            if len(pages) > 1:
+                yield tuple(url for _, url in sorted(pages))
+
     def box_findings(self, graph: LinkGraph, *, is_first: bool) -> Iterator[AuditFinding]:
         """The pages that nobody chose to link to. ``is_first``: no earlier audit says which pages are new."""
-        places = self._places_by_target
         in_changing = {target for targets in load_boxes(self._db).links().values() for target in targets}
         with storage_errors():
-            new = set() if is_first or not self.is_whole else {number for (number,) in self._db.execute(_NEW)}
+            new = set() if is_first else {number for (number,) in self._db.execute(_NEW)}
             urls = dict(self._db.execute(_URLS).fetchall())
-        in_boxes: dict[str, int] = {}
-        for node, number in enumerate(graph.nodes.ids):
-            if graph.nodes.state[node] is not State.INDEXABLE or not graph.inlinks[node] or node == graph.start:
+
+        def places(node: int) -> dict[Place, set[int]]:
+            number = graph.nodes.ids[node]
+            return self._places_by_target.get(urls[number], {Place.CHANGING: set()} if number in in_changing else {})
+
+        def is_boxed(node: int) -> bool:
+            is_new = graph.nodes.ids[node] in new and CONTENT.isdisjoint(places(node))
+            return is_new or (places(node).keys() <= BOXES and bool(places(node)))
+
+        states = enumerate(graph.nodes.state)
+        linked = (node for node, state in states if state is State.INDEXABLE and graph.inlinks[node])
+        boxed = {urls[graph.nodes.ids[node]]: node for node in linked if node != graph.start and is_boxed(node)}
+        sources = {url: {graph.nodes.ids[source] for source in graph.followed[node]} for url, node in boxed.items()}
+        left = self._read_linking(sources)
+        slots = {url: set[int]().union(*places(node).values()) for url, node in boxed.items() if is_boxed(node)}
+        left |= self._linked_elsewhere(slots, sources)
+        for url, node in boxed.items():
+            number, found, pages = graph.nodes.ids[node], places(node), count_text(graph.inlinks[node], "page")
+            seen = [] if self.total <= _MORE else [f"at most {_MORE:,} of the pages that link to it were read for this"]
+            if url in left or not found or not is_boxed(node):
                 continue
-            url = urls[number]
-            found = places.get(url, {Place.CHANGING: set()} if number in in_changing else {})
-            if found and found.keys() <= BOXES:
-                in_boxes[url] = node
-            elif number in new and CONTENT.isdisjoint(found):
-                yield finding("place.new", url, "the page is new, and no text and no list links to it", [])
-        slots = {url: set[int]().union(*places.get(url, {}).values()) for url in in_boxes}
-        for url in in_boxes.keys() - self._linked_elsewhere(slots):
-            found, pages = places.get(url, {}), count_text(graph.inlinks[in_boxes[url]], "page")
-            number = graph.nodes.ids[in_boxes[url]]
-            if number in in_changing or found.keys() <= {Place.CHANGING}:  # it stands still
-                yield finding("place.changing", url, f"only boxes that change link to it, on {pages}", [])
+            if not found.keys() <= BOXES:
+                yield finding("place.new", url, "the page is new, and no text and no list links to it", [], seen)
+            elif number in in_changing or found.keys() <= {Place.CHANGING}:  # it stands still
+                yield finding("place.changing", url, f"only boxes that change link to it, on {pages}", [], seen)
             else:
                 where = " and ".join(sorted(found))
-                yield finding("place.box", url, f"only a {where} of the template links to it, on {pages}", [])
+                yield finding("place.box", url, f"only a {where} of the template links to it, on {pages}", [], seen)
+
+    def _read_linking(self, sources: Mapping[str, set[int]]) -> set[str]:
+        """Read the pages that link to URLs, where these are few. Returns the URLs that stay undecided."""
+        read = {page.number for page in self.pages}
+        linking = Counter(number for of in sources.values() if len(of) <= _FEW for number in of - read)
+        chosen = [number for number, _ in linking.most_common()][:_FEW]
+        chosen = [number for number in chosen if len(self.markup(number)[1]) <= _LONG]
+        if chosen:
+            more = [self._read(number) for number in chosen]
+            self._add_places(more, self._find_places([*self.pages, *more])[len(self.pages) :])
+        unread = linking.keys() - {*chosen}
+        return {url for url, of in sources.items() if len(of) <= _FEW and not unread.isdisjoint(of)}
 
     @cached_property
     def _places_by_target(self) -> dict[str, dict[Place, set[int]]]:
         """By target, the places of the links to it, each with their slots."""
-        found: dict[str, dict[Place, set[int]]] = defaultdict(lambda: defaultdict(set))
-        for page, places in zip(self.pages, self.places, strict=True):
-            for target, anchor, place in zip(page.placed.targets, page.placed.anchors, places, strict=True):
-                if target != page.placed.url and "nofollow" not in anchor.rel.split():
-                    found[target][place].add(anchor.slot)
-        return found
+        self._found: dict[str, dict[Place, set[int]]] = defaultdict(lambda: defaultdict(set))
+        self._add_places(self.pages, self.places)
+        return self._found
 
-    def _linked_elsewhere(self, boxes: Mapping[str, set[int]]) -> set[str]:
+    def _add_places(self, pages: list[ShownPage], places: list[list[Place]]) -> None:
+        for page, of_page in zip(pages, places, strict=True):
+            for target, anchor, place in zip(page.placed.targets, page.placed.anchors, of_page, strict=True):
+                part = anchor.href.partition("#")[2].partition(":~:")[0]
+                if part:
+                    self._found[f"{target}#{part}"][place].add(anchor.slot)
+                if target != page.placed.url and "nofollow" not in anchor.rel.split():
+                    self._found[target][place].add(anchor.slot)
+
+    def _linked_elsewhere(self, boxes: Mapping[str, set[int]], sources: Mapping[str, set[int]]) -> set[str]:
         """The URLs that a page outside the sample links to at other slots than those of ``boxes``.
 
         Only pages that name a URL more often than a page of the sample does are parsed.
         """
-        if self.is_whole or not boxes:
-            return set()
         names = {url: url.rstrip("/").rpartition("/")[2] for url in boxes}
         usual = {
             url: max(sum(names[url] in anchor.href for anchor in page.placed.anchors) for page in self.pages)
@@ -223,15 +252,21 @@ class ShownPages:
         }
         known = {page.number for page in self.pages}
         found: set[str] = set()
-        with storage_errors():
-            for number, text in self._db.execute(f"SELECT id, text FROM ({_PAGES})"):  # noqa: S608 - our own
-                markup = load_markup(text) if number not in known else ""
-                more = {url for url, name in names.items() if url not in found and markup.count(name) > usual[url]}
-                if more:
-                    placed = self._read(number).placed
-                    links = zip(placed.targets, placed.anchors, strict=True)
-                    found |= {url for url, anchor in links if url in more and anchor.slot not in boxes[url]}
+        for number in _evenly(sorted(set[int]().union(*(sources[url] for url in boxes)) - known), _MORE):
+            linked = [url for url in boxes if url not in found and number in sources[url]]
+            _, markup = self.markup(number) if linked else ("", "")
+            more = {url for url in linked if markup.count(names[url]) > usual[url]}
+            if len(markup) > _LONG:
+                found |= more
+            elif more:
+                placed = self._read(number).placed
+                links = zip(placed.targets, placed.anchors, strict=True)
+                found |= {url for url, anchor in links if url in more and anchor.slot not in boxes[url]}
         return found
+
+
+def _evenly(numbers: list[int], limit: int) -> list[int]:
+    return numbers[:: -(-len(numbers) // limit) or 1] if limit else []
 
 
 def finding(rule: str, url: str, sentence: str, sources: list[str], evidence: list[str] | None = None) -> AuditFinding:

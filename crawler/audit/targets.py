@@ -16,6 +16,7 @@ from msgspec import Struct
 from crawler.audit.finding import AuditFinding
 from crawler.audit.health.target import Seen, TargetState, judge_target, seen_again
 from crawler.audit.media import HOSTS_AT_ONCE, MediaRequests
+from crawler.audit.missing_parts import MissingParts
 from crawler.audit.shown import ShownPages, finding
 from crawler.config.plan import CrawlPlan
 from crawler.fetch.fetcher import Fetcher
@@ -76,10 +77,12 @@ class TargetCheck:
     async def run(self, shown: ShownPages) -> CheckedTargets:
         """Check all targets that the settings allow."""
         audit = self._plan.config.audit
-        found = [*shown.fragments()]
+        parts = MissingParts(shown)
+        found = [*parts.findings()]
+        self._notes += [parts.note] if parts.note else []
         undecided = {}
         if not shown.is_whole:
-            read = f"{len(shown.pages):,} of {shown.total:,} pages were read for them: audit.max_link_pages"
+            read = f"{len(shown.numbers):,} of {shown.total:,} pages were checked for them: audit.max_link_pages"
             undecided = dict.fromkeys(("targets", "pages"), read)
         found += await self._check_files(shown)
         if audit.check_external:
@@ -100,7 +103,7 @@ class TargetCheck:
                 pages.setdefault(url, []).append(page)
         with storage_errors():  # linked pictures were fetched already
             missing = [url for url in kinds if not self._db.execute(_VISITED, (url,)).fetchone()]
-        answers = await self._ask(self._limited(missing, "files"), "GET")
+        answers = await self._ask(self._limited(missing, "files"))
         judged = {url: judge_target(answer) for url, answer in answers.items()}
         return [
             finding("target.file", url, f"the {kinds[url]} cannot be fetched: {why}", [*dict.fromkeys(pages[url])])
@@ -116,7 +119,9 @@ class TargetCheck:
         known = {url: known[url] for url in urls if url in known}
         waiting = [url for url in urls if not self._is_fresh(known.get(url))]
         waiting.sort(key=lambda url: url not in known)  # what failed is asked again first
-        answers = await self._ask(self._limited(waiting, "other sites"), "HEAD")
+        waiting = self._limited(waiting, "other sites")
+        failed = [url for url in waiting if url in known]  # HEAD has said nothing of them
+        answers = await self._ask(failed) | await self._ask(waiting[len(failed) :], "HEAD")
         known |= {url: seen_again(known.get(url), answer, self._now) for url, answer in answers.items()}
         with transaction(self._db):
             self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_LESSON, msgspec.msgpack.encode(known)))
@@ -148,7 +153,7 @@ class TargetCheck:
             self._notes.append(f"only {most:,} of {len(urls):,} URLs of {what} were requested: raise audit.max_media")
         return urls[:most]
 
-    async def _ask(self, urls: Iterable[str], method: str) -> dict[str, Reply | Failure]:
+    async def _ask(self, urls: Iterable[str], method: str = "GET") -> dict[str, Reply | Failure]:
         """The answers, without those that may not be asked for."""
         by_origin: dict[str, list[str]] = {}
         for url in urls:

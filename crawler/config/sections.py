@@ -107,7 +107,7 @@ class AuditConfig(ConfigSection):
     min_inlinks: int = Field(default=1, ge=0)
     media: bool = True
     max_media: int = Field(default=1_000, ge=0)
-    max_link_pages: int = Field(default=100, ge=0)
+    max_link_pages: int = Field(default=30_000, ge=0)
     check_external: bool = False
     trust_blocked: bool = False
     trust_logs: bool = False

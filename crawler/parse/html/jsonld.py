@@ -45,14 +45,20 @@ class JsonLdNode(Struct, frozen=True):
     is_main: bool
 
 
-def read_nodes(blocks: list[str]) -> list[JsonLdNode]:
-    """The typed objects of all blocks, at most ``MAX_NODES``, each before the objects inside it."""
+def read_nodes(blocks: list[str]) -> tuple[list[JsonLdNode], int]:
+    """The typed objects of all blocks, at most ``MAX_NODES``, each before the objects inside it.
+
+    Also the number of blocks that cannot be parsed.
+    """
     nodes: list[JsonLdNode] = []
+    bad = 0
     for block in blocks:
         value = read_block(block)
         if value is not None:
             _collect(value, nodes)
-    return nodes
+        elif not block.isspace():
+            bad += bool(block)
+    return nodes, bad
 
 
 def nodes_by_id(nodes: list[JsonLdNode]) -> dict[str, JsonLdNode]:

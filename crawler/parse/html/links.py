@@ -8,7 +8,7 @@
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
@@ -18,7 +18,8 @@ from msgspec import Struct
 from crawler.model import DiscoveredBy, Url
 from crawler.parse.html.jsonld import JsonLdNode
 from crawler.parse.html.outline import CANONICAL, LINK, Outline, link_flags
-from crawler.url.normalize import InvalidUrl, join_url
+from crawler.parse.html.parts import pack_named
+from crawler.url.normalize import InvalidUrl, join_url, origin_of
 from crawler.url.resolve import UrlResolver
 
 MAX_FAULTS: Final = 50
@@ -73,13 +74,14 @@ class LinkTargets:
     ``flags`` maps each to its evidence. ``left_out`` is true when there are more than ``limit``.
     """
 
-    __slots__ = ("_limit", "_urls", "flags", "left_out")
+    __slots__ = ("_limit", "_urls", "flags", "left_out", "named_parts")
 
     def __init__(self, urls: PageUrls, limit: int) -> None:
         self._urls = urls
         self._limit = limit
         self.flags: dict[Url, int] = {}
         self.left_out = False
+        self.named_parts = b""
 
     def add_links(self, links: dict[str, int]) -> None:
         """Add links as written, with their flags. URLs that are refused are left out; fragments are dropped."""
@@ -88,10 +90,14 @@ class LinkTargets:
             if url is not None:
                 self.add(url, flags)
 
-    def add_anchors(self, hrefs: Iterable[str]) -> None:
-        """The same for the distinct hrefs of plain links."""
+    def add_anchors(self, hrefs: Collection[str]) -> None:
+        """The same for the distinct hrefs of plain links, which may name parts of pages."""
+        with_parts = [href for href in hrefs if "#" in href]
         texts = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in hrefs])
-        new: dict[Url | None, int] = dict.fromkeys(self._resolve(texts), LINK)
+        urls = self._resolve(texts)
+        new: dict[Url | None, int] = dict.fromkeys(urls, LINK)
+        by_text = dict(zip(texts, urls, strict=True))
+        self.named_parts = pack_named(with_parts[: self._limit], by_text, origin_of(self._urls.page))
         new.pop(None, None)
         targets = self.flags
         if targets:

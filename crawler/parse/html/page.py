@@ -24,6 +24,7 @@ from crawler.parse.html.links import (
     read_refresh,
 )
 from crawler.parse.html.outline import Outline
+from crawler.parse.html.parts import pack_parts
 from crawler.parse.html.text import MAX_TITLE, one_line
 from crawler.parse.html.video import VideoCollector
 from crawler.units import count_text, size_text
@@ -148,7 +149,7 @@ def _page(
     # a meta element in the body counts too, which is the more restrictive reading
     robots = robots_meta.read_directives(outline.metas, document.robots, options.token, now)
     noindex = robots.noindex_at(now)
-    nodes = jsonld.read_nodes([element.text for element in outline.named("script")])
+    nodes, bad_data = jsonld.read_nodes([element.text for element in outline.named("script")])
     with_images = options.images and not robots.noimageindex
     videos, video_faults = VideoCollector(outline, nodes, media_urls).read() if options.videos else ([], [])
     modified, source = dates.modified_date(outline, nodes, urls) if options.dates else ("", "")
@@ -178,4 +179,7 @@ def _page(
         by_header=bool(document.refresh)
         or (any("canonical" in link.rels for link in headers) and canonicals != [urls.page]),
         engine_noindex="" if noindex else robots_meta.read_engine_noindex(outline.metas, document.robots, now),
+        parts=pack_parts(urls.page, decoded.body),
+        named_parts=targets.named_parts,
+        bad_data=bad_data,
     )
