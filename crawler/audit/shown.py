@@ -247,7 +247,9 @@ class ShownPages:
         """
         names = {url: url.rstrip("/").rpartition("/")[2] for url in boxes}
         usual = {
-            url: max(sum(names[url] in anchor.href for anchor in page.placed.anchors) for page in self.pages)
+            url: max(
+                (sum(names[url] in anchor.href for anchor in page.placed.anchors) for page in self.pages), default=0
+            )
             for url in boxes
         }
         known = {page.number for page in self.pages}
