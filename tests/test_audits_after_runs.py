@@ -140,9 +140,10 @@ def test_ours_a_run_is_followed_by_an_audit_when_one_is_due_and_by_none_before(t
         shop.run("--set=audit.every=0.001")
         assert shop.occasions == ["changes", "findings", "changes", "findings"]
         told = shop.messages[3]["audit"]
-        assert (told["new"], told["mended"]) == (1, 1)
+        assert (told["new"], told["mended"]) == (2, 1)
         assert [(each["rule"], each["url"]) for each in told["first"]] == [
-            ("orphan.sitemap", f"{shop.site.url}forlorn")
+            ("orphan.sitemap", f"{shop.site.url}forlorn"),
+            ("lost.published", f"{shop.site.url}lost"),
         ]
         ran = siteatlas(tmp_path, "crawl", shop.site.url, "-o", "elsewhere", "--rate", "0")
         assert (ran.code, shop.audits) == (0, 3)
@@ -198,7 +199,7 @@ def test_ours_findings_that_were_refused_are_set_aside_and_sent_once_more_when_s
         (channel,) = status(tmp_path)["sites"][0]["channels"]
         assert (channel["outstanding"], len(shop.messages)) == ([], 2)
         assert channel["refused"][0].startswith("audit findings: ")
-        assert "the receiver refused a message about audit findings (" in notify()
+        assert "the receiver refused audit findings: " in notify()
         refuses[0] = False
         notify("--resend-refused")
         assert shop.occasions == ["changes", "findings", "findings"]

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -26,7 +26,7 @@ from crawler.audit.sources.urls import SourceUrlParser, count_row, find_files
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.sitemap_download import Downloader, origins_of
-from crawler.errors import UsageError
+from crawler.errors import DamagedFile, UsageError
 from crawler.model import DiscoveredBy, State, Url
 from crawler.moves.register import Register
 from crawler.plugins import Plugin, PluginError, PluginKind, load_plugins
@@ -136,11 +136,14 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
 
 
 def _left_urls(site: Path) -> list[str]:
-    """The URLs that the runs of a site published once and list no more, without those whose end is accepted."""
-    if not STATE_DB.is_in(site):
-        return []
-    with STATE_DB.reading(site) as db:
-        return [row.url for row in Register(db).rows(listed=False) if not row.accepted]
+    """The URLs that the runs of a site published once and list no more, without those whose end is accepted.
+
+    None of a damaged state: the audit says why it does not rest on the last run.
+    """
+    if STATE_DB.is_in(site):
+        with suppress(DamagedFile), STATE_DB.reading(site) as db:
+            return [row.url for row in Register(db).rows(listed=False) if not row.accepted]
+    return []
 
 
 def _read_plugin(plugin: Plugin, known: SourceUrlParser) -> tuple[SourceReport, Iterator[SourceRecord]]:

@@ -12,8 +12,8 @@ from typing import Final
 from msgspec import Struct
 
 _SECTION: Final = re.compile(r"^\[(\w+)\]\n((?:# .*\n)+)\n?", re.MULTILINE)
-# a key without a default is a comment
-_KEY: Final = re.compile(r"((?:# .*\n)+?)((?:# )?(\w+) =.*\n(?:(?: .*|\])\n)*)")
+# a line of prose, or a key with its value; a key without a default is a comment
+_PART: Final = re.compile(r"^(?:# (?!\w+ =).*\n|(?:# )?(\w+) =.*\n(?:(?: .*|\])\n)*+)", re.MULTILINE)
 _OPTION: Final = re.compile(r" \(--[\w-]+\)$")
 _SEVERAL: Final = "\n# [sites]\n"  # the last part of the file, about several sites in one
 
@@ -57,5 +57,10 @@ def reference_sections() -> dict[str, ReferenceSection]:
 
 
 def _keys(text: str) -> Iterator[ReferenceKey]:
-    for comment, setting, name in _KEY.findall(text):
-        yield ReferenceKey(name, comment + setting, " ".join(re.findall("# (.*)", comment)))
+    prose: list[str] = []
+    for part in _PART.finditer(text):
+        if name := part[1]:
+            yield ReferenceKey(name, "".join(prose) + part[0], " ".join(line[2:-1] for line in prose))
+            prose = []
+        else:
+            prose.append(part[0])

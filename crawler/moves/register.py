@@ -6,12 +6,13 @@ the page that takes its place can be found.
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
+from crawler.errors import DamagedFile
 from crawler.state.database import storage_errors, transaction
 from crawler.state.schema import REGISTER_TABLE, STATE_DB
 from crawler.state.store import lock_state
@@ -127,9 +128,12 @@ class Register:
 
 
 def left_pages(site: Path) -> Iterator[LeftPage]:
-    """The pages of the URLs that the sitemap of a site does not list any more. Raises StorageError."""
+    """The pages of the URLs that the sitemap of a site does not list any more; none of a damaged state.
+
+    Raises StorageError.
+    """
     if STATE_DB.is_in(site):
-        with STATE_DB.reading(site) as db:
+        with suppress(DamagedFile), STATE_DB.reading(site) as db:
             if Register(db).exists:
                 yield from db.execute("SELECT url, page, text FROM register WHERE last IS NOT NULL")
 

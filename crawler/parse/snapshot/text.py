@@ -100,7 +100,7 @@ _QUOTES: Final = str.maketrans(
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
     | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", "")
 )
-_dashes = re.compile("\\s*+(?:-{2,}|[\u2014\u2015]+)\\s*").sub  # some set spaces around them, some do not
+_dashes = re.compile("(?:(?<!\\s)\\s++)?(?:-{2,}|[\u2014\u2015]+)\\s*+").sub  # some set spaces around them, some do not
 _spaces = re.compile("[\u00a0\u2009\u202f](?=[!?:;%])|(?<!\\s)\\s++(?=\u00bb)|(?<=\u00ab)\\s++").sub
 
 
