@@ -92,12 +92,13 @@ class LinkTargets:
 
     def add_anchors(self, hrefs: Collection[str]) -> None:
         """The same for the distinct hrefs of plain links, which may name parts of pages."""
-        with_parts = [href for href in hrefs if "#" in href]
-        texts = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in hrefs])
+        split = [href.partition("#") for href in hrefs]
+        texts = dict.fromkeys([text for text, _, _ in split])
         urls = self._resolve(texts)
         new: dict[Url | None, int] = dict.fromkeys(urls, LINK)
         by_text = dict(zip(texts, urls, strict=True))
-        self.named_parts = pack_named(with_parts[: self._limit], by_text, origin_of(self._urls.page))
+        named = [(text, part) for text, _, part in split[: self._limit] if part]
+        self.named_parts = pack_named(named, by_text, origin_of(self._urls.page))
         new.pop(None, None)
         targets = self.flags
         if targets:

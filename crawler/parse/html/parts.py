@@ -6,7 +6,7 @@ form, so it only says where to look: :mod:`crawler.audit.missing_parts` reads th
 
 import re
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from itertools import repeat
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -40,18 +40,19 @@ def pack_parts(url: str, body: bytes) -> bytes:
     return array("I", set(map(crc32, ids, repeat(page_number(url))))).tobytes()
 
 
-def pack_named(hrefs: Iterable[str], targets: Mapping[str, Url | None], origin: str) -> bytes:
-    """The numbers of the parts of pages of an origin that references name.
+def pack_named(named: Collection[tuple[str, str]], targets: Mapping[str, Url | None], origin: str) -> bytes:
+    """The numbers of the parts of pages of an origin that references name: each as its text before the # and after it.
 
     ``targets`` are the URLs of the references without their parts.
     """
-    pages = {target: page_number(url) for target, url in targets.items() if url and url.startswith(origin)}
-    numbers = array("I")
-    for href in hrefs:
-        target, _, part = href.partition("#")
-        if part not in NO_PARTS and part[0] not in ROUTES and target in pages:
-            numbers.append(part_number(pages[target], part))
-    return numbers.tobytes()
+    urls = ((text, targets.get(text)) for text in {text for text, _ in named})
+    pages = {text: page_number(url) for text, url in urls if url and url.startswith(origin)}
+    numbers = [
+        part_number(pages[text], part)
+        for text, part in named
+        if part not in NO_PARTS and part[0] not in ROUTES and text in pages
+    ]
+    return array("I", numbers).tobytes()
 
 
 def unpack_numbers(packed: bytes) -> "array[int]":
