@@ -94,7 +94,7 @@ class Double:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 own = [value for name, value in self.headers.items() if name.lower() not in _USUAL]
                 said = " ".join([*own, self.path, body.decode()]).encode()  # the sender quotes the first 200 characters
-                self._answer(Say(400, body=said) if double.echoes else double.take(json.loads(body)))
+                self._answer(Say(400, body=said) if double.echoes else double.take(_read(body)))
 
             def _answer(self, say: Say) -> None:
                 time.sleep(say.wait)
@@ -194,3 +194,11 @@ class Site:
         file = PublishedFile("sitemap.xml", f"{self.double.home}/sitemap.xml", len(pages), len(body))
         records.write(replace(records.get(number), files=[file], listed=len(pages)))
         return number
+
+
+def _read(body: bytes) -> Any:
+    """What a channel sends: JSON or text."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        return body.decode()
