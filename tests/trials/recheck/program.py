@@ -1,6 +1,6 @@
 """Plays a history with the real program: a site that answers from it, runs that ask for what is due, and full runs.
 
-``python -m tests.trials.recheck.program FILE [NIGHTS] [COVERAGE] [DAYS]``
+``PYTHONPATH=tests python -m tests.trials.recheck.program FILE [NIGHTS] [COVERAGE] [DAYS]``
 """
 
 import hashlib
