@@ -312,11 +312,14 @@ def _positions(
     """How many blocks are at each spot and at each place of the changed ones, and the number of these among them."""
     places = {block.place for block in changed.values()}
     texts = places | {place.rpartition(b"\x1f")[0] for place in places}  # of which such a block may be a part
+    is_stated = any(place.startswith(b"=") for place in places)  # the tags in any text may state the same
     among: Counter[tuple[bytes, str]] = Counter()
     nth: dict[int, int] = {}
     count: Counter[bytes] = Counter()
     for at, entry in enumerate(version.entries):
-        if not isinstance(entry, ContentBlock) and entry[0].place + entry[1] not in texts:
+        if not isinstance(entry, ContentBlock) and not (
+            entry[0].place + entry[1] in texts or (is_stated and "<" in entry[2])
+        ):
             continue
         for block in blocks_of(entry):
             if block.place in places:

@@ -88,6 +88,7 @@ def same(before: bytes, after: bytes) -> None:
 @settings(max_examples=200)
 @given(_pieces, _cuts)
 @example(["<p>", "<a href='/x'>", "<a href='/x'>"], [(2, 0, ["<p>"])])
+@example(["<p>", "<p>", "<span itemprop=price content=8>"], [(0, 0, ["<p>", "<meta itemprop=price content=7>"])])
 def test_ours_what_is_left_unread_makes_no_difference(
     pieces: list[str], cuts: list[tuple[int, int, list[str]]]
 ) -> None:
