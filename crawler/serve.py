@@ -45,9 +45,9 @@ class ObservedDates:
     """
 
     def __init__(self, state: str | os.PathLike[str] = ".siteatlas") -> None:
+        self._opened: tuple[object, sqlite3.Connection] | None = None
         self._root = Path(state)
         self._lock = Lock()
-        self._opened: tuple[object, sqlite3.Connection] | None = None
         self._fault = ""
         self._file()
 
@@ -87,8 +87,18 @@ class ObservedDates:
             raise UsageError(told) from None
         key = (os.getpid(), facts.st_dev, facts.st_ino)
         if self._opened is None or self._opened[0] != key:
+            self.close()
             self._opened = (key, STATE_DB.open_read_only(file))
         return self._opened[1]
+
+    def close(self) -> None:
+        """Close the state; it is opened again when a date is wanted."""
+        if self._opened:
+            self._opened[1].close()
+            self._opened = None
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def condition_status(header: Callable[[str], str], tags: Collection[str], modified: int) -> int:

@@ -10,7 +10,8 @@ from pumping import Expression, expressions, slowest
 import crawler
 import sitemap
 
-pytestmark = pytest.mark.thorough
+# all modules are imported, and Datasette leaves a connection open when it is
+pytestmark = [pytest.mark.thorough, pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")]
 
 
 def test_ours_pumping_finds_expressions_that_are_not_linear(monkeypatch: pytest.MonkeyPatch) -> None:
