@@ -87,18 +87,17 @@ class ObservedDates:
             raise UsageError(told) from None
         key = (os.getpid(), facts.st_dev, facts.st_ino)
         if self._opened is None or self._opened[0] != key:
-            self.close()
+            self._close()
             self._opened = (key, STATE_DB.open_read_only(file))
         return self._opened[1]
 
-    def close(self) -> None:
-        """Close the state; it is opened again when a date is wanted."""
+    def _close(self) -> None:
         if self._opened:
             self._opened[1].close()
             self._opened = None
 
     def __del__(self) -> None:
-        self.close()
+        self._close()
 
 
 def condition_status(header: Callable[[str], str], tags: Collection[str], modified: int) -> int:
