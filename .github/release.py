@@ -95,6 +95,7 @@ def build(version: str) -> None:
     said = run(siteatlas, "--version")
     if version not in said:
         sys.exit(f"the wheel says {said.strip()!r}")
+    run(siteatlas, "manual", "setups/hugo")
     for words in (("crawl", "{url}", "-o", str(bare / "example")), ("audit", "{url}", "-o", str(bare / "report"))):
         run(sys.executable, "-m", "tests.example_site", siteatlas, *words, "--state", str(bare / "state"))
     shutil.rmtree(bare)

@@ -205,3 +205,12 @@ def test_ours_the_reference_of_keys_is_a_file_a_section_or_what_a_word_finds(tmp
     assert nothing.err == (
         "siteatlas: no key has 'nonsense' in its name or its meaning. siteatlas config prints all keys\n"
     )
+
+
+def test_ours_the_program_prints_the_pages_of_its_manual(tmp_path: Path) -> None:
+    assert siteatlas(tmp_path, "manual").out == (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    hugo = siteatlas(tmp_path, "manual", "docs/setups/hugo.md")
+    assert hugo.out == (ROOT / "docs" / "setups" / "hugo.md").read_text(encoding="utf-8")
+    unknown = siteatlas(tmp_path, "manual", "../README")
+    assert (unknown.code, unknown.out) == (2, "")
+    assert "siteatlas manual lists the pages" in unknown.err

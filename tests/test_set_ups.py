@@ -48,7 +48,7 @@ def test_ours_each_mark_names_a_page_of_the_manual() -> None:
 def test_ours_the_first_crawl_names_the_page_once(tmp_path: Path) -> None:
     with scripted({"/": links("/a", head=HEADS["Hugo"]), "/a": "a", "/b": HEADS["Eleventy"]}) as site:
         told = crawl(tmp_path, site.url).out
-        assert "note: Hugo makes this site. docs/setups/hugo.md shows the shortest way to its sitemap\n" in told
+        assert "note: Hugo makes this site. siteatlas manual setups/hugo shows the shortest way to its" in told
         assert "makes this site" not in crawl(tmp_path, site.url).out
 
 
@@ -231,7 +231,7 @@ def test_ours_a_generator_and_the_commands_of_its_page_make_a_sitemap(
     run = runner(folder, variables)
     told = run(commands_of(page))
     name = next((made.name for made in SET_UPS if made.page == page), "")
-    assert f"note: {name} makes this site. docs/setups/{page}.md" in told
+    assert f"note: {name} makes this site. siteatlas manual setups/{page} shows" in told
     (sitemap,) = (file for file in folder.rglob("sitemap.xml") if "node_modules" not in file.parts)
     text = sitemap.read_text()
     assert f"<loc>https://www.example.com/{url}</loc>" in text, told

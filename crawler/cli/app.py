@@ -21,6 +21,7 @@ _MODULES: Final = {
     "crawl": ("crawler.cli.crawl", "Crawl a website from URL and publish its sitemap in a directory."),
     "init": ("crawler.cli.init.init", "Write a configuration file, and files for schedulers such as systemd."),
     "config": ("crawler.cli.config", "Print every key of the configuration with its default and its meaning."),
+    "manual": ("crawler.cli.manual", "Print a page of the manual as Markdown."),
     "run": ("crawler.cli.run", "Regenerate the sitemaps of the sites in a configuration."),
     "schedule": (
         "crawler.cli.schedule",

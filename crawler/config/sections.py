@@ -213,7 +213,7 @@ class PluginConfig(ConfigSection):
 
 class PluginsConfig(ConfigSection):
     """Plug-ins that other packages install, each in a table [plugins.NAME]. Its key use is the name of the plug-in, and
-    the other keys are for the plug-in. docs/plugins.md describes the kinds of plug-ins."""
+    the other keys are for the plug-in. siteatlas manual plugins describes the kinds."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, PluginConfig] = Field(init=False)

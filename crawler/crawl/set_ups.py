@@ -37,4 +37,4 @@ def set_up_hint(body: bytes) -> str:
     made = find_set_up(body)
     if made is None:
         return ""
-    return f"{made.name} makes this site. docs/setups/{made.page}.md shows the shortest way to its sitemap"
+    return f"{made.name} makes this site. siteatlas manual setups/{made.page} shows the shortest way to its sitemap"

@@ -18,7 +18,7 @@ from crawler.audit.health.entries import (
     check_entry,
     check_outside_site,
 )
-from crawler.audit.health.lastmod import ObservedDates, check_lastmod
+from crawler.audit.health.lastmod import PageDates, check_lastmod
 from crawler.audit.health.visit import VisitedUrl
 from crawler.lastmod.policy import SEEN_TO_CHANGE
 from crawler.model import State, Url
@@ -182,14 +182,14 @@ def _observed_dates(  # noqa: PLR0913 - the columns
     read_at: float | None,
     *,
     is_trusted: bool,
-) -> ObservedDates | None:
+) -> PageDates | None:
     if seen_at is None:
         return None
     is_unchanged = seen_before is not None and (bool(is_same) or changed == 0)
     if seen_before is not None and not is_unchanged and changed is None:
         return None  # the content differs, but no crawl has decided whether significantly
     unchanged_at = [at for at in (read_at, seen_before if is_unchanged else None) if at is not None]
-    return ObservedDates(
+    return PageDates(
         seen_at=seen_at,
         same_since=min(unchanged_at, default=None),
         seen_before=None if is_unchanged else seen_before,

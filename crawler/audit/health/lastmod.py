@@ -21,7 +21,7 @@ _MAX_EAST_OFFSET: Final = 14 * 3_600.0  # seconds by which a day begins earlier 
 _MAX_WEST_OFFSET: Final = 12 * 3_600.0  # seconds by which a day ends later there than in UTC
 
 
-class ObservedDates(Struct, frozen=True, kw_only=True):
+class PageDates(Struct, frozen=True, kw_only=True):
     """The known changes of a page, from the visits of this audit and of earlier ones; Unix times or W3C dates.
 
     The content was the same from ``same_since`` until ``seen_at``; ``same_since`` is None without an earlier visit.
@@ -38,7 +38,7 @@ class ObservedDates(Struct, frozen=True, kw_only=True):
     page_date_source: str = ""
 
 
-def check_lastmod(entry: PublishedEntry, observed: ObservedDates) -> AuditFinding | None:
+def check_lastmod(entry: PublishedEntry, observed: PageDates) -> AuditFinding | None:
     """The finding that a lastmod is too late or too early; None when nothing contradicts it."""
     claimed = _date_range(entry.lastmod)
     if claimed is None or claimed[0] > observed.seen_at:
@@ -50,7 +50,7 @@ def check_lastmod(entry: PublishedEntry, observed: ObservedDates) -> AuditFindin
     return None
 
 
-def _why_late(claimed: tuple[float, float], observed: ObservedDates) -> list[str]:
+def _why_late(claimed: tuple[float, float], observed: PageDates) -> list[str]:
     """Why a date is too late: the page did not change around it, or all dates of the page are earlier."""
     begins, ends = claimed
     if observed.same_since is not None and begins > observed.same_since + _DAY and ends < observed.seen_at:
@@ -64,7 +64,7 @@ def _why_late(claimed: tuple[float, float], observed: ObservedDates) -> list[str
     return [sentence for _, sentence in stated]
 
 
-def _why_early(claimed: tuple[float, float], observed: ObservedDates) -> list[str]:
+def _why_early(claimed: tuple[float, float], observed: PageDates) -> list[str]:
     """Why a date is too early: a crawl saw a later change, or the page states one."""
     latest = claimed[1] + _DAY
     reasons = []
@@ -84,7 +84,7 @@ def _why_early(claimed: tuple[float, float], observed: ObservedDates) -> list[st
     return reasons
 
 
-def _stated_dates(observed: ObservedDates) -> list[tuple[str, str]]:
+def _stated_dates(observed: PageDates) -> list[tuple[str, str]]:
     """The dates that the page and its server state, each with a sentence."""
     stated = []
     if observed.page_date:
@@ -94,7 +94,7 @@ def _stated_dates(observed: ObservedDates) -> list[tuple[str, str]]:
     return stated
 
 
-def _page_date_text(observed: ObservedDates) -> str:
+def _page_date_text(observed: PageDates) -> str:
     return f"the page states {observed.page_date} ({observed.page_date_source or 'a date in it'})"
 
 

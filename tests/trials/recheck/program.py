@@ -25,6 +25,7 @@ from madesite import prose
 from tests.trials.recheck.policy import LISTED, Player, load, nights_of
 
 _NS = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+_FILES = ("/robots.txt", "/sitemap.xml")  # which every run asks for
 CONFIG = """
 site = {{url = "{url}"}}
 output = {{directory = "out", swap_delay = 0}}
@@ -160,7 +161,7 @@ class Comparison:
         ended = self.process.run(self.folders[name], night, "run", "--config", "site.toml", "--json")
         if ended.status:
             self.wrong.append(f"night {night}: {name}: {ended.status}: {ended.said[:600]}")
-        self.requests[name] += len(self.site.hits)
+        self.requests[name] += sum(path not in _FILES for path in self.site.hits)
         report: dict[str, Any] = json.loads(ended.said[ended.said.index("{") :])["sites"][0]
         return report
 
@@ -218,7 +219,7 @@ def main() -> None:
         played = play(process, Path(file), int(nights), float(coverage), int(days))
     share = played.requests["partial"] / played.requests["full"]
     print(
-        f"{Path(file).name}, {nights} nights, {coverage} dated, {days} days: asked {share:.1%},"
+        f"{Path(file).name}, {nights} nights, {coverage} dated, {days} days: asked {share:.1%} of the pages,"
         f" {played.whole} full runs, {played.same_night} of {played.seen} changes the same night,"
         f" longest {played.longest} days, {len(played.differs)} differ now, wrong: {played.wrong}"
     )
