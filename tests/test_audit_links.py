@@ -3,15 +3,18 @@
 import http.server
 import json
 import random
+import ssl
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import trustme
 from forked import Forked
 from scripted import Answer, Site, scripted
 
@@ -242,6 +245,20 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Quiet(http.server.BaseHTTPRequestHandler):
+    """Answers each request with an empty page."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_HEAD = do_GET  # noqa: N815 - its name in the base
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
 @contextmanager
 def others() -> Iterator[Others]:
     server = Others(("127.0.0.1", 0), _Handler)
@@ -288,6 +305,58 @@ def test_rfc9110_links_to_other_sites_are_dead_only_if_no_visitor_reaches_them(p
     assert not again & {"ok", "head-405", "head-404", "forbidden", "linkedin", "moves-to-ok", "too-many"}
     assert {"gone", "gone-410"} <= again
     assert {method for method, _ in server.asked} == {"GET"}  # HEAD has said nothing of what failed
+
+
+@contextmanager
+def secure(certificates: dict[str, tuple[trustme.LeafCert, bool]]) -> Iterator[dict[str, int]]:
+    """HTTPS servers, each with its certificate, and whether it sends the whole chain; gives their ports."""
+    servers: list[http.server.HTTPServer] = []
+    for leaf, is_whole in certificates.values():
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        chain = b"".join(blob.bytes() for blob in leaf.cert_chain_pems[: None if is_whole else 1])
+        with leaf.private_key_pem.tempfile() as key, trustme.Blob(chain).tempfile() as file:
+            context.load_cert_chain(file, key)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        servers.append(server)
+    try:
+        yield dict(zip(certificates, (server.server_port for server in servers), strict=True))
+    finally:
+        for server in servers:
+            server.shutdown()
+            server.server_close()
+
+
+def test_ours_an_expired_certificate_is_dead_and_one_without_its_intermediate_is_not(
+    process: Forked, tmp_path: Path
+) -> None:
+    root = trustme.CA()
+    (tmp_path / "root.pem").write_bytes(root.cert_pem.bytes())
+    middle = root.create_child_ca()
+    past = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def certificate(name: str, ca: trustme.CA = root, **more: datetime) -> trustme.LeafCert:
+        return ca.issue_cert(f"{name}.test-site.org", **more)
+
+    certificates = {
+        "expired": (certificate("expired", not_before=past - timedelta(days=90), not_after=past), True),
+        "short": (certificate("short", middle), False),
+        "whole": (certificate("whole", middle), True),
+        "stranger": (certificate("other"), True),
+        "own": (certificate("own", trustme.CA()), True),
+    }
+    with scripted({}) as site, secure(certificates) as ports:
+        urls = {name: f"https://{name}.test-site.org:{port}/" for name, port in ports.items()}
+        linked(site, [*urls.values()])
+        hosts = [url.split("/")[2] for url in urls.values()]
+        words = ("--check-external", "--set=fetch.ca_file=root.pem")
+        words += tuple(word for host in hosts for word in ("--resolve", f"{host}:127.0.0.1"))
+        first = audited(process, tmp_path, site.url, *words)
+        second = audited(process, tmp_path, site.url, *words, day=1)
+    assert {url for rule, url in first if rule.startswith("target")} == {urls["expired"]}
+    assert ("target.external", urls["expired"]) in second
+    assert {url for rule, url in second if rule.startswith("target")} == {urls["expired"]}
 
 
 def test_ours_other_sites_are_not_asked_unless_somebody_wants_it(process: Forked, tmp_path: Path) -> None:
