@@ -75,3 +75,19 @@ def test_ours_what_leaves_one_by_one_leaves_at_once_and_a_landslide_when_it_is_a
         assert "no longer linked" in refused.out
         assert night(tmp_path, site.url, "--accept-shrink").code == 0
         assert listed(tmp_path) == [site.url, f"{site.url}p11"]
+
+
+def test_ours_pages_that_moved_for_one_night_come_back_without_a_hold(tmp_path: Path) -> None:
+    whole = shop(20)
+    moved = {path: page for path, page in whole.items() if path != "/"}
+    with scripted(whole) as site:
+        assert night(tmp_path, site.url).code == 0
+        before = listed(tmp_path)
+        redirects = {path: Answer("", 301, {"Location": f"/new{path}"}) for path in moved}
+        site.routes = {**whole, **redirects, **{f"/new{path}": page for path, page in moved.items()}}
+        assert night(tmp_path, site.url).code == 0
+        assert f"{site.url}new/p1" in listed(tmp_path)
+        site.routes = whole
+        ran = night(tmp_path, site.url)
+        assert ran.code == 0, ran.out
+        assert listed(tmp_path) == before

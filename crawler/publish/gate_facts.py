@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from crawler.fetch.retry import is_failure
 from crawler.model import State, Url, Verdict
 from crawler.parse.snapshot.diff import Delta
+from crawler.publish.changes import ChangeKind
 from crawler.publish.completeness import Coverage, carried_text
 from crawler.publish.gate import MIN_LOST, AlikePages, ChallengedPages, GateFacts, LostPages, StartUrlStatus
 from crawler.publish.own_text import ChangedPage, GainedText, OwnText, count_doubtful, shingles
@@ -50,12 +51,14 @@ _SELECT_LOST: Final = f"""SELECT coalesce(v.state, '{State.UNLINKED}'), v.status
   WHERE (l.id IS NULL OR {_IS_UNLINKED}) AND p.id NOT IN (SELECT id FROM believed)
   GROUP BY 1, 2, 3, 4"""  # noqa: S608
 
-# Permanent redirects, each to a new page of the set to which nothing else redirects
+# Pages that a new page of the set takes the place of, and of no other page: by a permanent redirect, or because an
+# earlier run recorded that they came from it, and it is back.
 _FROM_MOVED: Final = f"""FROM published p JOIN url u ON u.id = p.id JOIN visit v ON v.id = p.id
-    JOIN url t ON t.url = v.target
+    LEFT JOIN (SELECT target, url, max(run) FROM change WHERE kind = '{ChangeKind.MOVED}' GROUP BY 1) back
+      ON back.target = u.url AND v.state NOT IN ('{State.INDEXABLE}', '{State.REDIRECT}')
+    JOIN url t ON t.url = iif(v.state = '{State.REDIRECT}' AND v.status IN (301, 308), v.target, back.url)
     JOIN listing l ON l.id = t.id JOIN content was ON was.id = p.content JOIN content now ON now.id = l.content
-  WHERE v.state = '{State.REDIRECT}' AND v.status IN (301, 308)
-    AND NOT EXISTS (SELECT 1 FROM published e WHERE e.id = t.id)
+  WHERE NOT EXISTS (SELECT 1 FROM published e WHERE e.id = t.id)
   GROUP BY t.id HAVING count(*) = 1"""  # noqa: S608
 _FROM_CHANGED: Final = """FROM published p JOIN listing l ON l.id = p.id AND NOT l.kept
     JOIN url u ON u.id = p.id LEFT JOIN visit v ON v.id = p.id
