@@ -135,7 +135,7 @@ def empty_groups(report: AuditReport) -> EmptyGroups:
                 if kind == 1 or not has_findings:
                     (unchecked if kind == 1 else undecided).setdefault(reason, []).extend(titles)
             elif not has_findings:
-                detail = "" if is_whole else f" ({', '.join(map(lower_first, titles))})"
+                detail = "" if is_whole else f" ({'; '.join(map(lower_first, titles))})"
                 clean.append(f"{group.title}{detail}")
     return EmptyGroups(clean, unchecked, undecided)
 

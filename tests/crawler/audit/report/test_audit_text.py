@@ -92,8 +92,8 @@ def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
     text = told(report, [])
     assert "all is as it should be" not in text
     assert (
-        "nothing found: dead URLs, redirects and canonicals, orphans (in the sitemap only, in search or analytics "
-        "only, in lists, backlinks or another crawl only, isolated islands of pages), weakly linked, hreflang, "
+        "nothing found: dead URLs, redirects and canonicals, orphans (in the sitemap only; in search or analytics "
+        "only; in lists, backlinks or another crawl only; isolated islands of pages), weakly linked, hreflang, "
         "pages that scripts change, indexing, dead link targets, titles and texts, lint of the sitemaps, bot activity\n"
         "not checked: in the logs only (no log)\n"
         "not checked: images and videos (--set audit.media=false)\n"
