@@ -10,12 +10,19 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.request import urlopen
 
+import msgspec
 import pytest
+from cms_wordpress import wordpress
+from doubles_indexnow import Double
+from nginx import nginx
 from run import AT_ONCE, crawl, environment, siteatlas
-from scripted import links, scripted
+from scripted import Answer, links, scripted
 
 from crawler.crawl.set_ups import SET_UPS, find_set_up, set_up_hint
 
@@ -46,7 +53,9 @@ def test_ours_each_mark_names_a_page_of_the_manual() -> None:
 
 
 def test_ours_the_first_crawl_names_the_page_once(tmp_path: Path) -> None:
-    with scripted({"/": links("/a", head=HEADS["Hugo"]), "/a": "a", "/b": HEADS["Eleventy"]}) as site:
+    feed = '<link rel="alternate" type="application/rss+xml" href="/feed">'  # as near to the start as the start page
+    routes = {"/": links("/a", head=HEADS["Hugo"] + feed), "/a": "a", "/b": HEADS["Eleventy"]}
+    with scripted({**routes, "/feed": Answer("<rss/>", headers={"Content-Type": "application/rss+xml"})}) as site:
         told = crawl(tmp_path, site.url).out
         assert "note: Hugo makes this site. siteatlas manual setups/hugo shows the shortest way to its" in told
         assert "makes this site" not in crawl(tmp_path, site.url).out
@@ -268,3 +277,79 @@ def runner(folder: Path, variables: dict[str, str]) -> Callable[[str], str]:
         return ran.stdout
 
     return run
+
+
+def prepared(folder: Path, variables: dict[str, str]) -> Callable[[str], str]:
+    """A shell in which ``siteatlas`` is ours, and ``crontab`` keeps its table in the folder."""
+    programs = folder / "programs"
+    programs.mkdir()
+    for name, text in {
+        "siteatlas": f'exec "{sys.executable}" -m crawler "$@"',
+        "crontab": f'if [ "$1" = -l ]; then cat "{folder}/table" 2>/dev/null; else cat > "{folder}/table"; fi; true',
+    }.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    path = f"{programs}:{os.environ['PATH']}"
+    return runner(folder, environment(PATH=path, PYTHONPATH=str(ROOT), **variables))
+
+
+@pytest.mark.slow
+@pytest.mark.needs_nginx
+def test_ours_files_behind_nginx_get_a_weekly_sitemap_by_the_commands_of_their_page(tmp_path: Path) -> None:
+    root = tmp_path / "site"
+    root.mkdir(mode=0o755)
+    for name in ("index", "a", "b"):
+        (root / f"{name}.html").write_text(
+            f"<title>{name}</title><a href=/a.html>a</a> <a href=/b.html>b</a><p>{WORDS}"
+        )
+    with nginx(root) as server, Double() as receiver:
+        run = prepared(tmp_path, {"SITEATLAS_INDEXNOW_ENDPOINT": receiver.home})
+        words = commands_of("nginx").replace("https://www.example.com/", server.url).replace("/srv/www/site", "site")
+        run(words)
+        run(words.splitlines()[1])  # the second time, the table of cron has the run once all the same
+        assert (tmp_path / "table").read_text().count("siteatlas run ") == 1
+        assert "robots.txt" in run(f"siteatlas robots {server.url} --patch site/robots.txt || true")
+        told = run("siteatlas run --config siteatlas.toml")
+        assert "3 pages listed" in told
+        with urlopen(f"{server.url}sitemap.xml") as answer:
+            assert answer.read().count(b"<loc>") == 3
+        (key,) = (file for file in root.glob("*.txt") if file.name != "robots.txt")
+        with urlopen(f"{server.url}{key.name}") as answer:
+            assert answer.read().decode().strip() == key.stem
+        (root / "b.html").write_text(f"<title>b</title><p>Another text. {WORDS}")
+        assert "1 changed" in run("siteatlas run --config siteatlas.toml")
+        copy = tmp_path / "copy"
+        copy.mkdir()
+        (copy / "index.html").write_text((root / "index.html").read_text())
+        run(f"rsync -rt --delete --exclude '/sitemap*' --exclude '/{key.name}' copy/ site/")
+        assert {file.name for file in root.iterdir()} >= {"sitemap.xml", key.name}
+
+
+@pytest.mark.slow
+@pytest.mark.needs_nginx
+@pytest.mark.timeout(300)
+def test_ours_a_wordpress_gets_a_weekly_sitemap_in_place_of_its_own_by_the_commands_of_its_page(tmp_path: Path) -> None:
+    with wordpress(posts=12) as site, Double() as receiver:
+        start, root = site.cms.url("/"), Path(site.cms.environment["CMS_ROOT"])
+        resolved = msgspec.json.encode(site.cms.resolving()[1::2]).decode()
+        variables = {"SITEATLAS_INDEXNOW_ENDPOINT": receiver.home, "SITEATLAS_FETCH_RESOLVE": resolved}
+        run = prepared(tmp_path, variables)
+        run(commands_of("wordpress").replace("https://www.example.com/", start).replace("/srv/www/site", str(root)))
+        told = run("siteatlas run --config siteatlas.toml --set pace.rate=0 --set output.swap_delay=0")
+        assert "note: WordPress makes this site. siteatlas manual setups/wordpress shows" in told
+
+        def answer(path: str) -> tuple[int, bytes]:
+            with closing(HTTPConnection("127.0.0.1", site.cms.port, timeout=60)) as connection:
+                connection.request("GET", path, headers={"Host": f"{site.cms.host}:{site.cms.port}"})
+                got = connection.getresponse()
+                return got.status, got.read()
+
+        assert answer("/sitemap.xml") == (200, (root / "sitemap.xml").read_bytes())
+        for file in (file for file in root.glob("*.txt") if len(file.stem) >= 32):
+            assert answer(f"/{file.name}")[1].decode().strip() == file.stem
+        assert answer("/wp-sitemap.xml")[0] in {200, 501}  # 501: WordPress answers, and PHP lacks SimpleXML
+        assert f"Sitemap: {start}sitemap.xml" in run(f"siteatlas robots {start} || true")
+        plugin = "<?php add_filter( 'wp_sitemaps_enabled', '__return_false' );"
+        assert plugin.removeprefix("<?php ") in (PAGES / "wordpress.md").read_text(encoding="utf-8")
+        (root / "wp-content" / "mu-plugins" / "own.php").write_text(plugin)
+        assert answer("/wp-sitemap.xml")[0] == 404

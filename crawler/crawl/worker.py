@@ -159,7 +159,7 @@ class PageWorker:
 
     def _see_set_up(self, lease: Lease, reply: Reply) -> None:
         if lease.depth == 0 and lease.kind is DocumentKind.PAGE:
-            self.set_up_hint = set_up_hint(reply.body)
+            self.set_up_hint = self.set_up_hint or set_up_hint(reply.body)
 
     def _policy(self, lease: Lease) -> RetryPolicy:
         """The retry rule of a failure; while the whole site fails, one late retry of each page instead of several."""
