@@ -66,7 +66,10 @@ _FROM_CHANGED: Final = """FROM published p JOIN listing l ON l.id = p.id AND NOT
   WHERE l.content != p.content AND now.digest != was.digest AND length(was.text) > 0 AND length(now.text) > 0"""
 _IS_DATED: Final = "(v.changed = 1 AND l.lastmod != p.lastmod)"
 _COUNT_DATED: Final = f"coalesce(sum({_IS_DATED}), 0)"
-_COUNT_HELD: Final = "coalesce(sum(p.kept = 2), 0)"
+# Held for what it showed: what was held for another cause, and is an indexable page again, is judged like any other
+_IS_HELD: Final = f"""(p.kept = 2 AND EXISTS (
+  SELECT 1 FROM held h WHERE h.id = p.id AND h.cause LIKE '{State.INDEXABLE} %'))"""  # noqa: S608
+_COUNT_HELD: Final = f"coalesce(sum({_IS_HELD}), 0)"
 # By a hash of the id: a sample from all parts of the site, and the same one at each call
 _ANY_ORDER: Final = "ORDER BY p.id * 2654435761 & 4294967295"
 _SELECT_NEW: Final = """SELECT l.id, u.url, now.text, now.text
@@ -75,7 +78,7 @@ _SELECT_NEW: Final = """SELECT l.id, u.url, now.text, now.text
 _SELECT_ALIKE: Final = """SELECT a.kind, count(*), min(u.url), max(u.url = ?), sum(a.is_held), v.evidence,
     min(coalesce(h.runs, 0)) + 1
   FROM alike a JOIN url u ON u.id = a.id JOIN visit v ON v.id = a.id LEFT JOIN held h ON h.id = a.id GROUP BY 1"""
-_INSERT_TURNED: Final = f"INSERT OR IGNORE INTO alike SELECT p.id, p.kept = 2, 2 {_FROM_CHANGED} AND p.id IN turned"
+_INSERT_TURNED: Final = f"INSERT OR IGNORE INTO alike SELECT p.id, {_IS_HELD}, 2 {_FROM_CHANGED} AND p.id IN turned"
 # What the visit of this run found, if the published version is the one that it compared with
 _DELTA: Final = """iif(now.run = (SELECT max(number) FROM run) AND p.content = (SELECT content FROM memory m
   WHERE m.id = p.id), now.delta, NULL)"""
@@ -253,7 +256,7 @@ def _alike_pages(
         return None
     if changed > _MAX_COMPARED:
         only = "" if lost > room / 2 else f"AND {_IS_DATED}"
-        db.execute(f"INSERT INTO alike SELECT p.id, p.kept = 2, ? {_FROM_CHANGED} {only}", (bool(only),))
+        db.execute(f"INSERT INTO alike SELECT p.id, {_IS_HELD}, ? {_FROM_CHANGED} {only}", (bool(only),))
     else:
         _compare_all(db, texts, gained, room, many)
     db.execute(_INSERT_TURNED)
@@ -329,5 +332,5 @@ def _versions(db: sqlite3.Connection, query: str) -> Iterator[_Versions]:
 
 def _changed_pages(db: sqlite3.Connection, order: str = "") -> Iterator[_Versions]:
     return _versions(
-        db, f"SELECT p.id, u.url, was.text, now.text, p.kept = 2, coalesce({_IS_DATED}, 0) {_FROM_CHANGED} {order}"
+        db, f"SELECT p.id, u.url, was.text, now.text, {_IS_HELD}, coalesce({_IS_DATED}, 0) {_FROM_CHANGED} {order}"
     )

@@ -142,7 +142,12 @@ def test_ours_pages_that_lost_their_own_text_are_counted_and_redesigned_ones_are
     assert gate_facts(tables.db, Url(f"{HOME}p3")).alike == AlikePages(6, Url(f"{HOME}p0"), has_start=True)
     assert gate_facts(tables.db, HOME, limit=0.9).alike is None
     tables.db.execute("UPDATE published SET kept = 2 WHERE id = ?", (tables.url("p4"),))
-    assert gate_facts(tables.db, HOME, limit=0.9).alike == AlikePages(6, Url(f"{HOME}p0"), held=1)
+    tables.db.execute("INSERT INTO held VALUES (?, 'noindex 200 ', 0, 1)", (tables.url("p4"),))
+    assert gate_facts(tables.db, HOME, limit=0.9).alike is None  # held for another cause, and there again
+    tables.db.execute("UPDATE held SET cause = 'indexable 200 '")
+    found = gate_facts(tables.db, HOME, limit=0.9).alike
+    assert found is not None
+    assert (found.count, found.held) == (6, 1)
 
 
 @pytest.mark.parametrize("hit", [5, 9, 20])
