@@ -146,3 +146,18 @@ def test_ours_a_rule_that_takes_too_long_is_not_checked_and_the_report_says_so(
     assert ended.code == 1
     assert told()["unchecked"]["own.lonely"] == why
     assert "orphan.sitemap" in {each["rule"] for each in told()["findings"]}
+
+
+def test_ours_a_rule_that_went_takes_its_findings_along(siteatlas: Command) -> None:
+    with scripted(pages()) as site:
+        configure(site)
+        assert siteatlas("audit", "--config", "site.toml", *FAST).code == 0
+        assert own()
+        configure(site)
+        file = Path("site.toml")
+        file.write_text(file.read_text().partition("[audit.rules")[0])
+        for _ in range(2):
+            ran = siteatlas("audit", "--config", "site.toml", *FAST)
+            assert (ran.code, ran.err) == (0, "")
+        assert not own()
+        assert not told()["mended"]  # nobody looked for them

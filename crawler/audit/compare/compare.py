@@ -87,7 +87,7 @@ class AuditComparison:
             if self._started is None:
                 return replace(report, why_uncompared=FIRST_AUDIT)
             self._past.resolve_missing(self._decider(now, report, media))
-            trends = self._past.trends()
+            trends = [trend for trend in self._past.trends() if trend.rule in now]  # a rule of your own may be gone
         except StorageError as error:
             self._warn_unusable(error)
             return self._with_comparison(report, None)
