@@ -184,6 +184,22 @@ def test_ours_a_bare_error_that_several_whole_pages_return_at_once_is_a_wall(pro
         assert "5 URLs return the same bare page" in " ".join(ended.said.split())
 
 
+def test_ours_pages_that_lose_links_and_differ_in_numbers_alone_are_no_wall(process: Forked, tmp_path: Path) -> None:
+    def item(n: int, links: int) -> str:
+        near = "".join(f'<li><a href="/item-{(n + step) % 20}">more</a>' for step in range(1, links + 1))
+        text = f"<p>Item {n} is {n * 7} feet long and costs {n * 31}."
+        return f"<title>Item {n}</title><h1>Item {n}</h1>{text}<ul>{near}</ul>"
+
+    with scripted({}) as site:
+        nights = Walled(process, tmp_path, site, "unknown")
+        start = nights.page("/") + "".join(f'<a href="/item-{n}">{n}</a>' for n in range(20))
+        routes: list[dict[str, Route]] = [{f"/item-{n}": item(n, links) for n in range(20)} for links in (5, 3)]
+        _, before = nights.run({"/": start, **routes[0]})
+        ended, listed = nights.run({"/": start, **routes[1]})
+        assert ended.status == 0, ended.said
+        assert listed.keys() == before.keys()
+
+
 OWN_ERRORS = {
     "nginx": "<html><head><title>403 Forbidden</title></head><body><center><h1>403 Forbidden</h1></center><hr>"
     "<center>nginx/1.26.2</center></body></html>",

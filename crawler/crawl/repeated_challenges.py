@@ -6,7 +6,9 @@ from typing import Final
 
 import msgspec
 
+from crawler.lastmod.significance import is_turned_over
 from crawler.model import State
+from crawler.parse.snapshot.diff import Delta
 from crawler.state.database import storage_errors, transaction
 from crawler.state.store import read_about, write_about
 
@@ -14,6 +16,10 @@ MIN_REPEATED: Final = 3
 """URLs of a run that say the same: two may be copies of one page."""
 _MARK: Final = f"""UPDATE visit SET state = '{State.CHALLENGED}', reason = ?, target = NULL, content = NULL,
   seen_at = NULL WHERE id = ? AND state != '{State.SOFT_404}'"""  # noqa: S608 - our own
+
+_DELTAS: Final = """SELECT v.id, c.delta FROM visit v JOIN content c ON c.id = v.content
+  WHERE length(c.delta) > 0 AND v.id IN (SELECT value FROM json_each(?))"""
+_decode_delta = msgspec.msgpack.Decoder(Delta).decode
 
 
 _KEY: Final = "in doubt"  # of the table about
@@ -35,11 +41,15 @@ def keep_doubtful(db: sqlite3.Connection, run: int, pages: Mapping[int, str]) ->
 def mark_repeated(db: sqlite3.Connection, doubtful: Mapping[int, str]) -> None:
     """Give the pages of :attr:`crawler.crawl.page_fetcher.PageFetcher.doubtful` that repeat one another their state.
 
-    Raises StorageError.
+    A page that says nearly what it said at its last visit is the site's own. Raises StorageError.
     """
+    with storage_errors():
+        deltas = db.execute(_DELTAS, (msgspec.json.encode([*doubtful]).decode(),)) if doubtful else ()
+        same = {number for number, packed in deltas if not is_turned_over(_decode_delta(packed))}
     by_text: dict[str, list[int]] = {}
     for number, text in doubtful.items():
-        by_text.setdefault(text, []).append(number)
+        if number not in same:
+            by_text.setdefault(text, []).append(number)
     for ids in by_text.values():
         if len(ids) >= MIN_REPEATED:
             reason = f"the firewall responded, it seems: {len(ids):,} URLs return the same bare page"
