@@ -17,13 +17,12 @@ from crawler.audit.finding import LinkSuggestion
 from crawler.audit.graph.changing_links import load_boxes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.links import PAGE_STATES, Edges, LinkGroup, Nodes
-from crawler.audit.graph.similarity import split_parent
 from crawler.audit.graph.suggestions import LinkSuggestions
 from crawler.audit.orphans.classes import is_gone
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.model import DiscoveredBy, DocumentKind, Page, State, Url
 from crawler.moves.inventory import move_page
-from crawler.moves.matcher import Match, MovePage, match_pages
+from crawler.moves.matcher import Grade, Match, MovePage, match_pages
 from crawler.moves.register import left_pages
 from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
@@ -192,8 +191,8 @@ class LinkSuggester:
     def redirect_targets(self, node: int) -> list[LinkSuggestion]:
         """The page that takes the place of a dead URL, at most one. Raises StorageError."""
         match = self._moves.get(self._place(node))
-        if match is None or not match.new:
-            return []
+        if match is None or match.grade not in (Grade.SURE, Grade.LIKELY):
+            return []  # siteatlas move map shows what a person may look at
         url = self._origin + match.new if match.new.startswith("/") else match.new
         return [LinkSuggestion(url, match.reason, match.probability)]
 
@@ -224,7 +223,7 @@ class LinkSuggester:
         row = self._db.execute(query, (self._graph.nodes.ids[node],)).fetchone() if query else None
         row = row or left.get(self._names.urls[node])
         page: Any = _named(row[0]) if row and row[0] else None
-        title = page.title if page else self._names.titles[node] or split_parent(self._names.urls[node])[1]
+        title = page.title if page else self._names.titles[node]
         return move_page(self._place(node), title, (row and row[1]) or b"")
 
     @cached_property
