@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from run import crawl, siteatlas
+from run import FAST, crawl, siteatlas
 from scripted import Answer, links, scripted
 from trials.moves.__main__ import figures, matches_of
 from trials.moves.site import KINDS, draw_move, write_site
@@ -133,6 +133,22 @@ def test_ours_a_state_knows_the_pages_of_earlier_runs(tmp_path: Path) -> None:
         assert {old: row["new"] for old, row in rows.items()} == {f"/old/{n}": f"/new/moved-{n}" for n in range(6)}
         assert siteatlas(tmp_path, "move", "map", "state@1", "state", "-o", "first.csv").code == 0
         assert rows_of(tmp_path / "first.csv").keys() == rows.keys()
+
+
+def test_ours_a_side_may_be_the_state_of_an_audit_and_no_exported_database(tmp_path: Path) -> None:
+    pages = {f"/old/{n}": f"<title>Page {n}</title><p>alpha beta text of {n} number{n}" for n in range(3)}
+    (tmp_path / "new").mkdir()
+    for path, body in pages.items():
+        (tmp_path / "new" / f"moved-{path[-1]}.html").write_text(body)
+    with scripted({"/": links(*pages), **pages}) as site:
+        assert siteatlas(tmp_path, "audit", site.url, *FAST, "--state", "state").code == 0
+    ran = siteatlas(tmp_path, "move", "map", "state", "new", "-o", "moves.csv")
+    assert ran.code == 0, ran.err
+    assert {old for old, row in rows_of(tmp_path / "moves.csv").items() if row["new"]} == pages.keys()
+    assert siteatlas(tmp_path, "export", "-o", "kept.sqlite", "--state", "state").code == 0
+    ran = siteatlas(tmp_path, "move", "map", "kept.sqlite", "new")
+    assert (ran.code, ran.out) == (2, "")
+    assert "kept.sqlite is a database" in ran.err
 
 
 def found_in(rows: list[Redirect], site: NewSite | None = None) -> set[tuple[str, str]]:

@@ -13,7 +13,8 @@ import anyio
 
 from crawler.api import crawl_site
 from crawler.cli.options import site_config
-from crawler.cli.sites import state_directories
+from crawler.cli.sites import audited_directories, state_directories
+from crawler.config.plan import AUDIT
 from crawler.crawl.documents import is_url, named_files, open_documents
 from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.dataset.build import open_dataset
@@ -43,7 +44,10 @@ def open_side(word: str, flags: Mapping[str, Any], origin: str = "", *, former: 
     if is_sitemap(word):
         return read_urls(sitemap_urls(word, flags))
     try:
-        return read_urls(named_urls(path.read_text(encoding="utf-8", errors="replace")))
+        listed = path.read_bytes()
+        if listed.startswith(b"SQLite format 3\0"):
+            raise UsageError(f"{word} is a database, which has no texts of pages. Give the state directory of the site")
+        return read_urls(named_urls(listed.decode(errors="replace")))
     except OSError as error:
         raise UsageError(f"{word} cannot be read: {error.strerror}. Give a state, a folder, a URL or a file") from None
 
@@ -52,7 +56,7 @@ def state_in(place: Path) -> Path | None:
     """The state of the one site in a directory, None if it has no state. Raises UsageError if it has several."""
     if STATE_DB.is_in(place):
         return place
-    found = state_directories(place)
+    found = state_directories(place) or [site / AUDIT for site in audited_directories(place)]
     if len(found) > 1:
         raise UsageError(f"{place} has several sites. Name one: {', '.join(map(str, found))}")
     return found[0] if found else None
