@@ -166,3 +166,13 @@ def test_ours_an_ordinary_robots_txt_gets_no_note(tmp_path: Path) -> None:
     with scripted({"/": "<title>A</title>", "/robots.txt": robots}) as site:
         ran = siteatlas(tmp_path, "crawl", site.url, "--state", "s", "-o", "o", "--set=output.swap_delay=0")
         assert (ran.code, "robots.txt" in ran.out) == (0, False)
+
+
+def test_ours_without_a_url_the_configuration_here_counts(tmp_path: Path) -> None:
+    (tmp_path / "siteatlas.toml").write_text('site.url = "https://www.example.com/"\noutput.directory = "out"\n')
+    for words, origin in (((), "www.example.com"), (("https://other.example/",), "other.example")):
+        ran = siteatlas(tmp_path, "robots", *words, "--patch", f"{origin}.txt")
+        assert ran.code == 0, ran.err
+        assert (tmp_path / f"{origin}.txt").read_text() == f"Sitemap: https://{origin}/sitemap.xml\n"
+    for command in ("notify", "rollback"):
+        assert "no site is given" not in siteatlas(tmp_path, command).err

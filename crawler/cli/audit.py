@@ -11,11 +11,11 @@ from crawler.cli.help import RAW
 from crawler.cli.lint_options import Form
 from crawler.cli.options import (
     FLAGS,
-    ConfigOption,
     FreshOption,
     OneSiteOption,
     QuietOption,
     RestartOption,
+    SitesConfigOption,
     StartUrlArgument,
     site_config,
     with_flags,
@@ -44,7 +44,7 @@ _KEYS = (
 @with_flags(*_KEYS)
 def audit(  # noqa: PLR0913 - the command line is wide
     url: StartUrlArgument = None,
-    config: ConfigOption = None,
+    config: SitesConfigOption = None,
     site: OneSiteOption = None,
     form: Annotated[Form, typer.Option("--format", help="Format of the report on standard output.")] = Form.TEXT,
     rules: Annotated[bool, typer.Option("--rules", help="Print the table of rules and exit.")] = False,

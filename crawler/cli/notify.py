@@ -13,10 +13,10 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import (
     CLIENT_KEYS,
-    ConfigOption,
     JsonOption,
     QuietOption,
     SiteOption,
+    SitesConfigOption,
     SiteUrlArgument,
     site_config,
     with_flags,
@@ -63,7 +63,7 @@ TestOption = Annotated[
 @with_flags(*_KEYS)
 def notify(  # noqa: PLR0913 - the command line is wide
     url: SiteUrlArgument = None,
-    config: ConfigOption = None,
+    config: SitesConfigOption = None,
     site: SiteOption = None,
     dry_run: DryRunOption = False,
     again: Annotated[bool, typer.Option("--resend-refused", help="Send refused messages again.")] = False,

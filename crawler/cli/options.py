@@ -60,6 +60,13 @@ NO_CONFIG: Final = (
     "no site is given, and there is no siteatlas.toml here. Use siteatlas {} --config FILE, or write the file with "
     "siteatlas init URL -o DIR"
 )
+
+
+def _or_default(context: typer.Context, file: Path | None) -> Path | None:
+    """The file, or without one and without a URL the default, if it is here."""
+    return file or (_DEFAULT_CONFIG if not context.params.get("url") and _DEFAULT_CONFIG.is_file() else None)
+
+
 SitesConfigOption = Annotated[
     Path | None,
     typer.Option(
@@ -68,7 +75,7 @@ SitesConfigOption = Annotated[
         help="Configuration file of the sites (TOML). Default: siteatlas.toml, if it is here.",
         envvar="SITEATLAS_CONFIG",
         show_default=False,
-        callback=lambda file: file or (_DEFAULT_CONFIG if _DEFAULT_CONFIG.is_file() else None),
+        callback=_or_default,
     ),
 ]
 

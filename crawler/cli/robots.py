@@ -10,7 +10,7 @@ import typer
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import REQUEST_KEYS, ConfigOption, JsonOption, SiteOption, TraceOption, with_flags
+from crawler.cli.options import REQUEST_KEYS, JsonOption, SiteOption, SitesConfigOption, TraceOption, with_flags
 from crawler.errors import FindingsFound, UsageError
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
@@ -45,7 +45,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
             show_default=False,
         ),
     ] = None,
-    config: ConfigOption = None,
+    config: SitesConfigOption = None,
     site: SiteOption = None,
     patch: Annotated[
         Path | None,

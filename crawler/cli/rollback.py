@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import (
-    ConfigOption,
     OneSiteOption,
     QuietOption,
     RollbackRun,
+    SitesConfigOption,
     SiteUrlArgument,
     Verbose,
     site_config,
@@ -31,7 +31,7 @@ _NEXT_RUN_NOTE: Final = (
 @with_flags("output.directory", "site.sitemap_url", "state.directory", "upload.to")
 def rollback(
     url: SiteUrlArgument = None,
-    config: ConfigOption = None,
+    config: SitesConfigOption = None,
     site: OneSiteOption = None,
     to: RollbackRun = None,
     quiet: QuietOption = False,

@@ -14,9 +14,9 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW, HelpfulCommand, command_group
 from crawler.cli.options import (
     REQUEST_KEYS,
-    ConfigOption,
     JsonOption,
     OneSiteOption,
+    SitesConfigOption,
     TraceOption,
     site_config,
     with_flags,
@@ -67,7 +67,7 @@ def check(  # noqa: PLR0913 - the options of a command
         ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Also name losses that an earlier check reported.")] = False,
-    config: ConfigOption = None,
+    config: SitesConfigOption = None,
     site: OneSiteOption = None,
     as_json: JsonOption = False,
     verbose: TraceOption = False,
@@ -137,7 +137,7 @@ def import_(
         ),
     ],
     url: SiteUrl = None,
-    config: ConfigOption = None,
+    config: SitesConfigOption = None,
     site: OneSiteOption = None,
     verbose: TraceOption = False,
     **flags: Any,
@@ -172,7 +172,7 @@ def accept(
     pattern: Annotated[str, typer.Argument(metavar="URL", help="URL, with * for any text.")],
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why it is gone on purpose.")],
     url: SiteUrl = None,
-    config: ConfigOption = None,
+    config: SitesConfigOption = None,
     site: OneSiteOption = None,
     verbose: TraceOption = False,
     **flags: Any,
@@ -192,7 +192,7 @@ def accept(
 @with_flags(*_FLAGS)
 def list_(
     url: SiteUrl = None,
-    config: ConfigOption = None,
+    config: SitesConfigOption = None,
     site: OneSiteOption = None,
     verbose: TraceOption = False,
     **flags: Any,
