@@ -167,3 +167,15 @@ def test_ours_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     ran = init(tmp_path, URL, "--config", "file/siteatlas.toml")
     assert ran.code == 7
     assert "cannot be written" in ran.err
+
+
+def test_ours_a_container_sees_the_folder_of_the_configuration_alone(tmp_path: Path) -> None:
+    ran = siteatlas(tmp_path, "init", "https://www.example.com/", "-o", str(tmp_path / "www"), "--container")
+    assert ran.code == 0, ran.err
+    assert "container sees" not in ran.err
+    config = tmp_path / "siteatlas.toml"
+    assert tomllib.loads(config.read_text())["output"]["directory"] == "www"
+    config.write_text(config.read_text().replace('directory = "www"', f'directory = "{tmp_path}/www"'))
+    ran = siteatlas(tmp_path, "init", "--config", "siteatlas.toml", "--container", "--force")
+    assert ran.code == 0, ran.err
+    assert f"the container sees {tmp_path} alone, as /data, and not {tmp_path}/www" in " ".join(ran.err.split())

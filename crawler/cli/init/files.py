@@ -259,9 +259,9 @@ def _config_text(options: InitOptions) -> str:
 def _relative_path(config: Path, folder: Path) -> str:
     """A path for the configuration, whose paths are relative to its directory."""
     here = config.parent.resolve()
-    if folder.is_absolute() or here == Path.cwd():
+    if not folder.is_absolute() and here == Path.cwd():
         return str(folder)
-    target = Path.cwd() / folder
+    target = Path(os.path.normpath(Path.cwd() / folder))
     return str(target.relative_to(here)) if target.is_relative_to(here) else str(target)
 
 
@@ -365,8 +365,12 @@ def _container(options: InitOptions, kit: InitKit, result: InitFiles, starts: st
     )
     result.steps.append((_build_image(), "builds the image"))
     result.steps.append((f"podman compose -f {shlex.quote(str(file))} up -d", f"{starts}; docker compose does so too"))
-    if outside := [str(path) for path in kit.writes if not path.is_relative_to(folder)]:
-        result.notes.append(f"{', '.join(outside)} is outside {folder}, which is all that the container sees")
+    outside = [str(path) for path in kit.writes if not path.is_relative_to(folder)]
+    if outside := outside or kubernetes.unmounted_directories(split_sites(tomllib.loads(kit.text))):
+        result.notes.append(
+            f"the container sees {folder} alone, as /data, and not {', '.join(outside)}: write paths relative to "
+            f"{options.config}"
+        )
 
 
 def _build_image() -> str:
