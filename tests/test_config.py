@@ -264,3 +264,11 @@ def test_ours_a_key_is_found_by_a_word(wish: str, key: str) -> None:
     section, name = key.split(".")
     assert f"[{section}]" in reference(word=wish)
     assert f"\n{name} = " in reference(word=wish)
+
+
+def test_ours_a_path_may_be_written_like_a_secret_in_a_file(tmp_path: Path) -> None:
+    config = tmp_path / "sub" / "site.toml"
+    config.parent.mkdir()
+    config.write_text('site.url = "https://www.example.com/"\n[upload]\nto = "sftp://a@b/c"\nsftp_key = "file:id"\n')
+    (site,) = load_sites(ConfigFile.read(config))
+    assert site.config.upload.sftp_key == str(config.parent / "id")

@@ -32,7 +32,12 @@ class ValueKind(Enum):
     SECRET = "a text that no message shows, or env:NAME, or file:PATH relative to the directory of the file"  # noqa: S105
 
 
-OwnPath = Annotated[str, ValueKind.PATH]
+def _without_scheme(path: object) -> object:
+    """``file:PATH``, as people write it for secrets, is the path."""
+    return path.removeprefix("file:") if isinstance(path, str) and not path.startswith("file://") else path
+
+
+OwnPath = Annotated[str, ValueKind.PATH, BeforeValidator(_without_scheme)]
 OwnPaths = Annotated[tuple[str, ...], ValueKind.PATH]
 Secret = Annotated[str, ValueKind.SECRET]
 Secrets = Annotated[tuple[str, ...], ValueKind.SECRET]
