@@ -29,8 +29,11 @@ def manual(
     The pages are those of the installed version.
     """
     with CommandErrors(verbose=False):
-        folder = next(filter(Path.is_dir, _FOLDERS))
-        pages = {str(file.relative_to(folder).with_suffix("")): file for file in folder.rglob("*.md")}
+        pages = {
+            str(file.relative_to(folder).with_suffix("")): file
+            for folder in filter(Path.is_dir, _FOLDERS)
+            for file in folder.rglob("*.md")
+        }
         name = page.removeprefix("docs/").removesuffix(".md")
         if name not in pages:
             raise UsageError(f"the manual has no page {page!r}. siteatlas manual lists the pages")
