@@ -129,7 +129,7 @@ class SignificanceModel:
         self._reads: list[tuple[SecondRead, frozenset[int]]] = []
         self._varied: Counter[int] = Counter()
         self._own: dict[int, _OwnRead] = {}
-        self._texts: set[int] = set()
+        self._texts: dict[int, int] = {}  # texts that came (1) or went (2), or both
         self._drawn: Counter[int] = Counter()  # texts that came to a slot, and those that no earlier run saw
         self._fresh: Counter[int] = Counter()
         self._said: Counter[int] = Counter()  # words, by pages to which they came
@@ -152,7 +152,7 @@ class SignificanceModel:
         pairs = zip(differences, moves, strict=True)
         texts = frozenset(d.exact for d, move in pairs if move.words is None and not d.flags & MOVED)
         self._own[read.page] = _OwnRead(slots, texts)
-        self._texts.update(texts)
+        self._texts.update(dict.fromkeys(texts - self._texts.keys(), 0))
 
     def add(self, page: int, delta: Delta) -> None:
         """Count the differences of a page."""
@@ -177,7 +177,8 @@ class SignificanceModel:
                     self._fresh[k] += is_fresh
                 said.update(words_of(d))
         self._asked.update(k ^ kind for k in sides for kind in KINDS)
-        self._texts.update(d.exact for d in differences)
+        for d in differences:
+            self._texts[d.exact] = self._texts.get(d.exact, 0) | (0 if d.flags & MOVED else 2 if d.gone else 1)
         self._changed.update(sides.keys() | texts)
         self._said.update(said)
         self._emptied.update(k for k, side in sides.items() if side == 1)
@@ -381,13 +382,15 @@ class SignificanceModel:
     def _explain_links(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
         """Explain links that name other pages, if more than their targets changed, and what shares a card with one."""
         lost, came = ({d.words for d in differences if d.gone is side} for side in (True, False))
-        units = set()
+        units, gaps = set(), set()
         for n, (d, move) in enumerate(zip(differences, moves, strict=True)):
-            if not reasons[n] and d.words not in lost & came and self._names_other_page(d, move):
-                reasons[n] = OF_OTHERS
+            if d.words not in lost & came and self._names_other_page(d, move):
+                reasons[n] = reasons[n] or OF_OTHERS
                 units.add(d.unit)
+                gaps.add((d.after, d.ahead))
         for n, d in enumerate(differences):
-            if not reasons[n] and d.unit in units and (d.gone or self._is_elsewhere(d)):
+            is_of_card = d.unit in units and (d.gone or self._is_elsewhere(d))
+            if not reasons[n] and (is_of_card or ((d.after, d.ahead) in gaps and self._came_over(d))):
                 reasons[n] = OF_OTHERS
         if units:
             self._explain_by_place(differences, reasons)
@@ -399,10 +402,16 @@ class SignificanceModel:
         is_list = move.is_whole and move.is_swap and d.among >= FEW
         if d.flags & NEWS:
             return not self._announces(d)
-        return self._held[d.words] > 0 or (is_list and self._is_elsewhere(d))
+        is_title = self._held[d.words] > 0 or bool(self._texts.get(d.words, 0) & (2 if d.gone else 1))
+        return is_title or self._came_over(d) or (is_list and self._is_elsewhere(d))
+
+    def _came_over(self, d: Difference) -> bool:
+        """Whether a text that came left another page in this run, or one that left came there."""
+        return bool(self._texts.get(d.exact, 0) & (1 if d.gone else 2))
 
     def _is_elsewhere(self, d: Difference) -> bool:
-        return self._held[d.exact] > (not d.gone) or d.exact in self._memory.pool
+        held = self._held[d.exact]
+        return held > (0 if d.gone else self._sampled.get(self._page, 0)) or d.exact in self._memory.pool
 
     @property
     def is_landslide(self) -> bool:
