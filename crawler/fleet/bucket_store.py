@@ -71,7 +71,8 @@ class BucketStore:
         try:
             return await self._retries.run(lambda: self._bucket.call(act, send))
         except UploadError as error:
-            raise StoreFault(f"the state store {self.name} cannot be used: {error}") from None
+            sentence = f"the state store {self.name} cannot be used: {error}"
+            raise StoreFault(sentence, str(error), may_retry=error.may_retry) from None
 
     def _put(self, key: str, file: Path, client: Any) -> None:
         """Send a file in one piece. The storage checks its MD5."""

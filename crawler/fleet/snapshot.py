@@ -67,7 +67,12 @@ log = logging.getLogger(__name__)
 
 
 class StoreFault(StorageError):
-    """The state store cannot be used from this machine."""
+    """The state store cannot be used from this machine, for a ``reason``. ``may_retry``: a retry may help."""
+
+    def __init__(self, sentence: str, reason: str = "", *, may_retry: bool = False) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+        self.may_retry = may_retry
 
 
 class BadSnapshot(StorageError):
@@ -275,8 +280,9 @@ def _add_file(tar: tarfile.TarFile, path: Path, name: str, copy: Path) -> None:
 
 
 def open_plain(path: Path) -> BinaryIO:
-    """Open a file for reading, but no link and no pipe. OSError."""
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    """Open a file for reading, but no link, no directory and no pipe. OSError, which names the path."""
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK
+    return open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags))
 
 
 def _add(tar: tarfile.TarFile, name: str, file: BinaryIO) -> None:

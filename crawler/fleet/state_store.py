@@ -6,8 +6,10 @@ over has an older epoch. The digest in the key shows whether the bytes are still
 
 import hashlib
 import logging
+import os
 import shlex
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -42,6 +44,9 @@ _SUFFIX: Final = ".tar.zst"
 _PIECE: Final = 1024 * 1024  # bytes
 _ATTEMPTS: Final = 2  # to fetch a snapshot: its bytes may be damaged in transit
 _SETTING: Final = "fleet.state_store"
+_ACCOUNTS: Final = (
+    "All workers need the same user ID, or a state store that a group of them owns and may write to (chmod g+w)"
+)
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -201,7 +206,15 @@ class SnapshotStore:
         with new_archive(local) as archive:
             for _ in range(_ATTEMPTS):
                 archive.unlink(missing_ok=True)
-                if not await self._store.get(snapshot.key, archive):
+                try:
+                    is_there = await self._store.get(snapshot.key, archive)
+                except StoreFault as error:
+                    if error.may_retry:
+                        raise
+                    await self.read_mark()  # or the fault is that of the whole store
+                    problems.append(f"generation {snapshot.generation} cannot be read: {error.reason}")
+                    return None
+                if not is_there:
                     problems.append(f"generation {snapshot.generation} is missing")
                     return None
                 if await _in_thread(partial(_sha256, archive)) == snapshot.sha256:
@@ -245,16 +258,27 @@ class DirectoryStore:
         try:
             return await anyio.to_thread.run_sync(work, *values)
         except OSError as error:
-            raise StoreFault(
-                f"the state store {self.name} cannot be used. Error at {error.filename or self.name}: "
-                f"{error.strerror or error}"
-            ) from error
+            reason = f"Error at {error.filename or self.name}: {error.strerror or error}"
+            if isinstance(error, PermissionError):
+                reason += f" for the account {os.geteuid()}. {_ACCOUNTS}"
+            raise StoreFault(f"the state store {self.name} cannot be used. {reason}", reason) from error
 
     def _put(self, key: str, file: Path) -> None:
         path = self._directory / key
+        make_directory(self._directory, 0o700)
         make_directory(path.parent, 0o700)
+        if path.parent != self._directory:
+            self._share(path.parent, 0o770)
         with file.open("rb") as content, replacement(path, 0o600) as stored:
+            self._share(stored.fileno(), 0o660)
             shutil.copyfileobj(content, stored, _PIECE)
+
+    def _share(self, path: Path | int, mode: int) -> None:
+        """Give what this account owns to the group of the store, if that group may write to it."""
+        root = self._directory.stat()
+        if root.st_mode & stat.S_IWGRP and os.stat(path).st_uid == os.geteuid():  # noqa: PTH116 - also a descriptor
+            os.chown(path, -1, root.st_gid)
+            os.chmod(path, mode)  # noqa: PTH101
 
     def _get(self, key: str, file: Path) -> bool:
         try:
