@@ -34,7 +34,8 @@ OTHERS_SECONDS: Final = 60.0
 _COLUMNS: Final = ", ".join(ATTEMPT_COLUMNS)
 # By name: PostgreSQL refuses a prepared SELECT * once a migration of a newer version has added a column.
 SITE_COLUMNS: Final = f"""name, config, retired, paused, run_now, handled, lease_until, epoch, generation, snapshot,
-  output, home, unsaved, coalesce(requested, applying, '{{}}') AS asked, extract(epoch FROM now())::float8 AS now,
+  older, output, home, unsaved, coalesce(requested, applying, '{{}}') AS asked,
+  extract(epoch FROM now())::float8 AS now,
   ARRAY(SELECT notice FROM delivery d WHERE d.site = name AND {WANTED}) AS wanted"""  # noqa: S608 - of our own
 """The columns of a locked site that :func:`state_of` and a lease need."""
 _SITE: Final = f"SELECT {SITE_COLUMNS} FROM site WHERE name = %(name)s FOR UPDATE"  # noqa: S608 - names of our own
@@ -65,7 +66,8 @@ _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NU
   home = CASE WHEN unsaved IS NULL OR %(is_unsaved)s THEN coalesce(%(home)s, home) ELSE home END,
   unsaved = CASE WHEN %(is_unsaved)s THEN coalesce(unsaved, now()) ELSE unsaved END,
   next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
-_STORE_SNAPSHOT: Final = """UPDATE site SET generation = %(generation)s, snapshot = %(key)s, home = %(worker)s,
+_STORE_SNAPSHOT: Final = """UPDATE site SET generation = %(generation)s, home = %(worker)s,
+  snapshot = (%(keys)s::text[])[1], older = (%(keys)s::text[])[2:],
   applying = coalesce(%(asked)s, applying), saved = now(), unsaved = NULL WHERE name = %(name)s"""
 _IS_ALIVE: Final = f"SELECT 1 FROM worker WHERE id = %(id)s AND seen > now() - interval '{OTHERS_SECONDS} s'"  # noqa: S608
 _STORE_OUTPUT: Final = "UPDATE site SET output = %(output)s WHERE name = %(name)s"
@@ -88,7 +90,7 @@ class SiteLease(Struct, frozen=True):
     last: Attempt | None
     config: Config
     generation: int
-    snapshot: str  # its key in the state store, "" for none
+    snapshots: list[str]  # the keys of those that the state store keeps, the newest first
     output: str  # the output directory that is known to be the site's own, "" for none
     wanted: list[str] = []
     asked: dict[str, Any] = {}
@@ -165,7 +167,8 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         taken = {"name": name, "epoch": epoch, "worker": worker, "job": job, "attempt": attempt.number}
         await rows(connection, _TAKE, **taken, seconds=seconds, handled=handled)
         await rows(connection, _FORGET, name=name, keep=config.daemon.history_limit)
-    known = site["generation"], site["snapshot"], site["output"]
+    snapshots = [key for key in (site["snapshot"], *site["older"]) if key]
+    known = site["generation"], snapshots, site["output"]
     wanted = site["wanted"] if attempt.trigger is Trigger.NOTIFY else []
     return SiteLease(name, epoch, attempt, state.last, config, *known, wanted, site["asked"])
 
@@ -209,12 +212,15 @@ async def renew_leases(fleet: FleetDatabase, held: Mapping[str, int], seconds: f
 
 
 async def store_snapshot(
-    fleet: FleetDatabase, lease: SiteLease, worker: str, generation: int, key: str, asked: Asked = None
+    fleet: FleetDatabase, lease: SiteLease, worker: str, generation: int, keys: Sequence[str], asked: Asked = None
 ) -> None:
-    """Record the newest snapshot of a leased site, and what is ``asked`` that it does not have. Raises LeaseLost."""
+    """Record the newest snapshot of a leased site, and what is ``asked`` that it does not have. Raises LeaseLost.
+
+    ``keys`` are those of all kept snapshots, the newest first: no other one is ever used.
+    """
     async with fleet.transaction() as connection:
         await _held(connection, lease)
-        values = {"generation": generation, "key": key, "worker": worker, "asked": _json(asked)}
+        values = {"generation": generation, "keys": list(keys), "worker": worker, "asked": _json(asked)}
         await rows(connection, _STORE_SNAPSHOT, name=lease.site, **values)
 
 

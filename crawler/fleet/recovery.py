@@ -23,7 +23,7 @@ _BATCH: Final = 1000  # sites in a statement
 _RUNNING: Final = "SELECT id, host FROM worker WHERE seen > now() - interval '1 minute' ORDER BY id"
 _ROWS: Final = "SELECT name, generation, epoch FROM site WHERE name = ANY(%(names)s)"
 _ADOPT: Final = """
-UPDATE site s SET generation = w.generation, snapshot = w.key
+UPDATE site s SET generation = w.generation, snapshot = w.key, older = array_prepend(snapshot, older)
   FROM unnest(%(names)s::text[], %(generations)s::bigint[], %(keys)s::text[])
     AS w (name, generation, key)
   WHERE s.name = w.name AND s.generation < w.generation"""
@@ -99,7 +99,7 @@ async def check_store(fleet: FleetDatabase, snapshots: SnapshotStore, lease: Sit
         async with fleet.transaction() as connection:  # another worker waits here until the store is marked
             mark = await snapshots.read_mark() or secrets.token_hex(16)
             if await rows(connection, f"{_NEW_MARK} DO NOTHING RETURNING key", mark=mark):
-                if lease.snapshot and not await snapshots.snapshots(lease.site):
+                if lease.snapshots and not await snapshots.snapshots(lease.site):
                     raise _fault(snapshots, f"has no snapshot of {lease.site}")
                 await snapshots.write_mark(mark)
     (known,) = await fleet.rows(_MARK)

@@ -45,8 +45,8 @@ _RENAME: Final = (
     "UPDATE delivery SET site = %(new)s WHERE site = %(old)s",
     "DELETE FROM site WHERE name = %(old)s",  # a run that is under way has lost its lease
 )
-_FORGET_STATE: Final = """UPDATE site SET snapshot = '', output = '', home = NULL, unsaved = NULL, epoch = epoch + 1
-  WHERE name = ANY(%(names)s)"""
+_FORGET_STATE: Final = """UPDATE site SET snapshot = '', older = '{}', output = '', home = NULL, unsaved = NULL,
+  epoch = epoch + 1 WHERE name = ANY(%(names)s)"""
 _RUN_NOW: Final = """UPDATE site SET run_now = now(), requested = coalesce(%(asked)s, requested),
   next_at = CASE WHEN lease_until > now() THEN next_at ELSE now() END
   WHERE name = ANY(%(names)s) AND retired IS NULL RETURNING name"""

@@ -52,6 +52,7 @@ class LeasedRun:
         self.is_lost = False
         self.has_begun = False
         self.generation = lease.generation
+        self.snapshots = lease.snapshots
         self.asked = lease.asked  # that the state does not have yet
         self.options: Mapping[str, Any] = {}
         self.wanted: Sequence[str] = lease.wanted
@@ -189,13 +190,13 @@ class SiteWorker:
             if not (snapshots.is_optional or lease.is_notify_only):
                 raise
             run.store_fault = str(error)
-        is_newest = local_mark(plan.state) == lease.snapshot and not is_damaged(plan.state)
-        if not lease.snapshot or is_newest:
+        is_newest = local_mark(plan.state) in lease.snapshots[:1] and not is_damaged(plan.state)
+        if not lease.snapshots or is_newest:
             return plan
         if run.store_fault:
             raise StorageError(run.store_fault)
         try:
-            restored = await snapshots.restore(lease.site, config, lease.snapshot)
+            restored = await snapshots.restore(lease.site, config, lease.snapshots)
         except SnapshotLost as error:
             if not lease.asked.get("fresh"):
                 raise
@@ -261,7 +262,8 @@ class SiteWorker:
             log.warning("%s: no snapshot of its state could be stored: %s", lease.site, run.unsaved)
             return
         run.asked = asked
-        values = self._name, snapshot.generation, snapshot.key, asked
+        run.snapshots = [snapshot.key, *run.snapshots][: self._snapshots.keep]
+        values = self._name, snapshot.generation, run.snapshots, asked
         await self._insist(run, lambda: store_snapshot(self._fleet, lease, *values))
         run.generation = snapshot.generation
         mark_local(plan.state, snapshot.key)

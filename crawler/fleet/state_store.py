@@ -11,7 +11,7 @@ import shlex
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
@@ -116,8 +116,8 @@ class SnapshotStore:
     def __init__(self, store: StateStore, keep: int = 3, *, is_optional: bool = False) -> None:
         self.is_optional = is_optional
         self.name = store.name
+        self.keep = keep
         self._store = store
-        self._keep = keep
 
     async def save(self, site: str, plan: CrawlPlan, generation: int, epoch: int) -> Snapshot:
         """Take a snapshot of a site's state and store it. It counts once the fleet has recorded it.
@@ -152,7 +152,7 @@ class SnapshotStore:
         try:
             for key in await self._store.keys(_folder(newest.site)):
                 snapshot = parse_key(key)
-                if snapshot and snapshot.generation <= newest.generation - self._keep:
+                if snapshot and snapshot.generation <= newest.generation - self.keep:
                     await self._store.remove(key)
         except StorageError as error:
             log.warning("old snapshots of %s are left in %s: %s", newest.site, self._store.name, error)
@@ -176,22 +176,18 @@ class SnapshotStore:
         """The snapshots of a site, the oldest first. Raises StorageError."""
         return sorted(filter(None, map(parse_key, await self._store.keys(_folder(site)))))
 
-    async def restore(self, site: str, config: Config, key: str = "") -> Restored:
-        """Replace the local state of a site by the snapshot of a key, by default the newest one.
+    async def restore(self, site: str, config: Config, keys: Iterable[str]) -> Restored:
+        """Replace the local state of a site by the first snapshot of these keys that can be used.
 
-        If that is missing or damaged, the one before it is taken. Raises SnapshotLost when none is left, StateInUse
-        while a process uses the local state, StorageError, UsageError.
+        Nobody who only writes to the store can add one: the keys come from the database, and have the digests. Raises
+        SnapshotLost when none is left, StateInUse while a process uses the local state, StorageError, UsageError.
         """
-        wanted = parse_key(key) if key else None
-        if key and wanted is None:
-            raise SnapshotLost(f"{key} is not the name of a snapshot in the state store")
         problems: list[str] = []
-        if wanted and (restored := await self._restore(wanted, config, problems)):
-            return restored
-        for snapshot in reversed(await self.snapshots(wanted.site if wanted else site)):
-            if wanted and (snapshot.generation >= wanted.generation):
-                continue
-            if restored := await self._restore(snapshot, config, problems):
+        for key in keys:
+            snapshot = parse_key(key)
+            if snapshot is None:
+                problems.append(f"{key} is not the name of a snapshot")
+            elif restored := await self._restore(snapshot, config, problems):
                 return restored
         reasons = "; ".join(problems) or "it has none"
         raise SnapshotLost(

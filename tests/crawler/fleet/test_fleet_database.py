@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 async def test_ours_init_creates_the_schema_once(database: str) -> None:
     async with open_fleet(database, checked=False) as fleet:
         done = await initialize(fleet)
-        assert done[-1] == "siteatlas: 06_requests.sql"
+        assert done[-1] == "siteatlas: 07_trust.sql"
         assert await initialize(fleet) == []
     async with open_fleet(database) as fleet:
         assert await fleet.rows("SELECT * FROM site") == []

@@ -188,7 +188,7 @@ async def test_ours_who_lost_a_lease_records_nothing(clocked: tuple[FleetDatabas
     with pytest.raises(LeaseLost):
         await end_lease(fleet, old, DONE)
     with pytest.raises(LeaseLost):
-        await store_snapshot(fleet, old, "old", 1, "key")
+        await store_snapshot(fleet, old, "old", 1, ["key"])
     await end_lease(fleet, new, DONE)
     attempts = await fleet.rows("SELECT worker, fate FROM attempt ORDER BY number")
     assert attempts == [{"worker": "old", "fate": None}, {"worker": "new", "fate": "done"}]
@@ -392,7 +392,7 @@ async def test_ours_what_a_person_asks_for_is_done_once_by_the_run_whose_state_i
     lease = await taken()
     assert lease.asked == {"accept_shrink": True}
     await run_sites_now(fleet, ["a"], {"rollback": None})
-    await store_snapshot(fleet, lease, "w", 1, "key", {})  # it has what was accepted
+    await store_snapshot(fleet, lease, "w", 1, ["key"], {})  # it has what was accepted
     await clock.set(clock.now + LEASE + 1)
     lease = await taken()
     assert lease.asked == {"rollback": None}
@@ -420,7 +420,7 @@ async def test_ours_a_site_under_a_new_name_is_the_same_site_and_one_with_anothe
     await run_sites_now(fleet, ["a"])
     lease = await take_lease(fleet, "a", "w", None, LEASE)
     assert lease
-    await store_snapshot(fleet, lease, "w", 7, "a/key")
+    await store_snapshot(fleet, lease, "w", 7, ["a/key", "a/older"])
     await fleet.rows("INSERT INTO delivery (site, notice, epoch) VALUES ('a', 'notice', 1)")
     done = await apply_sites(fleet, [of("new", "one"), of("b", "two")])
     assert (done.renamed, done.added, done.changed, done.retired) == ({"new": "a"}, [], [], [])
@@ -431,7 +431,7 @@ async def test_ours_a_site_under_a_new_name_is_the_same_site_and_one_with_anothe
     await free_expired(fleet, 10)
     lease = await take_lease(fleet, "new", "w", None, LEASE)
     assert lease
-    assert (lease.generation, lease.snapshot, lease.epoch) == (7, "a/key", 2)
+    assert (lease.generation, lease.snapshots, lease.epoch) == (7, ["a/key", "a/older"], 2)
     assert [row["site"] for row in await fleet.rows("SELECT site FROM attempt UNION SELECT site FROM delivery")] == [
         "new"
     ]
@@ -479,7 +479,7 @@ async def test_ours_columns_that_a_newer_version_adds_do_not_disturb_a_worker(da
             lease = await take_lease(fleet, "shop", "w", None, LEASE)
             assert lease
             assert await renew_leases(fleet, {"shop": lease.epoch}, LEASE) == {"shop"}
-            await store_snapshot(fleet, lease, "w", lease.generation + 1, "key")
+            await store_snapshot(fleet, lease, "w", lease.generation + 1, ["key"])
             assert await end_lease(fleet, lease, DONE)
             await fleet.rows("DELETE FROM procrastinate_jobs")
             await run_sites_now(fleet, ["shop"])

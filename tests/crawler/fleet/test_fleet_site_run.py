@@ -377,7 +377,9 @@ async def test_ours_one_of_many_first_runs_marks_the_state_store(database: str, 
             await check_store(fleet, store, lease)
         await fleet.rows("DELETE FROM fleet")  # as of a version that marked no store, on a machine without the disk
         with pytest.raises(StoreFault, match="has no snapshot of shop"):
-            await check_store(fleet, SnapshotStore(DirectoryStore(tmp_path / "empty")), replace(lease, snapshot="key"))
+            await check_store(
+                fleet, SnapshotStore(DirectoryStore(tmp_path / "empty")), replace(lease, snapshots=["key"])
+            )
         await check_store(fleet, other, lease)
 
 

@@ -95,6 +95,11 @@ def read(folder: Path) -> str:
         return str(db.execute("SELECT x FROM t").fetchone()[0])
 
 
+def newest_first(done: list[Snapshot]) -> list[str]:
+    """The keys, as the database has them."""
+    return [snapshot.key for snapshot in reversed(done)]
+
+
 async def saved(snapshots: SnapshotStore, folder: Path, generations: int, site: str = "shop") -> list[Snapshot]:
     done = []
     for generation in range(1, generations + 1):
@@ -110,11 +115,10 @@ async def test_ours_the_newest_snapshot_is_restored_and_old_ones_go(store: State
     await saved(snapshots, tmp_path / "other", 1, "shop2")
     assert await snapshots.snapshots("shop") == [*map(parse_key, (each.key for each in done[-2:]))]
     assert [each.generation for each in await snapshots.snapshots("shop2")] == [1]
-    restored = await snapshots.restore("shop", settings(tmp_path / "there"), done[-1].key)
+    restored = await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
     assert read(tmp_path / "there") == "shop 4"
     assert local_mark(restored.plan.state) == done[-1].key
     assert restored.fallbacks == ()
-    assert (await snapshots.restore("shop", settings(tmp_path / "third"))).snapshot.generation == 4
 
 
 @pytest.mark.parametrize("content", [None, b"", b"other bytes"])
@@ -124,7 +128,7 @@ async def test_ours_a_bad_snapshot_is_passed_over_and_said(
     snapshots = SnapshotStore(store)
     done = await saved(snapshots, tmp_path / "here", 3)
     spoil(done[2].key, content)
-    restored = await snapshots.restore("shop", settings(tmp_path / "there"), done[2].key)
+    restored = await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
     assert read(tmp_path / "there") == "shop 2"
     assert local_mark(restored.plan.state) == done[1].key
     assert restored.fallbacks == (
@@ -134,10 +138,10 @@ async def test_ours_a_bad_snapshot_is_passed_over_and_said(
         spoil(snapshot.key, content)
     write(tmp_path / "there", "mine")
     with pytest.raises(SnapshotLost, match=r"no snapshot of the site shop in .* can be used .*generation 3 is"):
-        await snapshots.restore("shop", settings(tmp_path / "there"), done[2].key)
+        await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
     assert read(tmp_path / "there") == "mine"
     with pytest.raises(SnapshotLost, match="it has none"):
-        await snapshots.restore("unknown", settings(tmp_path / "there"))
+        await snapshots.restore("unknown", settings(tmp_path / "there"), [])
 
 
 @pytest.mark.parametrize("kind", ["directory", "link", "loop"])
@@ -150,7 +154,7 @@ async def test_ours_a_snapshot_that_cannot_be_read_is_passed_over_and_named(tmp_
         path.mkdir()
     else:
         path.symlink_to(tmp_path / "shared" / done[0].key if kind == "link" else path)
-    restored = await snapshots.restore("shop", settings(tmp_path / "there"), done[1].key)
+    restored = await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
     assert read(tmp_path / "there") == "shop 1"
     assert restored.fallbacks[0].startswith(f"generation 2 cannot be read: Error at {path}: ")
 
@@ -159,12 +163,12 @@ async def test_ours_an_object_that_the_storage_does_not_give_is_passed_over(buck
     snapshots = SnapshotStore(connect_store(in_bucket(bucket), retries=0))
     done = await saved(snapshots, tmp_path / "here", 2)
     bucket.fails("GET", Fault("error", 403, "InvalidObjectState"))
-    restored = await snapshots.restore("shop", settings(tmp_path / "there"), done[1].key)
+    restored = await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
     assert read(tmp_path / "there") == "shop 1"
     assert restored.fallbacks[0].startswith("generation 2 cannot be read: ")
     bucket.fails("GET", Fault("error", 503, "SlowDown"))
     with pytest.raises(StoreFault, match="it is busy"):  # it may pass: an older state would tell wrong dates
-        await snapshots.restore("shop", settings(tmp_path / "there"), done[1].key)
+        await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
 
 
 def as_account(user: int, groups: list[int], work: Callable[[], object]) -> None:
@@ -210,7 +214,7 @@ def test_ours_accounts_share_a_store_by_its_group_and_else_the_error_says_how() 
         def restore(store: Path) -> str:
             snapshots = SnapshotStore(DirectoryStore(store))
             newest = anyio.run(snapshots.snapshots, "shop")[-1]
-            anyio.run(snapshots.restore, "shop", settings(folder / "4002"), newest.key)
+            anyio.run(snapshots.restore, "shop", settings(folder / "4002"), [newest.key])
             return read(folder / "4002")
 
         def refused() -> None:
@@ -226,6 +230,19 @@ def test_ours_accounts_share_a_store_by_its_group_and_else_the_error_says_how() 
         as_account(4002, [4000], refused)
 
 
+async def test_ours_a_snapshot_that_the_database_does_not_know_is_never_used(
+    store: StateStore, spoil: Callable[[str, bytes | None], None], tmp_path: Path
+) -> None:
+    snapshots = SnapshotStore(store)
+    done = await saved(snapshots, tmp_path / "here", 1)
+    write(tmp_path / "hostile", "hostile")
+    planted = await snapshots.save("shop", plan_crawl(settings(tmp_path / "hostile")), 0, 9)  # an older generation
+    spoil(done[0].key, b"damaged")
+    with pytest.raises(SnapshotLost, match="generation 1 is damaged"):
+        await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
+    assert planted.key in await store.keys("shop/")
+
+
 async def test_ours_a_snapshot_whose_lease_was_over_is_neither_taken_nor_in_the_way(
     store: StateStore, tmp_path: Path
 ) -> None:
@@ -237,12 +254,12 @@ async def test_ours_a_snapshot_whose_lease_was_over_is_neither_taken_nor_in_the_
     recorded = await snapshots.save("shop", plan, 2, 6)
     assert zombie.key != recorded.key
     await snapshots.prune(recorded)
-    await snapshots.restore("shop", settings(tmp_path / "there"), recorded.key)
+    await snapshots.restore("shop", settings(tmp_path / "there"), [recorded.key])
     assert read(tmp_path / "there") == "recorded"
     write(tmp_path, "later")
     lost = await snapshots.save("shop", plan, 3, 7)
     await store.remove(lost.key)
-    await snapshots.restore("shop", settings(tmp_path / "there"), lost.key)
+    await snapshots.restore("shop", settings(tmp_path / "there"), [lost.key, recorded.key])
     assert read(tmp_path / "there") == "recorded"
     await snapshots.prune(Snapshot(5, 9, "shop", "0" * 64))
     assert await snapshots.snapshots("shop") == []
@@ -281,11 +298,11 @@ async def test_ours_a_store_that_is_away_is_no_lost_snapshot(bucket: Bucket, tmp
     done = await saved(snapshots, tmp_path / "here", 2)
     bucket.always("GET", Fault("error", 503, "SlowDown"))
     with pytest.raises(StorageError, match=r"state store s3://shop/states/ at .* cannot be used: it is busy") as error:
-        await snapshots.restore("shop", settings(tmp_path / "there"), done[-1].key)
+        await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
     assert not isinstance(error.value, SnapshotLost)
     assert SECRET not in str(error.value)
     bucket.fails("GET", Fault("cut after"))  # in the middle of the first answer; the second is whole
-    await snapshots.restore("shop", settings(tmp_path / "there"), done[-1].key)
+    await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
     assert read(tmp_path / "there") == "shop 2"
     bucket.always("PUT", Fault("error", 403, "AccessDenied"))
     with pytest.raises(StorageError, match="does not allow storing a snapshot"):

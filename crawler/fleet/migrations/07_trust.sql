@@ -1,0 +1,3 @@
+-- The digests of all snapshots that the state store keeps, and which worker may do what.
+
+ALTER TABLE site ADD COLUMN IF NOT EXISTS older text[] NOT NULL DEFAULT '{}'; -- keys of the snapshots before the newest
