@@ -49,10 +49,11 @@ def init(
     Workers of the previous version can continue to run during the update.
     """
     with CommandErrors(verbose):
-        from crawler.cli.fleet_run import init_database  # noqa: PLC0415 - not needed to show help
+        from crawler.cli.fleet_run import init_database, permission_lines  # noqa: PLC0415 - not needed to show help
 
-        done = init_database(database)
-        _print({"applied": done}, "\n".join(done) or "the database is up to date", as_json=as_json)
+        done, named = init_database(database)
+        text = "\n".join([*done, *permission_lines(named)]) or "the database is up to date"
+        _print({"applied": done, "to_allow": named}, text, as_json=as_json)
 
 
 @with_flags("fleet.database")
@@ -128,8 +129,8 @@ def status(  # noqa: PLR0913 - the options of a command
         str,
         typer.Option(
             metavar="STATE",
-            help="Show only the sites in this state: running, lost, queued, late, failing, paused or retired. "
-            "attention: the sites that are failing, lost or late.",
+            help="Show only the sites in this state: running, lost, queued, late, failing, held, restricted, unsaved, "
+            "paused or retired. attention: the sites that are failing, held, restricted, unsaved, lost or late.",
         ),
     ] = "",
     max_sites: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum sites that --only shows.")] = 50,

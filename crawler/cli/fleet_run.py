@@ -1,5 +1,6 @@
 """What the commands of ``siteatlas fleet`` do: init, apply, worker, serve, recover, status, and changes of sites."""
 
+import json
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -35,6 +36,7 @@ try:
         WorkerStatus,
         fleet_status,
     )
+    from crawler.fleet.trust import named_by_sites
     from crawler.fleet.web import serve_fleet, site_condition
     from crawler.fleet.worker import FleetWorker, database_url, drain_workers, snapshot_store
 except ModuleNotFoundError:
@@ -52,14 +54,26 @@ _ACTIONS: Final = {
 _NOUNS: Final = {"drain": "worker", "confirm": "lost notification", "resend": "lost notification"}
 
 
-def init_database(database: str) -> list[str]:
-    """Set up a database; returns what was done. Raises UsageError, StorageError."""
+def init_database(database: str) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
+    """Set up a database; returns what was done, and what workers must allow since. Raises UsageError, StorageError."""
     return _in_loop(lambda: _init(reveal_secret(database)))
 
 
-async def _init(url: str) -> list[str]:
+async def _init(url: str) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
     async with open_fleet(url, checked=False) as fleet:
-        return await initialize(fleet)
+        done = await initialize(fleet)
+        return done, await named_by_sites(fleet) if any("07_trust" in name for name in done) else {}
+
+
+def permission_lines(named: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[str]:
+    """What an upgrade tells of sites that need the permission of each worker."""
+    if any(named.values()):
+        yield "From this version on, a worker runs hooks and reads secrets and files only if its own configuration"
+        yield "allows them. The sites need this in [fleet] on each worker. Allow what you trust:"
+    for key, values in named.items():
+        for value, sites in values.items():
+            others = f" and {len(sites) - 3:,} more" if len(sites) > 3 else ""
+            yield safe(f"{key} = [{json.dumps(value)}]  # {', '.join(sites[:3])}{others}")
 
 
 def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> AppliedSites:
@@ -185,7 +199,9 @@ def status_text(status: FleetStatus) -> str:
 
 def _lines(status: FleetStatus, width: int) -> Iterator[str]:
     parts = [("running", status.running), ("waiting in the queue", status.queued), ("due", status.due)]
-    parts += [(state, getattr(status, state)) for state in ("failing", "held", "unsaved", "paused", "retired")]
+    parts += [
+        (state, getattr(status, state)) for state in ("failing", "held", "restricted", "unsaved", "paused", "retired")
+    ]
     if status.lost:
         parts.append(("of a worker that no longer responds", status.lost))
     states = ", ".join(f"{number:,} {text}" for text, number in parts if number)

@@ -63,6 +63,7 @@ _STORE_RESULT: Final = """UPDATE attempt SET ended = %(now)s, fate = %(status)s,
   run = %(run)s, outcome = %(outcome)s, told = %(message)s, untold = %(notify_pending)s WHERE number = %(number)s"""
 _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, attempt = NULL,
   applying = coalesce(%(asked)s, applying), held = coalesce(%(is_held)s, held),
+  left_out = coalesce(%(left_out)s, left_out),
   home = CASE WHEN unsaved IS NULL OR %(is_unsaved)s THEN coalesce(%(home)s, home) ELSE home END,
   unsaved = CASE WHEN %(is_unsaved)s THEN coalesce(unsaved, now()) ELSE unsaved END,
   next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
@@ -236,12 +237,18 @@ async def store_output(fleet: FleetDatabase, lease: SiteLease, output: str) -> N
 
 
 async def end_lease(
-    fleet: FleetDatabase, lease: SiteLease, result: RunResult, asked: Asked = None, home: str | None = None
+    fleet: FleetDatabase,
+    lease: SiteLease,
+    result: RunResult,
+    asked: Asked = None,
+    home: str | None = None,
+    left_out: str | None = None,
 ) -> float | None:
     """Record the result of the attempt and release the site; returns when its next attempt is due. Raises LeaseLost.
 
     ``asked`` is what the next run is still to do. ``home`` is the worker that alone has the newest state, because no
-    snapshot could be stored; "": any worker may run the site next time. None is the same as before.
+    snapshot could be stored; "": any worker may run the site next time. ``left_out`` is what the
+    worker did not allow. None is the same as before.
     """
     async with fleet.transaction() as connection:
         site = await _held(connection, lease)
@@ -261,7 +268,7 @@ async def end_lease(
             else next_time(state)
         )
         is_held = None if lease.is_notify_only else result.exit_code == PublishRefused.exit_code
-        left = {"asked": _json(asked), "home": home, "is_unsaved": bool(home), "is_held": is_held}
+        left = {"asked": _json(asked), "home": home, "left_out": left_out, "is_unsaved": bool(home), "is_held": is_held}
         await rows(connection, _RELEASE, name=lease.site, at=at, **left)
     return at
 

@@ -23,6 +23,7 @@ _COUNTS: Final = """SELECT count(*) FILTER (WHERE retired IS NULL) AS sites, cou
   count(*) FILTER (WHERE lease_until <= now()) AS lost, count(*) FILTER (WHERE queued IS NOT NULL) AS queued,
   count(*) FILTER (WHERE unsaved IS NOT NULL AND retired IS NULL) AS unsaved,
   count(*) FILTER (WHERE held AND retired IS NULL) AS held,
+  count(*) FILTER (WHERE left_out <> '' AND retired IS NULL) AS restricted,
   extract(epoch FROM now() - min(saved) FILTER (WHERE retired IS NULL))::float8 AS oldest_snapshot,
   count(*) FILTER (WHERE next_at <= now()) AS due,
   count(*) FILTER (WHERE next_at <= now() - %(late)s * interval '1 s') AS late,
@@ -43,6 +44,7 @@ STATES: Final = {
     "late": f"next_at <= now() - interval '{LATE_SECONDS} s'",
     "failing": "retired IS NULL AND name IN (SELECT site FROM failed)",
     "held": "held AND retired IS NULL",
+    "restricted": "left_out <> '' AND retired IS NULL",
     "unsaved": "unsaved IS NOT NULL AND retired IS NULL",
     "paused": "paused",
     "retired": "retired IS NOT NULL",
@@ -50,7 +52,7 @@ STATES: Final = {
 """The states of sites, with their conditions. A site can be in several."""
 ATTENTION: Final = "attention"
 FILTERS: Final = STATES | {
-    ATTENTION: " OR ".join(STATES[state] for state in ("failing", "held", "unsaved", "lost", "late"))
+    ATTENTION: " OR ".join(STATES[state] for state in ("failing", "held", "restricted", "unsaved", "lost", "late"))
 }
 """What sites can be searched by: a state, or that a person should look at them."""
 _JOBS: Final = "SELECT count(*) AS jobs FROM procrastinate_jobs WHERE status = 'todo' AND task_name = %(task)s"
@@ -65,7 +67,7 @@ _ACTIVE: Final = "SELECT attempt FROM site WHERE name = ANY(%(names)s) AND lease
 _LAST: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt ORDER BY number DESC LIMIT %(limit)s"  # noqa: S608
 _FAILING: Final = f"{_FAILED} SELECT count(*) AS failing FROM site WHERE {STATES['failing']}"  # noqa: S608 - of our own
 _SITES: Final = f"""SELECT name, origin, coalesce(config->'site'->>'url', origin) AS url, worker, home, epoch,
-  generation, extract(epoch FROM saved)::float8 AS saved, coalesce(requested, applying, '{{}}') AS asked,
+  generation, extract(epoch FROM saved)::float8 AS saved, coalesce(requested, applying, '{{}}') AS asked, left_out,
   extract(epoch FROM next_at)::float8 AS next_at,
   {", ".join(f"({condition}) IS TRUE AS {state}" for state, condition in STATES.items())} FROM site"""  # noqa: S608
 _MATCHES: Final = """NOT EXISTS (SELECT 1 FROM unnest(%(words)s::text[]) AS w (word)
@@ -109,6 +111,7 @@ class FleetSiteStatus(Struct, frozen=True):
 
     ``last`` is the last run that ended, ``failures`` the number of attempts in a row that failed. ``saved`` is the time
     of the newest snapshot, and ``asked`` what a person asked the next run to do (``SiteJob.options``).
+    ``left_out`` is what the worker of the last run did not allow.
     """
 
     name: str
@@ -120,6 +123,7 @@ class FleetSiteStatus(Struct, frozen=True):
     late: bool
     failing: bool
     held: bool
+    restricted: bool
     unsaved: bool
     paused: bool
     retired: bool
@@ -129,6 +133,7 @@ class FleetSiteStatus(Struct, frozen=True):
     generation: int
     saved: float | None
     asked: dict[str, Any]
+    left_out: str
     next_at: float | None
     failures: int
     last: Attempt | None
@@ -154,6 +159,7 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     late: int
     lateness: float
     held: int
+    restricted: int
     unsaved: int
     oldest_snapshot: float | None
     failing: int

@@ -244,16 +244,16 @@ def site_condition(site: FleetSiteStatus) -> Condition:
         return Condition(Tone.WARNING, "unsaved", f"no snapshot: the newest state is only on {site.home}")
     if site.held:
         return Condition(Tone.WARNING, "held", site.last.message if site.last else "")
+    if site.restricted:
+        return Condition(Tone.WARNING, "restricted", site.left_out)
     if site.lost:
         return Condition(Tone.WARNING, "lost", f"the worker {site.worker} no longer renews its lease")
     if site.late:
         return Condition(Tone.WARNING, "late", "no worker has started the run that is due")
     if site.running:
         return Condition(Tone.RUNNING, "running", f"on {site.worker}")
-    if site.paused:
-        return Condition(Tone.QUIET, "paused")
-    if site.queued:
-        return Condition(Tone.QUIET, "queued")
+    if site.paused or site.queued:
+        return Condition(Tone.QUIET, "paused" if site.paused else "queued")
     return Condition(Tone.GOOD, "healthy") if site.last else Condition(Tone.QUIET, "not run yet")
 
 
@@ -262,7 +262,7 @@ def _figures(view: FleetView) -> Iterator[tuple[str, int, str, str]]:
     status = view.status
     yield "sites" if status.sites != 1 else "site", status.sites, "", ""
     tones = {"failing": "error", "queued": ""}
-    for state in ("failing", "held", "unsaved", "lost", "late", "queued"):
+    for state in ("failing", "held", "restricted", "unsaved", "lost", "late", "queued"):
         yield state, getattr(status, state), tones.get(state, "warning"), state
     yield "running now", status.running, "running", "running"
     yield "paused", status.paused, "", "paused"

@@ -91,7 +91,7 @@ class FleetWorker:
         broker = OriginBroker(fleet, by_address=settings.by_address)
         self._broker = broker
         store = snapshot_store(settings)
-        self._sites = SiteWorker(fleet, self.name, root, store, broker, plugins=settings.plugins, is_verbose=is_verbose)
+        self._sites = SiteWorker(fleet, self.name, root, store, broker, settings, is_verbose=is_verbose)
         self._runs: dict[str, LeasedRun] = {}
         self._is_draining = False
         self._is_away = False

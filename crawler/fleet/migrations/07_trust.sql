@@ -1,3 +1,4 @@
 -- The digests of all snapshots that the state store keeps, and which worker may do what.
 
 ALTER TABLE site ADD COLUMN IF NOT EXISTS older text[] NOT NULL DEFAULT '{}'; -- keys of the snapshots before the newest
+ALTER TABLE site ADD COLUMN IF NOT EXISTS left_out text NOT NULL DEFAULT '';  -- what the worker of the last run did not allow

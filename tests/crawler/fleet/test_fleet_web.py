@@ -143,7 +143,7 @@ async def test_ours_metrics_count_sites_by_state_and_describe_workers(database: 
         states = {key[1]: value for key, value in found.items() if key[0] == "siteatlas_fleet_sites"}
         assert states == {
             "running": 1, "lost": 1, "queued": 0, "late": 1, "failing": 1, "paused": 1, "retired": 0, "due": 1,
-            "held": 0, "unsaved": 0,
+            "held": 0, "restricted": 0, "unsaved": 0,
         }  # fmt: skip
         assert found["siteatlas_sites",] == 6
         assert found["siteatlas_fleet_started_runs_total",] == 3

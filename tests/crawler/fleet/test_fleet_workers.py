@@ -70,7 +70,7 @@ class Fleet:
             "--state",
             f"worker{len(self.workers)}",
         ]
-        words += options
+        words += options or ['--set=fleet.allow_hooks=["sh"]']
         log = (self.folder / f"worker{len(self.workers)}.log").open("wb")
         process = subprocess.Popen(command(*words), cwd=self.folder, env=environment(), stdout=log, stderr=log)
         log.close()
@@ -157,6 +157,42 @@ def test_ours_two_workers_run_each_due_site_once(tmp_path: Path, database: str) 
         assert {row["generation"] for row in fleet.rows("SELECT generation FROM site")} == {1}
 
 
+def test_ours_a_worker_runs_only_hooks_that_it_allows_and_says_so(tmp_path: Path, database: str) -> None:
+    script = f"cat >> {tmp_path}/told"
+    hook = f'[hook]\ncommand = ["sh", "-c", "{script}"]\non = ["changes"]\n'
+    with fleet_of(tmp_path, database, ["shop"], more=hook) as fleet:
+
+        def shown() -> tuple[int, str, str]:
+            found = siteatlas(tmp_path, "fleet", "status", "shop", "--json", "--database", database)
+            status = json.loads(found.out)
+            return status["restricted"], status["shown"][0]["left_out"], status["last"][0]["status"]
+
+        fleet.rows("DELETE FROM migration WHERE name = '07_trust.sql' RETURNING name")  # as of an older version
+        told = siteatlas(tmp_path, "fleet", "init", database).out
+        assert f"allow_hooks = [\"sh -c 'cat >> {tmp_path}/told'\"]  # shop" in told
+        assert json.loads(siteatlas(tmp_path, "fleet", "init", database, "--json").out)["to_allow"] == {}
+        first = fleet.start('--set=fleet.allow_hooks=["sh -c \'true\'", "cat"]')
+        fleet.wait(lambda: fleet.done() == ["shop"])
+        assert fleet.listed("shop") == 9
+        assert not (tmp_path / "told").exists()
+        assert shown() == (
+            1,
+            f"runs without its hook, as no fleet.allow_hooks has sh -c 'cat >> {tmp_path}/told'",
+            "done",
+        )
+        told = siteatlas(tmp_path, "fleet", "status", "--only", "restricted", "--database", database).out
+        assert "1 restricted" in told
+        assert "restricted (runs without its hook" in told
+        first.terminate()
+        first.wait(20)
+        fleet.start(f"--set=fleet.allow_hooks=[\"sh -c 'cat >> {tmp_path}/told'\"]")
+        fleet.sites["shop"].routes |= {"/new": page("/new"), "/1": page("/1", "/new")}
+        assert siteatlas(tmp_path, "fleet", "run-now", "shop", "--database", database).code == 0
+        fleet.wait(lambda: fleet.done() == ["shop"] * 2)
+        assert (tmp_path / "told").exists()
+        assert shown() == (0, "", "done")
+
+
 @pytest.mark.slow
 def test_ours_a_killed_worker_loses_its_sites_to_another_which_resumes_them(tmp_path: Path, database: str) -> None:
     with fleet_of(tmp_path, database, ["slow"], delay=0.4) as fleet:
@@ -167,8 +203,8 @@ def test_ours_a_killed_worker_loses_its_sites_to_another_which_resumes_them(tmp_
         fleet.wait(lambda: fleet.done() == ["slow"])
         attempts = fleet.rows("SELECT because, fate, epoch FROM attempt ORDER BY number")
         assert attempts == [
-            {"because": "first", "status": None, "epoch": 1},
-            {"because": "resumed", "status": "done", "epoch": 2},
+            {"because": "first", "fate": None, "epoch": 1},
+            {"because": "resumed", "fate": "done", "epoch": 2},
         ]
         assert fleet.listed("slow") == 9
 
@@ -234,7 +270,7 @@ def test_ours_a_notice_whose_worker_died_while_it_was_sent_is_named_and_can_be_s
         assert (wrong.code, wrong.err) == (2, "siteatlas: the fleet has no lost notification 0123\n")
         assert siteatlas(tmp_path, "fleet", "resend", notice["id"], "--database", database).code == 0
         fleet.wait(posted.exists)
-        fleet.wait(lambda: fleet.rows("SELECT fate FROM attempt WHERE because = 'tell'") == [{"status": "done"}])
+        fleet.wait(lambda: fleet.rows("SELECT fate FROM attempt WHERE because = 'tell'") == [{"fate": "done"}])
         assert runs_told(posted.read_text()) == [1], "the same notification"
         assert "may not have been sent" not in siteatlas(tmp_path, "fleet", "status", "--database", database).out
         assert siteatlas(tmp_path, "fleet", "run-now", "shop", "--database", database).code == 0
