@@ -208,6 +208,7 @@ _command(
 _command("pause", "Pause sites. Their active runs continue, but no new run of them starts.")
 _command("resume", "Resume paused sites, so that they run at their scheduled times again.")
 _command("drain", "Stop workers after their active runs. Give the names of workers or of their hosts.")
+_command("forget", "Remove workers from the list that no longer respond. Give their names or those of their hosts.")
 _command(
     "confirm",
     "Record that the receiver has notifications whose worker failed while it sent them. "

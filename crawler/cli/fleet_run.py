@@ -38,7 +38,7 @@ try:
     )
     from crawler.fleet.trust import named_by_sites
     from crawler.fleet.web import serve_fleet, site_condition
-    from crawler.fleet.worker import FleetWorker, database_url, drain_workers, snapshot_store
+    from crawler.fleet.worker import FleetWorker, database_url, drain_workers, forget_workers, snapshot_store
 except ModuleNotFoundError:
     raise missing_packages("a fleet", "fleet") from None
 
@@ -48,10 +48,16 @@ _ACTIONS: Final = {
     "pause": pause_sites,
     "resume": resume_sites,
     "drain": drain_workers,
+    "forget": forget_workers,
     "confirm": confirm_deliveries,
     "resend": resend_deliveries,
 }
-_NOUNS: Final = {"drain": "worker", "confirm": "lost notification", "resend": "lost notification"}
+_NOUNS: Final = {
+    "drain": "worker",
+    "forget": "worker that no longer responds",
+    "confirm": "lost notification",
+    "resend": "lost notification",
+}
 
 
 def init_database(database: str) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
@@ -104,8 +110,9 @@ def change_sites(
     if len(names) > 1 and "accept_shrink" in asked:
         raise UsageError("--accept-shrink applies to one site. Give the name of one site")
     found = with_fleet(url, lambda fleet: act(fleet, names))
-    # the names of drained workers may stand for a host that was given
-    unknown = [name for name in names if name not in found] if action != "drain" else [] if found else names
+    # the names of workers may stand for a host that was given
+    is_of_workers = action in ("drain", "forget")
+    unknown = ([] if found else names) if is_of_workers else [name for name in names if name not in found]
     if unknown:
         done = f". siteatlas fleet {action} is done for {', '.join(found)}" if found else ""
         raise UsageError(f"the fleet has no {_NOUNS.get(action, 'site')} {', '.join(unknown)}{done}")
@@ -251,7 +258,7 @@ def _workers(workers: Sequence[WorkerStatus], width: int) -> Iterator[str]:
 
 def _seen(worker: WorkerStatus) -> str:
     text = f"{duration_text(worker.silent) or '0 s'} ago"
-    return f"{text}, draining" if worker.draining else text
+    return ", ".join(filter(None, (text, worker.fault, "draining" if worker.draining else "")))
 
 
 def _site(site: FleetSiteStatus, now: float) -> str:

@@ -115,7 +115,7 @@ class SiteWorker:
         is_verbose: bool = False,
     ) -> None:
         self._fleet = fleet
-        self._name = name
+        self.name = name
         self._root = root
         self._snapshots = snapshots
         self._broker = broker
@@ -257,7 +257,7 @@ class SiteWorker:
             return
         run.asked = asked
         run.snapshots = [snapshot.key, *run.snapshots][: self._snapshots.keep]
-        values = self._name, snapshot.generation, run.snapshots, asked
+        values = self.name, snapshot.generation, run.snapshots, asked
         await self._insist(run, lambda: store_snapshot(self._fleet, lease, *values))
         run.generation = snapshot.generation
         mark_local(plan.state, snapshot.key)
@@ -275,7 +275,7 @@ class SiteWorker:
             if result.status is RunStatus.DONE and not may_publish:
                 result = replace(result, status=RunStatus.FAILED, exit_code=StorageError.exit_code)
                 run.asked = _later(run.lease.asked)
-        home = self._name if run.unsaved else None if run.has_begun else ""
+        home = self.name if run.unsaved else None if run.has_begun else ""
         await self._insist(run, lambda: end_lease(self._fleet, run.lease, result, run.asked, home, run.left_out))
         return result
 

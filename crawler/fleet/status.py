@@ -17,6 +17,8 @@ LATE_SECONDS: Final = 60.0
 """A site is late when its run should have started so long ago."""
 SILENT_SECONDS: Final = 60.0
 """A worker that gave no sign of life for so long no longer responds."""
+CLOCK_SECONDS: Final = 60.0
+"""A worker whose clock differs by more from that of the database takes no sites, as it would publish wrong dates."""
 _MAX_UNSURE: Final = 20  # that are shown
 _COUNTS: Final = """SELECT count(*) FILTER (WHERE retired IS NULL) AS sites, count(*) FILTER (WHERE paused) AS paused,
   count(*) FILTER (WHERE retired IS NOT NULL) AS retired, count(*) FILTER (WHERE lease_until > now()) AS running,
@@ -56,7 +58,7 @@ FILTERS: Final = STATES | {
 }
 """What sites can be searched by: a state, or that a person should look at them."""
 _JOBS: Final = "SELECT count(*) AS jobs FROM procrastinate_jobs WHERE status = 'todo' AND task_name = %(task)s"
-_WORKERS: Final = """SELECT id, host, process, version, slots, draining,
+_WORKERS: Final = """SELECT id, host, process, version, slots, draining, clock,
   extract(epoch FROM started)::float8 AS started, extract(epoch FROM now() - seen)::float8 AS silent,
   (SELECT count(*) FROM site s WHERE s.worker = w.id AND s.lease_until > now())::int AS running
   FROM worker w ORDER BY id"""
@@ -79,7 +81,10 @@ _OF_SITE: Final = f"""SELECT {", ".join(ATTEMPT_COLUMNS)} FROM attempt WHERE sit
 
 
 class WorkerStatus(Struct, frozen=True):
-    """A worker: ``slots`` sites at once, ``running`` now; ``silent`` seconds since its last sign of life."""
+    """A worker: ``slots`` sites at once, ``running`` now; ``silent`` seconds since its last sign of life.
+
+    ``clock`` is how many seconds its clock is ahead of that of the database: over CLOCK_SECONDS, it takes no sites.
+    """
 
     id: str
     host: str
@@ -87,9 +92,17 @@ class WorkerStatus(Struct, frozen=True):
     version: str
     slots: int
     draining: bool
+    clock: float
     started: float
     silent: float
     running: int
+
+    @property
+    def fault(self) -> str:
+        """Why the worker takes no sites, though it responds."""
+        is_wrong = abs(self.clock) > CLOCK_SECONDS
+        side = "ahead" if self.clock > 0 else "behind"
+        return f"its clock is {abs(self.clock):,.0f} s {side}, so it takes no sites" if is_wrong else ""
 
 
 class UnsureNotification(Struct, frozen=True):

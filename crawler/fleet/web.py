@@ -325,6 +325,7 @@ _WORKER_METRICS: Final = (
     ("running_sites", "Sites that the worker runs", "running"),
     ("max_sites", "Maximum sites that the worker runs at the same time", "slots"),
     ("silent_seconds", "Time since the last sign of life of the worker", "silent"),
+    ("clock_seconds", "How far the clock of the worker is ahead of that of the database", "clock"),
     ("draining", "Whether the worker takes no more sites", "draining"),
     ("start_time_seconds", "When the worker started, Unix time", "started"),
 )

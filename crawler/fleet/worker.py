@@ -15,6 +15,7 @@ import random
 import secrets
 import signal
 import socket
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -30,10 +31,11 @@ from crawler.errors import StorageError, UsageError
 from crawler.fleet.database import FleetDatabase
 from crawler.fleet.deliveries import forget_deliveries
 from crawler.fleet.dispatch import RUN_QUEUE, RUN_TASK, dispatch, home_queue
-from crawler.fleet.leases import renew_leases, take_lease
+from crawler.fleet.leases import OTHERS_SECONDS, renew_leases, take_lease
 from crawler.fleet.origins import OriginBroker, forget_origins
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
 from crawler.fleet.state_store import SnapshotStore, connect_store
+from crawler.fleet.status import CLOCK_SECONDS
 from crawler.state.lock import boot_time, hold_lock
 from crawler.state.runs import RunResult
 from crawler.version import __version__
@@ -44,12 +46,20 @@ WORKER_LOCK: Final = "worker.lock"
 _NAME_FILE: Final = "worker"
 _RETRY_SECONDS: Final = 2.0  # until the database is tried again
 _FORGET_SECONDS: Final = 3_600.0  # between two reads of all origins: with a million of them, one takes 0.2 s
-_SEEN: Final = """INSERT INTO worker (id, host, process, version, slots)
-  VALUES (%(id)s, %(host)s, %(process)s, %(version)s, %(slots)s)
+_REGISTER: Final = """INSERT INTO worker (id, host, process, version, slots, token, clock)
+  VALUES (%(id)s, %(host)s, %(process)s, %(version)s, %(slots)s, %(token)s, %(clock)s)
   ON CONFLICT (id) DO UPDATE SET host = excluded.host, process = excluded.process, version = excluded.version,
-    slots = excluded.slots, started = now(), seen = now(), draining = false RETURNING draining"""
-_STILL_SEEN: Final = "UPDATE worker SET seen = now() WHERE id = %(id)s RETURNING draining"
+    slots = excluded.slots, token = excluded.token, clock = excluded.clock, started = now(), seen = now(),
+    draining = false RETURNING draining"""
+_SIGN: Final = """UPDATE worker SET seen = now(), clock = %(clock)s WHERE id = %(id)s AND token = %(token)s
+  RETURNING draining"""
+_CLOCK: Final = "SELECT extract(epoch FROM clock_timestamp())::float8 AS now"
+_RENAME: Final = """UPDATE site SET home = CASE home WHEN %(old)s THEN %(new)s ELSE home END,
+  worker = CASE WHEN name = ANY(%(names)s) THEN %(new)s ELSE worker END
+  WHERE home = %(old)s OR name = ANY(%(names)s)"""
 # one that alone has the newest state of a site may only be restarting
+_FORGET_GONE: Final = f"""DELETE FROM worker WHERE (id = ANY(%(names)s) OR host = ANY(%(names)s))
+  AND seen < now() - interval '{OTHERS_SECONDS} s' RETURNING id"""  # noqa: S608 - our own constant
 _GONE: Final = """DELETE FROM worker AS w WHERE id = %(id)s
   AND NOT EXISTS (SELECT 1 FROM site WHERE home = w.id AND unsaved IS NOT NULL)"""
 _FORGET: Final = "DELETE FROM worker WHERE seen < now() - interval '1 day'"
@@ -59,11 +69,15 @@ _DRAIN: Final = "UPDATE worker SET draining = true WHERE id = ANY(%(ids)s) OR ho
 def worker_name(root: Path) -> str:
     """The name of the worker with this state directory, the same after a restart. Raises OSError."""
     make_directory(root, 0o700)
-    path = root / _NAME_FILE
     with suppress(FileNotFoundError):
-        return path.read_text(encoding="utf-8").strip()
+        return (root / _NAME_FILE).read_text(encoding="utf-8").strip()
+    return new_name(root)
+
+
+def new_name(root: Path) -> str:
+    """Give a new name to the worker with this state directory. Raises OSError."""
     name = f"{socket.gethostname()}-{secrets.token_hex(4)}"
-    with replacement(path, 0o600) as file:
+    with replacement(root / _NAME_FILE, 0o600) as file:
         file.write(f"{name}\n".encode())
     return name
 
@@ -80,6 +94,11 @@ async def drain_workers(fleet: FleetDatabase, names: list[str]) -> list[str]:
     return sorted(row["id"] for row in await fleet.rows(_DRAIN, ids=names))
 
 
+async def forget_workers(fleet: FleetDatabase, names: list[str]) -> list[str]:
+    """Forget workers, by name or host, that no longer respond; returns their names."""
+    return sorted(row["id"] for row in await fleet.rows(_FORGET_GONE, names=names))
+
+
 class FleetWorker:
     """A worker with its state below ``root``, which it holds alone while it runs."""
 
@@ -93,6 +112,8 @@ class FleetWorker:
         store = snapshot_store(settings)
         self._sites = SiteWorker(fleet, self.name, root, store, broker, settings, is_verbose=is_verbose)
         self._runs: dict[str, LeasedRun] = {}
+        self._token = secrets.token_hex(8)  # of this process: a copy of the directory has the same name
+        self._clock = 0.0  # seconds that it is ahead of the database
         self._is_draining = False
         self._is_away = False
 
@@ -100,8 +121,8 @@ class FleetWorker:
         """Work until a signal or a drain; then let the runs save their states. Raises StateInUse, StorageError."""
         descriptor = hold_lock(self._root, WORKER_LOCK)
         try:
+            self._pause, self._stop = anyio.Event(), anyio.Event()
             await self._register()
-            self._stop = anyio.Event()
             async with anyio.create_task_group() as tasks:
                 await tasks.start(self._handle_signals)
                 for service in (self._broker.serve, self._keep_leases, self._search):
@@ -120,19 +141,59 @@ class FleetWorker:
         finally:
             os.close(descriptor)
 
-    async def _register(self) -> list[dict[str, Any]]:
+    async def _register(self) -> bool:
+        """Store that this process is the worker; whether it is to drain."""
+        await self._compare_clocks()
         host, slots = socket.gethostname(), self._settings.sites_at_once
-        values = {"host": host, "process": os.getpid(), "version": __version__, "slots": slots}
-        return await self._fleet.rows(_SEEN, id=self.name, **values)
+        values = {"host": host, "process": os.getpid(), "version": __version__, "slots": slots, **self._mine}
+        return bool((await self._fleet.rows(_REGISTER, **values))[0]["draining"])
+
+    @property
+    def _mine(self) -> dict[str, Any]:
+        return {"id": self.name, "token": self._token, "clock": self._clock}
+
+    async def _sign(self) -> bool:
+        """Give a sign of life; whether the worker is to drain. If a younger process has its name, it gets a new one."""
+        await self._compare_clocks()
+        if found := await self._fleet.rows(_SIGN, **self._mine):
+            return bool(found[0]["draining"])
+        if await self._fleet.rows("SELECT 1 FROM worker WHERE id = %(id)s", id=self.name):
+            old, self.name = self.name, new_name(self._root)
+            self._sites.name = self.name
+            await self._fleet.rows(_RENAME, old=old, new=self.name, names=list(self._runs))
+            log.warning("another worker has a copy of the state directory of %s; this one is now %s", old, self.name)
+            self._pause.set()
+        return await self._register()
+
+    async def _compare_clocks(self) -> None:
+        """Compare the clock with that of the database: runs would publish its dates."""
+        before = time.time()
+        (row,) = await self._fleet.rows(_CLOCK)
+        was_wrong, self._clock = self._is_wrong, max(before - row["now"], 0.0) or min(time.time() - row["now"], 0.0)
+        if self._is_wrong and not was_wrong:
+            text = f"{abs(self._clock):.0f} s {'ahead of' if self._clock > 0 else 'behind'} that of the database"
+            log.error("the clock of this machine is %s: takes no sites until it is right", text)
+            self._pause.set()
+            for run in self._runs.values():
+                run.stop.set()
+
+    @property
+    def _is_wrong(self) -> bool:
+        return abs(self._clock) > CLOCK_SECONDS
 
     async def _work(self) -> None:
         """Take jobs until the stop; returns when the runs have ended."""
         self._fleet.app.task(name=RUN_TASK, queue=RUN_QUEUE, pass_context=True)(self._run_site)
         while not self._stop.is_set():
+            if self._is_wrong:
+                await anyio.sleep(_RETRY_SECONDS)
+                continue
+            self._pause = anyio.Event()
             working = asyncio.create_task(self._take_jobs(self._fleet.app))
-            stopping = asyncio.create_task(self._stop.wait())
-            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            stopping.cancel()
+            stopping = {asyncio.create_task(event.wait()) for event in (self._stop, self._pause)}
+            await asyncio.wait({working, *stopping}, return_when=asyncio.FIRST_COMPLETED)
+            for task in stopping:
+                task.cancel()
             working.cancel()  # takes no more jobs, and waits for those that it has
             (ended,) = await asyncio.gather(working, return_exceptions=True)
             if isinstance(ended, Exception):
@@ -205,11 +266,11 @@ class FleetWorker:
             held: set[str] | None = None
             try:
                 held = await renew_leases(self._fleet, {name: run.lease.epoch for name, run in runs.items()}, seconds)
-                (row,) = await self._fleet.rows(_STILL_SEEN, id=self.name) or await self._register()
+                is_drained = await self._sign()
             except StorageError as error:
                 self._mark_away(error)
             else:
-                if row["draining"] and not self._is_draining:
+                if is_drained and not self._is_draining:
                     self._drain()
             for name, run in runs.items():
                 if held is not None and name in held:

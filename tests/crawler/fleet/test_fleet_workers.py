@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -57,6 +58,10 @@ class Fleet:
     sites: dict[str, Site]
     workers: list["subprocess.Popen[bytes]"] = field(default_factory=list)
     stopped: list[int] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=environment)
+
+    def status(self, *words: str) -> Any:
+        return json.loads(siteatlas(self.folder, "fleet", "status", "--json", *words, "--database", self.url).out)
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         with psycopg.connect(self.url, options="-c search_path=siteatlas", row_factory=dict_row) as connection:
@@ -72,7 +77,7 @@ class Fleet:
         ]
         words += options or ['--set=fleet.allow_hooks=["sh"]']
         log = (self.folder / f"worker{len(self.workers)}.log").open("wb")
-        process = subprocess.Popen(command(*words), cwd=self.folder, env=environment(), stdout=log, stderr=log)
+        process = subprocess.Popen(command(*words), cwd=self.folder, env=self.environment, stdout=log, stderr=log)
         log.close()
         self.workers.append(process)
         return process
@@ -191,6 +196,65 @@ def test_ours_a_worker_runs_only_hooks_that_it_allows_and_says_so(tmp_path: Path
         fleet.wait(lambda: fleet.done() == ["shop"] * 2)
         assert (tmp_path / "told").exists()
         assert shown() == (0, "", "done")
+
+
+_SHIFT = """import time
+real = time.time
+time.time = lambda: real() + float(open({path!r}).read())
+"""
+
+
+@pytest.mark.parametrize("ahead", [7_200, -7_200])
+def test_ours_a_worker_whose_clock_is_wrong_takes_no_sites_and_says_so(
+    tmp_path: Path, database: str, ahead: int
+) -> None:
+    clock = tmp_path / "clock"
+    clock.write_text(str(ahead))
+    (tmp_path / "shift").mkdir()
+    (tmp_path / "shift" / "sitecustomize.py").write_text(_SHIFT.format(path=str(clock)))
+    with fleet_of(tmp_path, database, ["shop"]) as fleet:
+        fleet.environment |= {"PYTHONPATH": str(tmp_path / "shift")}
+        fleet.start()
+        fleet.wait(lambda: bool(fleet.rows("SELECT 1 FROM worker")))
+        time.sleep(2)
+        (worker,) = fleet.status()["workers"]
+        assert abs(worker["clock"] - ahead) < 2
+        assert fleet.rows("SELECT 1 FROM attempt") == []
+        told = siteatlas(tmp_path, "fleet", "status", "--database", database).out
+        assert re.search(f"its clock is 7,[12]\\d\\d s {'ahead' if ahead > 0 else 'behind'}", " ".join(told.split())), (
+            told
+        )
+        assert "takes no sites until it is right" in (tmp_path / "worker0.log").read_text()
+        clock.write_text("0.5")
+        fleet.wait(lambda: fleet.done() == ["shop"])
+        assert abs(fleet.status()["workers"][0]["clock"]) < 2
+
+
+def test_ours_a_copy_of_a_state_directory_is_another_worker_and_one_that_is_gone_is_forgotten(
+    tmp_path: Path, database: str
+) -> None:
+    with fleet_of(tmp_path, database, ["shop", "blog"], delay=0.3) as fleet:
+        first = fleet.start()
+        fleet.wait(lambda: len(fleet.rows("SELECT 1 FROM site WHERE lease_until > now()")) == 2)
+        shutil.copytree(tmp_path / "worker0", tmp_path / "worker1")
+        fleet.start()
+        fleet.wait(lambda: len(fleet.rows("SELECT 1 FROM worker")) == 2)
+        workers = fleet.status()["workers"]
+        assert {worker["process"]: worker["running"] for worker in workers} == {first.pid: 2, fleet.workers[1].pid: 0}
+        fleet.wait(lambda: fleet.done() == ["blog", "shop"])
+        names = {worker["process"]: worker["id"] for worker in workers}
+        assert {row["home"] for row in fleet.rows("SELECT home FROM site")} == {names[first.pid]}
+        assert (tmp_path / "worker0" / "worker").read_text().strip() == names[first.pid]
+        wrong = siteatlas(tmp_path, "fleet", "forget", names[first.pid], "--database", database)
+        assert (wrong.code, wrong.err) == (
+            2,
+            f"siteatlas: the fleet has no worker that no longer responds {names[first.pid]}\n",
+        )
+        first.kill()
+        first.wait()
+        fleet.rows(f"UPDATE worker SET seen = seen - interval '61 s' WHERE id = '{names[first.pid]}' RETURNING id")
+        assert siteatlas(tmp_path, "fleet", "forget", names[first.pid], "--database", database).code == 0
+        assert [worker["id"] for worker in fleet.status()["workers"]] == [names[fleet.workers[1].pid]]
 
 
 @pytest.mark.slow
