@@ -44,7 +44,7 @@ _CHOSEN: Final = f"""d.site = s.name AND {UNSURE}
   RETURNING d.site, left(d.notice, {ID_LENGTH}) AS id"""
 _CONFIRM: Final = f"UPDATE delivery d SET delivered = now() FROM site s WHERE {_CHOSEN}"  # noqa: S608 - our own
 _RESEND: Final = f"UPDATE delivery d SET again = now() FROM site s WHERE s.retired IS NULL AND {_CHOSEN}"  # noqa: S608
-_WAKE: Final = "UPDATE site SET next_at = now() WHERE name = ANY(%(names)s) AND lease_until IS NULL AND queued IS NULL"
+_WAKE: Final = "UPDATE site SET next_at = now() WHERE name = ANY(%(names)s) AND lease_until IS NULL"
 _FORGET: Final = f"DELETE FROM delivery WHERE claimed < now() - interval '{_KEEP_DAYS} days'"  # noqa: S608
 
 Send = Callable[[bytes], Awaitable[None]]

@@ -50,9 +50,9 @@ _TAKE: Final = """UPDATE site SET epoch = %(epoch)s, lease_until = now() + %(sec
   queued = NULL, run_now = NULL, next_at = NULL WHERE name = %(name)s"""
 _FORGET: Final = """DELETE FROM attempt WHERE site = %(name)s AND number <= (
   SELECT number FROM attempt WHERE site = %(name)s ORDER BY number DESC LIMIT 1 OFFSET %(keep)s)"""
-_LEAVE_TO_OTHERS: Final = """UPDATE site SET queued = NULL, job = NULL,
+_LEAVE_TO_OTHERS: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, queued = NULL,
   next_at = now() + %(seconds)s * interval '1 s' WHERE name = %(name)s"""
-_LEAVE: Final = """UPDATE site SET queued = NULL, job = NULL, handled = %(handled)s,
+_LEAVE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, queued = NULL, handled = %(handled)s,
   next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
 _RENEW: Final = """UPDATE site SET lease_until = now() + %(seconds)s * interval '1 s'
   FROM unnest(%(names)s::text[], %(epochs)s::bigint[]) AS held (of_name, of_epoch)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import Struct
+from procrastinate.jobs import Status
 
-from crawler.fleet.database import Connection, FleetDatabase, rows
+from crawler.fleet.database import Connection, FleetDatabase, database_errors, rows
 from crawler.fleet.deliveries import ID_LENGTH, UNSURE, WANTED
 from crawler.fleet.dispatch import RUN_TASK
 from crawler.fleet.leases import load_attempts
@@ -22,7 +23,7 @@ CLOCK_SECONDS: Final = 60.0
 _MAX_UNSURE: Final = 20  # that are shown
 _COUNTS: Final = """SELECT count(*) FILTER (WHERE retired IS NULL) AS sites, count(*) FILTER (WHERE paused) AS paused,
   count(*) FILTER (WHERE retired IS NOT NULL) AS retired, count(*) FILTER (WHERE lease_until > now()) AS running,
-  count(*) FILTER (WHERE lease_until <= now()) AS lost, count(*) FILTER (WHERE queued IS NOT NULL) AS queued,
+  count(*) FILTER (WHERE lease_until <= now()) AS lost, count(*) FILTER (WHERE name = ANY(%(queued)s)) AS queued,
   count(*) FILTER (WHERE unsaved IS NOT NULL AND retired IS NULL) AS unsaved,
   count(*) FILTER (WHERE held AND retired IS NULL) AS held,
   count(*) FILTER (WHERE left_out <> '' AND retired IS NULL) AS restricted,
@@ -42,7 +43,7 @@ _FAILED: Final = """WITH failed AS MATERIALIZED (
 STATES: Final = {
     "running": "lease_until > now()",
     "lost": "lease_until <= now()",
-    "queued": "queued IS NOT NULL",
+    "queued": "name = ANY(%(queued)s)",
     "late": f"next_at <= now() - interval '{LATE_SECONDS} s'",
     "failing": "retired IS NULL AND name IN (SELECT site FROM failed)",
     "held": "held AND retired IS NULL",
@@ -57,7 +58,6 @@ FILTERS: Final = STATES | {
     ATTENTION: " OR ".join(STATES[state] for state in ("failing", "held", "restricted", "unsaved", "lost", "late"))
 }
 """What sites can be searched by: a state, or that a person should look at them."""
-_JOBS: Final = "SELECT count(*) AS jobs FROM procrastinate_jobs WHERE status = 'todo' AND task_name = %(task)s"
 _WORKERS: Final = """SELECT id, host, process, version, slots, draining, clock,
   extract(epoch FROM started)::float8 AS started, extract(epoch FROM now() - seen)::float8 AS silent,
   (SELECT count(*) FROM site s WHERE s.worker = w.id AND s.lease_until > now())::int AS running
@@ -198,14 +198,14 @@ async def fleet_status(
 
     ``only`` is one of FILTERS: the first ``limit`` of these sites are shown too. Raises StorageError.
     """
+    queued = await _queued(fleet)
     async with fleet.transaction() as connection:
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        (counts,) = await rows(connection, _COUNTS, late=LATE_SECONDS)
+        (counts,) = await rows(connection, _COUNTS, late=LATE_SECONDS, queued=queued)
         (failing,) = await rows(connection, _FAILING)
-        (jobs,) = await rows(connection, _JOBS, task=RUN_TASK)
         workers = [WorkerStatus(**row) for row in await rows(connection, _WORKERS)]
         unsure = await rows(connection, _UNSURE, limit=_MAX_UNSURE)
-        shown = await _find(connection, names, only, "", limit)
+        shown = await _find(connection, queued, names, only=only, limit=limit)
         query = _OF_SITE if shown or only else _LAST
         attempts = await rows(connection, query, limit=runs, before=None, names=[site.name for site in shown])
         open_sites = [row["site"] for row in attempts if row["ended"] is None]
@@ -214,7 +214,7 @@ async def fleet_status(
     return FleetStatus(
         **counts,
         **failing,
-        **jobs,
+        jobs=len(queued),
         workers=workers,
         shown=shown,
         last=_attempts(attempts),
@@ -233,8 +233,16 @@ async def find_sites(
 
     The sites that need a person come first, and then those that are due first. Raises StorageError.
     """
+    queued = await _queued(fleet)
     async with fleet.transaction() as connection:
-        return await _find(connection, names, only, words, limit)
+        return await _find(connection, queued, names, only=only, words=words, limit=limit)
+
+
+async def _queued(fleet: FleetDatabase) -> list[str]:
+    """The names of the sites that wait in the queue."""
+    with database_errors(fleet.place):
+        jobs = await fleet.app.job_manager.list_jobs_async(task=RUN_TASK, status=Status.TODO.value)
+    return [str(job.task_kwargs["name"]) for job in jobs]
 
 
 async def site_runs(fleet: FleetDatabase, name: str, limit: int, before: int | None = None) -> list[Attempt]:
@@ -243,14 +251,19 @@ async def site_runs(fleet: FleetDatabase, name: str, limit: int, before: int | N
 
 
 async def _find(
-    connection: Connection, names: Sequence[str], only: str, words: str, limit: int
+    connection: Connection, queued: list[str], names: Sequence[str], *, only: str, words: str = "", limit: int
 ) -> list[FleetSiteStatus]:
     if not (names or only or words):
         return []
     condition, failed = "name = ANY(%(names)s)", _FAILED_OF_NAMES
     if only or words:
         condition, failed = f"{condition} OR ({FILTERS.get(only, 'true')}) AND {_MATCHES}", _FAILED
-    values = {"names": list(names), "words": words.lower().split(), "limit": len(names) + limit * bool(only or words)}
+    values = {
+        "queued": queued,
+        "names": list(names),
+        "words": words.lower().split(),
+        "limit": len(names) + limit * bool(only or words),
+    }
     found = await rows(connection, f"{failed} {_SITES} WHERE {condition} {_ORDER}", **values)
     attempts = await load_attempts(connection, [row["name"] for row in found])
     return [_site(row, attempts[row["name"]]) for row in found]

@@ -24,13 +24,14 @@ import anyio
 from anyio.abc import TaskStatus
 from procrastinate import App, JobContext
 from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Status
 
 from crawler.config.secrets import reveal_secret
 from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError, UsageError
 from crawler.fleet.database import FleetDatabase
 from crawler.fleet.deliveries import forget_deliveries
-from crawler.fleet.dispatch import RUN_QUEUE, RUN_TASK, dispatch, home_queue
+from crawler.fleet.dispatch import RUN_QUEUE, RUN_TASK, dispatch, end_jobs, home_queue
 from crawler.fleet.leases import OTHERS_SECONDS, renew_leases, take_lease
 from crawler.fleet.origins import OriginBroker, forget_origins
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
@@ -113,6 +114,7 @@ class FleetWorker:
         self._sites = SiteWorker(fleet, self.name, root, store, broker, settings, is_verbose=is_verbose)
         self._runs: dict[str, LeasedRun] = {}
         self._token = secrets.token_hex(8)  # of this process: a copy of the directory has the same name
+        self._ended: set[int | None] = set()  # jobs
         self._clock = 0.0  # seconds that it is ahead of the database
         self._is_draining = False
         self._is_away = False
@@ -209,14 +211,21 @@ class FleetWorker:
             install_signal_handlers=False,
             delete_jobs="always",
             fetch_job_polling_interval=self._settings.dispatch_interval,
+            update_heartbeat_interval=self._settings.lease / 4,
+            stalled_worker_timeout=self._settings.lease,
         )
 
     async def _run_site(self, context: JobContext, name: str) -> None:
         """The task of Procrastinate: look at a site, and run it if it is due."""
-        if self._stop.is_set() or name in self._runs:
-            return
+        try:
+            if not self._stop.is_set() and name not in self._runs:
+                await self._lease_and_run(name, context.job.id)
+        finally:
+            self._ended.add(context.job.id)
+
+    async def _lease_and_run(self, name: str, job: int | None) -> None:
         seconds, asked_at = self._settings.lease, boot_time()
-        lease = await take_lease(self._fleet, name, self.name, context.job.id, seconds)
+        lease = await take_lease(self._fleet, name, self.name, job, seconds)
         if lease is None:
             return
         run = self._runs[name] = LeasedRun(lease, lease_deadline(asked_at, seconds))
@@ -227,6 +236,13 @@ class FleetWorker:
             del self._runs[name]
         if result:
             log.info("%s: %s", name, result.message or result.outcome or result.status.value)
+
+    async def _end_jobs(self) -> None:
+        """End jobs that have ended here, but not in the queue: Procrastinate does not try that again."""
+        if self._ended:
+            jobs = await self._fleet.app.job_manager.list_jobs_async(task=RUN_TASK, status=Status.DOING.value)
+            self._ended &= {job.id for job in jobs}
+            await end_jobs(self._fleet, self._ended)
 
     async def _with_timeout(self, run: LeasedRun, seconds: float) -> RunResult | None:
         async def stop_after() -> None:
@@ -241,12 +257,13 @@ class FleetWorker:
 
     async def _search(self) -> None:
         """Queue the sites that are due, now and then, and forget what is over."""
-        forget_at = boot_time()
+        forget_at, settings = boot_time(), self._settings
         while not self._stop.is_set():
             try:
-                if len(self._runs) < self._settings.sites_at_once:
-                    settings = self._settings
-                    await dispatch(self._fleet, settings.queue_limit, by_address=settings.by_address)
+                await self._end_jobs()
+                if len(self._runs) < settings.sites_at_once:
+                    by_address, lease = settings.by_address, settings.lease
+                    await dispatch(self._fleet, settings.queue_limit, by_address=by_address, stalled_after=lease)
                 if boot_time() >= forget_at:
                     await forget_origins(self._fleet)
                     await forget_deliveries(self._fleet)

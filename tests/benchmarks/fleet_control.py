@@ -90,7 +90,7 @@ async def _timed_search(fleet: FleetDatabase, limit: int, times: list[float]) ->
     times.append(time.perf_counter() - began)
     async with fleet.transaction() as connection:
         await rows(connection, "DELETE FROM procrastinate_jobs")
-        await rows(connection, "UPDATE site SET queued = NULL, job = NULL WHERE queued IS NOT NULL")
+        await rows(connection, "UPDATE site SET queued = NULL, job = NULL WHERE queued IS NOT NULL")  # of old versions
     return found
 
 

@@ -7,6 +7,7 @@ from run import siteatlas
 
 from crawler.cli.fleet_run import status_text
 from crawler.fleet.database import initialize, open_fleet
+from crawler.fleet.dispatch import RUN_TASK
 from crawler.fleet.status import STATES, find_sites, fleet_status, site_runs
 
 pytestmark = pytest.mark.anyio
@@ -40,6 +41,7 @@ async def test_ours_the_status_counts_and_shows_the_sites_of_each_state(database
         await fleet.rows(_SITES)
         await fleet.rows(_ATTEMPTS)
         await fleet.rows(_MARKS)
+        await fleet.app.configure_task(RUN_TASK).defer_async(name="late")
         status = await fleet_status(fleet)
         assert (status.sites, status.failing, status.late, status.running, status.lost) == (10, 1, 1, 1, 1)
         assert (status.held, status.restricted, status.unsaved) == (1, 1, 1)

@@ -144,10 +144,33 @@ def damaged_snapshot(dice: random.Random, stage: Stage, worker: Worker) -> Fault
     if not kept:
         return Fault("no snapshot to damage", 0.0, lambda: None)
     newest = dice.choice(kept)[-1]
-    with newest.open("r+b") as file:
-        file.seek(newest.stat().st_size // 2)
-        file.write(dice.randbytes(40))
-    return Fault(f"snapshot {newest.name} damaged", 0.0, lambda: None)
+    how = dice.choice(["damaged", "a directory", "a link to nothing"])
+    if how == "damaged":
+        with newest.open("r+b") as file:
+            file.seek(newest.stat().st_size // 2)
+            file.write(dice.randbytes(40))
+    else:
+        newest.unlink()
+        newest.mkdir() if how == "a directory" else newest.symlink_to("nothing")
+    return Fault(f"snapshot {newest.name} is {how}", 0.0, lambda: None)
+
+
+def lost_store(dice: random.Random, stage: Stage, worker: Worker) -> Fault:
+    """As a disk that is not mounted: an empty directory, or none."""
+    store, away = stage.folder / "store", stage.folder / "store.away"
+    if away.exists() or not store.exists():
+        return Fault("no store to lose", 0.0, lambda: None)
+    store.rename(away)
+    is_empty = dice.random() < 0.5
+    if is_empty:
+        store.mkdir()
+
+    def mount() -> None:
+        shutil.rmtree(store, ignore_errors=True)
+        away.rename(store)
+
+    name = "the state store is " + ("empty" if is_empty else "away")
+    return Fault(name, dice.uniform(1, 3 * LEASE), mount)
 
 
 def stopped(dice: random.Random, stage: Stage, worker: Worker) -> Fault:
@@ -184,6 +207,7 @@ KINDS = [
     (cut_off, 3),
     (full_disk, 1),
     (lost_state, 1),
-    (damaged_snapshot, 1),
+    (damaged_snapshot, 2),
+    (lost_store, 2),
     (stopped, 1),
 ]
