@@ -42,23 +42,21 @@ _SITE: Final = f"SELECT {SITE_COLUMNS} FROM site WHERE name = %(name)s FOR UPDAT
 _SINCE_DONE: Final = f"""SELECT {_COLUMNS} FROM attempt AS a JOIN unnest(%(names)s::text[]) AS w (name) ON site = name
   WHERE number >= coalesce((SELECT max(number) FROM attempt AS d WHERE d.site = name AND d.fate = %(done)s
     AND d.because <> %(tell)s), 0) ORDER BY number"""  # noqa: S608 - names of our own
-_BEGIN: Final = """INSERT INTO attempt (site, slot, because, turn, began, epoch, worker)
-  VALUES (%(name)s, %(slot)s, %(because)s, %(turn)s, %(now)s, %(epoch)s, %(worker)s) RETURNING number"""
+_BEGIN: Final = f"""INSERT INTO attempt (site, slot, because, turn, began, epoch, worker)
+  VALUES (%(name)s, %(slot)s, %(because)s, %(turn)s, %(now)s, %(epoch)s, %(worker)s) RETURNING {_COLUMNS}"""  # noqa: S608 - names of our own
 _TAKE: Final = """UPDATE site SET epoch = %(epoch)s, lease_until = now() + %(seconds)s * interval '1 s',
   worker = %(worker)s, job = %(job)s, attempt = %(attempt)s, handled = %(handled)s,
   applying = coalesce(requested, applying), requested = NULL,
   queued = NULL, run_now = NULL, next_at = NULL WHERE name = %(name)s"""
 _FORGET: Final = """DELETE FROM attempt WHERE site = %(name)s AND number <= (
   SELECT number FROM attempt WHERE site = %(name)s ORDER BY number DESC LIMIT 1 OFFSET %(keep)s)"""
-_LEAVE_TO_OTHERS: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, queued = NULL,
-  next_at = now() + %(seconds)s * interval '1 s' WHERE name = %(name)s"""
 _LEAVE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, queued = NULL, handled = %(handled)s,
   next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
 _RENEW: Final = """UPDATE site SET lease_until = now() + %(seconds)s * interval '1 s'
   FROM unnest(%(names)s::text[], %(epochs)s::bigint[]) AS held (of_name, of_epoch)
   WHERE name = of_name AND epoch = of_epoch AND lease_until > now() RETURNING name"""
-_HELD: Final = f"""SELECT {SITE_COLUMNS} FROM site
-  WHERE name = %(name)s AND epoch = %(epoch)s AND lease_until > now() FOR UPDATE"""  # noqa: S608 - names of our own
+_IS_HELD: Final = "WHERE name = %(name)s AND epoch = %(epoch)s AND lease_until > now()"
+_HELD: Final = f"SELECT {SITE_COLUMNS} FROM site {_IS_HELD} FOR UPDATE"  # noqa: S608 - names of our own
 _STORE_RESULT: Final = """UPDATE attempt SET ended = %(now)s, fate = %(status)s, exit_code = %(exit_code)s,
   run = %(run)s, outcome = %(outcome)s, told = %(message)s, untold = %(notify_pending)s WHERE number = %(number)s"""
 _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, attempt = NULL,
@@ -67,13 +65,11 @@ _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NU
   home = CASE WHEN unsaved IS NULL OR %(is_unsaved)s THEN coalesce(%(home)s, home) ELSE home END,
   unsaved = CASE WHEN %(is_unsaved)s THEN coalesce(unsaved, now()) ELSE unsaved END,
   next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
-_STORE_SNAPSHOT: Final = """UPDATE site SET generation = %(generation)s, home = %(worker)s,
+_STORE_SNAPSHOT: Final = f"""UPDATE site SET generation = %(generation)s, home = %(worker)s,
   snapshot = (%(keys)s::text[])[1], older = (%(keys)s::text[])[2:],
-  applying = coalesce(%(asked)s, applying), saved = now(), unsaved = NULL WHERE name = %(name)s"""
+  applying = coalesce(%(asked)s, applying), saved = now(), unsaved = NULL {_IS_HELD} RETURNING name"""  # noqa: S608
 _IS_ALIVE: Final = f"SELECT 1 FROM worker WHERE id = %(id)s AND seen > now() - interval '{OTHERS_SECONDS} s'"  # noqa: S608
-_STORE_OUTPUT: Final = "UPDATE site SET output = %(output)s WHERE name = %(name)s"
-
-
+_STORE_OUTPUT: Final = f"UPDATE site SET output = %(output)s {_IS_HELD} RETURNING name"  # noqa: S608 - our own
 _FORGET_WANTED: Final = f"""UPDATE delivery d SET again = NULL
   WHERE site = %(name)s AND notice = ANY(%(notices)s) AND {WANTED} RETURNING what"""  # noqa: S608 - of our own
 
@@ -112,8 +108,13 @@ async def load_attempts(connection: Connection, names: Sequence[str]) -> dict[st
     attempts: dict[str, list[Attempt]] = {name: [] for name in names}
     values = {"done": RunStatus.DONE.value, "tell": Trigger.NOTIFY.value}
     for row in await rows(connection, _SINCE_DONE, names=list(names), **values):
-        attempts[row["site"]].append(read_attempt(tuple(row[column] for column in ATTEMPT_COLUMNS)))
+        attempts[row["site"]].append(attempt_of(row))
     return attempts
+
+
+def attempt_of(row: Mapping[str, Any]) -> Attempt:
+    """The attempt of a row."""
+    return read_attempt(tuple(row[column] for column in ATTEMPT_COLUMNS))
 
 
 def state_of(site: Mapping[str, Any], config: Config, attempts: Iterable[Attempt]) -> SiteState:
@@ -141,10 +142,9 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         config = _readable_config(site)
         if config is None:
             log.warning("%s: a newer version of siteatlas configured this site; newer workers run it", name)
-            await rows(connection, _LEAVE_TO_OTHERS, name=name, seconds=OTHERS_SECONDS)
-            return None
-        if site["unsaved"] and site["home"] != worker and await rows(connection, _IS_ALIVE, id=site["home"]):
-            await rows(connection, _LEAVE_TO_OTHERS, name=name, seconds=OTHERS_SECONDS)
+        is_of_other = site["unsaved"] and site["home"] != worker and await rows(connection, _IS_ALIVE, id=site["home"])
+        if config is None or is_of_other:
+            await rows(connection, _LEAVE, name=name, handled=site["handled"], at=site["now"] + OTHERS_SECONDS)
             return None
         state = state_of(site, config, (await load_attempts(connection, [name]))[name])
         planned = _plan(state, site)
@@ -156,14 +156,7 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         values = {"slot": planned.slot, "because": planned.trigger.value, "turn": planned.try_number}
         begun = {"name": name, "now": now, "epoch": epoch, "worker": worker}
         (row,) = await rows(connection, _BEGIN, **values, **begun)
-        attempt = Attempt(
-            number=row["number"],
-            site=name,
-            slot=planned.slot,
-            trigger=planned.trigger,
-            try_number=planned.try_number,
-            began=now,
-        )
+        attempt = attempt_of(row)
         handled = state.handled if planned.trigger is Trigger.NOTIFY else planned.slot
         taken = {"name": name, "epoch": epoch, "worker": worker, "job": job, "attempt": attempt.number}
         await rows(connection, _TAKE, **taken, seconds=seconds, handled=handled)
@@ -194,12 +187,9 @@ def _plan(state: SiteState, site: Mapping[str, Any]) -> PlannedAttempt | None:
         return PlannedAttempt(site["name"], state.handled, Trigger.ASKED, state.try_number + 1)
     if state.at <= now and not is_paused:
         return state.start(now)
-    is_wanted = bool(site["wanted"])
-    return (
-        PlannedAttempt(site["name"], state.handled, Trigger.NOTIFY, state.failed_notifications + 1)
-        if is_wanted
-        else None
-    )
+    if site["wanted"]:
+        return PlannedAttempt(site["name"], state.handled, Trigger.NOTIFY, state.failed_notifications + 1)
+    return None
 
 
 async def renew_leases(fleet: FleetDatabase, held: Mapping[str, int], seconds: float) -> set[str]:
@@ -219,10 +209,8 @@ async def store_snapshot(
 
     ``keys`` are those of all kept snapshots, the newest first: no other one is ever used.
     """
-    async with fleet.transaction() as connection:
-        await _held(connection, lease)
-        values = {"generation": generation, "keys": list(keys), "worker": worker, "asked": _json(asked)}
-        await rows(connection, _STORE_SNAPSHOT, name=lease.site, **values)
+    values = {"generation": generation, "keys": list(keys), "worker": worker, "asked": _json(asked)}
+    _checked(lease, await fleet.rows(_STORE_SNAPSHOT, name=lease.site, epoch=lease.epoch, **values))
 
 
 def _json(asked: Asked) -> Jsonb | None:
@@ -231,9 +219,7 @@ def _json(asked: Asked) -> Jsonb | None:
 
 async def store_output(fleet: FleetDatabase, lease: SiteLease, output: str) -> None:
     """Record that an output directory is the site's own. Raises LeaseLost."""
-    async with fleet.transaction() as connection:
-        await _held(connection, lease)
-        await rows(connection, _STORE_OUTPUT, name=lease.site, output=output)
+    _checked(lease, await fleet.rows(_STORE_OUTPUT, name=lease.site, epoch=lease.epoch, output=output))
 
 
 async def end_lease(
@@ -251,7 +237,7 @@ async def end_lease(
     worker did not allow. None is the same as before.
     """
     async with fleet.transaction() as connection:
-        site = await _held(connection, lease)
+        site = _checked(lease, await rows(connection, _HELD, name=lease.site, epoch=lease.epoch))
         values = {**asdict(result), "status": result.status.value, "number": lease.attempt.number, "now": site["now"]}
         await rows(connection, _STORE_RESULT, **values)
         wanted = set(site["wanted"])
@@ -260,13 +246,8 @@ async def end_lease(
             await _forget_wanted(connection, lease)
         config = _readable_config(site) or lease.config
         state = state_of(site, config, (await load_attempts(connection, [lease.site]))[lease.site])
-        at = (
-            site["now"]
-            if site["run_now"] or wanted
-            else None
-            if site["paused"] or site["retired"]
-            else next_time(state)
-        )
+        at = None if site["paused"] or site["retired"] else next_time(state)
+        at = site["now"] if site["run_now"] or wanted else at
         is_held = None if lease.is_notify_only else result.exit_code == PublishRefused.exit_code
         left = {"asked": _json(asked), "home": home, "left_out": left_out, "is_unsaved": bool(home), "is_held": is_held}
         await rows(connection, _RELEASE, name=lease.site, at=at, **left)
@@ -280,9 +261,8 @@ async def _forget_wanted(connection: Connection, lease: SiteLease) -> None:
         log.warning("%s: this notification could not be sent again: %s", lease.site, row["what"])
 
 
-async def _held(connection: Connection, lease: SiteLease) -> dict[str, Any]:
-    """The locked row of a leased site. Raises LeaseLost when the lease is over."""
-    found = await rows(connection, _HELD, name=lease.site, epoch=lease.epoch)
+def _checked(lease: SiteLease, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The row that a statement found if the lease is held. Raises LeaseLost when it is over."""
     if not found:
         raise LeaseLost(f"the lease of {lease.site} has ended, so another worker may run the site")
     return found[0]

@@ -11,14 +11,16 @@ import shlex
 import shutil
 import stat
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import quote, unquote
 
 import anyio.to_thread
 from msgspec import Struct
+from typing_extensions import override
 
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
@@ -88,23 +90,38 @@ def parse_key(key: str) -> Snapshot | None:
     return Snapshot(int(numbers[0]), int(numbers[1]), unquote(folder), numbers[2])
 
 
-class StateStore(Protocol):
-    """Files by key. Every method raises StorageError, after some retries of what may pass."""
+class StateStore(ABC):
+    """Files by key. Every method raises StoreFault, after some retries of what may pass.
+
+    A kind of store does the work in a thread, with its methods of the same names.
+    """
 
     name: str
     """What messages call it, without secrets."""
+    _put: Callable[..., None]
+    _get: Callable[..., bool]
+    _keys: Callable[..., list[str]]
+    _remove: Callable[..., None]
+
+    @abstractmethod
+    async def _do(self, act: str, work: Callable[..., T], *values: object) -> T:
+        """Do some work in a thread, and turn its errors into StoreFault. ``act`` is what an error says of it."""
 
     async def put(self, key: str, file: Path) -> None:
         """Store a file. Nobody ever sees a part of it."""
+        await self._do("storing a snapshot", self._put, key, file)
 
     async def get(self, key: str, file: Path) -> bool:
         """Write what is stored to a local file; False when there is nothing."""
+        return await self._do("fetching a snapshot", self._get, key, file)
 
     async def keys(self, prefix: str) -> list[str]:
         """The keys that begin with a prefix, which is "" or ends with a slash."""
+        return await self._do("listing the snapshots", self._keys, prefix)
 
     async def remove(self, key: str) -> None:
         """Remove a file. Harmless when there is none."""
+        await self._do("removing a snapshot", self._remove, key)
 
 
 class SnapshotStore:
@@ -227,30 +244,15 @@ class SnapshotStore:
         return Restored(plan, snapshot, tuple(problems))
 
 
-class DirectoryStore:
+class DirectoryStore(StateStore):
     """A directory on a disk that all workers share. A file appears whole and durable, by a rename."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self.name = f"file://{directory}"
 
-    async def put(self, key: str, file: Path) -> None:
-        """Store a file."""
-        await self._run(self._put, key, file)
-
-    async def get(self, key: str, file: Path) -> bool:
-        """Fetch a file; False when there is none."""
-        return await self._run(self._get, key, file)
-
-    async def keys(self, prefix: str) -> list[str]:
-        """The keys with a prefix."""
-        return await self._run(self._keys, prefix)
-
-    async def remove(self, key: str) -> None:
-        """Remove a file."""
-        await self._run(partial(Path.unlink, missing_ok=True), self._directory / key)
-
-    async def _run(self, work: Callable[..., T], *values: object) -> T:
+    @override
+    async def _do(self, act: str, work: Callable[..., T], *values: object) -> T:
         try:
             return await anyio.to_thread.run_sync(work, *values)
         except OSError as error:
@@ -258,6 +260,9 @@ class DirectoryStore:
             if isinstance(error, PermissionError):
                 reason += f" for the account {os.geteuid()}. {_ACCOUNTS}"
             raise StoreFault(f"the state store {self.name} cannot be used. {reason}", reason) from error
+
+    def _remove(self, key: str) -> None:
+        (self._directory / key).unlink(missing_ok=True)
 
     def _put(self, key: str, file: Path) -> None:
         path = self._directory / key

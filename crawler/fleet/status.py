@@ -9,8 +9,8 @@ from procrastinate.jobs import Status
 from crawler.fleet.database import Connection, FleetDatabase, database_errors, rows
 from crawler.fleet.deliveries import ID_LENGTH, UNSURE, WANTED
 from crawler.fleet.dispatch import RUN_TASK
-from crawler.fleet.leases import load_attempts
-from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
+from crawler.fleet.leases import attempt_of, load_attempts
+from crawler.schedule.history import ATTEMPT_COLUMNS
 from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.runs import RunStatus
 
@@ -21,17 +21,6 @@ SILENT_SECONDS: Final = 60.0
 CLOCK_SECONDS: Final = 60.0
 """A worker whose clock differs by more from that of the database takes no sites, as it would publish wrong dates."""
 _MAX_UNSURE: Final = 20  # that are shown
-_COUNTS: Final = """SELECT count(*) FILTER (WHERE retired IS NULL) AS sites, count(*) FILTER (WHERE paused) AS paused,
-  count(*) FILTER (WHERE retired IS NOT NULL) AS retired, count(*) FILTER (WHERE lease_until > now()) AS running,
-  count(*) FILTER (WHERE lease_until <= now()) AS lost, count(*) FILTER (WHERE name = ANY(%(queued)s)) AS queued,
-  count(*) FILTER (WHERE unsaved IS NOT NULL AND retired IS NULL) AS unsaved,
-  count(*) FILTER (WHERE held AND retired IS NULL) AS held,
-  count(*) FILTER (WHERE left_out <> '' AND retired IS NULL) AS restricted,
-  extract(epoch FROM now() - min(saved) FILTER (WHERE retired IS NULL))::float8 AS oldest_snapshot,
-  count(*) FILTER (WHERE next_at <= now()) AS due,
-  count(*) FILTER (WHERE next_at <= now() - %(late)s * interval '1 s') AS late,
-  coalesce(extract(epoch FROM now() - min(next_at)), 0)::float8 AS lateness,
-  extract(epoch FROM now())::float8 AS now, (SELECT coalesce(max(number), 0) FROM attempt) AS started FROM site"""
 _FAILED_OF_NAMES: Final = """WITH failed AS (SELECT w.site FROM unnest(%(names)s::text[]) AS w (site) WHERE (
   SELECT fate IN ('failed', 'broken') FROM attempt a WHERE a.site = w.site AND ended IS NOT NULL AND because <> 'tell'
   ORDER BY number DESC LIMIT 1))"""
@@ -53,6 +42,12 @@ STATES: Final = {
     "retired": "retired IS NOT NULL",
 }
 """The states of sites, with their conditions. A site can be in several."""
+_COUNTS: Final = f"""SELECT count(*) FILTER (WHERE retired IS NULL) AS sites,
+  count(*) FILTER (WHERE next_at <= now()) AS due,
+  {", ".join(f"count(*) FILTER (WHERE {test}) AS {state}" for state, test in STATES.items() if state != "failing")},
+  extract(epoch FROM now() - min(saved) FILTER (WHERE retired IS NULL))::float8 AS oldest_snapshot,
+  coalesce(extract(epoch FROM now() - min(next_at)), 0)::float8 AS lateness,
+  extract(epoch FROM now())::float8 AS now, (SELECT coalesce(max(number), 0) FROM attempt) AS started FROM site"""  # noqa: S608
 ATTENTION: Final = "attention"
 FILTERS: Final = STATES | {
     ATTENTION: " OR ".join(STATES[state] for state in ("failing", "held", "restricted", "unsaved", "lost", "late"))
@@ -201,7 +196,7 @@ async def fleet_status(
     queued = await _queued(fleet)
     async with fleet.transaction() as connection:
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        (counts,) = await rows(connection, _COUNTS, late=LATE_SECONDS, queued=queued)
+        (counts,) = await rows(connection, _COUNTS, queued=queued)
         (failing,) = await rows(connection, _FAILING)
         workers = [WorkerStatus(**row) for row in await rows(connection, _WORKERS)]
         unsure = await rows(connection, _UNSURE, limit=_MAX_UNSURE)
@@ -276,4 +271,4 @@ def _site(row: dict[str, Any], since_done: Sequence[Attempt]) -> FleetSiteStatus
 
 
 def _attempts(found: Sequence[dict[str, Any]]) -> list[Attempt]:
-    return [read_attempt(tuple(row[column] for column in ATTEMPT_COLUMNS)) for row in found]
+    return list(map(attempt_of, found))

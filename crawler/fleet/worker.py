@@ -38,7 +38,6 @@ from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
 from crawler.fleet.state_store import SnapshotStore, connect_store
 from crawler.fleet.status import CLOCK_SECONDS
 from crawler.state.lock import boot_time, hold_lock
-from crawler.state.runs import RunResult
 from crawler.version import __version__
 from sitemap import make_directory, replacement
 
@@ -46,12 +45,13 @@ log = logging.getLogger(__name__)
 WORKER_LOCK: Final = "worker.lock"
 _NAME_FILE: Final = "worker"
 _RETRY_SECONDS: Final = 2.0  # until the database is tried again
-_FORGET_SECONDS: Final = 3_600.0  # between two reads of all origins: with a million of them, one takes 0.2 s
+_UPKEEP_QUEUE: Final = "upkeep"
+_FORGET_TIMES: Final = "*/10 * * * *"  # when all origins are read: with a million of them, that takes 0.2 s
 _REGISTER: Final = """INSERT INTO worker (id, host, process, version, slots, token, clock)
   VALUES (%(id)s, %(host)s, %(process)s, %(version)s, %(slots)s, %(token)s, %(clock)s)
   ON CONFLICT (id) DO UPDATE SET host = excluded.host, process = excluded.process, version = excluded.version,
     slots = excluded.slots, token = excluded.token, clock = excluded.clock, started = now(), seen = now(),
-    draining = false RETURNING draining"""
+    draining = false"""
 _SIGN: Final = """UPDATE worker SET seen = now(), clock = %(clock)s WHERE id = %(id)s AND token = %(token)s
   RETURNING draining"""
 _CLOCK: Final = "SELECT extract(epoch FROM clock_timestamp())::float8 AS now"
@@ -143,12 +143,12 @@ class FleetWorker:
         finally:
             os.close(descriptor)
 
-    async def _register(self) -> bool:
-        """Store that this process is the worker; whether it is to drain."""
+    async def _register(self) -> None:
+        """Store that this process is the worker."""
         await self._compare_clocks()
         host, slots = socket.gethostname(), self._settings.sites_at_once
         values = {"host": host, "process": os.getpid(), "version": __version__, "slots": slots, **self._mine}
-        return bool((await self._fleet.rows(_REGISTER, **values))[0]["draining"])
+        await self._fleet.rows(_REGISTER, **values)
 
     @property
     def _mine(self) -> dict[str, Any]:
@@ -165,7 +165,8 @@ class FleetWorker:
             await self._fleet.rows(_RENAME, old=old, new=self.name, names=list(self._runs))
             log.warning("another worker has a copy of the state directory of %s; this one is now %s", old, self.name)
             self._pause.set()
-        return await self._register()
+        await self._register()
+        return False
 
     async def _compare_clocks(self) -> None:
         """Compare the clock with that of the database: runs would publish its dates."""
@@ -185,13 +186,15 @@ class FleetWorker:
 
     async def _work(self) -> None:
         """Take jobs until the stop; returns when the runs have ended."""
-        self._fleet.app.task(name=RUN_TASK, queue=RUN_QUEUE, pass_context=True)(self._run_site)
+        app = self._fleet.app
+        app.task(name=RUN_TASK, queue=RUN_QUEUE, pass_context=True)(self._run_site)
+        app.periodic(cron=_FORGET_TIMES)(app.task(name="forget", queue=_UPKEEP_QUEUE)(self._forget))
         while not self._stop.is_set():
             if self._is_wrong:
                 await anyio.sleep(_RETRY_SECONDS)
                 continue
             self._pause = anyio.Event()
-            working = asyncio.create_task(self._take_jobs(self._fleet.app))
+            working = asyncio.create_task(self._take_jobs(app))
             stopping = {asyncio.create_task(event.wait()) for event in (self._stop, self._pause)}
             await asyncio.wait({working, *stopping}, return_when=asyncio.FIRST_COMPLETED)
             for task in stopping:
@@ -205,7 +208,7 @@ class FleetWorker:
 
     async def _take_jobs(self, app: App) -> None:
         await app.run_worker_async(
-            queues=[home_queue(self.name), RUN_QUEUE],
+            queues=[home_queue(self.name), RUN_QUEUE, _UPKEEP_QUEUE],
             name=self.name,
             concurrency=self._settings.sites_at_once,
             install_signal_handlers=False,
@@ -229,10 +232,12 @@ class FleetWorker:
         if lease is None:
             return
         run = self._runs[name] = LeasedRun(lease, lease_deadline(asked_at, seconds))
+        timeout = asyncio.get_running_loop().call_later(lease.config.schedule.run_timeout, run.stop.set)
         log.info("%s: starts (epoch %d, %s)", name, lease.epoch, lease.attempt.trigger.value)
         try:
-            result = await self._with_timeout(run, lease.config.schedule.run_timeout)
+            result = await self._sites.run(run)
         finally:
+            timeout.cancel()
             del self._runs[name]
         if result:
             log.info("%s: %s", name, result.message or result.outcome or result.status.value)
@@ -244,35 +249,25 @@ class FleetWorker:
             self._ended &= {job.id for job in jobs}
             await end_jobs(self._fleet, self._ended)
 
-    async def _with_timeout(self, run: LeasedRun, seconds: float) -> RunResult | None:
-        async def stop_after() -> None:
-            await anyio.sleep(seconds)
-            run.stop.set()
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(stop_after)
-            result = await self._sites.run(run)
-            tasks.cancel_scope.cancel()
-        return result
-
     async def _search(self) -> None:
-        """Queue the sites that are due, now and then, and forget what is over."""
-        forget_at, settings = boot_time(), self._settings
+        """Queue the sites that are due, now and then."""
+        settings = self._settings
         while not self._stop.is_set():
             try:
                 await self._end_jobs()
                 if len(self._runs) < settings.sites_at_once:
                     by_address, lease = settings.by_address, settings.lease
                     await dispatch(self._fleet, settings.queue_limit, by_address=by_address, stalled_after=lease)
-                if boot_time() >= forget_at:
-                    await forget_origins(self._fleet)
-                    await forget_deliveries(self._fleet)
-                    await self._fleet.rows(_FORGET)
-                    forget_at = boot_time() + _FORGET_SECONDS
                 self._mark_away(None)
             except (StorageError, ConnectorException) as error:
                 self._mark_away(error)
             await anyio.sleep(self._settings.dispatch_interval * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
+
+    async def _forget(self, timestamp: int) -> None:  # noqa: ARG002 - the slot of the schedule
+        """The periodic task of Procrastinate, which one worker of the fleet does: forget what is over."""
+        await forget_origins(self._fleet)
+        await forget_deliveries(self._fleet)
+        await self._fleet.rows(_FORGET)
 
     async def _keep_leases(self) -> None:
         """Renew the leases of all runs, and end those whose lease is over."""
