@@ -4,6 +4,7 @@ A key is ``SITE/GENERATION-EPOCH-SHA256.tar.zst``. Nobody writes a key twice wit
 over has an older epoch. The digest in the key shows whether the bytes are still those that were written.
 """
 
+import errno
 import hashlib
 import logging
 import os
@@ -266,6 +267,9 @@ class DirectoryStore(StateStore):
 
     def _put(self, key: str, file: Path) -> None:
         path = self._directory / key
+        mark = self._directory / MARK
+        if key != MARK and not mark.exists():  # the disk went away during the run
+            raise FileNotFoundError(errno.ENOENT, "the mark of the fleet is not there", str(mark))
         make_directory(self._directory, 0o700)
         make_directory(path.parent, 0o700)
         if path.parent != self._directory:

@@ -102,6 +102,7 @@ def newest_first(done: list[Snapshot]) -> list[str]:
 
 async def saved(snapshots: SnapshotStore, folder: Path, generations: int, site: str = "shop") -> list[Snapshot]:
     done = []
+    await snapshots.write_mark("mark")
     for generation in range(1, generations + 1):
         write(folder, f"{site} {generation}")
         done.append(await snapshots.save(site, plan_crawl(settings(folder)), generation, generation * 10))
@@ -157,6 +158,17 @@ async def test_ours_a_snapshot_that_cannot_be_read_is_passed_over_and_named(tmp_
     restored = await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
     assert read(tmp_path / "there") == "shop 1"
     assert restored.fallbacks[0].startswith(f"generation 2 cannot be read: Error at {path}: ")
+
+
+async def test_ours_a_disk_that_goes_away_during_a_run_gets_no_snapshot(tmp_path: Path) -> None:
+    snapshots = SnapshotStore(DirectoryStore(tmp_path / "shared"))
+    await saved(snapshots, tmp_path / "here", 1)
+    (tmp_path / "shared").rename(tmp_path / "away")
+    for _ in range(2):
+        with pytest.raises(StoreFault, match="the mark of the fleet is not there"):
+            await snapshots.save("shop", plan_crawl(settings(tmp_path / "here")), 2, 2)
+        assert not any((tmp_path / "shared").glob("*"))
+        (tmp_path / "shared").mkdir(exist_ok=True)  # an empty mount point
 
 
 async def test_ours_an_object_that_the_storage_does_not_give_is_passed_over(bucket: Bucket, tmp_path: Path) -> None:
@@ -247,6 +259,7 @@ async def test_ours_a_snapshot_whose_lease_was_over_is_neither_taken_nor_in_the_
     store: StateStore, tmp_path: Path
 ) -> None:
     snapshots = SnapshotStore(store, keep=2)
+    await snapshots.write_mark("mark")
     write(tmp_path, "zombie")
     plan = plan_crawl(settings(tmp_path))
     zombie = await snapshots.save("shop", plan, 2, 5)
@@ -280,6 +293,7 @@ async def test_ours_no_link_on_the_shared_disk_is_followed(tmp_path: Path) -> No
     store = connect_store(FleetConfig(state_store=f"file://{tmp_path}/shared"))
     secret = tmp_path / "secret"
     secret.write_text("secret")
+    await SnapshotStore(store).write_mark("mark")
     await store.put("shop/1.tar.zst", secret)
     (tmp_path / "shared" / "shop" / "2.tar.zst").symlink_to(secret)
     (tmp_path / "shared" / "shop" / ".3.tar.zst.draft").symlink_to(secret)
