@@ -45,9 +45,8 @@ def permitted_config(config: Config, own: FleetConfig) -> tuple[Config, str]:
     words = list(config.hook.command)
     if not words or any(each in (words[:1], words) for each in map(shlex.split, own.allow_hooks)):
         return config, ""
-    return config.model_copy(
-        update={"hook": HookConfig()}
-    ), f"runs without its hook, as no fleet.allow_hooks has {hook}"
+    without = config.model_copy(update={"hook": HookConfig()})
+    return without, f"runs without its hook, as fleet.allow_hooks of the worker does not contain {hook}"
 
 
 def named_by_site(config: Config) -> tuple[str, list[str]]:

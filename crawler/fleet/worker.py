@@ -58,9 +58,9 @@ _CLOCK: Final = "SELECT extract(epoch FROM clock_timestamp())::float8 AS now"
 _RENAME: Final = """UPDATE site SET home = CASE home WHEN %(old)s THEN %(new)s ELSE home END,
   worker = CASE WHEN name = ANY(%(names)s) THEN %(new)s ELSE worker END
   WHERE home = %(old)s OR name = ANY(%(names)s)"""
-# one that alone has the newest state of a site may only be restarting
 _FORGET_GONE: Final = f"""DELETE FROM worker WHERE (id = ANY(%(names)s) OR host = ANY(%(names)s))
   AND seen < now() - interval '{OTHERS_SECONDS} s' RETURNING id"""  # noqa: S608 - our own constant
+# one that alone has the newest state of a site may only be restarting
 _GONE: Final = """DELETE FROM worker AS w WHERE id = %(id)s
   AND NOT EXISTS (SELECT 1 FROM site WHERE home = w.id AND unsaved IS NOT NULL)"""
 _FORGET: Final = "DELETE FROM worker WHERE seen < now() - interval '1 day'"
@@ -116,6 +116,8 @@ class FleetWorker:
         self._token = secrets.token_hex(8)  # of this process: a copy of the directory has the same name
         self._ended: set[int | None] = set()  # jobs
         self._clock = 0.0  # seconds that it is ahead of the database
+        self._working: asyncio.Task[None] | None = None
+        self._is_stopping = False
         self._is_draining = False
         self._is_away = False
 
@@ -123,7 +125,6 @@ class FleetWorker:
         """Work until a signal or a drain; then let the runs save their states. Raises StateInUse, StorageError."""
         descriptor = hold_lock(self._root, WORKER_LOCK)
         try:
-            self._pause, self._stop = anyio.Event(), anyio.Event()
             await self._register()
             async with anyio.create_task_group() as tasks:
                 await tasks.start(self._handle_signals)
@@ -164,7 +165,7 @@ class FleetWorker:
             self._sites.name = self.name
             await self._fleet.rows(_RENAME, old=old, new=self.name, names=list(self._runs))
             log.warning("another worker has a copy of the state directory of %s; this one is now %s", old, self.name)
-            self._pause.set()
+            self._take_no_more(stops=False)
         await self._register()
         return False
 
@@ -176,9 +177,7 @@ class FleetWorker:
         if self._is_wrong and not was_wrong:
             text = f"{abs(self._clock):.0f} s {'ahead of' if self._clock > 0 else 'behind'} that of the database"
             log.error("the clock of this machine is %s: takes no sites until it is right", text)
-            self._pause.set()
-            for run in self._runs.values():
-                run.stop.set()
+            self._take_no_more(stops=True)
 
     @property
     def _is_wrong(self) -> bool:
@@ -189,22 +188,21 @@ class FleetWorker:
         app = self._fleet.app
         app.task(name=RUN_TASK, queue=RUN_QUEUE, pass_context=True)(self._run_site)
         app.periodic(cron=_FORGET_TIMES)(app.task(name="forget", queue=_UPKEEP_QUEUE)(self._forget))
-        while not self._stop.is_set():
-            if self._is_wrong:
+        while not self._is_stopping:
+            if not self._is_wrong:
+                self._working = asyncio.create_task(self._take_jobs(app))
+                (ended,) = await asyncio.gather(self._working, return_exceptions=True)
+                if isinstance(ended, Exception):
+                    self._mark_away(ended)
+            if not self._is_stopping:
                 await anyio.sleep(_RETRY_SECONDS)
-                continue
-            self._pause = anyio.Event()
-            working = asyncio.create_task(self._take_jobs(app))
-            stopping = {asyncio.create_task(event.wait()) for event in (self._stop, self._pause)}
-            await asyncio.wait({working, *stopping}, return_when=asyncio.FIRST_COMPLETED)
-            for task in stopping:
-                task.cancel()
-            working.cancel()  # takes no more jobs, and waits for those that it has
-            (ended,) = await asyncio.gather(working, return_exceptions=True)
-            if isinstance(ended, Exception):
-                self._mark_away(ended)
-            if not self._stop.is_set():
-                await anyio.sleep(_RETRY_SECONDS)
+
+    def _take_no_more(self, *, stops: bool) -> None:
+        """Take no more jobs, at least for now, and wait for those that are here. ``stops``: their runs save and end."""
+        if self._working and not self._working.cancelling():  # a second one would not wait
+            self._working.cancel()
+        for run in self._runs.values() if stops else ():
+            run.stop.set()
 
     async def _take_jobs(self, app: App) -> None:
         await app.run_worker_async(
@@ -221,7 +219,7 @@ class FleetWorker:
     async def _run_site(self, context: JobContext, name: str) -> None:
         """The task of Procrastinate: look at a site, and run it if it is due."""
         try:
-            if not self._stop.is_set() and name not in self._runs:
+            if not self._is_stopping and name not in self._runs:
                 await self._lease_and_run(name, context.job.id)
         finally:
             self._ended.add(context.job.id)
@@ -252,7 +250,7 @@ class FleetWorker:
     async def _search(self) -> None:
         """Queue the sites that are due, now and then."""
         settings = self._settings
-        while not self._stop.is_set():
+        while not self._is_stopping:
             try:
                 await self._end_jobs()
                 if len(self._runs) < settings.sites_at_once:
@@ -297,22 +295,20 @@ class FleetWorker:
             log.log(logging.WARNING if error else logging.INFO, "%s", error or "the database of the fleet is back")
 
     def _drain(self) -> None:
-        self._is_draining = True
+        self._is_draining = self._is_stopping = True
         log.info("draining: takes no more sites, and ends when %d runs have ended", len(self._runs))
-        self._stop.set()
+        self._take_no_more(stops=False)
 
     async def _handle_signals(self, *, task_status: TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             task_status.started()
             async for _ in signals:
-                if self._stop.is_set() and not self._is_draining:
+                if self._is_stopping and not self._is_draining:
                     log.warning("stopped at once; other workers continue the runs")
                     os._exit(1)
-                self._is_draining = False
-                self._stop.set()
+                self._is_draining, self._is_stopping = False, True
                 log.info("stopping: %d runs save their states; send the signal again to stop at once", len(self._runs))
-                for run in self._runs.values():
-                    run.stop.set()
+                self._take_no_more(stops=True)
 
 
 def database_url(settings: FleetConfig) -> str:

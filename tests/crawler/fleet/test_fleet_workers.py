@@ -180,11 +180,8 @@ def test_ours_a_worker_runs_only_hooks_that_it_allows_and_says_so(tmp_path: Path
         fleet.wait(lambda: fleet.done() == ["shop"])
         assert fleet.listed("shop") == 9
         assert not (tmp_path / "told").exists()
-        assert shown() == (
-            1,
-            f"runs without its hook, as no fleet.allow_hooks has sh -c 'cat >> {tmp_path}/told'",
-            "done",
-        )
+        why = "runs without its hook, as fleet.allow_hooks of the worker does not contain"
+        assert shown() == (1, f"{why} sh -c 'cat >> {tmp_path}/told'", "done")
         told = siteatlas(tmp_path, "fleet", "status", "--only", "restricted", "--database", database).out
         assert "1 restricted" in told
         assert "restricted (runs without its hook" in told
