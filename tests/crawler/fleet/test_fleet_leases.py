@@ -27,6 +27,7 @@ from crawler.fleet.leases import (
 )
 from crawler.fleet.registry import FleetSite, apply_sites, fleet_site, pause_sites, resume_sites, run_sites_now
 from crawler.fleet.site_run import LeasedRun
+from crawler.fleet.status import fleet_status
 from crawler.schedule.queue import RunQueue
 from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.lock import LeaseLost
@@ -248,8 +249,16 @@ async def test_ours_a_worker_that_dies_leaves_neither_site_nor_origin_behind(
     await apply_sites(fleet, [site("a")])
     await clock.set(START + 3_601)
     jobs = fleet.app.job_manager
+
+    async def shown() -> tuple[int, int, int, int, int]:
+        status = await fleet_status(fleet)
+        return status.queued, status.jobs, status.running, status.lost, status.due
+
     for turn in (1, 2):
+        is_lost = int(is_taken and turn > 1)
+        assert await shown() == (0, 0, 0, is_lost, 1 - is_lost)
         assert await dispatch(fleet, 10) == 1
+        assert await shown() == (1, 1, 0, is_lost, 1 - is_lost)
         worker = await jobs.register_worker()
         job = await jobs.fetch_job(None, worker)
         assert job
@@ -258,6 +267,7 @@ async def test_ours_a_worker_that_dies_leaves_neither_site_nor_origin_behind(
             lease = await take_lease(fleet, "a", "w", job.id, LEASE)
             assert lease
             assert lease.attempt.try_number == turn
+            assert await shown() == (0, 0, 1, 0, 0)
         assert await dispatch(fleet, 10) == 0
         await clock.set(clock.now + LEASE + 1)
     assert await dispatch(fleet, 10) == 1
