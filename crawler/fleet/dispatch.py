@@ -20,6 +20,12 @@ from crawler.fleet.database import Connection, FleetDatabase, database_errors, r
 
 RUN_TASK: Final = "run_site"
 RUN_QUEUE: Final = "sites"
+SILENT_SECONDS: Final = 60.0
+"""A worker that gave no sign of life for so long no longer responds."""
+IS_ALIVE: Final = f"seen > now() - interval '{SILENT_SECONDS} s'"
+"""The condition of a worker that responds."""
+CLOCK_SECONDS: Final = 60.0
+"""A worker whose clock differs by more from that of the database takes no sites, as it would publish wrong dates."""
 _HOME_TIME: Final = timedelta(seconds=10)
 """For which a job waits for the worker that has the newest state of its site, before any worker may take it."""
 _SEARCHES: Final = 10
@@ -35,8 +41,8 @@ _DUE: Final = f"""
 UNION ALL
 (SELECT name, {_SERVER} AS origin, home FROM site WHERE next_at <= now() AND lease_until IS NULL AND {_FREE}
   ORDER BY next_at LIMIT %(limit)s) LIMIT %(limit)s"""  # noqa: S608 - our own constants
-_HOMES: Final = """SELECT id, slots - (SELECT count(*) FROM site WHERE lease_until > now() AND worker = id) AS free
-  FROM worker WHERE id = ANY(%(ids)s) AND NOT draining AND abs(clock) <= 60 AND seen > now() - interval '60 s'"""
+_HOMES: Final = f"""SELECT id, slots - (SELECT count(*) FROM site WHERE lease_until > now() AND worker = id) AS free
+  FROM worker WHERE id = ANY(%(ids)s) AND NOT draining AND abs(clock) <= {CLOCK_SECONDS} AND {IS_ALIVE}"""  # noqa: S608
 
 
 async def dispatch(fleet: FleetDatabase, limit: int, *, by_address: bool = False, stalled_after: float = 60.0) -> int:

@@ -19,6 +19,7 @@ from crawler.config.config import Config
 from crawler.errors import PublishRefused
 from crawler.fleet.database import Connection, FleetDatabase, rows
 from crawler.fleet.deliveries import WANTED
+from crawler.fleet.dispatch import IS_ALIVE
 from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
 from crawler.schedule.queue import replayed_state
 from crawler.schedule.site import build_schedule
@@ -68,7 +69,7 @@ _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NU
 _STORE_SNAPSHOT: Final = f"""UPDATE site SET generation = %(generation)s, home = %(worker)s,
   snapshot = (%(keys)s::text[])[1], older = (%(keys)s::text[])[2:],
   applying = coalesce(%(asked)s, applying), saved = now(), unsaved = NULL {_IS_HELD} RETURNING name"""  # noqa: S608
-_IS_ALIVE: Final = f"SELECT 1 FROM worker WHERE id = %(id)s AND seen > now() - interval '{OTHERS_SECONDS} s'"  # noqa: S608
+_IS_ALIVE: Final = f"SELECT 1 FROM worker WHERE id = %(id)s AND {IS_ALIVE}"  # noqa: S608 - our own constant
 _STORE_OUTPUT: Final = f"UPDATE site SET output = %(output)s {_IS_HELD} RETURNING name"  # noqa: S608 - our own
 _FORGET_WANTED: Final = f"""UPDATE delivery d SET again = NULL
   WHERE site = %(name)s AND notice = ANY(%(notices)s) AND {WANTED} RETURNING what"""  # noqa: S608 - of our own

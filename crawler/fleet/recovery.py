@@ -12,13 +12,14 @@ from msgspec import Struct
 
 from crawler.errors import UsageError
 from crawler.fleet.database import FleetDatabase, rows
+from crawler.fleet.dispatch import IS_ALIVE
 from crawler.fleet.leases import SiteLease
 from crawler.fleet.snapshot import StoreFault
 from crawler.fleet.state_store import MARK, Snapshot, SnapshotStore
 
 EPOCHS_AHEAD: Final = 1_000_000
 """Epochs that are skipped: more than the leases of a site in the time that a backup may be old."""
-_RUNNING: Final = "SELECT id, host FROM worker WHERE seen > now() - interval '1 minute' ORDER BY id"
+_RUNNING: Final = f"SELECT id, host FROM worker WHERE {IS_ALIVE} ORDER BY id"  # noqa: S608 - our own constant
 _ROWS: Final = "SELECT name, generation, epoch FROM site WHERE name = ANY(%(names)s) ORDER BY name"
 _ADOPT: Final = """
 UPDATE site s SET generation = w.generation, snapshot = w.key, older = array_prepend(snapshot, older)

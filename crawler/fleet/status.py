@@ -8,7 +8,7 @@ from procrastinate.jobs import Status
 
 from crawler.fleet.database import Connection, FleetDatabase, database_errors, rows
 from crawler.fleet.deliveries import ID_LENGTH, UNSURE, WANTED
-from crawler.fleet.dispatch import RUN_TASK
+from crawler.fleet.dispatch import CLOCK_SECONDS, RUN_TASK
 from crawler.fleet.leases import attempt_of, load_attempts
 from crawler.schedule.history import ATTEMPT_COLUMNS
 from crawler.schedule.site_state import Attempt, Trigger
@@ -16,10 +16,6 @@ from crawler.state.runs import RunStatus
 
 LATE_SECONDS: Final = 60.0
 """A site is late when its run should have started so long ago."""
-SILENT_SECONDS: Final = 60.0
-"""A worker that gave no sign of life for so long no longer responds."""
-CLOCK_SECONDS: Final = 60.0
-"""A worker whose clock differs by more from that of the database takes no sites, as it would publish wrong dates."""
 _MAX_UNSURE: Final = 20  # that are shown
 _FAILED_OF_NAMES: Final = """WITH failed AS (SELECT w.site FROM unnest(%(names)s::text[]) AS w (site) WHERE (
   SELECT fate IN ('failed', 'broken') FROM attempt a WHERE a.site = w.site AND ended IS NOT NULL AND because <> 'tell'

@@ -26,16 +26,8 @@ from starlette.types import ASGIApp
 from crawler.config.sections import DaemonConfig
 from crawler.errors import StorageError
 from crawler.fleet.database import FleetDatabase
-from crawler.fleet.status import (
-    ATTENTION,
-    SILENT_SECONDS,
-    STATES,
-    FleetSiteStatus,
-    FleetStatus,
-    find_sites,
-    fleet_status,
-    site_runs,
-)
+from crawler.fleet.dispatch import SILENT_SECONDS
+from crawler.fleet.status import ATTENTION, STATES, FleetSiteStatus, FleetStatus, find_sites, fleet_status, site_runs
 from crawler.schedule.status import ScheduleStatus, status_text
 from crawler.schedule.web.app import NO_ICON, page_frame, page_number, routed_app
 from crawler.schedule.web.metrics import exposition
@@ -288,14 +280,9 @@ class FleetMetrics(Collector):
         for state, number in (*status.counts().items(), ("due", status.due)):
             by_state.add_metric([state], number)
         yield by_state
-        lateness = "Time since the run that is due first should have started"
-        yield GaugeMetricFamily("siteatlas_fleet_lateness_seconds", lateness, status.lateness)
-        yield GaugeMetricFamily("siteatlas_fleet_queue_jobs", "Jobs that wait in the queue", status.jobs)
+        for name, help_, field in _FLEET_METRICS:
+            yield GaugeMetricFamily(f"siteatlas_fleet_{name}", help_, getattr(status, field) or 0)
         yield CounterMetricFamily("siteatlas_fleet_started_runs", "Runs that workers have started", status.started)
-        unsure = "Notifications of the last week that may not have been sent, because a worker failed meanwhile"
-        yield GaugeMetricFamily("siteatlas_fleet_unsure_notifications", unsure, status.unsure_notifications)
-        oldest = "Age of the newest snapshot of a site, of the site for which it is highest"
-        yield GaugeMetricFamily("siteatlas_fleet_oldest_snapshot_seconds", oldest, status.oldest_snapshot or 0)
         yield GaugeMetricFamily("siteatlas_fleet_workers", "Workers in the database", len(status.workers))
         yield from self._workers()
         failures = GaugeMetricFamily(
@@ -321,6 +308,13 @@ class FleetMetrics(Collector):
             yield family
 
 
+_UNSURE: Final = "Notifications of the last week that may not have been sent, because a worker failed meanwhile"
+_FLEET_METRICS: Final = (
+    ("lateness_seconds", "Time since the run that is due first should have started", "lateness"),
+    ("queue_jobs", "Jobs that wait in the queue", "jobs"),
+    ("unsure_notifications", _UNSURE, "unsure_notifications"),
+    ("oldest_snapshot_seconds", "Age of the newest snapshot of a site, for which it is highest", "oldest_snapshot"),
+)
 _WORKER_METRICS: Final = (
     ("running_sites", "Sites that the worker runs", "running"),
     ("max_sites", "Maximum sites that the worker runs at the same time", "slots"),

@@ -31,12 +31,11 @@ from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError, UsageError
 from crawler.fleet.database import FleetDatabase
 from crawler.fleet.deliveries import forget_deliveries
-from crawler.fleet.dispatch import RUN_QUEUE, RUN_TASK, dispatch, end_jobs, home_queue
-from crawler.fleet.leases import OTHERS_SECONDS, renew_leases, take_lease
+from crawler.fleet.dispatch import CLOCK_SECONDS, IS_ALIVE, RUN_QUEUE, RUN_TASK, dispatch, end_jobs, home_queue
+from crawler.fleet.leases import renew_leases, take_lease
 from crawler.fleet.origins import OriginBroker, forget_origins
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
 from crawler.fleet.state_store import SnapshotStore, connect_store
-from crawler.fleet.status import CLOCK_SECONDS
 from crawler.state.lock import boot_time, hold_lock
 from crawler.version import __version__
 from sitemap import make_directory, replacement
@@ -59,7 +58,7 @@ _RENAME: Final = """UPDATE site SET home = CASE home WHEN %(old)s THEN %(new)s E
   worker = CASE WHEN name = ANY(%(names)s) THEN %(new)s ELSE worker END
   WHERE home = %(old)s OR name = ANY(%(names)s)"""
 _FORGET_GONE: Final = f"""DELETE FROM worker WHERE (id = ANY(%(names)s) OR host = ANY(%(names)s))
-  AND seen < now() - interval '{OTHERS_SECONDS} s' RETURNING id"""  # noqa: S608 - our own constant
+  AND NOT {IS_ALIVE} RETURNING id"""  # noqa: S608 - our own constant
 # one that alone has the newest state of a site may only be restarting
 _GONE: Final = """DELETE FROM worker AS w WHERE id = %(id)s
   AND NOT EXISTS (SELECT 1 FROM site WHERE home = w.id AND unsaved IS NOT NULL)"""
