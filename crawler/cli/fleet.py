@@ -20,6 +20,7 @@ _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet worker --config sites.toml --state-store s3://bucket/states
   siteatlas fleet serve --config sites.toml --listen 127.0.0.1:9188"""
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Names that siteatlas fleet status shows.")]
+_MAX_REFUSED: Final = 3  # sites that are named, of those that workers would not run in full
 _NOTICES: Final = (
     "NAME is the id of a notification, which siteatlas fleet status shows. Or it is the name of a site, and means all "
     "notifications of this site whose worker failed."
@@ -69,11 +70,13 @@ def apply(
     with CommandErrors(verbose):
         from crawler.cli.fleet_run import apply_configuration  # noqa: PLC0415
 
-        done = apply_configuration(config, flags)
+        done, refused = apply_configuration(config, flags)
         renamed = "".join(f"{new} is the new name of {old}\n" for new, old in done.renamed.items())
         counts = f"{renamed}{len(done.added)} added, {len(done.changed)} changed, {len(done.retired)} retired"
-        values = {name: getattr(done, name) for name in done.__struct_fields__}
-        _print(values, f"{counts}, {done.unchanged} unchanged", as_json=as_json)
+        values = {name: getattr(done, name) for name in done.__struct_fields__} | {"not_allowed": refused}
+        told = "".join(f"\n{name}: {why}" for name, why in [*refused.items()][:_MAX_REFUSED])
+        others = f"\nand {len(refused) - _MAX_REFUSED:,} more sites" if len(refused) > _MAX_REFUSED else ""
+        _print(values, f"{counts}, {done.unchanged} unchanged{told}{others}", as_json=as_json)
 
 
 @with_flags("fleet.database", "fleet.state_store", "state.directory")

@@ -13,7 +13,9 @@ import msgspec
 from crawler.audit.report.layout import TableColumn, output_width, table_lines
 from crawler.cli.run_sites import check_site, site_plans
 from crawler.cli.sites import shared_config
+from crawler.config.config import Config
 from crawler.config.secrets import reveal_secret
+from crawler.config.sections import FleetConfig
 from crawler.errors import UsageError, single_error
 from crawler.packages import missing_packages
 from crawler.run.options import RunOptions, loop_options
@@ -36,7 +38,7 @@ try:
         WorkerStatus,
         fleet_status,
     )
-    from crawler.fleet.trust import named_by_sites
+    from crawler.fleet.trust import named_by_sites, permitted_config
     from crawler.fleet.web import serve_fleet, site_condition
     from crawler.fleet.worker import FleetWorker, database_url, drain_workers, forget_workers, snapshot_store
 except ModuleNotFoundError:
@@ -82,8 +84,11 @@ def permission_lines(named: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterat
             yield safe(f"{key} = [{json.dumps(value)}]  # {', '.join(sites[:3])}{others}")
 
 
-def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> AppliedSites:
-    """Make the sites of a file those of the fleet. Raises UsageError, also for a mistake of one site, StorageError."""
+def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> tuple[AppliedSites, dict[str, str]]:
+    """Make the sites of a file those of the fleet; returns also what workers with this file would not allow, by site.
+
+    Raises UsageError, also for a mistake of one site, StorageError.
+    """
     if file is None:
         raise UsageError("no site is given. Use siteatlas fleet apply --config FILE")
     settings = shared_config(file, flags).fleet
@@ -91,7 +96,15 @@ def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> AppliedS
     for name, plan in plans:
         check_site(name, plan, file)
     sites = [fleet_site(name, plan) for name, plan in plans]
-    return with_fleet(database_url(settings), lambda fleet: apply_sites(fleet, sites))
+    refused = {name: why for name, plan in plans if (why := _refused(plan.config, settings))}
+    return with_fleet(database_url(settings), lambda fleet: apply_sites(fleet, sites)), refused
+
+
+def _refused(config: Config, settings: FleetConfig) -> str:
+    try:
+        return permitted_config(config, settings)[1]
+    except UsageError as error:
+        return str(error)
 
 
 def change_sites(
