@@ -90,6 +90,7 @@ class SiteLease(Struct, frozen=True):
     generation: int
     snapshots: list[str]  # the keys of those that the state store keeps, the newest first
     output: str  # the output directory that is known to be the site's own, "" for none
+    is_unsaved: bool = False  # the newest state is in no snapshot, but on the disk of this worker
     wanted: list[str] = []
     asked: dict[str, Any] = {}
 
@@ -163,7 +164,7 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         await rows(connection, _TAKE, **taken, seconds=seconds, handled=handled)
         await rows(connection, _FORGET, name=name, keep=config.daemon.history_limit)
     snapshots = [key for key in (site["snapshot"], *site["older"]) if key]
-    known = site["generation"], snapshots, site["output"]
+    known = site["generation"], snapshots, site["output"], bool(site["unsaved"] and site["home"] == worker)
     wanted = site["wanted"] if attempt.trigger is Trigger.NOTIFY else []
     return SiteLease(name, epoch, attempt, state.last, config, *known, wanted, site["asked"])
 

@@ -184,8 +184,8 @@ class SiteWorker:
             if not (snapshots.is_optional or lease.is_notify_only):
                 raise
             run.store_fault = str(error)
-        is_newest = local_mark(plan.state) in lease.snapshots[:1] and not is_damaged(plan.state)
-        if not lease.snapshots or is_newest:
+        is_newest = (lease.is_unsaved and STATE_DB.is_in(plan.state)) or local_mark(plan.state) in lease.snapshots[:1]
+        if not lease.snapshots or (is_newest and not is_damaged(plan.state)):
             return plan
         if run.store_fault:
             raise StorageError(run.store_fault)

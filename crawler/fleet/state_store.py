@@ -168,12 +168,19 @@ class SnapshotStore:
         What cannot be removed now is left for the next time, with a line in the log.
         """
         try:
-            for key in await self._store.keys(_folder(newest.site)):
-                snapshot = parse_key(key)
-                if snapshot and snapshot.generation <= newest.generation - self.keep:
-                    await self._store.remove(key)
+            old = [key for key in await self._store.keys(_folder(newest.site)) if self._is_old(key, newest)]
         except StorageError as error:
             log.warning("old snapshots of %s are left in %s: %s", newest.site, self._store.name, error)
+            return
+        for key in old:
+            try:
+                await self._store.remove(key)
+            except StorageError as error:
+                log.warning("an old snapshot of %s is left in %s: %s", newest.site, self._store.name, error)
+
+    def _is_old(self, key: str, newest: Snapshot) -> bool:
+        snapshot = parse_key(key)
+        return snapshot is not None and snapshot.generation <= newest.generation - self.keep
 
     async def all_newest(self) -> dict[str, Snapshot]:
         """The newest snapshot of each site in the store. Reads the whole listing. Raises StorageError."""

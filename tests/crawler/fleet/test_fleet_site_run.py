@@ -302,6 +302,38 @@ async def test_ours_a_state_without_a_snapshot_is_no_success_and_waits_for_its_w
 
 
 @pytest.mark.thorough
+async def test_ours_a_state_without_a_snapshot_is_not_replaced_by_an_older_one(
+    database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = build_config(
+        {
+            "site": {"url": site.url},
+            "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
+            "pace": {"rate": 0},
+            "parse": {"processes": 1},
+        }
+    )
+    async with fleet_of(database, config) as (fleet, broker):
+        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
+        assert await one.run()
+        assert await one.run()
+        newest = max((tmp_path / "store" / "shop").glob("*.zst"))
+        newest.unlink()
+        newest.mkdir()
+
+        async def full(*_: object) -> None:
+            raise StorageError("the disk is full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(SnapshotStore, "save", full)
+            site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
+            assert await two.run()  # from the snapshot before the newest
+        assert two.runs() == ["published", "published"]
+        assert await two.run()
+        assert two.runs() == ["published", "published", "unchanged"]
+
+
+@pytest.mark.thorough
 async def test_ours_a_foreign_sitemap_is_replaced_as_the_message_says_and_the_next_worker_knows(
     database: str, tmp_path: Path, site: Site
 ) -> None:
