@@ -18,6 +18,7 @@ CREATE SEQUENCE IF NOT EXISTS siteatlas.clock;
 CREATE OR REPLACE FUNCTION siteatlas.now() RETURNS timestamptz LANGUAGE sql STABLE
 AS 'SELECT to_timestamp(last_value / 64::float8) FROM siteatlas.clock';
 ALTER TABLE siteatlas.procrastinate_events ALTER at SET DEFAULT siteatlas.now();
+ALTER TABLE siteatlas.procrastinate_workers ALTER last_heartbeat SET DEFAULT siteatlas.now();
 """
 
 

@@ -20,6 +20,7 @@ _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet worker --config sites.toml --state-store s3://bucket/states
   siteatlas fleet serve --config sites.toml --listen 127.0.0.1:9188"""
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Names that siteatlas fleet status shows.")]
+_MAX_REFUSED: Final = 3  # sites that are named, of those that workers would not run in full
 _NOTICES: Final = (
     "NAME is the id of a notification, which siteatlas fleet status shows. Or it is the name of a site, and means all "
     "notifications of this site whose worker failed."
@@ -49,10 +50,11 @@ def init(
     Workers of the previous version can continue to run during the update.
     """
     with CommandErrors(verbose):
-        from crawler.cli.fleet_run import init_database  # noqa: PLC0415 - not needed to show help
+        from crawler.cli.fleet_run import init_database, permission_lines  # noqa: PLC0415 - not needed to show help
 
-        done = init_database(database)
-        _print({"applied": done}, "\n".join(done) or "the database is up to date", as_json=as_json)
+        done, named = init_database(database)
+        text = "\n".join([*done, *permission_lines(named)]) or "the database is up to date"
+        _print({"applied": done, "to_allow": named}, text, as_json=as_json)
 
 
 @with_flags("fleet.database")
@@ -68,11 +70,13 @@ def apply(
     with CommandErrors(verbose):
         from crawler.cli.fleet_run import apply_configuration  # noqa: PLC0415
 
-        done = apply_configuration(config, flags)
+        done, refused = apply_configuration(config, flags)
         renamed = "".join(f"{new} is the new name of {old}\n" for new, old in done.renamed.items())
         counts = f"{renamed}{len(done.added)} added, {len(done.changed)} changed, {len(done.retired)} retired"
-        values = {name: getattr(done, name) for name in done.__struct_fields__}
-        _print(values, f"{counts}, {done.unchanged} unchanged", as_json=as_json)
+        values = {name: getattr(done, name) for name in done.__struct_fields__} | {"not_allowed": refused}
+        told = "".join(f"\n{name}: {why}" for name, why in [*refused.items()][:_MAX_REFUSED])
+        others = f"\nand {len(refused) - _MAX_REFUSED:,} more sites" if len(refused) > _MAX_REFUSED else ""
+        _print(values, f"{counts}, {done.unchanged} unchanged{told}{others}", as_json=as_json)
 
 
 @with_flags("fleet.database", "fleet.state_store", "state.directory")
@@ -128,8 +132,8 @@ def status(  # noqa: PLR0913 - the options of a command
         str,
         typer.Option(
             metavar="STATE",
-            help="Show only the sites in this state: running, lost, queued, late, failing, paused or retired. "
-            "attention: the sites that are failing, lost or late.",
+            help="Show only the sites in this state: running, lost, queued, late, failing, held, restricted, unsaved, "
+            "paused or retired. attention: the sites that are failing, held, restricted, unsaved, lost or late.",
         ),
     ] = "",
     max_sites: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum sites that --only shows.")] = 50,
@@ -207,6 +211,7 @@ _command(
 _command("pause", "Pause sites. Their active runs continue, but no new run of them starts.")
 _command("resume", "Resume paused sites, so that they run at their scheduled times again.")
 _command("drain", "Stop workers after their active runs. Give the names of workers or of their hosts.")
+_command("forget", "Remove workers from the list that no longer respond. Give their names or those of their hosts.")
 _command(
     "confirm",
     "Record that the receiver has notifications whose worker failed while it sent them. "

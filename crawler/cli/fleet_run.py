@@ -1,5 +1,6 @@
 """What the commands of ``siteatlas fleet`` do: init, apply, worker, serve, recover, status, and changes of sites."""
 
+import json
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -12,7 +13,9 @@ import msgspec
 from crawler.audit.report.layout import TableColumn, output_width, table_lines
 from crawler.cli.run_sites import check_site, site_plans
 from crawler.cli.sites import shared_config
+from crawler.config.config import Config
 from crawler.config.secrets import reveal_secret
+from crawler.config.sections import FleetConfig
 from crawler.errors import UsageError, single_error
 from crawler.packages import missing_packages
 from crawler.run.options import RunOptions, loop_options
@@ -35,8 +38,9 @@ try:
         WorkerStatus,
         fleet_status,
     )
+    from crawler.fleet.trust import named_by_sites, permitted_config
     from crawler.fleet.web import serve_fleet, site_condition
-    from crawler.fleet.worker import FleetWorker, database_url, drain_workers, snapshot_store
+    from crawler.fleet.worker import FleetWorker, database_url, drain_workers, forget_workers, snapshot_store
 except ModuleNotFoundError:
     raise missing_packages("a fleet", "fleet") from None
 
@@ -46,24 +50,45 @@ _ACTIONS: Final = {
     "pause": pause_sites,
     "resume": resume_sites,
     "drain": drain_workers,
+    "forget": forget_workers,
     "confirm": confirm_deliveries,
     "resend": resend_deliveries,
 }
-_NOUNS: Final = {"drain": "worker", "confirm": "lost notification", "resend": "lost notification"}
+_NOUNS: Final = {
+    "drain": "worker",
+    "forget": "worker that no longer responds",
+    "confirm": "lost notification",
+    "resend": "lost notification",
+}
 
 
-def init_database(database: str) -> list[str]:
-    """Set up a database; returns what was done. Raises UsageError, StorageError."""
+def init_database(database: str) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
+    """Set up a database; returns what was done, and what workers must allow since. Raises UsageError, StorageError."""
     return _in_loop(lambda: _init(reveal_secret(database)))
 
 
-async def _init(url: str) -> list[str]:
+async def _init(url: str) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
     async with open_fleet(url, checked=False) as fleet:
-        return await initialize(fleet)
+        done = await initialize(fleet)
+        return done, await named_by_sites(fleet) if any("07_trust" in name for name in done) else {}
 
 
-def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> AppliedSites:
-    """Make the sites of a file those of the fleet. Raises UsageError, also for a mistake of one site, StorageError."""
+def permission_lines(named: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[str]:
+    """What an upgrade tells of sites that need the permission of each worker."""
+    if any(named.values()):
+        yield "From this version on, a worker runs hooks and reads secrets and files only if its own configuration"
+        yield "allows them. The sites need this in [fleet] on each worker. Allow what you trust:"
+    for key, values in named.items():
+        for value, sites in values.items():
+            others = f" and {len(sites) - 3:,} more" if len(sites) > 3 else ""
+            yield safe(f"{key} = [{json.dumps(value)}]  # {', '.join(sites[:3])}{others}")
+
+
+def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> tuple[AppliedSites, dict[str, str]]:
+    """Make the sites of a file those of the fleet; returns also what workers with this file would not allow, by site.
+
+    Raises UsageError, also for a mistake of one site, StorageError.
+    """
     if file is None:
         raise UsageError("no site is given. Use siteatlas fleet apply --config FILE")
     settings = shared_config(file, flags).fleet
@@ -71,7 +96,15 @@ def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> AppliedS
     for name, plan in plans:
         check_site(name, plan, file)
     sites = [fleet_site(name, plan) for name, plan in plans]
-    return with_fleet(database_url(settings), lambda fleet: apply_sites(fleet, sites))
+    refused = {name: why for name, plan in plans if (why := _refused(plan.config, settings))}
+    return with_fleet(database_url(settings), lambda fleet: apply_sites(fleet, sites)), refused
+
+
+def _refused(config: Config, settings: FleetConfig) -> str:
+    try:
+        return permitted_config(config, settings)[1]
+    except UsageError as error:
+        return str(error)
 
 
 def change_sites(
@@ -90,8 +123,9 @@ def change_sites(
     if len(names) > 1 and "accept_shrink" in asked:
         raise UsageError("--accept-shrink applies to one site. Give the name of one site")
     found = with_fleet(url, lambda fleet: act(fleet, names))
-    # the names of drained workers may stand for a host that was given
-    unknown = [name for name in names if name not in found] if action != "drain" else [] if found else names
+    # the names of workers may stand for a host that was given
+    is_of_workers = action in ("drain", "forget")
+    unknown = ([] if found else names) if is_of_workers else [name for name in names if name not in found]
     if unknown:
         done = f". siteatlas fleet {action} is done for {', '.join(found)}" if found else ""
         raise UsageError(f"the fleet has no {_NOUNS.get(action, 'site')} {', '.join(unknown)}{done}")
@@ -185,7 +219,9 @@ def status_text(status: FleetStatus) -> str:
 
 def _lines(status: FleetStatus, width: int) -> Iterator[str]:
     parts = [("running", status.running), ("waiting in the queue", status.queued), ("due", status.due)]
-    parts += [(state, getattr(status, state)) for state in ("failing", "held", "unsaved", "paused", "retired")]
+    parts += [
+        (state, getattr(status, state)) for state in ("failing", "held", "restricted", "unsaved", "paused", "retired")
+    ]
     if status.lost:
         parts.append(("of a worker that no longer responds", status.lost))
     states = ", ".join(f"{number:,} {text}" for text, number in parts if number)
@@ -235,7 +271,7 @@ def _workers(workers: Sequence[WorkerStatus], width: int) -> Iterator[str]:
 
 def _seen(worker: WorkerStatus) -> str:
     text = f"{duration_text(worker.silent) or '0 s'} ago"
-    return f"{text}, draining" if worker.draining else text
+    return ", ".join(filter(None, (text, worker.fault, "draining" if worker.draining else "")))
 
 
 def _site(site: FleetSiteStatus, now: float) -> str:

@@ -4,6 +4,7 @@
 """
 
 import re
+import shlex
 from enum import Enum
 from hashlib import blake2b
 from typing import Annotated, Any, ClassVar, Literal
@@ -282,6 +283,8 @@ class FleetConfig(ConfigSection):
     sites_at_once: PositiveInt = 4
     lease: PositiveDuration = 60.0
     plugins: tuple[str, ...] = ()
+    allow_hooks: tuple[str, ...] = ()
+    allow_secrets: OwnPaths = ()
     queue_limit: PositiveInt = 1_000
     dispatch_interval: PositiveDuration = 5.0
     by_address: bool = False
@@ -292,6 +295,16 @@ class FleetConfig(ConfigSection):
     s3_access_key: Secret = ""
     s3_secret_key: Secret = ""
     store_timeout: PositiveDuration = 60.0
+
+    @field_validator("allow_hooks")
+    @classmethod
+    def _are_command_lines(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for line in value:
+            try:
+                shlex.split(line)
+            except ValueError as error:
+                raise ValueError(f"{line!r} is not a command line: {error}") from None
+        return value
 
 
 class DaemonConfig(ConfigSection):

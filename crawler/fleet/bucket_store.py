@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
 
 import anyio
+from typing_extensions import override
 
 from crawler.config.sections import FleetConfig
 from crawler.fleet.snapshot import StoreFault
+from crawler.fleet.state_store import StateStore
 from crawler.publish.upload.s3 import S3Bucket, S3Settings, SettingNames, is_missing
 from crawler.publish.upload.target import S3Address, UploadError
 from crawler.publish.upload.upload import UploadRetries
@@ -33,7 +35,7 @@ def connect_bucket(address: S3Address, section: FleetConfig, retries: int) -> "B
     return BucketStore(bucket, address.prefix, f"{address.display_name}{where}", retries=retries)
 
 
-class BucketStore:
+class BucketStore(StateStore):
     """A bucket, or a prefix in it. A PUT is atomic; a larger file than ``single`` is sent in parts of ``part`` bytes.
 
     https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
@@ -47,31 +49,17 @@ class BucketStore:
         self._bucket, self._prefix = bucket, prefix
         self._retries = UploadRetries(retries, anyio.sleep)
 
-    async def put(self, key: str, file: Path) -> None:
-        """Store a file."""
-        await self._call("storing a snapshot", partial(self._put, self._prefix + key, file))
-
-    async def get(self, key: str, file: Path) -> bool:
-        """Fetch a file; False when there is none."""
-        return await self._call("fetching a snapshot", partial(self._get, self._prefix + key, file))
-
-    async def keys(self, prefix: str) -> list[str]:
-        """The keys with a prefix."""
-        return await self._call("listing the snapshots", partial(self._keys, self._prefix + prefix))
-
-    async def remove(self, key: str) -> None:
-        """Remove a file."""
-
-        def send(client: Any) -> None:
-            client.delete_object(Bucket=self._bucket.name, Key=self._prefix + key)
-
-        await self._call("removing a snapshot", send)
-
-    async def _call(self, act: str, send: Callable[[Any], T]) -> T:
+    @override
+    async def _do(self, act: str, work: Callable[..., T], *values: Any) -> T:
+        key, *others = values
         try:
-            return await self._retries.run(lambda: self._bucket.call(act, send))
+            return await self._retries.run(lambda: self._bucket.call(act, partial(work, self._prefix + key, *others)))
         except UploadError as error:
-            raise StoreFault(f"the state store {self.name} cannot be used: {error}") from None
+            sentence = f"the state store {self.name} cannot be used: {error}"
+            raise StoreFault(sentence, str(error), may_retry=error.may_retry) from None
+
+    def _remove(self, key: str, client: Any) -> None:
+        client.delete_object(Bucket=self._bucket.name, Key=key)
 
     def _put(self, key: str, file: Path, client: Any) -> None:
         """Send a file in one piece. The storage checks its MD5."""

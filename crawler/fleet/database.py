@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib import metadata, resources
 from typing import Any, Final
 
@@ -146,14 +146,16 @@ async def initialize(fleet: FleetDatabase) -> list[str]:
 
 def database_name(url: str) -> str:
     """The host and name of a database, without its password. Raises UsageError for a bad connection string."""
-    try:
+    values: dict[str, Any] = {"dbname": "@"}
+    with suppress(psycopg.ProgrammingError):  # its text repeats the address
         values = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:  # its text repeats the address
+    host = values.get("host") or "local socket"
+    if "@" in f"{values.get('dbname')}{host}":  # a part of the password, which must not be shown
         raise UsageError(
             "the address of the database of the fleet is not a connection string of PostgreSQL. Write, for example, "
-            "postgresql://siteatlas@db.example.com/fleet"
-        ) from None
-    host = values.get("host") or "local socket"
+            "postgresql://siteatlas@db.example.com/fleet. In a password, write % as %25, / as %2F, @ as %40 and a "
+            "space as %20"
+        )
     return f"{values.get('dbname') or values.get('user') or 'default database'} on {host}"
 
 

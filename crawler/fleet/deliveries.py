@@ -44,17 +44,18 @@ _CHOSEN: Final = f"""d.site = s.name AND {UNSURE}
   RETURNING d.site, left(d.notice, {ID_LENGTH}) AS id"""
 _CONFIRM: Final = f"UPDATE delivery d SET delivered = now() FROM site s WHERE {_CHOSEN}"  # noqa: S608 - our own
 _RESEND: Final = f"UPDATE delivery d SET again = now() FROM site s WHERE s.retired IS NULL AND {_CHOSEN}"  # noqa: S608
-_WAKE: Final = "UPDATE site SET next_at = now() WHERE name = ANY(%(names)s) AND lease_until IS NULL AND queued IS NULL"
+_WAKE: Final = "UPDATE site SET next_at = now() WHERE name = ANY(%(names)s) AND lease_until IS NULL"
 _FORGET: Final = f"DELETE FROM delivery WHERE claimed < now() - interval '{_KEEP_DAYS} days'"  # noqa: S608
 
 Send = Callable[[bytes], Awaitable[None]]
 
 
 class RunDeliveries:
-    """The notices of one leased run. ``prepare`` is awaited once, before the first notice is claimed.
+    """The notices of one leased run. ``prepare`` is awaited before the first notice is claimed.
 
     ``prepare`` stores the state that the notices follow from: a run that is repeated from an older state could find
-    other changes, whose notices have other names, and tell the same pages again.
+    other changes, whose notices have other names, and tell the same pages again. That state has the next notice of each
+    channel. So ``prepare`` is awaited again before a channel hears of later changes.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class RunDeliveries:
     ) -> None:
         self._fleet = fleet
         self._prepare = prepare
+        self._asked: dict[str, str] = {}  # where the changes begin that each channel hears of, in the stored state
         self._values = {"site": site, "epoch": epoch}
         self._waiting: deque[ClaimMessage] = deque()
         self._news = anyio.Event()
@@ -96,8 +98,11 @@ class RunDeliveries:
         while self._waiting:
             message = self._waiting[0]
             if self._prepare and message.claim == "ask":
-                await self._prepare()
-                self._prepare = None
+                channel, begin = message.what.partition(":")[0], message.what.rpartition(" after run ")[2]
+                if not self._asked or self._asked.get(channel, begin) != begin:
+                    await self._prepare()
+                    self._asked.clear()
+                self._asked[channel] = begin
             try:
                 with anyio.CancelScope(shield=True):  # else nobody would know whether the notice is claimed
                     answer = await self._record(message)

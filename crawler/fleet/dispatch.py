@@ -1,133 +1,122 @@
-"""Moves due sites into the queue of Procrastinate, in batches, and frees the sites whose lease is over.
+"""Puts due sites into the queue of Procrastinate, in batches. A job only names a site: its row says what is due.
 
 The queue is short whatever the number of sites: at most ``limit`` jobs wait, and at most one for each origin, because
-jobs of one origin run one after the other. A job only names a site: what is due is decided when it is taken.
+jobs of one origin run one after the other. A job that gets lost, or ends without its site, loses nothing: the site is
+still due, and the next search finds it. ARCHITECTURE.md says why not all sites wait in the queue.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
 
 from procrastinate import App
-from procrastinate.jobs import Job
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+from procrastinate.jobs import Job, Status
 
-from crawler.fleet.database import Connection, FleetDatabase, rows
+from crawler.fleet.database import Connection, FleetDatabase, database_errors, rows
 
 RUN_TASK: Final = "run_site"
 RUN_QUEUE: Final = "sites"
-HOME_SECONDS: Final = 10.0
+SILENT_SECONDS: Final = 60.0
+"""A worker that gave no sign of life for so long no longer responds."""
+IS_ALIVE: Final = f"seen > now() - interval '{SILENT_SECONDS} s'"
+"""The condition of a worker that responds."""
+CLOCK_SECONDS: Final = 60.0
+"""A worker whose clock differs by more from that of the database takes no sites, as it would publish wrong dates."""
+_HOME_TIME: Final = timedelta(seconds=10)
 """For which a job waits for the worker that has the newest state of its site, before any worker may take it."""
-TAKING_SECONDS: Final = 30.0
-"""For which a worker may have a job without the lease of its site; then the job does not count any more."""
 _SEARCHES: Final = 10
 """How often one dispatch searches: most due sites that it finds may be of origins that it has just queued."""
-_JOBS: Final = """SELECT status, lock, queueing_lock FROM procrastinate_jobs
-  WHERE status IN ('todo', 'doing') AND task_name = %(task)s"""
-_EXPIRED: Final = """SELECT name, job FROM site WHERE lease_until <= now() ORDER BY lease_until
-  LIMIT %(limit)s FOR UPDATE SKIP LOCKED"""
-_FREE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, next_at = now()
-  WHERE name = ANY(%(names)s) AND NOT paused AND retired IS NULL"""
-_FREE_IDLE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL
-  WHERE name = ANY(%(names)s) AND (paused OR retired IS NOT NULL)"""
-# The job of a worker that stopped before it took the lease of the site, or that could not end the job because the
-# database was away. Procrastinate leaves both to us, and looks for stalled workers only when another worker starts:
-# https://procrastinate.readthedocs.io/en/stable/howto/production/retry_stalled_jobs.html
-_ABANDONED: Final = """DELETE FROM procrastinate_jobs AS j WHERE status = 'doing' AND task_name = %(task)s
-  AND (worker_id IS NULL OR now() - interval '1 s' * %(seconds)s > (
-    SELECT max(at) FROM procrastinate_events AS e WHERE e.job_id = j.id AND e.type = 'started'))
-  AND NOT EXISTS (
-    SELECT 1 FROM site WHERE name = j.args->>'name' AND site.job = j.id AND lease_until > now())"""
-_LOST: Final = """UPDATE site SET queued = NULL, job = NULL WHERE queued IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.id = site.job)"""
-_END_JOBS: Final = "DELETE FROM procrastinate_jobs WHERE id = ANY(%(jobs)s) AND status = 'doing'"
+_ALONE: Final = "SELECT pg_try_advisory_xact_lock(hashtext('siteatlas dispatch')) AS is_alone, now() AS now"
+_HELD: Final = "SELECT job FROM site WHERE lease_until > now() AND job IS NOT NULL"
 _SERVER: Final = "CASE WHEN %(by_address)s THEN coalesce(address, origin) ELSE origin END"
-_DUE: Final = f"""SELECT name, {_SERVER} AS origin, home FROM site
-  WHERE next_at <= now() AND queued IS NULL AND lease_until IS NULL
-  AND 'origin:' || {_SERVER} <> ALL(%(busy)s::text[]) AND 'site:' || name <> ALL(%(waiting)s::text[])
-  ORDER BY next_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED"""  # noqa: S608 - our own constant
-_HOMES: Final = """SELECT w.id, w.slots - (SELECT count(*) FROM site s WHERE s.worker = w.id)
-  - (SELECT count(*) FROM procrastinate_jobs j WHERE j.queue_name = %(queue)s || ':' || w.id AND j.status = 'todo')
-  AS free FROM worker w WHERE w.id = ANY(%(ids)s) AND NOT w.draining AND w.seen > now() - interval '60 s'"""
-# to move a waiting job is not among the functions of Procrastinate
-_LEAVE_HOME: Final = """UPDATE procrastinate_jobs SET queue_name = %(queue)s
-  WHERE status = 'todo' AND queue_name LIKE %(queue)s || ':%%' AND id IN (
-    SELECT job FROM site WHERE queued < now() - %(seconds)s * interval '1 s')"""
-_QUEUED: Final = """UPDATE site SET queued = now(), job = w.job
-  FROM unnest(%(names)s::text[], %(jobs)s::bigint[]) AS w (name, job) WHERE site.name = w.name"""
+_FREE: Final = f"""'origin:' || {_SERVER} <> ALL(%(busy)s::text[]) AND 'site:' || name <> ALL(%(waiting)s::text[])"""
+# first those whose worker is gone; two indexes
+_DUE: Final = f"""
+(SELECT name, {_SERVER} AS origin, NULL AS home FROM site WHERE lease_until <= now() AND {_FREE}
+  ORDER BY lease_until LIMIT %(limit)s)
+UNION ALL
+(SELECT name, {_SERVER} AS origin, home FROM site WHERE next_at <= now() AND lease_until IS NULL AND {_FREE}
+  ORDER BY next_at LIMIT %(limit)s) LIMIT %(limit)s"""  # noqa: S608 - our own constants
+_HOMES: Final = f"""SELECT id, slots - (SELECT count(*) FROM site WHERE lease_until > now() AND worker = id) AS free
+  FROM worker WHERE id = ANY(%(ids)s) AND NOT draining AND abs(clock) <= {CLOCK_SECONDS} AND {IS_ALIVE}"""  # noqa: S608
 
 
-async def dispatch(fleet: FleetDatabase, limit: int, *, by_address: bool = False) -> int:
-    """Queue due sites until ``limit`` jobs wait; returns how many. Any number of workers may do so at once.
+async def dispatch(fleet: FleetDatabase, limit: int, *, by_address: bool = False, stalled_after: float = 60.0) -> int:
+    """Queue due sites until ``limit`` jobs wait; returns how many. One worker of the fleet does so at a time.
 
-    With ``by_address``, the origins on an address count as one, once a run has found out the address.
+    With ``by_address``, the origins on an address count as one, once a run has found out the address. The jobs of a
+    worker that gave no sign of life for ``stalled_after`` seconds end.
     """
-    await free_expired(fleet, limit)
-    async with fleet.transaction() as connection:
-        await rows(connection, _ABANDONED, task=RUN_TASK, seconds=TAKING_SECONDS)
-        await rows(connection, _LOST)
-        await rows(connection, _LEAVE_HOME, queue=RUN_QUEUE, seconds=HOME_SECONDS)
-        jobs = await rows(connection, _JOBS, task=RUN_TASK)
-        busy = {job["lock"] for job in jobs}
-        waiting = [job["queueing_lock"] for job in jobs if job["status"] == "todo"]
-        queued = 0
-        for _ in range(_SEARCHES):
-            room = limit - len(waiting) - queued
-            values = {"limit": room, "busy": list(busy), "waiting": waiting, "by_address": by_address}
-            due = await rows(connection, _DUE, **values) if room > 0 else []
-            by_lock = {origin_lock(site["origin"]): site for site in reversed(due)}  # the first due of each origin
-            await _enqueue(fleet.app, connection, by_lock)
-            busy |= set(by_lock)
-            queued += len(by_lock)
-            if len(due) == len(by_lock):
-                break
+    manager = fleet.app.job_manager
+    with database_errors(fleet.place), suppress(AlreadyEnqueued):  # by another worker, after these jobs were read
+        stalled = await manager.get_stalled_jobs(seconds_since_heartbeat=stalled_after)
+        held = {row["job"] for row in await fleet.rows(_HELD)} if stalled else set()
+        await end_jobs(fleet, {job.id for job in stalled} - held)
+        jobs = list(await manager.list_jobs_async(task=RUN_TASK))
+        async with fleet.transaction() as connection:
+            (state,) = await rows(connection, _ALONE)
+            if state["is_alone"]:
+                return await _fill(fleet.app, connection, jobs, limit, state["now"], by_address=by_address)
+    return 0
+
+
+async def end_jobs(fleet: FleetDatabase, jobs: Iterable[int | None]) -> None:
+    """End jobs of workers that are gone, or that their workers could not end while the database was away."""
+    for job in jobs:
+        if job is not None:
+            with suppress(ConnectorException):  # it has ended meanwhile
+                await fleet.app.job_manager.finish_job_by_id_async(job, Status.FAILED, delete_job=True)
+
+
+async def _fill(
+    app: App, connection: Connection, jobs: Sequence[Job], limit: int, now: datetime, *, by_address: bool
+) -> int:
+    """Search for due sites, and put them into the queue, which has these jobs."""
+    homeless = await _take_from_homes(app, connection, jobs, now)
+    busy = {job.lock for job in jobs}
+    waiting = [job for job in jobs if job.status == Status.TODO.value and job.task_kwargs["name"] not in homeless]
+    homed, queued = Counter(job.queue for job in waiting), 0
+    names = [job.queueing_lock for job in waiting]
+    for _ in range(_SEARCHES):
+        room = limit - len(waiting) - queued
+        values = {"limit": room, "busy": list(busy), "waiting": names, "by_address": by_address}
+        due = await rows(connection, _DUE, **values) if room > 0 else []
+        by_lock = {f"origin:{site['origin']}": site for site in reversed(due)}  # the first due of each origin
+        homes = {site["home"] for site in by_lock.values() if site["home"] and site["name"] not in homeless}
+        free = {row["id"]: row["free"] for row in await rows(connection, _HOMES, ids=list(homes))} if homes else {}
+        new = []
+        for lock, site in by_lock.items():
+            name, queue = site["name"], home_queue(site["home"])
+            if name in homeless or free.get(site["home"], 0) <= homed[queue]:
+                queue = RUN_QUEUE
+            homed[queue] += 1
+            task = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=f"site:{name}", schedule_at=now)
+            new.append(task.make_new_job(name=name))
+        if new:  # in one statement
+            await app.job_manager.batch_defer_jobs_async(new, connection)
+        busy |= set(by_lock)
+        queued += len(new)
+        if len(due) == len(new):
+            break
     return queued
 
 
-async def _enqueue(app: App, connection: Connection, by_lock: Mapping[str, Mapping[str, Any]]) -> None:
-    """Put a job for each site into a queue, with the lock of its origin."""
-    sites = list(by_lock.values())
-    queues = await _queues(connection, sites)
-    jobs = [_job(app, lock, site["name"], queue) for (lock, site), queue in zip(by_lock.items(), queues, strict=True)]
-    if jobs:  # in one statement
-        jobs = await app.job_manager.batch_defer_jobs_async(jobs, connection)
-        await rows(connection, _QUEUED, names=[site["name"] for site in sites], jobs=[job.id for job in jobs])
-
-
-async def _queues(connection: Connection, sites: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The queue of each site: that of the worker with its newest state while it has room, else the common one."""
-    ids = [site["home"] for site in sites if site["home"]]
-    free = {row["id"]: row["free"] for row in await rows(connection, _HOMES, queue=RUN_QUEUE, ids=ids)} if ids else {}
-    queues = []
-    for site in sites:
-        home = site["home"]
-        has_room = free.get(home, 0) > 0
-        queues.append(home_queue(home) if has_room else RUN_QUEUE)
-        if has_room:
-            free[home] -= 1
-    return queues
-
-
-def _job(app: App, lock: str, name: str, queue: str) -> Job:
-    deferrer = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=f"site:{name}")
-    return deferrer.make_new_job(name=name)
-
-
-async def free_expired(fleet: FleetDatabase, limit: int) -> int:
-    """Free the sites whose worker did not renew its lease, and end its jobs, so that others take these sites."""
-    async with fleet.transaction() as connection:
-        expired = await rows(connection, _EXPIRED, limit=limit)
-        names = [site["name"] for site in expired]
-        if names:
-            await rows(connection, _FREE, names=names)
-            await rows(connection, _FREE_IDLE, names=names)
-            await rows(connection, _END_JOBS, jobs=[site["job"] for site in expired if site["job"] is not None])
-    return len(names)
+async def _take_from_homes(app: App, connection: Connection, jobs: Iterable[Job], now: datetime) -> set[str]:
+    """Cancel the jobs that their homes leave waiting; the names of their sites, which any worker may take now."""
+    cancel = partial(app.job_manager.cancel_job_by_id_async, delete_job=True, connection=connection)
+    return {
+        str(job.task_kwargs["name"])
+        for job in jobs
+        if job.id and job.status == Status.TODO.value and job.queue != RUN_QUEUE
+        if job.scheduled_at is None or job.scheduled_at < now - _HOME_TIME
+        if await cancel(job.id)
+    }
 
 
 def home_queue(worker: str) -> str:
     """The queue of the sites whose newest state a worker has."""
     return f"{RUN_QUEUE}:{worker}"
-
-
-def origin_lock(origin: str) -> str:
-    """The lock of Procrastinate that runs of an origin share: one of them runs at a time."""
-    return f"origin:{origin}"

@@ -19,6 +19,7 @@ from crawler.config.config import Config
 from crawler.errors import PublishRefused
 from crawler.fleet.database import Connection, FleetDatabase, rows
 from crawler.fleet.deliveries import WANTED
+from crawler.fleet.dispatch import IS_ALIVE
 from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
 from crawler.schedule.queue import replayed_state
 from crawler.schedule.site import build_schedule
@@ -34,43 +35,42 @@ OTHERS_SECONDS: Final = 60.0
 _COLUMNS: Final = ", ".join(ATTEMPT_COLUMNS)
 # By name: PostgreSQL refuses a prepared SELECT * once a migration of a newer version has added a column.
 SITE_COLUMNS: Final = f"""name, config, retired, paused, run_now, handled, lease_until, epoch, generation, snapshot,
-  output, home, unsaved, coalesce(requested, applying, '{{}}') AS asked, extract(epoch FROM now())::float8 AS now,
+  older, output, home, unsaved, coalesce(requested, applying, '{{}}') AS asked,
+  extract(epoch FROM now())::float8 AS now,
   ARRAY(SELECT notice FROM delivery d WHERE d.site = name AND {WANTED}) AS wanted"""  # noqa: S608 - of our own
 """The columns of a locked site that :func:`state_of` and a lease need."""
 _SITE: Final = f"SELECT {SITE_COLUMNS} FROM site WHERE name = %(name)s FOR UPDATE"  # noqa: S608 - names of our own
 _SINCE_DONE: Final = f"""SELECT {_COLUMNS} FROM attempt AS a JOIN unnest(%(names)s::text[]) AS w (name) ON site = name
   WHERE number >= coalesce((SELECT max(number) FROM attempt AS d WHERE d.site = name AND d.fate = %(done)s
     AND d.because <> %(tell)s), 0) ORDER BY number"""  # noqa: S608 - names of our own
-_BEGIN: Final = """INSERT INTO attempt (site, slot, because, turn, began, epoch, worker)
-  VALUES (%(name)s, %(slot)s, %(because)s, %(turn)s, %(now)s, %(epoch)s, %(worker)s) RETURNING number"""
+_BEGIN: Final = f"""INSERT INTO attempt (site, slot, because, turn, began, epoch, worker)
+  VALUES (%(name)s, %(slot)s, %(because)s, %(turn)s, %(now)s, %(epoch)s, %(worker)s) RETURNING {_COLUMNS}"""  # noqa: S608 - names of our own
 _TAKE: Final = """UPDATE site SET epoch = %(epoch)s, lease_until = now() + %(seconds)s * interval '1 s',
   worker = %(worker)s, job = %(job)s, attempt = %(attempt)s, handled = %(handled)s,
   applying = coalesce(requested, applying), requested = NULL,
   queued = NULL, run_now = NULL, next_at = NULL WHERE name = %(name)s"""
 _FORGET: Final = """DELETE FROM attempt WHERE site = %(name)s AND number <= (
   SELECT number FROM attempt WHERE site = %(name)s ORDER BY number DESC LIMIT 1 OFFSET %(keep)s)"""
-_LEAVE_TO_OTHERS: Final = """UPDATE site SET queued = NULL, job = NULL,
-  next_at = now() + %(seconds)s * interval '1 s' WHERE name = %(name)s"""
-_LEAVE: Final = """UPDATE site SET queued = NULL, job = NULL, handled = %(handled)s,
+_LEAVE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, queued = NULL, handled = %(handled)s,
   next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
 _RENEW: Final = """UPDATE site SET lease_until = now() + %(seconds)s * interval '1 s'
   FROM unnest(%(names)s::text[], %(epochs)s::bigint[]) AS held (of_name, of_epoch)
   WHERE name = of_name AND epoch = of_epoch AND lease_until > now() RETURNING name"""
-_HELD: Final = f"""SELECT {SITE_COLUMNS} FROM site
-  WHERE name = %(name)s AND epoch = %(epoch)s AND lease_until > now() FOR UPDATE"""  # noqa: S608 - names of our own
+_IS_HELD: Final = "WHERE name = %(name)s AND epoch = %(epoch)s AND lease_until > now()"
+_HELD: Final = f"SELECT {SITE_COLUMNS} FROM site {_IS_HELD} FOR UPDATE"  # noqa: S608 - names of our own
 _STORE_RESULT: Final = """UPDATE attempt SET ended = %(now)s, fate = %(status)s, exit_code = %(exit_code)s,
   run = %(run)s, outcome = %(outcome)s, told = %(message)s, untold = %(notify_pending)s WHERE number = %(number)s"""
 _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, attempt = NULL,
   applying = coalesce(%(asked)s, applying), held = coalesce(%(is_held)s, held),
+  left_out = coalesce(%(left_out)s, left_out),
   home = CASE WHEN unsaved IS NULL OR %(is_unsaved)s THEN coalesce(%(home)s, home) ELSE home END,
   unsaved = CASE WHEN %(is_unsaved)s THEN coalesce(unsaved, now()) ELSE unsaved END,
   next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
-_STORE_SNAPSHOT: Final = """UPDATE site SET generation = %(generation)s, snapshot = %(key)s, home = %(worker)s,
-  applying = coalesce(%(asked)s, applying), saved = now(), unsaved = NULL WHERE name = %(name)s"""
-_IS_ALIVE: Final = f"SELECT 1 FROM worker WHERE id = %(id)s AND seen > now() - interval '{OTHERS_SECONDS} s'"  # noqa: S608
-_STORE_OUTPUT: Final = "UPDATE site SET output = %(output)s WHERE name = %(name)s"
-
-
+_STORE_SNAPSHOT: Final = f"""UPDATE site SET generation = %(generation)s, home = %(worker)s,
+  snapshot = (%(keys)s::text[])[1], older = (%(keys)s::text[])[2:],
+  applying = coalesce(%(asked)s, applying), saved = now(), unsaved = NULL {_IS_HELD} RETURNING name"""  # noqa: S608
+_IS_ALIVE: Final = f"SELECT 1 FROM worker WHERE id = %(id)s AND {IS_ALIVE}"  # noqa: S608 - our own constant
+_STORE_OUTPUT: Final = f"UPDATE site SET output = %(output)s {_IS_HELD} RETURNING name"  # noqa: S608 - our own
 _FORGET_WANTED: Final = f"""UPDATE delivery d SET again = NULL
   WHERE site = %(name)s AND notice = ANY(%(notices)s) AND {WANTED} RETURNING what"""  # noqa: S608 - of our own
 
@@ -88,8 +88,9 @@ class SiteLease(Struct, frozen=True):
     last: Attempt | None
     config: Config
     generation: int
-    snapshot: str  # its key in the state store, "" for none
+    snapshots: list[str]  # the keys of those that the state store keeps, the newest first
     output: str  # the output directory that is known to be the site's own, "" for none
+    is_unsaved: bool = False  # the newest state is in no snapshot, but on the disk of this worker
     wanted: list[str] = []
     asked: dict[str, Any] = {}
 
@@ -109,8 +110,13 @@ async def load_attempts(connection: Connection, names: Sequence[str]) -> dict[st
     attempts: dict[str, list[Attempt]] = {name: [] for name in names}
     values = {"done": RunStatus.DONE.value, "tell": Trigger.NOTIFY.value}
     for row in await rows(connection, _SINCE_DONE, names=list(names), **values):
-        attempts[row["site"]].append(read_attempt(tuple(row[column] for column in ATTEMPT_COLUMNS)))
+        attempts[row["site"]].append(attempt_of(row))
     return attempts
+
+
+def attempt_of(row: Mapping[str, Any]) -> Attempt:
+    """The attempt of a row."""
+    return read_attempt(tuple(row[column] for column in ATTEMPT_COLUMNS))
 
 
 def state_of(site: Mapping[str, Any], config: Config, attempts: Iterable[Attempt]) -> SiteState:
@@ -138,10 +144,9 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         config = _readable_config(site)
         if config is None:
             log.warning("%s: a newer version of siteatlas configured this site; newer workers run it", name)
-            await rows(connection, _LEAVE_TO_OTHERS, name=name, seconds=OTHERS_SECONDS)
-            return None
-        if site["unsaved"] and site["home"] != worker and await rows(connection, _IS_ALIVE, id=site["home"]):
-            await rows(connection, _LEAVE_TO_OTHERS, name=name, seconds=OTHERS_SECONDS)
+        is_of_other = site["unsaved"] and site["home"] != worker and await rows(connection, _IS_ALIVE, id=site["home"])
+        if config is None or is_of_other:
+            await rows(connection, _LEAVE, name=name, handled=site["handled"], at=site["now"] + OTHERS_SECONDS)
             return None
         state = state_of(site, config, (await load_attempts(connection, [name]))[name])
         planned = _plan(state, site)
@@ -153,19 +158,13 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         values = {"slot": planned.slot, "because": planned.trigger.value, "turn": planned.try_number}
         begun = {"name": name, "now": now, "epoch": epoch, "worker": worker}
         (row,) = await rows(connection, _BEGIN, **values, **begun)
-        attempt = Attempt(
-            number=row["number"],
-            site=name,
-            slot=planned.slot,
-            trigger=planned.trigger,
-            try_number=planned.try_number,
-            began=now,
-        )
+        attempt = attempt_of(row)
         handled = state.handled if planned.trigger is Trigger.NOTIFY else planned.slot
         taken = {"name": name, "epoch": epoch, "worker": worker, "job": job, "attempt": attempt.number}
         await rows(connection, _TAKE, **taken, seconds=seconds, handled=handled)
         await rows(connection, _FORGET, name=name, keep=config.daemon.history_limit)
-    known = site["generation"], site["snapshot"], site["output"]
+    snapshots = [key for key in (site["snapshot"], *site["older"]) if key]
+    known = site["generation"], snapshots, site["output"], bool(site["unsaved"] and site["home"] == worker)
     wanted = site["wanted"] if attempt.trigger is Trigger.NOTIFY else []
     return SiteLease(name, epoch, attempt, state.last, config, *known, wanted, site["asked"])
 
@@ -190,12 +189,9 @@ def _plan(state: SiteState, site: Mapping[str, Any]) -> PlannedAttempt | None:
         return PlannedAttempt(site["name"], state.handled, Trigger.ASKED, state.try_number + 1)
     if state.at <= now and not is_paused:
         return state.start(now)
-    is_wanted = bool(site["wanted"])
-    return (
-        PlannedAttempt(site["name"], state.handled, Trigger.NOTIFY, state.failed_notifications + 1)
-        if is_wanted
-        else None
-    )
+    if site["wanted"]:
+        return PlannedAttempt(site["name"], state.handled, Trigger.NOTIFY, state.failed_notifications + 1)
+    return None
 
 
 async def renew_leases(fleet: FleetDatabase, held: Mapping[str, int], seconds: float) -> set[str]:
@@ -209,13 +205,14 @@ async def renew_leases(fleet: FleetDatabase, held: Mapping[str, int], seconds: f
 
 
 async def store_snapshot(
-    fleet: FleetDatabase, lease: SiteLease, worker: str, generation: int, key: str, asked: Asked = None
+    fleet: FleetDatabase, lease: SiteLease, worker: str, generation: int, keys: Sequence[str], asked: Asked = None
 ) -> None:
-    """Record the newest snapshot of a leased site, and what is ``asked`` that it does not have. Raises LeaseLost."""
-    async with fleet.transaction() as connection:
-        await _held(connection, lease)
-        values = {"generation": generation, "key": key, "worker": worker, "asked": _json(asked)}
-        await rows(connection, _STORE_SNAPSHOT, name=lease.site, **values)
+    """Record the newest snapshot of a leased site, and what is ``asked`` that it does not have. Raises LeaseLost.
+
+    ``keys`` are those of all kept snapshots, the newest first: no other one is ever used.
+    """
+    values = {"generation": generation, "keys": list(keys), "worker": worker, "asked": _json(asked)}
+    _checked(lease, await fleet.rows(_STORE_SNAPSHOT, name=lease.site, epoch=lease.epoch, **values))
 
 
 def _json(asked: Asked) -> Jsonb | None:
@@ -224,21 +221,25 @@ def _json(asked: Asked) -> Jsonb | None:
 
 async def store_output(fleet: FleetDatabase, lease: SiteLease, output: str) -> None:
     """Record that an output directory is the site's own. Raises LeaseLost."""
-    async with fleet.transaction() as connection:
-        await _held(connection, lease)
-        await rows(connection, _STORE_OUTPUT, name=lease.site, output=output)
+    _checked(lease, await fleet.rows(_STORE_OUTPUT, name=lease.site, epoch=lease.epoch, output=output))
 
 
 async def end_lease(
-    fleet: FleetDatabase, lease: SiteLease, result: RunResult, asked: Asked = None, home: str | None = None
+    fleet: FleetDatabase,
+    lease: SiteLease,
+    result: RunResult,
+    asked: Asked = None,
+    home: str | None = None,
+    left_out: str | None = None,
 ) -> float | None:
     """Record the result of the attempt and release the site; returns when its next attempt is due. Raises LeaseLost.
 
     ``asked`` is what the next run is still to do. ``home`` is the worker that alone has the newest state, because no
-    snapshot could be stored; "": any worker may run the site next time. None is the same as before.
+    snapshot could be stored; "": any worker may run the site next time. ``left_out`` is what the
+    worker did not allow. None is the same as before.
     """
     async with fleet.transaction() as connection:
-        site = await _held(connection, lease)
+        site = _checked(lease, await rows(connection, _HELD, name=lease.site, epoch=lease.epoch))
         values = {**asdict(result), "status": result.status.value, "number": lease.attempt.number, "now": site["now"]}
         await rows(connection, _STORE_RESULT, **values)
         wanted = set(site["wanted"])
@@ -247,15 +248,10 @@ async def end_lease(
             await _forget_wanted(connection, lease)
         config = _readable_config(site) or lease.config
         state = state_of(site, config, (await load_attempts(connection, [lease.site]))[lease.site])
-        at = (
-            site["now"]
-            if site["run_now"] or wanted
-            else None
-            if site["paused"] or site["retired"]
-            else next_time(state)
-        )
+        at = None if site["paused"] or site["retired"] else next_time(state)
+        at = site["now"] if site["run_now"] or wanted else at
         is_held = None if lease.is_notify_only else result.exit_code == PublishRefused.exit_code
-        left = {"asked": _json(asked), "home": home, "is_unsaved": bool(home), "is_held": is_held}
+        left = {"asked": _json(asked), "home": home, "left_out": left_out, "is_unsaved": bool(home), "is_held": is_held}
         await rows(connection, _RELEASE, name=lease.site, at=at, **left)
     return at
 
@@ -267,9 +263,8 @@ async def _forget_wanted(connection: Connection, lease: SiteLease) -> None:
         log.warning("%s: this notification could not be sent again: %s", lease.site, row["what"])
 
 
-async def _held(connection: Connection, lease: SiteLease) -> dict[str, Any]:
-    """The locked row of a leased site. Raises LeaseLost when the lease is over."""
-    found = await rows(connection, _HELD, name=lease.site, epoch=lease.epoch)
+def _checked(lease: SiteLease, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The row that a statement found if the lease is held. Raises LeaseLost when it is over."""
     if not found:
         raise LeaseLost(f"the lease of {lease.site} has ended, so another worker may run the site")
     return found[0]

@@ -6,24 +6,23 @@ epochs of their leases would be given out a second time, so that a worker of the
 
 import secrets
 import socket
-from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 
 from crawler.errors import UsageError
 from crawler.fleet.database import FleetDatabase, rows
+from crawler.fleet.dispatch import IS_ALIVE
 from crawler.fleet.leases import SiteLease
 from crawler.fleet.snapshot import StoreFault
 from crawler.fleet.state_store import MARK, Snapshot, SnapshotStore
 
 EPOCHS_AHEAD: Final = 1_000_000
 """Epochs that are skipped: more than the leases of a site in the time that a backup may be old."""
-_BATCH: Final = 1000  # sites in a statement
-_RUNNING: Final = "SELECT id, host FROM worker WHERE seen > now() - interval '1 minute' ORDER BY id"
-_ROWS: Final = "SELECT name, generation, epoch FROM site WHERE name = ANY(%(names)s)"
+_RUNNING: Final = f"SELECT id, host FROM worker WHERE {IS_ALIVE} ORDER BY id"  # noqa: S608 - our own constant
+_ROWS: Final = "SELECT name, generation, epoch FROM site WHERE name = ANY(%(names)s) ORDER BY name"
 _ADOPT: Final = """
-UPDATE site s SET generation = w.generation, snapshot = w.key
+UPDATE site s SET generation = w.generation, snapshot = w.key, older = array_prepend(snapshot, older)
   FROM unnest(%(names)s::text[], %(generations)s::bigint[], %(keys)s::text[])
     AS w (name, generation, key)
   WHERE s.name = w.name AND s.generation < w.generation"""
@@ -50,19 +49,10 @@ class Findings(Struct, frozen=True):
 async def find_newer(fleet: FleetDatabase, snapshots: SnapshotStore) -> Findings:
     """Compare the database with all of the state store. Raises StorageError."""
     stored = await snapshots.all_newest()
-    newer: list[Snapshot] = []
-    unknown: list[str] = []
-    names = sorted(stored)
-    for start in range(0, len(names), _BATCH):
-        batch = names[start : start + _BATCH]
-        known = {row["name"]: row for row in await fleet.rows(_ROWS, names=batch)}
-        unknown += [name for name in batch if name not in known]
-        newer += [
-            stored[name]
-            for name in batch
-            if name in known and _is_newer(stored[name], known[name]["generation"], known[name]["epoch"])
-        ]
-    return Findings(tuple(newer), tuple(unknown), max((snapshot.epoch for snapshot in stored.values()), default=0))
+    known = {row["name"]: row for row in await fleet.rows(_ROWS, names=sorted(stored))}
+    newer = (stored[name] for name, row in known.items() if _is_newer(stored[name], row["generation"], row["epoch"]))
+    newest_epoch = max((snapshot.epoch for snapshot in stored.values()), default=0)
+    return Findings(tuple(newer), tuple(sorted(stored.keys() - known)), newest_epoch)
 
 
 async def adopt(fleet: FleetDatabase, snapshots: SnapshotStore, findings: Findings) -> None:
@@ -78,14 +68,9 @@ async def adopt(fleet: FleetDatabase, snapshots: SnapshotStore, findings: Findin
         mark = await snapshots.read_mark() or secrets.token_hex(16)
         await rows(connection, f"{_NEW_MARK} DO UPDATE SET value = excluded.value", mark=mark)
         await snapshots.write_mark(mark)
-        for batch in _batches(findings.newer):
-            await rows(
-                connection,
-                _ADOPT,
-                names=[snapshot.site for snapshot in batch],
-                generations=[snapshot.generation for snapshot in batch],
-                keys=[snapshot.key for snapshot in batch],
-            )
+        newer = [(snapshot.site, snapshot.generation, snapshot.key) for snapshot in findings.newer]
+        names, generations, keys = map(list, zip(*newer, strict=True)) if newer else ([], [], [])
+        await rows(connection, _ADOPT, names=names, generations=generations, keys=keys)
         (newest,) = await rows(connection, _NEWEST)
         await rows(connection, _SKIP_EPOCHS, newest=max(newest["epoch"], findings.newest_epoch), ahead=EPOCHS_AHEAD)
 
@@ -99,7 +84,7 @@ async def check_store(fleet: FleetDatabase, snapshots: SnapshotStore, lease: Sit
         async with fleet.transaction() as connection:  # another worker waits here until the store is marked
             mark = await snapshots.read_mark() or secrets.token_hex(16)
             if await rows(connection, f"{_NEW_MARK} DO NOTHING RETURNING key", mark=mark):
-                if lease.snapshot and not await snapshots.snapshots(lease.site):
+                if lease.snapshots and not await snapshots.snapshots(lease.site):
                     raise _fault(snapshots, f"has no snapshot of {lease.site}")
                 await snapshots.write_mark(mark)
     (known,) = await fleet.rows(_MARK)
@@ -121,7 +106,3 @@ def _is_newer(snapshot: Snapshot, generation: int, epoch: int) -> bool:
     A run that lost its lease may leave a snapshot of the next generation, which no row names; its epoch is an old one.
     """
     return snapshot.epoch > epoch or snapshot.generation > generation + 1
-
-
-def _batches(snapshots: tuple[Snapshot, ...]) -> Iterable[tuple[Snapshot, ...]]:
-    return (snapshots[start : start + _BATCH] for start in range(0, len(snapshots), _BATCH))

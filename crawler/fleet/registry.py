@@ -26,15 +26,13 @@ _PUT: Final = """INSERT INTO site (name, config, origin, handled)
   FROM unnest(%(names)s::text[], %(configs)s::jsonb[], %(origins)s::text[]) AS w (name, config, origin)
   ON CONFLICT (name) DO UPDATE SET config = excluded.config, origin = excluded.origin, retired = NULL,
     address = CASE WHEN site.origin = excluded.origin THEN site.address END"""
-_RETIRE: Final = """UPDATE site SET retired = now(), next_at = NULL, queued = NULL
+_RETIRE: Final = """UPDATE site SET retired = now(), next_at = NULL
   WHERE retired IS NULL AND NOT name = ANY(%(names)s) RETURNING name"""
 _ALL: Final = f"SELECT {SITE_COLUMNS} FROM site WHERE name = ANY(%(names)s) FOR UPDATE"  # noqa: S608 - names of our own
 _SCHEDULE: Final = """UPDATE site SET next_at = to_timestamp(w.at), handled = w.handled
   FROM unnest(%(names)s::text[], %(ats)s::float8[], %(handled)s::float8[]) AS w (name, at, handled)
   WHERE site.name = w.name"""
-_PAUSE: Final = (
-    "UPDATE site SET paused = true, next_at = NULL, queued = NULL WHERE name = ANY(%(names)s) RETURNING name"
-)
+_PAUSE: Final = "UPDATE site SET paused = true, next_at = NULL WHERE name = ANY(%(names)s) RETURNING name"
 _RESUME: Final = "UPDATE site SET paused = false WHERE name = ANY(%(names)s) RETURNING name"
 _RETIRED: Final = """SELECT name, config FROM site WHERE retired IS NOT NULL AND origin = ANY(%(origins)s)
   ORDER BY retired DESC"""
@@ -45,8 +43,8 @@ _RENAME: Final = (
     "UPDATE delivery SET site = %(new)s WHERE site = %(old)s",
     "DELETE FROM site WHERE name = %(old)s",  # a run that is under way has lost its lease
 )
-_FORGET_STATE: Final = """UPDATE site SET snapshot = '', output = '', home = NULL, unsaved = NULL, epoch = epoch + 1
-  WHERE name = ANY(%(names)s)"""
+_FORGET_STATE: Final = """UPDATE site SET snapshot = '', older = '{}', output = '', home = NULL, unsaved = NULL,
+  epoch = epoch + 1 WHERE name = ANY(%(names)s)"""
 _RUN_NOW: Final = """UPDATE site SET run_now = now(), requested = coalesce(%(asked)s, requested),
   next_at = CASE WHEN lease_until > now() THEN next_at ELSE now() END
   WHERE name = ANY(%(names)s) AND retired IS NULL RETURNING name"""

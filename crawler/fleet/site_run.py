@@ -5,7 +5,7 @@ Whatever happens, the run is recorded under the epoch of its lease, or not at al
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
-from crawler.errors import DamagedFile, SiteatlasError, StateInUse, StorageError, UsageError
+from crawler.config.sections import FleetConfig
+from crawler.errors import DamagedFile, SiteatlasError, StateInUse, StorageError
 from crawler.fleet.database import FleetDatabase, FleetUnavailable
 from crawler.fleet.deliveries import RunDeliveries
 from crawler.fleet.leases import SiteLease, end_lease, store_output, store_snapshot
@@ -24,6 +25,7 @@ from crawler.fleet.origins import OriginBroker, RunOrigins
 from crawler.fleet.recovery import check_store
 from crawler.fleet.snapshot import StoreFault, is_damaged, local_mark, mark_damaged, mark_local
 from crawler.fleet.state_store import SnapshotLost, SnapshotStore
+from crawler.fleet.trust import permitted_config
 from crawler.publish.write import existing_sitemap
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.site import scheduled_site
@@ -52,10 +54,12 @@ class LeasedRun:
         self.is_lost = False
         self.has_begun = False
         self.generation = lease.generation
+        self.snapshots = lease.snapshots
         self.asked = lease.asked  # that the state does not have yet
         self.options: Mapping[str, Any] = {}
         self.wanted: Sequence[str] = lease.wanted
         self.store_fault = ""  # why the run does without the state store
+        self.left_out: str | None = None  # what the worker does not allow
         self.unsaved = ""  # why the newest state is on this machine only
         self.origins: RunOrigins | None = None
         self.deliveries: RunDeliveries | None = None
@@ -96,7 +100,7 @@ class LeasedRun:
 class SiteWorker:
     """Runs leased sites on this machine, with their states below ``root``. ``name`` is that of the worker.
 
-    Without ``snapshots``, states stay on this machine. ``plugins`` are those that sites may use.
+    Without ``snapshots``, states stay on this machine. ``settings`` say what sites may do on it.
     """
 
     def __init__(  # noqa: PLR0913 - what all runs of a worker share
@@ -106,16 +110,16 @@ class SiteWorker:
         root: Path,
         snapshots: SnapshotStore | None,
         broker: OriginBroker,
+        settings: FleetConfig,
         *,
-        plugins: Collection[str] = (),
         is_verbose: bool = False,
     ) -> None:
         self._fleet = fleet
-        self._name = name
+        self.name = name
         self._root = root
         self._snapshots = snapshots
         self._broker = broker
-        self._plugins = plugins
+        self._settings = settings
         self._is_verbose = is_verbose
 
     async def run(self, run: LeasedRun) -> RunResult | None:
@@ -146,7 +150,7 @@ class SiteWorker:
         """The result of the run; a fault of the configuration or of the state is a result too."""
         lease = run.lease
         try:
-            self._check_plugins(config)
+            config, run.left_out = permitted_config(config, self._settings)
             plan = await self._bring_state(run, config)
             run.options = {"replace": await self._owns_output(run, plan)} | run.asked
             site = scheduled_site(lease.site, plan)
@@ -168,15 +172,6 @@ class SiteWorker:
             run.asked = {} if result.status is RunStatus.DONE else _later(run.asked)
         return result
 
-    def _check_plugins(self, config: Config) -> None:
-        """A site, which the database describes, may use what this machine allows. Raises UsageError."""
-        for table in config.plugins.tables.values():
-            if table.use not in self._plugins:
-                raise UsageError(
-                    f"the site uses the plug-in {table.use!r}, but this worker may not load it. Add its name to "
-                    "fleet.plugins in the configuration of the worker"
-                )
-
     async def _bring_state(self, run: LeasedRun, config: Config) -> CrawlPlan:
         """The plan of the site, with its newest state on this machine. Raises SiteatlasError."""
         lease, plan, snapshots = run.lease, plan_crawl(config), self._snapshots
@@ -189,13 +184,13 @@ class SiteWorker:
             if not (snapshots.is_optional or lease.is_notify_only):
                 raise
             run.store_fault = str(error)
-        is_newest = local_mark(plan.state) == lease.snapshot and not is_damaged(plan.state)
-        if not lease.snapshot or is_newest:
+        is_newest = (lease.is_unsaved and STATE_DB.is_in(plan.state)) or local_mark(plan.state) in lease.snapshots[:1]
+        if not lease.snapshots or (is_newest and not is_damaged(plan.state)):
             return plan
         if run.store_fault:
             raise StorageError(run.store_fault)
         try:
-            restored = await snapshots.restore(lease.site, config, lease.snapshot)
+            restored = await snapshots.restore(lease.site, config, lease.snapshots)
         except SnapshotLost as error:
             if not lease.asked.get("fresh"):
                 raise
@@ -261,7 +256,8 @@ class SiteWorker:
             log.warning("%s: no snapshot of its state could be stored: %s", lease.site, run.unsaved)
             return
         run.asked = asked
-        values = self._name, snapshot.generation, snapshot.key, asked
+        run.snapshots = [snapshot.key, *run.snapshots][: self._snapshots.keep]
+        values = self.name, snapshot.generation, run.snapshots, asked
         await self._insist(run, lambda: store_snapshot(self._fleet, lease, *values))
         run.generation = snapshot.generation
         mark_local(plan.state, snapshot.key)
@@ -279,8 +275,8 @@ class SiteWorker:
             if result.status is RunStatus.DONE and not may_publish:
                 result = replace(result, status=RunStatus.FAILED, exit_code=StorageError.exit_code)
                 run.asked = _later(run.lease.asked)
-        home = self._name if run.unsaved else None if run.has_begun else ""
-        await self._insist(run, lambda: end_lease(self._fleet, run.lease, result, run.asked, home))
+        home = self.name if run.unsaved else None if run.has_begun else ""
+        await self._insist(run, lambda: end_lease(self._fleet, run.lease, result, run.asked, home, run.left_out))
         return result
 
     async def _insist(self, run: LeasedRun, record: Callable[[], Awaitable[object]]) -> None:

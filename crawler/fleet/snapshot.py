@@ -7,6 +7,7 @@ drafts and damaged files that were set aside stay out.
 
 import contextlib
 import hashlib
+import itertools
 import logging
 import os
 import re
@@ -15,12 +16,13 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from io import BytesIO
+from io import BytesIO, RawIOBase
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
 import msgspec
 from msgspec import Struct
+from typing_extensions import override
 
 from crawler.audit.evidence.store import AUDIT_FILE
 from crawler.audit.sources.google.reader import GOOGLE_DB
@@ -54,6 +56,9 @@ _OPTIONS: Final[dict[int, int]] = {
     zstd.CompressionParameter.checksum_flag: 1,
 }
 _PIECE: Final = 1024 * 1024  # bytes
+_MAX_MEMBERS: Final = 200_000  # two sets of 50,000 sitemaps are 100,000
+_MIN_ROOM: Final = 256 << 20  # bytes that any archive may become
+_MAX_RATIO: Final = 100  # a database shrinks to a tenth, zeros to a ten thousandth
 _MAX_HEADER: Final = 64 * 1024  # bytes
 _WORK: Final = ".snapshots"  # beside the state: archives, and directories that are about to be renamed
 _SQLITE: Final = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html#magic_header_string
@@ -67,7 +72,12 @@ log = logging.getLogger(__name__)
 
 
 class StoreFault(StorageError):
-    """The state store cannot be used from this machine."""
+    """The state store cannot be used from this machine, for a ``reason``. ``may_retry``: a retry may help."""
+
+    def __init__(self, sentence: str, reason: str = "", *, may_retry: bool = False) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+        self.may_retry = may_retry
 
 
 class BadSnapshot(StorageError):
@@ -178,9 +188,9 @@ def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:
             plan = plan_crawl(config)
         recover(plan.state)
         descriptor = hold_lock(plan.state)
+        new, old = _waiting(plan.state)
         try:
             with _disk_errors(plan.state):
-                new, old = _waiting(plan.state)
                 make_directory(new.parent, 0o700)
                 new.mkdir(mode=0o700)
                 _extract(tar, new)
@@ -189,6 +199,7 @@ def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:
                 mark_local(new, key)
                 _exchange(plan.state, new, old)
         finally:
+            shutil.rmtree(new, ignore_errors=True)
             os.close(descriptor)
     return plan
 
@@ -275,8 +286,9 @@ def _add_file(tar: tarfile.TarFile, path: Path, name: str, copy: Path) -> None:
 
 
 def open_plain(path: Path) -> BinaryIO:
-    """Open a file for reading, but no link and no pipe. OSError."""
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    """Open a file for reading, but no link, no directory and no pipe. OSError, which names the path."""
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK
+    return open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags))
 
 
 def _add(tar: tarfile.TarFile, name: str, file: BinaryIO) -> None:
@@ -290,16 +302,33 @@ def _add(tar: tarfile.TarFile, name: str, file: BinaryIO) -> None:
     tar.addfile(member, file)
 
 
+class _Unpacked(RawIOBase):
+    """The bytes of an archive without compression, but not more than an honest one has. Names and headers count too."""
+
+    def __init__(self, archive: Path, packed: zstd.ZstdFile) -> None:
+        self._packed = packed
+        self._left = max(_MIN_ROOM, _MAX_RATIO * archive.stat().st_size)
+
+    @override
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes. Raises BadSnapshot."""
+        piece = self._packed.read(size if 0 <= size <= self._left else self._left + 1)
+        self._left -= len(piece)
+        if self._left < 0:
+            raise BadSnapshot(f"the archive becomes more than {_MAX_RATIO} times as large when it is unpacked")
+        return piece
+
+
 @contextlib.contextmanager
-def _opened(archive: Path) -> Iterator[tuple[tarfile.TarFile, zstd.ZstdFile]]:
+def _opened(archive: Path) -> Iterator[tuple[tarfile.TarFile, "_Unpacked"]]:
     """The open archive, and its bytes without compression. Errors of its format are BadSnapshot."""
     try:
         with (
             archive.open("rb") as raw,
             zstd.ZstdFile(raw, "rb") as packed,
-            tarfile.open(fileobj=packed, mode="r|") as tar,
+            tarfile.open(fileobj=(unpacked := _Unpacked(archive, packed)), mode="r|") as tar,
         ):
-            yield tar, packed
+            yield tar, unpacked
     except (tarfile.TarError, zstd.ZstdError, EOFError, msgspec.MsgspecError, UnicodeError) as error:
         raise BadSnapshot(f"the snapshot is damaged: {ascii(str(error))[1:-1][:200]}") from None
 
@@ -327,7 +356,11 @@ def _read_header(tar: tarfile.TarFile) -> SnapshotHeader:
 
 def _extract(tar: tarfile.TarFile, directory: Path) -> None:
     """Extract plain files with plain names. Raises BadSnapshot for anything else."""
-    while member := tar.next():
+    for number in itertools.count():
+        if not (member := tar.next()):
+            break
+        if number > _MAX_MEMBERS:
+            raise BadSnapshot(f"the snapshot contains more than {_MAX_MEMBERS:,} files")
         parts = PurePosixPath(member.name).parts
         content = tar.extractfile(member) if member.isreg() else None
         if content is None or not parts or parts[0] == "/" or ".." in parts or "\0" in member.name:

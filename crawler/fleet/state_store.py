@@ -4,19 +4,24 @@ A key is ``SITE/GENERATION-EPOCH-SHA256.tar.zst``. Nobody writes a key twice wit
 over has an older epoch. The digest in the key shows whether the bytes are still those that were written.
 """
 
+import errno
 import hashlib
 import logging
+import os
 import shlex
 import shutil
+import stat
 import tempfile
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import quote, unquote
 
 import anyio.to_thread
 from msgspec import Struct
+from typing_extensions import override
 
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
@@ -42,6 +47,9 @@ _SUFFIX: Final = ".tar.zst"
 _PIECE: Final = 1024 * 1024  # bytes
 _ATTEMPTS: Final = 2  # to fetch a snapshot: its bytes may be damaged in transit
 _SETTING: Final = "fleet.state_store"
+_ACCOUNTS: Final = (
+    "All workers need the same user ID, or a state store that a group of them owns and may write to (chmod g+w)"
+)
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -83,23 +91,38 @@ def parse_key(key: str) -> Snapshot | None:
     return Snapshot(int(numbers[0]), int(numbers[1]), unquote(folder), numbers[2])
 
 
-class StateStore(Protocol):
-    """Files by key. Every method raises StorageError, after some retries of what may pass."""
+class StateStore(ABC):
+    """Files by key. Every method raises StoreFault, after some retries of what may pass.
+
+    A kind of store does the work in a thread, with its methods of the same names.
+    """
 
     name: str
     """What messages call it, without secrets."""
+    _put: Callable[..., None]
+    _get: Callable[..., bool]
+    _keys: Callable[..., list[str]]
+    _remove: Callable[..., None]
+
+    @abstractmethod
+    async def _do(self, act: str, work: Callable[..., T], *values: object) -> T:
+        """Do some work in a thread, and turn its errors into StoreFault. ``act`` is what an error says of it."""
 
     async def put(self, key: str, file: Path) -> None:
         """Store a file. Nobody ever sees a part of it."""
+        await self._do("storing a snapshot", self._put, key, file)
 
     async def get(self, key: str, file: Path) -> bool:
         """Write what is stored to a local file; False when there is nothing."""
+        return await self._do("fetching a snapshot", self._get, key, file)
 
     async def keys(self, prefix: str) -> list[str]:
         """The keys that begin with a prefix, which is "" or ends with a slash."""
+        return await self._do("listing the snapshots", self._keys, prefix)
 
     async def remove(self, key: str) -> None:
         """Remove a file. Harmless when there is none."""
+        await self._do("removing a snapshot", self._remove, key)
 
 
 class SnapshotStore:
@@ -111,8 +134,8 @@ class SnapshotStore:
     def __init__(self, store: StateStore, keep: int = 3, *, is_optional: bool = False) -> None:
         self.is_optional = is_optional
         self.name = store.name
+        self.keep = keep
         self._store = store
-        self._keep = keep
 
     async def save(self, site: str, plan: CrawlPlan, generation: int, epoch: int) -> Snapshot:
         """Take a snapshot of a site's state and store it. It counts once the fleet has recorded it.
@@ -145,12 +168,19 @@ class SnapshotStore:
         What cannot be removed now is left for the next time, with a line in the log.
         """
         try:
-            for key in await self._store.keys(_folder(newest.site)):
-                snapshot = parse_key(key)
-                if snapshot and snapshot.generation <= newest.generation - self._keep:
-                    await self._store.remove(key)
+            old = [key for key in await self._store.keys(_folder(newest.site)) if self._is_old(key, newest)]
         except StorageError as error:
             log.warning("old snapshots of %s are left in %s: %s", newest.site, self._store.name, error)
+            return
+        for key in old:
+            try:
+                await self._store.remove(key)
+            except StorageError as error:
+                log.warning("an old snapshot of %s is left in %s: %s", newest.site, self._store.name, error)
+
+    def _is_old(self, key: str, newest: Snapshot) -> bool:
+        snapshot = parse_key(key)
+        return snapshot is not None and snapshot.generation <= newest.generation - self.keep
 
     async def all_newest(self) -> dict[str, Snapshot]:
         """The newest snapshot of each site in the store. Reads the whole listing. Raises StorageError."""
@@ -171,22 +201,18 @@ class SnapshotStore:
         """The snapshots of a site, the oldest first. Raises StorageError."""
         return sorted(filter(None, map(parse_key, await self._store.keys(_folder(site)))))
 
-    async def restore(self, site: str, config: Config, key: str = "") -> Restored:
-        """Replace the local state of a site by the snapshot of a key, by default the newest one.
+    async def restore(self, site: str, config: Config, keys: Iterable[str]) -> Restored:
+        """Replace the local state of a site by the first snapshot of these keys that can be used.
 
-        If that is missing or damaged, the one before it is taken. Raises SnapshotLost when none is left, StateInUse
-        while a process uses the local state, StorageError, UsageError.
+        Nobody who only writes to the store can add one: the keys come from the database, and have the digests. Raises
+        SnapshotLost when none is left, StateInUse while a process uses the local state, StorageError, UsageError.
         """
-        wanted = parse_key(key) if key else None
-        if key and wanted is None:
-            raise SnapshotLost(f"{key} is not the name of a snapshot in the state store")
         problems: list[str] = []
-        if wanted and (restored := await self._restore(wanted, config, problems)):
-            return restored
-        for snapshot in reversed(await self.snapshots(wanted.site if wanted else site)):
-            if wanted and (snapshot.generation >= wanted.generation):
-                continue
-            if restored := await self._restore(snapshot, config, problems):
+        for key in keys:
+            snapshot = parse_key(key)
+            if snapshot is None:
+                problems.append(f"{key} is not the name of a snapshot")
+            elif restored := await self._restore(snapshot, config, problems):
                 return restored
         reasons = "; ".join(problems) or "it has none"
         raise SnapshotLost(
@@ -201,7 +227,15 @@ class SnapshotStore:
         with new_archive(local) as archive:
             for _ in range(_ATTEMPTS):
                 archive.unlink(missing_ok=True)
-                if not await self._store.get(snapshot.key, archive):
+                try:
+                    is_there = await self._store.get(snapshot.key, archive)
+                except StoreFault as error:
+                    if error.may_retry:
+                        raise
+                    await self.read_mark()  # or the fault is that of the whole store
+                    problems.append(f"generation {snapshot.generation} cannot be read: {error.reason}")
+                    return None
+                if not is_there:
                     problems.append(f"generation {snapshot.generation} is missing")
                     return None
                 if await _in_thread(partial(_sha256, archive)) == snapshot.sha256:
@@ -218,43 +252,45 @@ class SnapshotStore:
         return Restored(plan, snapshot, tuple(problems))
 
 
-class DirectoryStore:
+class DirectoryStore(StateStore):
     """A directory on a disk that all workers share. A file appears whole and durable, by a rename."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self.name = f"file://{directory}"
 
-    async def put(self, key: str, file: Path) -> None:
-        """Store a file."""
-        await self._run(self._put, key, file)
-
-    async def get(self, key: str, file: Path) -> bool:
-        """Fetch a file; False when there is none."""
-        return await self._run(self._get, key, file)
-
-    async def keys(self, prefix: str) -> list[str]:
-        """The keys with a prefix."""
-        return await self._run(self._keys, prefix)
-
-    async def remove(self, key: str) -> None:
-        """Remove a file."""
-        await self._run(partial(Path.unlink, missing_ok=True), self._directory / key)
-
-    async def _run(self, work: Callable[..., T], *values: object) -> T:
+    @override
+    async def _do(self, act: str, work: Callable[..., T], *values: object) -> T:
         try:
             return await anyio.to_thread.run_sync(work, *values)
         except OSError as error:
-            raise StoreFault(
-                f"the state store {self.name} cannot be used. Error at {error.filename or self.name}: "
-                f"{error.strerror or error}"
-            ) from error
+            reason = f"Error at {error.filename or self.name}: {error.strerror or error}"
+            if isinstance(error, PermissionError):
+                reason += f" for the account {os.geteuid()}. {_ACCOUNTS}"
+            raise StoreFault(f"the state store {self.name} cannot be used. {reason}", reason) from error
+
+    def _remove(self, key: str) -> None:
+        (self._directory / key).unlink(missing_ok=True)
 
     def _put(self, key: str, file: Path) -> None:
         path = self._directory / key
+        mark = self._directory / MARK
+        if key != MARK and not mark.exists():  # the disk went away during the run
+            raise FileNotFoundError(errno.ENOENT, "the mark of the fleet is not there", str(mark))
+        make_directory(self._directory, 0o700)
         make_directory(path.parent, 0o700)
+        if path.parent != self._directory:
+            self._share(path.parent, 0o770)
         with file.open("rb") as content, replacement(path, 0o600) as stored:
+            self._share(stored.fileno(), 0o660)
             shutil.copyfileobj(content, stored, _PIECE)
+
+    def _share(self, path: Path | int, mode: int) -> None:
+        """Give what this account owns to the group of the store, if that group may write to it."""
+        root = self._directory.stat()
+        if root.st_mode & stat.S_IWGRP and os.stat(path).st_uid == os.geteuid():  # noqa: PTH116 - also a descriptor
+            os.chown(path, -1, root.st_gid)
+            os.chmod(path, mode)  # noqa: PTH101
 
     def _get(self, key: str, file: Path) -> bool:
         try:

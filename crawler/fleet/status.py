@@ -4,30 +4,19 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import Struct
+from procrastinate.jobs import Status
 
-from crawler.fleet.database import Connection, FleetDatabase, rows
+from crawler.fleet.database import Connection, FleetDatabase, database_errors, rows
 from crawler.fleet.deliveries import ID_LENGTH, UNSURE, WANTED
-from crawler.fleet.dispatch import RUN_TASK
-from crawler.fleet.leases import load_attempts
-from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
+from crawler.fleet.dispatch import CLOCK_SECONDS, RUN_TASK
+from crawler.fleet.leases import attempt_of, load_attempts
+from crawler.schedule.history import ATTEMPT_COLUMNS
 from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.runs import RunStatus
 
 LATE_SECONDS: Final = 60.0
 """A site is late when its run should have started so long ago."""
-SILENT_SECONDS: Final = 60.0
-"""A worker that gave no sign of life for so long no longer responds."""
 _MAX_UNSURE: Final = 20  # that are shown
-_COUNTS: Final = """SELECT count(*) FILTER (WHERE retired IS NULL) AS sites, count(*) FILTER (WHERE paused) AS paused,
-  count(*) FILTER (WHERE retired IS NOT NULL) AS retired, count(*) FILTER (WHERE lease_until > now()) AS running,
-  count(*) FILTER (WHERE lease_until <= now()) AS lost, count(*) FILTER (WHERE queued IS NOT NULL) AS queued,
-  count(*) FILTER (WHERE unsaved IS NOT NULL AND retired IS NULL) AS unsaved,
-  count(*) FILTER (WHERE held AND retired IS NULL) AS held,
-  extract(epoch FROM now() - min(saved) FILTER (WHERE retired IS NULL))::float8 AS oldest_snapshot,
-  count(*) FILTER (WHERE next_at <= now()) AS due,
-  count(*) FILTER (WHERE next_at <= now() - %(late)s * interval '1 s') AS late,
-  coalesce(extract(epoch FROM now() - min(next_at)), 0)::float8 AS lateness,
-  extract(epoch FROM now())::float8 AS now, (SELECT coalesce(max(number), 0) FROM attempt) AS started FROM site"""
 _FAILED_OF_NAMES: Final = """WITH failed AS (SELECT w.site FROM unnest(%(names)s::text[]) AS w (site) WHERE (
   SELECT fate IN ('failed', 'broken') FROM attempt a WHERE a.site = w.site AND ended IS NOT NULL AND because <> 'tell'
   ORDER BY number DESC LIMIT 1))"""
@@ -39,22 +28,28 @@ _FAILED: Final = """WITH failed AS MATERIALIZED (
 STATES: Final = {
     "running": "lease_until > now()",
     "lost": "lease_until <= now()",
-    "queued": "queued IS NOT NULL",
+    "queued": "name = ANY(%(queued)s)",
     "late": f"next_at <= now() - interval '{LATE_SECONDS} s'",
     "failing": "retired IS NULL AND name IN (SELECT site FROM failed)",
     "held": "held AND retired IS NULL",
+    "restricted": "left_out <> '' AND retired IS NULL",
     "unsaved": "unsaved IS NOT NULL AND retired IS NULL",
     "paused": "paused",
     "retired": "retired IS NOT NULL",
 }
 """The states of sites, with their conditions. A site can be in several."""
+_COUNTS: Final = f"""SELECT count(*) FILTER (WHERE retired IS NULL) AS sites,
+  count(*) FILTER (WHERE next_at <= now()) AS due,
+  {", ".join(f"count(*) FILTER (WHERE {test}) AS {state}" for state, test in STATES.items() if state != "failing")},
+  extract(epoch FROM now() - min(saved) FILTER (WHERE retired IS NULL))::float8 AS oldest_snapshot,
+  coalesce(extract(epoch FROM now() - min(next_at)), 0)::float8 AS lateness,
+  extract(epoch FROM now())::float8 AS now, (SELECT coalesce(max(number), 0) FROM attempt) AS started FROM site"""  # noqa: S608
 ATTENTION: Final = "attention"
 FILTERS: Final = STATES | {
-    ATTENTION: " OR ".join(STATES[state] for state in ("failing", "held", "unsaved", "lost", "late"))
+    ATTENTION: " OR ".join(STATES[state] for state in ("failing", "held", "restricted", "unsaved", "lost", "late"))
 }
 """What sites can be searched by: a state, or that a person should look at them."""
-_JOBS: Final = "SELECT count(*) AS jobs FROM procrastinate_jobs WHERE status = 'todo' AND task_name = %(task)s"
-_WORKERS: Final = """SELECT id, host, process, version, slots, draining,
+_WORKERS: Final = """SELECT id, host, process, version, slots, draining, clock,
   extract(epoch FROM started)::float8 AS started, extract(epoch FROM now() - seen)::float8 AS silent,
   (SELECT count(*) FROM site s WHERE s.worker = w.id AND s.lease_until > now())::int AS running
   FROM worker w ORDER BY id"""
@@ -65,7 +60,7 @@ _ACTIVE: Final = "SELECT attempt FROM site WHERE name = ANY(%(names)s) AND lease
 _LAST: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt ORDER BY number DESC LIMIT %(limit)s"  # noqa: S608
 _FAILING: Final = f"{_FAILED} SELECT count(*) AS failing FROM site WHERE {STATES['failing']}"  # noqa: S608 - of our own
 _SITES: Final = f"""SELECT name, origin, coalesce(config->'site'->>'url', origin) AS url, worker, home, epoch,
-  generation, extract(epoch FROM saved)::float8 AS saved, coalesce(requested, applying, '{{}}') AS asked,
+  generation, extract(epoch FROM saved)::float8 AS saved, coalesce(requested, applying, '{{}}') AS asked, left_out,
   extract(epoch FROM next_at)::float8 AS next_at,
   {", ".join(f"({condition}) IS TRUE AS {state}" for state, condition in STATES.items())} FROM site"""  # noqa: S608
 _MATCHES: Final = """NOT EXISTS (SELECT 1 FROM unnest(%(words)s::text[]) AS w (word)
@@ -77,7 +72,10 @@ _OF_SITE: Final = f"""SELECT {", ".join(ATTEMPT_COLUMNS)} FROM attempt WHERE sit
 
 
 class WorkerStatus(Struct, frozen=True):
-    """A worker: ``slots`` sites at once, ``running`` now; ``silent`` seconds since its last sign of life."""
+    """A worker: ``slots`` sites at once, ``running`` now; ``silent`` seconds since its last sign of life.
+
+    ``clock`` is how many seconds its clock is ahead of that of the database: over CLOCK_SECONDS, it takes no sites.
+    """
 
     id: str
     host: str
@@ -85,9 +83,17 @@ class WorkerStatus(Struct, frozen=True):
     version: str
     slots: int
     draining: bool
+    clock: float
     started: float
     silent: float
     running: int
+
+    @property
+    def fault(self) -> str:
+        """Why the worker takes no sites, though it responds."""
+        is_wrong = abs(self.clock) > CLOCK_SECONDS
+        side = "ahead" if self.clock > 0 else "behind"
+        return f"its clock is {abs(self.clock):,.0f} s {side}, so it takes no sites" if is_wrong else ""
 
 
 class UnsureNotification(Struct, frozen=True):
@@ -109,6 +115,7 @@ class FleetSiteStatus(Struct, frozen=True):
 
     ``last`` is the last run that ended, ``failures`` the number of attempts in a row that failed. ``saved`` is the time
     of the newest snapshot, and ``asked`` what a person asked the next run to do (``SiteJob.options``).
+    ``left_out`` is what the worker of the last run did not allow.
     """
 
     name: str
@@ -120,6 +127,7 @@ class FleetSiteStatus(Struct, frozen=True):
     late: bool
     failing: bool
     held: bool
+    restricted: bool
     unsaved: bool
     paused: bool
     retired: bool
@@ -129,6 +137,7 @@ class FleetSiteStatus(Struct, frozen=True):
     generation: int
     saved: float | None
     asked: dict[str, Any]
+    left_out: str
     next_at: float | None
     failures: int
     last: Attempt | None
@@ -154,6 +163,7 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     late: int
     lateness: float
     held: int
+    restricted: int
     unsaved: int
     oldest_snapshot: float | None
     failing: int
@@ -179,14 +189,14 @@ async def fleet_status(
 
     ``only`` is one of FILTERS: the first ``limit`` of these sites are shown too. Raises StorageError.
     """
+    queued = await _queued(fleet)
     async with fleet.transaction() as connection:
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        (counts,) = await rows(connection, _COUNTS, late=LATE_SECONDS)
+        (counts,) = await rows(connection, _COUNTS, queued=queued)
         (failing,) = await rows(connection, _FAILING)
-        (jobs,) = await rows(connection, _JOBS, task=RUN_TASK)
         workers = [WorkerStatus(**row) for row in await rows(connection, _WORKERS)]
         unsure = await rows(connection, _UNSURE, limit=_MAX_UNSURE)
-        shown = await _find(connection, names, only, "", limit)
+        shown = await _find(connection, queued, names, only=only, limit=limit)
         query = _OF_SITE if shown or only else _LAST
         attempts = await rows(connection, query, limit=runs, before=None, names=[site.name for site in shown])
         open_sites = [row["site"] for row in attempts if row["ended"] is None]
@@ -195,7 +205,7 @@ async def fleet_status(
     return FleetStatus(
         **counts,
         **failing,
-        **jobs,
+        jobs=len(queued),
         workers=workers,
         shown=shown,
         last=_attempts(attempts),
@@ -214,8 +224,16 @@ async def find_sites(
 
     The sites that need a person come first, and then those that are due first. Raises StorageError.
     """
+    queued = await _queued(fleet)
     async with fleet.transaction() as connection:
-        return await _find(connection, names, only, words, limit)
+        return await _find(connection, queued, names, only=only, words=words, limit=limit)
+
+
+async def _queued(fleet: FleetDatabase) -> list[str]:
+    """The names of the sites that wait in the queue."""
+    with database_errors(fleet.place):
+        jobs = await fleet.app.job_manager.list_jobs_async(task=RUN_TASK, status=Status.TODO.value)
+    return [str(job.task_kwargs["name"]) for job in jobs]
 
 
 async def site_runs(fleet: FleetDatabase, name: str, limit: int, before: int | None = None) -> list[Attempt]:
@@ -224,14 +242,19 @@ async def site_runs(fleet: FleetDatabase, name: str, limit: int, before: int | N
 
 
 async def _find(
-    connection: Connection, names: Sequence[str], only: str, words: str, limit: int
+    connection: Connection, queued: list[str], names: Sequence[str], *, only: str, words: str = "", limit: int
 ) -> list[FleetSiteStatus]:
     if not (names or only or words):
         return []
     condition, failed = "name = ANY(%(names)s)", _FAILED_OF_NAMES
     if only or words:
         condition, failed = f"{condition} OR ({FILTERS.get(only, 'true')}) AND {_MATCHES}", _FAILED
-    values = {"names": list(names), "words": words.lower().split(), "limit": len(names) + limit * bool(only or words)}
+    values = {
+        "queued": queued,
+        "names": list(names),
+        "words": words.lower().split(),
+        "limit": len(names) + limit * bool(only or words),
+    }
     found = await rows(connection, f"{failed} {_SITES} WHERE {condition} {_ORDER}", **values)
     attempts = await load_attempts(connection, [row["name"] for row in found])
     return [_site(row, attempts[row["name"]]) for row in found]
@@ -244,4 +267,4 @@ def _site(row: dict[str, Any], since_done: Sequence[Attempt]) -> FleetSiteStatus
 
 
 def _attempts(found: Sequence[dict[str, Any]]) -> list[Attempt]:
-    return [read_attempt(tuple(row[column] for column in ATTEMPT_COLUMNS)) for row in found]
+    return list(map(attempt_of, found))

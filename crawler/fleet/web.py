@@ -26,16 +26,8 @@ from starlette.types import ASGIApp
 from crawler.config.sections import DaemonConfig
 from crawler.errors import StorageError
 from crawler.fleet.database import FleetDatabase
-from crawler.fleet.status import (
-    ATTENTION,
-    SILENT_SECONDS,
-    STATES,
-    FleetSiteStatus,
-    FleetStatus,
-    find_sites,
-    fleet_status,
-    site_runs,
-)
+from crawler.fleet.dispatch import SILENT_SECONDS
+from crawler.fleet.status import ATTENTION, STATES, FleetSiteStatus, FleetStatus, find_sites, fleet_status, site_runs
 from crawler.schedule.status import ScheduleStatus, status_text
 from crawler.schedule.web.app import NO_ICON, page_frame, page_number, routed_app
 from crawler.schedule.web.metrics import exposition
@@ -244,16 +236,16 @@ def site_condition(site: FleetSiteStatus) -> Condition:
         return Condition(Tone.WARNING, "unsaved", f"no snapshot: the newest state is only on {site.home}")
     if site.held:
         return Condition(Tone.WARNING, "held", site.last.message if site.last else "")
+    if site.restricted:
+        return Condition(Tone.WARNING, "restricted", site.left_out)
     if site.lost:
         return Condition(Tone.WARNING, "lost", f"the worker {site.worker} no longer renews its lease")
     if site.late:
         return Condition(Tone.WARNING, "late", "no worker has started the run that is due")
     if site.running:
         return Condition(Tone.RUNNING, "running", f"on {site.worker}")
-    if site.paused:
-        return Condition(Tone.QUIET, "paused")
-    if site.queued:
-        return Condition(Tone.QUIET, "queued")
+    if site.paused or site.queued:
+        return Condition(Tone.QUIET, "paused" if site.paused else "queued")
     return Condition(Tone.GOOD, "healthy") if site.last else Condition(Tone.QUIET, "not run yet")
 
 
@@ -262,7 +254,7 @@ def _figures(view: FleetView) -> Iterator[tuple[str, int, str, str]]:
     status = view.status
     yield "sites" if status.sites != 1 else "site", status.sites, "", ""
     tones = {"failing": "error", "queued": ""}
-    for state in ("failing", "held", "unsaved", "lost", "late", "queued"):
+    for state in ("failing", "held", "restricted", "unsaved", "lost", "late", "queued"):
         yield state, getattr(status, state), tones.get(state, "warning"), state
     yield "running now", status.running, "running", "running"
     yield "paused", status.paused, "", "paused"
@@ -288,14 +280,9 @@ class FleetMetrics(Collector):
         for state, number in (*status.counts().items(), ("due", status.due)):
             by_state.add_metric([state], number)
         yield by_state
-        lateness = "Time since the run that is due first should have started"
-        yield GaugeMetricFamily("siteatlas_fleet_lateness_seconds", lateness, status.lateness)
-        yield GaugeMetricFamily("siteatlas_fleet_queue_jobs", "Jobs that wait in the queue", status.jobs)
+        for name, help_, field in _FLEET_METRICS:
+            yield GaugeMetricFamily(f"siteatlas_fleet_{name}", help_, getattr(status, field) or 0)
         yield CounterMetricFamily("siteatlas_fleet_started_runs", "Runs that workers have started", status.started)
-        unsure = "Notifications of the last week that may not have been sent, because a worker failed meanwhile"
-        yield GaugeMetricFamily("siteatlas_fleet_unsure_notifications", unsure, status.unsure_notifications)
-        oldest = "Age of the newest snapshot of a site, of the site for which it is highest"
-        yield GaugeMetricFamily("siteatlas_fleet_oldest_snapshot_seconds", oldest, status.oldest_snapshot or 0)
         yield GaugeMetricFamily("siteatlas_fleet_workers", "Workers in the database", len(status.workers))
         yield from self._workers()
         failures = GaugeMetricFamily(
@@ -321,10 +308,18 @@ class FleetMetrics(Collector):
             yield family
 
 
+_UNSURE: Final = "Notifications of the last week that may not have been sent, because a worker failed meanwhile"
+_FLEET_METRICS: Final = (
+    ("lateness_seconds", "Time since the run that is due first should have started", "lateness"),
+    ("queue_jobs", "Jobs that wait in the queue", "jobs"),
+    ("unsure_notifications", _UNSURE, "unsure_notifications"),
+    ("oldest_snapshot_seconds", "Age of the newest snapshot of a site, for which it is highest", "oldest_snapshot"),
+)
 _WORKER_METRICS: Final = (
     ("running_sites", "Sites that the worker runs", "running"),
     ("max_sites", "Maximum sites that the worker runs at the same time", "slots"),
     ("silent_seconds", "Time since the last sign of life of the worker", "silent"),
+    ("clock_seconds", "How far the clock of the worker is ahead of that of the database", "clock"),
     ("draining", "Whether the worker takes no more sites", "draining"),
     ("start_time_seconds", "When the worker started, Unix time", "started"),
 )

@@ -15,6 +15,7 @@ import random
 import secrets
 import signal
 import socket
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -23,19 +24,19 @@ import anyio
 from anyio.abc import TaskStatus
 from procrastinate import App, JobContext
 from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Status
 
 from crawler.config.secrets import reveal_secret
 from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError, UsageError
 from crawler.fleet.database import FleetDatabase
 from crawler.fleet.deliveries import forget_deliveries
-from crawler.fleet.dispatch import RUN_QUEUE, RUN_TASK, dispatch, home_queue
+from crawler.fleet.dispatch import CLOCK_SECONDS, IS_ALIVE, RUN_QUEUE, RUN_TASK, dispatch, end_jobs, home_queue
 from crawler.fleet.leases import renew_leases, take_lease
 from crawler.fleet.origins import OriginBroker, forget_origins
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
 from crawler.fleet.state_store import SnapshotStore, connect_store
 from crawler.state.lock import boot_time, hold_lock
-from crawler.state.runs import RunResult
 from crawler.version import __version__
 from sitemap import make_directory, replacement
 
@@ -43,12 +44,21 @@ log = logging.getLogger(__name__)
 WORKER_LOCK: Final = "worker.lock"
 _NAME_FILE: Final = "worker"
 _RETRY_SECONDS: Final = 2.0  # until the database is tried again
-_FORGET_SECONDS: Final = 3_600.0  # between two reads of all origins: with a million of them, one takes 0.2 s
-_SEEN: Final = """INSERT INTO worker (id, host, process, version, slots)
-  VALUES (%(id)s, %(host)s, %(process)s, %(version)s, %(slots)s)
+_UPKEEP_QUEUE: Final = "upkeep"
+_FORGET_TIMES: Final = "*/10 * * * *"  # when all origins are read: with a million of them, that takes 0.2 s
+_REGISTER: Final = """INSERT INTO worker (id, host, process, version, slots, token, clock)
+  VALUES (%(id)s, %(host)s, %(process)s, %(version)s, %(slots)s, %(token)s, %(clock)s)
   ON CONFLICT (id) DO UPDATE SET host = excluded.host, process = excluded.process, version = excluded.version,
-    slots = excluded.slots, started = now(), seen = now(), draining = false RETURNING draining"""
-_STILL_SEEN: Final = "UPDATE worker SET seen = now() WHERE id = %(id)s RETURNING draining"
+    slots = excluded.slots, token = excluded.token, clock = excluded.clock, started = now(), seen = now(),
+    draining = false"""
+_SIGN: Final = """UPDATE worker SET seen = now(), clock = %(clock)s WHERE id = %(id)s AND token = %(token)s
+  RETURNING draining"""
+_CLOCK: Final = "SELECT extract(epoch FROM clock_timestamp())::float8 AS now"
+_RENAME: Final = """UPDATE site SET home = CASE home WHEN %(old)s THEN %(new)s ELSE home END,
+  worker = CASE WHEN name = ANY(%(names)s) THEN %(new)s ELSE worker END
+  WHERE home = %(old)s OR name = ANY(%(names)s)"""
+_FORGET_GONE: Final = f"""DELETE FROM worker WHERE (id = ANY(%(names)s) OR host = ANY(%(names)s))
+  AND NOT {IS_ALIVE} RETURNING id"""  # noqa: S608 - our own constant
 # one that alone has the newest state of a site may only be restarting
 _GONE: Final = """DELETE FROM worker AS w WHERE id = %(id)s
   AND NOT EXISTS (SELECT 1 FROM site WHERE home = w.id AND unsaved IS NOT NULL)"""
@@ -59,11 +69,15 @@ _DRAIN: Final = "UPDATE worker SET draining = true WHERE id = ANY(%(ids)s) OR ho
 def worker_name(root: Path) -> str:
     """The name of the worker with this state directory, the same after a restart. Raises OSError."""
     make_directory(root, 0o700)
-    path = root / _NAME_FILE
     with suppress(FileNotFoundError):
-        return path.read_text(encoding="utf-8").strip()
+        return (root / _NAME_FILE).read_text(encoding="utf-8").strip()
+    return new_name(root)
+
+
+def new_name(root: Path) -> str:
+    """Give a new name to the worker with this state directory. Raises OSError."""
     name = f"{socket.gethostname()}-{secrets.token_hex(4)}"
-    with replacement(path, 0o600) as file:
+    with replacement(root / _NAME_FILE, 0o600) as file:
         file.write(f"{name}\n".encode())
     return name
 
@@ -80,6 +94,11 @@ async def drain_workers(fleet: FleetDatabase, names: list[str]) -> list[str]:
     return sorted(row["id"] for row in await fleet.rows(_DRAIN, ids=names))
 
 
+async def forget_workers(fleet: FleetDatabase, names: list[str]) -> list[str]:
+    """Forget workers, by name or host, that no longer respond; returns their names."""
+    return sorted(row["id"] for row in await fleet.rows(_FORGET_GONE, names=names))
+
+
 class FleetWorker:
     """A worker with its state below ``root``, which it holds alone while it runs."""
 
@@ -91,8 +110,13 @@ class FleetWorker:
         broker = OriginBroker(fleet, by_address=settings.by_address)
         self._broker = broker
         store = snapshot_store(settings)
-        self._sites = SiteWorker(fleet, self.name, root, store, broker, plugins=settings.plugins, is_verbose=is_verbose)
+        self._sites = SiteWorker(fleet, self.name, root, store, broker, settings, is_verbose=is_verbose)
         self._runs: dict[str, LeasedRun] = {}
+        self._token = secrets.token_hex(8)  # of this process: a copy of the directory has the same name
+        self._ended: set[int | None] = set()  # jobs
+        self._clock = 0.0  # seconds that it is ahead of the database
+        self._working: asyncio.Task[None] | None = None
+        self._is_stopping = False
         self._is_draining = False
         self._is_away = False
 
@@ -101,7 +125,6 @@ class FleetWorker:
         descriptor = hold_lock(self._root, WORKER_LOCK)
         try:
             await self._register()
-            self._stop = anyio.Event()
             async with anyio.create_task_group() as tasks:
                 await tasks.start(self._handle_signals)
                 for service in (self._broker.serve, self._keep_leases, self._search):
@@ -120,81 +143,128 @@ class FleetWorker:
         finally:
             os.close(descriptor)
 
-    async def _register(self) -> list[dict[str, Any]]:
+    async def _register(self) -> None:
+        """Store that this process is the worker."""
+        await self._compare_clocks()
         host, slots = socket.gethostname(), self._settings.sites_at_once
-        values = {"host": host, "process": os.getpid(), "version": __version__, "slots": slots}
-        return await self._fleet.rows(_SEEN, id=self.name, **values)
+        values = {"host": host, "process": os.getpid(), "version": __version__, "slots": slots, **self._mine}
+        await self._fleet.rows(_REGISTER, **values)
+
+    @property
+    def _mine(self) -> dict[str, Any]:
+        return {"id": self.name, "token": self._token, "clock": self._clock}
+
+    async def _sign(self) -> bool:
+        """Give a sign of life; whether the worker is to drain. If a younger process has its name, it gets a new one."""
+        await self._compare_clocks()
+        if found := await self._fleet.rows(_SIGN, **self._mine):
+            return bool(found[0]["draining"])
+        if await self._fleet.rows("SELECT 1 FROM worker WHERE id = %(id)s", id=self.name):
+            old, self.name = self.name, new_name(self._root)
+            self._sites.name = self.name
+            await self._fleet.rows(_RENAME, old=old, new=self.name, names=list(self._runs))
+            log.warning("another worker has a copy of the state directory of %s; this one is now %s", old, self.name)
+            self._take_no_more(stops=False)
+        await self._register()
+        return False
+
+    async def _compare_clocks(self) -> None:
+        """Compare the clock with that of the database: runs would publish its dates."""
+        before = time.time()
+        (row,) = await self._fleet.rows(_CLOCK)
+        was_wrong, self._clock = self._is_wrong, max(before - row["now"], 0.0) or min(time.time() - row["now"], 0.0)
+        if self._is_wrong and not was_wrong:
+            text = f"{abs(self._clock):.0f} s {'ahead of' if self._clock > 0 else 'behind'} that of the database"
+            log.error("the clock of this machine is %s: takes no sites until it is right", text)
+            self._take_no_more(stops=True)
+
+    @property
+    def _is_wrong(self) -> bool:
+        return abs(self._clock) > CLOCK_SECONDS
 
     async def _work(self) -> None:
         """Take jobs until the stop; returns when the runs have ended."""
-        self._fleet.app.task(name=RUN_TASK, queue=RUN_QUEUE, pass_context=True)(self._run_site)
-        while not self._stop.is_set():
-            working = asyncio.create_task(self._take_jobs(self._fleet.app))
-            stopping = asyncio.create_task(self._stop.wait())
-            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            stopping.cancel()
-            working.cancel()  # takes no more jobs, and waits for those that it has
-            (ended,) = await asyncio.gather(working, return_exceptions=True)
-            if isinstance(ended, Exception):
-                self._mark_away(ended)
-            if not self._stop.is_set():
+        app = self._fleet.app
+        app.task(name=RUN_TASK, queue=RUN_QUEUE, pass_context=True)(self._run_site)
+        app.periodic(cron=_FORGET_TIMES)(app.task(name="forget", queue=_UPKEEP_QUEUE)(self._forget))
+        while not self._is_stopping:
+            if not self._is_wrong:
+                self._working = asyncio.create_task(self._take_jobs(app))
+                (ended,) = await asyncio.gather(self._working, return_exceptions=True)
+                if isinstance(ended, Exception):
+                    self._mark_away(ended)
+            if not self._is_stopping:
                 await anyio.sleep(_RETRY_SECONDS)
+
+    def _take_no_more(self, *, stops: bool) -> None:
+        """Take no more jobs, at least for now, and wait for those that are here. ``stops``: their runs save and end."""
+        if self._working and not self._working.cancelling():  # a second one would not wait
+            self._working.cancel()
+        for run in self._runs.values() if stops else ():
+            run.stop.set()
 
     async def _take_jobs(self, app: App) -> None:
         await app.run_worker_async(
-            queues=[home_queue(self.name), RUN_QUEUE],
+            queues=[home_queue(self.name), RUN_QUEUE, _UPKEEP_QUEUE],
             name=self.name,
             concurrency=self._settings.sites_at_once,
             install_signal_handlers=False,
             delete_jobs="always",
             fetch_job_polling_interval=self._settings.dispatch_interval,
+            update_heartbeat_interval=self._settings.lease / 4,
+            stalled_worker_timeout=self._settings.lease,
         )
 
     async def _run_site(self, context: JobContext, name: str) -> None:
         """The task of Procrastinate: look at a site, and run it if it is due."""
-        if self._stop.is_set() or name in self._runs:
-            return
+        try:
+            if not self._is_stopping and name not in self._runs:
+                await self._lease_and_run(name, context.job.id)
+        finally:
+            self._ended.add(context.job.id)
+
+    async def _lease_and_run(self, name: str, job: int | None) -> None:
         seconds, asked_at = self._settings.lease, boot_time()
-        lease = await take_lease(self._fleet, name, self.name, context.job.id, seconds)
+        lease = await take_lease(self._fleet, name, self.name, job, seconds)
         if lease is None:
             return
         run = self._runs[name] = LeasedRun(lease, lease_deadline(asked_at, seconds))
+        timeout = asyncio.get_running_loop().call_later(lease.config.schedule.run_timeout, run.stop.set)
         log.info("%s: starts (epoch %d, %s)", name, lease.epoch, lease.attempt.trigger.value)
         try:
-            result = await self._with_timeout(run, lease.config.schedule.run_timeout)
+            result = await self._sites.run(run)
         finally:
+            timeout.cancel()
             del self._runs[name]
         if result:
             log.info("%s: %s", name, result.message or result.outcome or result.status.value)
 
-    async def _with_timeout(self, run: LeasedRun, seconds: float) -> RunResult | None:
-        async def stop_after() -> None:
-            await anyio.sleep(seconds)
-            run.stop.set()
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(stop_after)
-            result = await self._sites.run(run)
-            tasks.cancel_scope.cancel()
-        return result
+    async def _end_jobs(self) -> None:
+        """End jobs that have ended here, but not in the queue: Procrastinate does not try that again."""
+        if self._ended:
+            jobs = await self._fleet.app.job_manager.list_jobs_async(task=RUN_TASK, status=Status.DOING.value)
+            self._ended &= {job.id for job in jobs}
+            await end_jobs(self._fleet, self._ended)
 
     async def _search(self) -> None:
-        """Queue the sites that are due, now and then, and forget what is over."""
-        forget_at = boot_time()
-        while not self._stop.is_set():
+        """Queue the sites that are due, now and then."""
+        settings = self._settings
+        while not self._is_stopping:
             try:
-                if len(self._runs) < self._settings.sites_at_once:
-                    settings = self._settings
-                    await dispatch(self._fleet, settings.queue_limit, by_address=settings.by_address)
-                if boot_time() >= forget_at:
-                    await forget_origins(self._fleet)
-                    await forget_deliveries(self._fleet)
-                    await self._fleet.rows(_FORGET)
-                    forget_at = boot_time() + _FORGET_SECONDS
+                await self._end_jobs()
+                if len(self._runs) < settings.sites_at_once:
+                    by_address, lease = settings.by_address, settings.lease
+                    await dispatch(self._fleet, settings.queue_limit, by_address=by_address, stalled_after=lease)
                 self._mark_away(None)
             except (StorageError, ConnectorException) as error:
                 self._mark_away(error)
             await anyio.sleep(self._settings.dispatch_interval * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
+
+    async def _forget(self, timestamp: int) -> None:  # noqa: ARG002 - the slot of the schedule
+        """The periodic task of Procrastinate, which one worker of the fleet does: forget what is over."""
+        await forget_origins(self._fleet)
+        await forget_deliveries(self._fleet)
+        await self._fleet.rows(_FORGET)
 
     async def _keep_leases(self) -> None:
         """Renew the leases of all runs, and end those whose lease is over."""
@@ -205,11 +275,11 @@ class FleetWorker:
             held: set[str] | None = None
             try:
                 held = await renew_leases(self._fleet, {name: run.lease.epoch for name, run in runs.items()}, seconds)
-                (row,) = await self._fleet.rows(_STILL_SEEN, id=self.name) or await self._register()
+                is_drained = await self._sign()
             except StorageError as error:
                 self._mark_away(error)
             else:
-                if row["draining"] and not self._is_draining:
+                if is_drained and not self._is_draining:
                     self._drain()
             for name, run in runs.items():
                 if held is not None and name in held:
@@ -224,22 +294,20 @@ class FleetWorker:
             log.log(logging.WARNING if error else logging.INFO, "%s", error or "the database of the fleet is back")
 
     def _drain(self) -> None:
-        self._is_draining = True
+        self._is_draining = self._is_stopping = True
         log.info("draining: takes no more sites, and ends when %d runs have ended", len(self._runs))
-        self._stop.set()
+        self._take_no_more(stops=False)
 
     async def _handle_signals(self, *, task_status: TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             task_status.started()
             async for _ in signals:
-                if self._stop.is_set() and not self._is_draining:
+                if self._is_stopping and not self._is_draining:
                     log.warning("stopped at once; other workers continue the runs")
                     os._exit(1)
-                self._is_draining = False
-                self._stop.set()
+                self._is_draining, self._is_stopping = False, True
                 log.info("stopping: %d runs save their states; send the signal again to stop at once", len(self._runs))
-                for run in self._runs.values():
-                    run.stop.set()
+                self._take_no_more(stops=True)
 
 
 def database_url(settings: FleetConfig) -> str:

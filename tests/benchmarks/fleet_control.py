@@ -10,6 +10,7 @@
 3. **A day**: a clock of the database that the benchmark sets goes through hours by minutes; each site is due once a
    day, or as often as --every says. Told is after each hour what waits, what is late, and the size and dead rows of the
    tables. In the second half of the second hour and the first half of the third, somebody holds a transaction open.
+4. **All**, with --all-wait: how long a fetch takes if each site waited in the queue of Procrastinate, due in a day.
 
 PostgreSQL must be installed (Debian: postgresql), and siteatlas with its extra "test". Unless --durable, PostgreSQL
 does not wait for the disk.
@@ -52,6 +53,10 @@ _PUT = """INSERT INTO site (name, config, origin, handled, next_at)
   FROM unnest(%(names)s::text[], %(ats)s::float8[]) AS w (name, at)"""
 _SIZES = """SELECT relname AS name, n_dead_tup AS dead, pg_total_relation_size(relid) AS size
   FROM pg_stat_user_tables WHERE schemaname = 'siteatlas' AND relname = ANY(%(names)s)"""
+_ALL = """INSERT INTO procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args, scheduled_at)
+  SELECT 'sites', 'run_site', 'origin:' || n, 'site:' || n, jsonb_build_object('name', n),
+  now() + CASE WHEN n %% (%(sites)s / 10) = 0 THEN -1 ELSE 86400 END * interval '1 s'
+  FROM generate_series(1, %(sites)s::int) AS n"""
 _WAITING = "SELECT count(*) AS jobs FROM procrastinate_jobs"
 _LATE = "SELECT count(*) AS late FROM site WHERE next_at < now() - interval '2 min'"
 
@@ -90,7 +95,7 @@ async def _timed_search(fleet: FleetDatabase, limit: int, times: list[float]) ->
     times.append(time.perf_counter() - began)
     async with fleet.transaction() as connection:
         await rows(connection, "DELETE FROM procrastinate_jobs")
-        await rows(connection, "UPDATE site SET queued = NULL, job = NULL WHERE queued IS NOT NULL")
+        await rows(connection, "UPDATE site SET queued = NULL, job = NULL WHERE queued IS NOT NULL")  # of old versions
     return found
 
 
@@ -229,12 +234,31 @@ async def measure(server: PostgresServer, options: argparse.Namespace) -> dict[s
         await clock.set(clock.now + 2 * options.every)
         found["search"] += [await search(fleet, options.sites, limit) for limit in (options.queue_limit, 1_000)]
         found["lease"] = await lease(fleet, url, options)
+        await fleet.rows("DELETE FROM procrastinate_jobs")
+        found["all"] = [await all_wait(fleet, options.sites)] if options.all_wait else []
     return found
+
+
+async def all_wait(fleet: FleetDatabase, sites: int) -> dict[str, float]:
+    """How long Procrastinate takes to find one of ten due jobs, and that none is due, while all sites wait."""
+    began = time.perf_counter()
+    await fleet.rows(_ALL, sites=sites)
+    put = time.perf_counter() - began
+    await fleet.rows("ANALYZE procrastinate_jobs")
+    jobs, times = fleet.app.job_manager, []
+    worker = await jobs.register_worker()
+    for _ in range(15):
+        began = time.perf_counter()
+        job = await jobs.fetch_job(None, worker)
+        times.append((job is not None, time.perf_counter() - began))
+    due, none = ([took for is_due, took in times if is_due is kind] for kind in (True, False))
+    values = {"fetch s": statistics.median(due), "most s": max(due), "none due s": statistics.median(none)}
+    return {"waiting": sites, "put a second": sites / put, **values}
 
 
 def told(found: dict[str, Any]) -> str:
     """What was measured, as Markdown."""
-    parts = [[found["register"]], found["search"], [found["lease"]], found["day"]]
+    parts = [[found["register"]], found["search"], [found["lease"]], found["day"], found["all"]]
     return "\n\n".join(
         table(list(part[0]), [[_cell(cell) for cell in row.values()] for row in part]) for part in parts if part
     )
@@ -279,6 +303,7 @@ def _options() -> argparse.ArgumentParser:
     add("--seconds", type=float, default=20.0, metavar="N", help="for which leases are taken (default: 20)")
     add("--hours", type=int, default=24, metavar="N", help="of the day (default: 24)")
     add("--queue-limit", type=int, default=200, metavar="N", help="of waiting jobs (default: 200)")
+    add("--all-wait", action="store_true", help="measure the queue with all sites in it, too")
     add("--durable", action="store_true", help="let PostgreSQL wait for the disk at each commit")
     add("--json", type=Path, metavar="FILE", help="write all figures there too")
     return parser

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 async def test_ours_init_creates_the_schema_once(database: str) -> None:
     async with open_fleet(database, checked=False) as fleet:
         done = await initialize(fleet)
-        assert done[-1] == "siteatlas: 06_requests.sql"
+        assert done[-1] == "siteatlas: 07_trust.sql"
         assert await initialize(fleet) == []
     async with open_fleet(database) as fleet:
         assert await fleet.rows("SELECT * FROM site") == []
@@ -69,11 +69,14 @@ async def test_ours_a_newer_schema_is_used_while_it_only_adds(database: str, new
             pass
 
 
-async def test_ours_a_bad_address_names_the_remedy() -> None:
+@pytest.mark.parametrize("password", ["secret", "/secret", "%secret", "@secret", "se cret", "sec@ret/", "0/@secret"])
+async def test_ours_a_bad_address_names_the_remedy(password: str) -> None:
+    scheme = "mysql" if password == "secret" else "postgresql"
     with pytest.raises(UsageError, match="not a connection string of PostgreSQL") as raised:
-        async with open_fleet("mysql://user:secret@host/db"):
+        async with open_fleet(f"{scheme}://user:{password}@host/db"):
             pass
-    assert "secret" not in str(raised.value)
+    assert "cret" not in str(raised.value)
+    assert "write % as %25, / as %2F, @ as %40" in str(raised.value)
 
 
 async def test_ours_a_database_that_is_away_is_named_without_its_password(postgres: PostgresServer) -> None:

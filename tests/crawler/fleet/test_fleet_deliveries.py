@@ -174,7 +174,9 @@ async def test_ours_a_claim_that_the_database_took_and_did_not_confirm_is_given_
         assert [row["notice"] for row in await fleet.rows("SELECT notice FROM delivery")] == ["sent"]
 
 
-async def test_ours_the_state_is_stored_once_before_the_first_claim(database: str) -> None:
+async def test_ours_the_state_is_stored_before_the_first_claim_and_before_later_changes_of_a_channel(
+    database: str,
+) -> None:
     seen: list[int] = []
     async with runs(database) as (fleet, _):
 
@@ -185,10 +187,19 @@ async def test_ours_the_state_is_stored_once_before_the_first_claim(database: st
         prepared.deliveries = RunDeliveries(fleet, "shop", 1, prepare)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(prepared.listen)
-            assert await prepared.claims.claim("one") is ClaimResult.GRANTED
-            assert await prepared.claims.claim("two") is ClaimResult.GRANTED
+            for number, what in enumerate(
+                (
+                    "webhook a: changes after run 1, up to run 2",
+                    "webhook b: changes after run 1, up to run 2",
+                    "indexnow: 10 URLs of shop, changes after run 1",
+                    "indexnow: 3 URLs of shop, changes after run 1",
+                    "webhook b: changes after run 2, up to run 3",
+                    "webhook a: changes after run 2, up to run 3",
+                )
+            ):
+                assert await prepared.claims.claim(str(number), what) is ClaimResult.GRANTED
             tasks.cancel_scope.cancel()
-    assert seen == [0]
+    assert seen == [0, 4]
 
 
 async def test_ours_what_another_worker_sent_counts_as_sent(database: str) -> None:

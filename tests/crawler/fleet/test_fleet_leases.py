@@ -15,7 +15,7 @@ from crawler.config.config import Config
 from crawler.config.plan import plan_crawl
 from crawler.config.sections import ScheduleConfig
 from crawler.fleet.database import FleetDatabase
-from crawler.fleet.dispatch import dispatch, free_expired
+from crawler.fleet.dispatch import dispatch
 from crawler.fleet.leases import (
     OTHERS_SECONDS,
     SiteLease,
@@ -27,6 +27,7 @@ from crawler.fleet.leases import (
 )
 from crawler.fleet.registry import FleetSite, apply_sites, fleet_site, pause_sites, resume_sites, run_sites_now
 from crawler.fleet.site_run import LeasedRun
+from crawler.fleet.status import fleet_status
 from crawler.schedule.queue import RunQueue
 from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.lock import LeaseLost
@@ -120,7 +121,6 @@ class Twins:
         """The worker dies, and so does the daemon of the twin."""
         del self.leases[name]
         await self.fleet.rows("UPDATE site SET lease_until = now() WHERE name = %(name)s", name=name)
-        await free_expired(self.fleet, 100)
         self._add(name, self.queue[name].handled)
 
     def _add(self, name: str, handled: float) -> None:
@@ -188,7 +188,7 @@ async def test_ours_who_lost_a_lease_records_nothing(clocked: tuple[FleetDatabas
     with pytest.raises(LeaseLost):
         await end_lease(fleet, old, DONE)
     with pytest.raises(LeaseLost):
-        await store_snapshot(fleet, old, "old", 1, "key")
+        await store_snapshot(fleet, old, "old", 1, ["key"])
     await end_lease(fleet, new, DONE)
     attempts = await fleet.rows("SELECT worker, fate FROM attempt ORDER BY number")
     assert attempts == [{"worker": "old", "fate": None}, {"worker": "new", "fate": "done"}]
@@ -223,7 +223,6 @@ async def test_ours_a_worker_renews_only_the_leases_that_its_process_has(
     assert await renew_leases(fleet, {"a": 1, "b": 2}, LEASE) == {"a"}  # "b" was taken by the process before
     assert await renew_leases(fleet, {}, LEASE) == set()
     await clock.set(clock.now + 2)
-    assert await free_expired(fleet, 10) == 1
     assert [await take_lease(fleet, name, "w", None, LEASE) is not None for name in ("a", "b")] == [False, True]
 
 
@@ -250,8 +249,16 @@ async def test_ours_a_worker_that_dies_leaves_neither_site_nor_origin_behind(
     await apply_sites(fleet, [site("a")])
     await clock.set(START + 3_601)
     jobs = fleet.app.job_manager
+
+    async def shown() -> tuple[int, int, int, int, int]:
+        status = await fleet_status(fleet)
+        return status.queued, status.jobs, status.running, status.lost, status.due
+
     for turn in (1, 2):
+        is_lost = int(is_taken and turn > 1)
+        assert await shown() == (0, 0, 0, is_lost, 1 - is_lost)
         assert await dispatch(fleet, 10) == 1
+        assert await shown() == (1, 1, 0, is_lost, 1 - is_lost)
         worker = await jobs.register_worker()
         job = await jobs.fetch_job(None, worker)
         assert job
@@ -260,8 +267,9 @@ async def test_ours_a_worker_that_dies_leaves_neither_site_nor_origin_behind(
             lease = await take_lease(fleet, "a", "w", job.id, LEASE)
             assert lease
             assert lease.attempt.try_number == turn
+            assert await shown() == (0, 0, 1, 0, 0)
         assert await dispatch(fleet, 10) == 0
-        await clock.set(clock.now + LEASE)
+        await clock.set(clock.now + LEASE + 1)
     assert await dispatch(fleet, 10) == 1
 
 
@@ -322,7 +330,8 @@ async def test_ours_one_job_of_an_address_waits_when_addresses_count(
     await clock.set(START + 3_601)
     assert await dispatch(fleet, 10, by_address=True) == 3
     assert await dispatch(fleet, 10, by_address=True) == 0
-    (left,) = await fleet.rows("SELECT name FROM site WHERE queued IS NULL")
+    queued = {job.task_kwargs["name"] for job in await fleet.app.job_manager.list_jobs_async()}
+    (left,) = [{"name": name} for name in ("a", "b", "c", "new") if name not in queued]
     moved = FleetSite(left["name"], site("moved").config, site("moved").origin)
     await apply_sites(fleet, [moved, *(site(name) for name in {"a", "b"} - {moved.name})])
     assert await dispatch(fleet, 10, by_address=True) == 1  # whose address is not known yet
@@ -392,7 +401,7 @@ async def test_ours_what_a_person_asks_for_is_done_once_by_the_run_whose_state_i
     lease = await taken()
     assert lease.asked == {"accept_shrink": True}
     await run_sites_now(fleet, ["a"], {"rollback": None})
-    await store_snapshot(fleet, lease, "w", 1, "key", {})  # it has what was accepted
+    await store_snapshot(fleet, lease, "w", 1, ["key"], {})  # it has what was accepted
     await clock.set(clock.now + LEASE + 1)
     lease = await taken()
     assert lease.asked == {"rollback": None}
@@ -420,7 +429,7 @@ async def test_ours_a_site_under_a_new_name_is_the_same_site_and_one_with_anothe
     await run_sites_now(fleet, ["a"])
     lease = await take_lease(fleet, "a", "w", None, LEASE)
     assert lease
-    await store_snapshot(fleet, lease, "w", 7, "a/key")
+    await store_snapshot(fleet, lease, "w", 7, ["a/key", "a/older"])
     await fleet.rows("INSERT INTO delivery (site, notice, epoch) VALUES ('a', 'notice', 1)")
     done = await apply_sites(fleet, [of("new", "one"), of("b", "two")])
     assert (done.renamed, done.added, done.changed, done.retired) == ({"new": "a"}, [], [], [])
@@ -428,10 +437,9 @@ async def test_ours_a_site_under_a_new_name_is_the_same_site_and_one_with_anothe
         await end_lease(fleet, lease, DONE)
     assert await take_lease(fleet, "new", "w", None, LEASE) is None, "until the run of before is over"
     await clock.set(clock.now + LEASE + 1)
-    await free_expired(fleet, 10)
     lease = await take_lease(fleet, "new", "w", None, LEASE)
     assert lease
-    assert (lease.generation, lease.snapshot, lease.epoch) == (7, "a/key", 2)
+    assert (lease.generation, lease.snapshots, lease.epoch) == (7, ["a/key", "a/older"], 2)
     assert [row["site"] for row in await fleet.rows("SELECT site FROM attempt UNION SELECT site FROM delivery")] == [
         "new"
     ]
@@ -479,7 +487,7 @@ async def test_ours_columns_that_a_newer_version_adds_do_not_disturb_a_worker(da
             lease = await take_lease(fleet, "shop", "w", None, LEASE)
             assert lease
             assert await renew_leases(fleet, {"shop": lease.epoch}, LEASE) == {"shop"}
-            await store_snapshot(fleet, lease, "w", lease.generation + 1, "key")
+            await store_snapshot(fleet, lease, "w", lease.generation + 1, ["key"])
             assert await end_lease(fleet, lease, DONE)
             await fleet.rows("DELETE FROM procrastinate_jobs")
             await run_sites_now(fleet, ["shop"])

@@ -43,6 +43,7 @@ async def test_ours_an_older_back_up_is_noticed_and_takes_over_what_the_store_ha
     file.write_bytes(b"x")
     store = DirectoryStore(tmp_path / "shared")
     snapshots = SnapshotStore(store, keep=3)
+    await snapshots.write_mark("mark")
     dump = tmp_path / "fleet.dump"
     async with open_fleet(database, checked=False) as fleet:
         await initialize(fleet)
@@ -92,6 +93,7 @@ async def test_ours_recover_says_what_it_adopts(database: str, tmp_path: Path) -
     file = tmp_path / "archive"
     file.write_bytes(b"x")
     store = DirectoryStore(tmp_path / "shared")
+    await SnapshotStore(store).write_mark("mark")
     async with open_fleet(database, checked=False) as fleet:
         await initialize(fleet)
         await register(fleet, "shop")

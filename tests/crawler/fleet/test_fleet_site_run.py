@@ -23,6 +23,7 @@ from scripted import Site, links, scripted
 from crawler.config.config import Config
 from crawler.config.load import ConfigFile, build_config, load_site
 from crawler.config.plan import plan_crawl
+from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError
 from crawler.fleet.database import FleetDatabase, initialize, open_fleet
 from crawler.fleet.leases import take_lease
@@ -85,13 +86,14 @@ class Machine:
     """A machine of the fleet, which runs the site ``shop`` on demand."""
 
     def __init__(
-        self, fleet: FleetDatabase, broker: OriginBroker, folder: Path, name: str, plugins: Sequence[str] = ()
+        self, fleet: FleetDatabase, broker: OriginBroker, folder: Path, name: str, **allowed: Sequence[str]
     ) -> None:
         self.root = folder / name
         self._name = name
         self._fleet = fleet
         snapshots = SnapshotStore(DirectoryStore(folder / "store"))
-        self._worker = SiteWorker(fleet, name, self.root, snapshots, broker, plugins=plugins)
+        settings = FleetConfig(**{"allow_secrets": ("env:FLEET_*",), **allowed})  # type: ignore[arg-type]
+        self._worker = SiteWorker(fleet, name, self.root, snapshots, broker, settings)
 
     async def run(self, *, only_notifies: bool = False, **asked: bool) -> RunResult | None:
         if not only_notifies:
@@ -129,15 +131,48 @@ async def test_ours_a_worker_loads_only_plugins_that_its_own_configuration_names
         }
     )
     async with fleet_of(database, config) as (fleet, broker):
-        refused = await Machine(fleet, broker, tmp_path, "one", ["shop"]).run()
+        refused = await Machine(fleet, broker, tmp_path, "one", plugins=["shop"]).run()
         assert refused
         assert refused.exit_code == 2
         assert "the site uses the plug-in 'spool', but this worker may not load it. Add its name" in refused.message
-        done = await Machine(fleet, broker, tmp_path, "two", ["spool"]).run()
+        done = await Machine(fleet, broker, tmp_path, "two", plugins=["spool"]).run()
     assert done
     assert done.exit_code == 0, done
     (message,) = (json.loads(file.read_text()) for file in (tmp_path / "spool").iterdir())
     assert message["occasion"] == "changes"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"fetch": {"headers": {"X-Secret": "file:/etc/shadow"}}},
+        {"fetch": {"headers": {"X-Secret": "file:SECRETS/../../../../../../../etc/shadow"}}},
+        {"fetch": {"cookies": {"a": "env:HOME"}}},
+        {"fetch": {"signing_key": "/etc/ssl/private/key.pem", "signature_agent": "https://h.test"}},
+        {"audit": {"logs": ["/var/log/*.log"]}},
+        {"audit": {"lists": ["file:///etc/shadow"]}},
+        {"content": {"repository": "/root"}},
+        {"webhook": {"urls": ["env:FLEET_ALLOWED", "env:HOME"]}},
+        {"plugins": {"spool": {"use": "spool", "folder": "file:/etc/shadow"}}},
+        {"upload": {"to": "sftp://h.test/x", "sftp_key": "~/.ssh/id_ed25519"}},
+    ],
+    ids=str,
+)
+async def test_ours_a_hostile_row_reads_no_file_and_no_secret_of_the_worker(
+    database: str, tmp_path: Path, site: Site, hostile: dict[str, Any]
+) -> None:
+    config = build_config({"site": {"url": site.url}, "output": {"directory": str(tmp_path / "out")}})
+    async with fleet_of(database, config) as (fleet, broker):
+        text = json.dumps(hostile).replace("SECRETS", str(tmp_path / "secrets"))
+        await fleet.rows("UPDATE site SET config = config || %(hostile)s::jsonb", hostile=text)
+        allowed = {"plugins": ["spool"], "allow_secrets": [f"file:{tmp_path}/secrets/*", "env:FLEET_*"]}
+        refused = await Machine(fleet, broker, tmp_path, "one", **allowed).run()
+    assert refused
+    assert refused.exit_code == 2
+    assert "but this worker may not read that. Add it to fleet.allow_secrets" in refused.message
+    assert "FLEET_ALLOWED" not in refused.message
+    assert site.paths == []
 
 
 @pytest.mark.thorough
@@ -151,7 +186,7 @@ async def test_ours_plugins_of_every_kind_work_in_a_fleet(
         config = load_site(ConfigFile.read(Path("site.toml")))
         async with fleet_of(database, config) as (fleet, broker):
             names = ["shop", "spool", "folder", "repeated-words"]
-            done = await Machine(fleet, broker, tmp_path, "one", names).run()
+            done = await Machine(fleet, broker, tmp_path, "one", plugins=names, allow_secrets=["file:*"]).run()
     assert done
     assert done.exit_code == 0, done
     test_plugins.check_all()
@@ -267,6 +302,38 @@ async def test_ours_a_state_without_a_snapshot_is_no_success_and_waits_for_its_w
 
 
 @pytest.mark.thorough
+async def test_ours_a_state_without_a_snapshot_is_not_replaced_by_an_older_one(
+    database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = build_config(
+        {
+            "site": {"url": site.url},
+            "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
+            "pace": {"rate": 0},
+            "parse": {"processes": 1},
+        }
+    )
+    async with fleet_of(database, config) as (fleet, broker):
+        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
+        assert await one.run()
+        assert await one.run()
+        newest = max((tmp_path / "store" / "shop").glob("*.zst"))
+        newest.unlink()
+        newest.mkdir()
+
+        async def full(*_: object) -> None:
+            raise StorageError("the disk is full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(SnapshotStore, "save", full)
+            site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
+            assert await two.run()  # from the snapshot before the newest
+        assert two.runs() == ["published", "published"]
+        assert await two.run()
+        assert two.runs() == ["published", "published", "unchanged"]
+
+
+@pytest.mark.thorough
 async def test_ours_a_foreign_sitemap_is_replaced_as_the_message_says_and_the_next_worker_knows(
     database: str, tmp_path: Path, site: Site
 ) -> None:
@@ -377,7 +444,9 @@ async def test_ours_one_of_many_first_runs_marks_the_state_store(database: str, 
             await check_store(fleet, store, lease)
         await fleet.rows("DELETE FROM fleet")  # as of a version that marked no store, on a machine without the disk
         with pytest.raises(StoreFault, match="has no snapshot of shop"):
-            await check_store(fleet, SnapshotStore(DirectoryStore(tmp_path / "empty")), replace(lease, snapshot="key"))
+            await check_store(
+                fleet, SnapshotStore(DirectoryStore(tmp_path / "empty")), replace(lease, snapshots=["key"])
+            )
         await check_store(fleet, other, lease)
 
 

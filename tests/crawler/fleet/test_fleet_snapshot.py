@@ -21,6 +21,7 @@ from crawler.config.config import Config
 from crawler.config.load import build_config
 from crawler.config.plan import plan_crawl
 from crawler.errors import DamagedFile, StateInUse, StorageError
+from crawler.fleet import snapshot as snapshot_module
 from crawler.fleet.snapshot import (
     BadSnapshot,
     SnapshotHeader,
@@ -326,6 +327,27 @@ def test_ours_an_archive_of_somebody_else_writes_nothing(
     made_here = {".snapshots", "lock", "state.db-shm", "state.db-wal"}
     assert {path.name for path in set(tmp_path.rglob("*")) - set(before)} <= made_here
     assert not (Path("/tmp") / "outside").exists()
+
+
+@pytest.mark.parametrize("where", ["file", "name", "after the end", "files"])
+def test_ours_an_archive_that_becomes_very_large_is_refused_before_it_fills_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(snapshot_module, "_MIN_ROOM", 1 << 20)
+    monkeypatch.setattr(snapshot_module, "_MAX_MEMBERS", 100)
+    state, size = made(tmp_path), 64 << 20
+    members = [member(str(number)) for number in range(200)] if where == "files" else []
+    if where == "file":
+        members = [(tarfile.TarInfo("zeros"), bytes(size))]
+    if where == "name":
+        members = [member("x/" * (size >> 5))]
+    archive = bad_archive(tmp_path / "archive", *members)
+    if where == "after the end":
+        archive.write_bytes(archive.read_bytes() + zstd.compress(bytes(size)))
+    with pytest.raises(BadSnapshot, match=r"times as large|more than 100 files"):
+        unpack(archive, settings(tmp_path), "shop", "key")
+    assert content_of(state) == "old"
+    assert sum(path.stat().st_size for path in (tmp_path / "state" / ".snapshots").rglob("*")) < 100_000, "all is gone"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from run import siteatlas
 
 from crawler.cli.fleet_run import status_text
 from crawler.fleet.database import initialize, open_fleet
+from crawler.fleet.dispatch import RUN_TASK
 from crawler.fleet.status import STATES, find_sites, fleet_status, site_runs
 
 pytestmark = pytest.mark.anyio
@@ -19,10 +20,12 @@ _SITES = """INSERT INTO site (name, config, origin, next_at, queued, lease_until
   ('running', '{}', 'https://running', NULL, NULL, now() + interval '1 h', false, NULL),
   ('lost', '{}', 'https://lost', NULL, NULL, now() - interval '1 s', false, NULL),
   ('held', '{}', 'https://held', now() + interval '1 h', NULL, NULL, false, NULL),
+  ('restricted', '{}', 'https://restrict', now() + interval '1 h', NULL, NULL, false, NULL),
   ('unsaved', '{}', 'https://unsaved', now() + interval '1 h', NULL, NULL, false, NULL),
   ('paused', '{}', 'https://paused', NULL, NULL, NULL, true, NULL),
   ('retired', '{}', 'https://retired', NULL, NULL, NULL, false, now())"""
-_MARKS = """UPDATE site SET held = name = 'held', unsaved = CASE name WHEN 'unsaved' THEN now() END,
+_MARKS = """UPDATE site SET held = name = 'held', left_out = CASE name WHEN 'restricted' THEN 'x' ELSE '' END,
+  unsaved = CASE name WHEN 'unsaved' THEN now() END,
   home = 'w7', saved = now() - interval '2 d', generation = 4, requested = '{"accept_shrink": true}'"""
 _ATTEMPTS = """INSERT INTO attempt (site, slot, because, turn, began, ended, fate, epoch, worker)
   SELECT site, 0, because, 1, 0, ended, fate, 1, 'w' FROM (VALUES
@@ -38,19 +41,20 @@ async def test_ours_the_status_counts_and_shows_the_sites_of_each_state(database
         await fleet.rows(_SITES)
         await fleet.rows(_ATTEMPTS)
         await fleet.rows(_MARKS)
+        await fleet.app.configure_task(RUN_TASK).defer_async(name="late")
         status = await fleet_status(fleet)
-        assert (status.sites, status.failing, status.late, status.running, status.lost) == (9, 1, 1, 1, 1)
-        assert (status.held, status.unsaved) == (1, 1)
+        assert (status.sites, status.failing, status.late, status.running, status.lost) == (10, 1, 1, 1, 1)
+        assert (status.held, status.restricted, status.unsaved) == (1, 1, 1)
         assert status.shown == []
         for state in STATES:
             shown = [site.name for site in (await fleet_status(fleet, only=state)).shown]
             assert shown == [{"queued": "late"}.get(state, state)]
         assert [site.name for site in await find_sites(fleet, only="attention")] == [
             *("failing", "lost", "late"),
-            *("held", "unsaved"),
+            *("held", "restricted", "unsaved"),
         ]
         assert [site.name for site in await find_sites(fleet, words="HTTPS ed")] == [
-            *("mended", "unsaved", "paused", "retired")
+            *("mended", "restricted", "unsaved", "paused", "retired")
         ]
         told = status_text(await fleet_status(fleet, ["unsaved"]))
         assert "unsaved (https://unsaved): unsaved (no snapshot: the newest state is only on w7); next run 20" in told

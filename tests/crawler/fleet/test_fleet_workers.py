@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -57,6 +58,10 @@ class Fleet:
     sites: dict[str, Site]
     workers: list["subprocess.Popen[bytes]"] = field(default_factory=list)
     stopped: list[int] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=environment)
+
+    def status(self, *words: str) -> Any:
+        return json.loads(siteatlas(self.folder, "fleet", "status", "--json", *words, "--database", self.url).out)
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         with psycopg.connect(self.url, options="-c search_path=siteatlas", row_factory=dict_row) as connection:
@@ -70,9 +75,9 @@ class Fleet:
             "--state",
             f"worker{len(self.workers)}",
         ]
-        words += options
+        words += options or ['--set=fleet.allow_hooks=["sh"]']
         log = (self.folder / f"worker{len(self.workers)}.log").open("wb")
-        process = subprocess.Popen(command(*words), cwd=self.folder, env=environment(), stdout=log, stderr=log)
+        process = subprocess.Popen(command(*words), cwd=self.folder, env=self.environment, stdout=log, stderr=log)
         log.close()
         self.workers.append(process)
         return process
@@ -157,6 +162,100 @@ def test_ours_two_workers_run_each_due_site_once(tmp_path: Path, database: str) 
         assert {row["generation"] for row in fleet.rows("SELECT generation FROM site")} == {1}
 
 
+def test_ours_a_worker_runs_only_hooks_that_it_allows_and_says_so(tmp_path: Path, database: str) -> None:
+    script = f"cat >> {tmp_path}/told"
+    hook = f'[hook]\ncommand = ["sh", "-c", "{script}"]\non = ["changes"]\n'
+    with fleet_of(tmp_path, database, ["shop"], more=hook) as fleet:
+
+        def shown() -> tuple[int, str, str]:
+            found = siteatlas(tmp_path, "fleet", "status", "shop", "--json", "--database", database)
+            status = json.loads(found.out)
+            return status["restricted"], status["shown"][0]["left_out"], status["last"][0]["status"]
+
+        applied = siteatlas(tmp_path, "fleet", "apply", "--config", "sites.toml", "--database", database).out
+        assert "1 unchanged\nshop: runs without its hook, as fleet.allow_hooks" in applied
+        fleet.rows("DELETE FROM migration WHERE name = '07_trust.sql' RETURNING name")  # as of an older version
+        told = siteatlas(tmp_path, "fleet", "init", database).out
+        assert f"allow_hooks = [\"sh -c 'cat >> {tmp_path}/told'\"]  # shop" in told
+        assert json.loads(siteatlas(tmp_path, "fleet", "init", database, "--json").out)["to_allow"] == {}
+        first = fleet.start('--set=fleet.allow_hooks=["sh -c \'true\'", "cat"]')
+        fleet.wait(lambda: fleet.done() == ["shop"])
+        assert fleet.listed("shop") == 9
+        assert not (tmp_path / "told").exists()
+        why = "runs without its hook, as fleet.allow_hooks of the worker does not contain"
+        assert shown() == (1, f"{why} sh -c 'cat >> {tmp_path}/told'", "done")
+        told = siteatlas(tmp_path, "fleet", "status", "--only", "restricted", "--database", database).out
+        assert "1 restricted" in told
+        assert "restricted (runs without its hook" in told
+        first.terminate()
+        first.wait(20)
+        fleet.start(f"--set=fleet.allow_hooks=[\"sh -c 'cat >> {tmp_path}/told'\"]")
+        fleet.sites["shop"].routes |= {"/new": page("/new"), "/1": page("/1", "/new")}
+        assert siteatlas(tmp_path, "fleet", "run-now", "shop", "--database", database).code == 0
+        fleet.wait(lambda: fleet.done() == ["shop"] * 2)
+        assert (tmp_path / "told").exists()
+        assert shown() == (0, "", "done")
+
+
+_SHIFT = """import time
+real = time.time
+time.time = lambda: real() + float(open({path!r}).read())
+"""
+
+
+@pytest.mark.parametrize("ahead", [7_200, -7_200])
+def test_ours_a_worker_whose_clock_is_wrong_takes_no_sites_and_says_so(
+    tmp_path: Path, database: str, ahead: int
+) -> None:
+    clock = tmp_path / "clock"
+    clock.write_text(str(ahead))
+    (tmp_path / "shift").mkdir()
+    (tmp_path / "shift" / "sitecustomize.py").write_text(_SHIFT.format(path=str(clock)))
+    with fleet_of(tmp_path, database, ["shop"]) as fleet:
+        fleet.environment |= {"PYTHONPATH": str(tmp_path / "shift")}
+        fleet.start()
+        fleet.wait(lambda: bool(fleet.rows("SELECT 1 FROM worker")))
+        time.sleep(2)
+        (worker,) = fleet.status()["workers"]
+        assert abs(worker["clock"] - ahead) < 2
+        assert fleet.rows("SELECT 1 FROM attempt") == []
+        told = siteatlas(tmp_path, "fleet", "status", "--database", database).out
+        assert re.search(f"its clock is 7,[12]\\d\\d s {'ahead' if ahead > 0 else 'behind'}", " ".join(told.split())), (
+            told
+        )
+        assert "takes no sites until it is right" in (tmp_path / "worker0.log").read_text()
+        clock.write_text("0.5")
+        fleet.wait(lambda: fleet.done() == ["shop"])
+        assert abs(fleet.status()["workers"][0]["clock"]) < 2
+
+
+def test_ours_a_copy_of_a_state_directory_is_another_worker_and_one_that_is_gone_is_forgotten(
+    tmp_path: Path, database: str
+) -> None:
+    with fleet_of(tmp_path, database, ["shop", "blog"], delay=0.3) as fleet:
+        first = fleet.start()
+        fleet.wait(lambda: len(fleet.rows("SELECT 1 FROM site WHERE lease_until > now()")) == 2)
+        shutil.copytree(tmp_path / "worker0", tmp_path / "worker1")
+        fleet.start()
+        fleet.wait(lambda: len(fleet.rows("SELECT 1 FROM worker")) == 2)
+        workers = fleet.status()["workers"]
+        assert {worker["process"]: worker["running"] for worker in workers} == {first.pid: 2, fleet.workers[1].pid: 0}
+        fleet.wait(lambda: fleet.done() == ["blog", "shop"])
+        names = {worker["process"]: worker["id"] for worker in workers}
+        assert {row["home"] for row in fleet.rows("SELECT home FROM site")} == {names[first.pid]}
+        assert (tmp_path / "worker0" / "worker").read_text().strip() == names[first.pid]
+        wrong = siteatlas(tmp_path, "fleet", "forget", names[first.pid], "--database", database)
+        assert (wrong.code, wrong.err) == (
+            2,
+            f"siteatlas: the fleet has no worker that no longer responds {names[first.pid]}\n",
+        )
+        first.kill()
+        first.wait()
+        fleet.rows(f"UPDATE worker SET seen = seen - interval '61 s' WHERE id = '{names[first.pid]}' RETURNING id")
+        assert siteatlas(tmp_path, "fleet", "forget", names[first.pid], "--database", database).code == 0
+        assert [worker["id"] for worker in fleet.status()["workers"]] == [names[fleet.workers[1].pid]]
+
+
 @pytest.mark.slow
 def test_ours_a_killed_worker_loses_its_sites_to_another_which_resumes_them(tmp_path: Path, database: str) -> None:
     with fleet_of(tmp_path, database, ["slow"], delay=0.4) as fleet:
@@ -167,8 +266,8 @@ def test_ours_a_killed_worker_loses_its_sites_to_another_which_resumes_them(tmp_
         fleet.wait(lambda: fleet.done() == ["slow"])
         attempts = fleet.rows("SELECT because, fate, epoch FROM attempt ORDER BY number")
         assert attempts == [
-            {"because": "first", "status": None, "epoch": 1},
-            {"because": "resumed", "status": "done", "epoch": 2},
+            {"because": "first", "fate": None, "epoch": 1},
+            {"because": "resumed", "fate": "done", "epoch": 2},
         ]
         assert fleet.listed("slow") == 9
 
@@ -234,7 +333,7 @@ def test_ours_a_notice_whose_worker_died_while_it_was_sent_is_named_and_can_be_s
         assert (wrong.code, wrong.err) == (2, "siteatlas: the fleet has no lost notification 0123\n")
         assert siteatlas(tmp_path, "fleet", "resend", notice["id"], "--database", database).code == 0
         fleet.wait(posted.exists)
-        fleet.wait(lambda: fleet.rows("SELECT fate FROM attempt WHERE because = 'tell'") == [{"status": "done"}])
+        fleet.wait(lambda: fleet.rows("SELECT fate FROM attempt WHERE because = 'tell'") == [{"fate": "done"}])
         assert runs_told(posted.read_text()) == [1], "the same notification"
         assert "may not have been sent" not in siteatlas(tmp_path, "fleet", "status", "--database", database).out
         assert siteatlas(tmp_path, "fleet", "run-now", "shop", "--database", database).code == 0

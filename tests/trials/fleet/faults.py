@@ -10,8 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
-from typing import Protocol
+from typing import Any, Protocol
 
+import psycopg
 from postgres_server import PostgresServer
 
 from .world import Proxy
@@ -57,6 +58,8 @@ class Stage(Protocol):
     postgres: PostgresServer
 
     def start(self, worker: Worker) -> None: ...
+
+    def rows(self, query: str) -> list[dict[str, Any]]: ...
 
 
 Undo = Callable[[], None]
@@ -129,6 +132,13 @@ def full_disk(dice: random.Random, stage: Stage, worker: Worker) -> Fault:
 
 
 def lost_state(dice: random.Random, stage: Stage, worker: Worker) -> Fault:
+    """Not one with the only newest state of a site, which nobody else can know."""
+    try:
+        is_only = bool(stage.rows("SELECT 1 FROM site WHERE unsaved IS NOT NULL"))
+    except psycopg.OperationalError:
+        is_only = True
+    if is_only or (stage.folder / "store.away").exists():
+        return Fault("nothing", 0.0, lambda: None)
     worker.kill(runs=True)
     shutil.rmtree(stage.folder / f"worker{worker.number}", ignore_errors=True)
     return Fault(f"disk of worker {worker.number} lost", dice.uniform(0, LEASE), lambda: stage.start(worker))
@@ -137,17 +147,39 @@ def lost_state(dice: random.Random, stage: Stage, worker: Worker) -> Fault:
 def damaged_snapshot(dice: random.Random, stage: Stage, worker: Worker) -> Fault:
     """Only the newest one, and only that of a site with two or more: what is lost everywhere is lost."""
     folders: dict[Path, list[Path]] = {}
-    for path in (stage.folder / "store").rglob("*"):
-        if path.is_file() and path.stat().st_size > 100:
-            folders.setdefault(path.parent, []).append(path)
-    kept = [sorted(paths, key=lambda path: path.stat().st_mtime) for paths in folders.values() if len(paths) > 1]
-    if not kept:
+    for path in (stage.folder / "store").rglob("*.tar.zst"):
+        folders.setdefault(path.parent, []).append(path)
+    kept = [max(paths) for paths in folders.values() if len(paths) > 1]
+    newest = dice.choice(kept) if kept else None
+    if newest is None or newest.is_symlink() or newest.is_dir():
         return Fault("no snapshot to damage", 0.0, lambda: None)
-    newest = dice.choice(kept)[-1]
-    with newest.open("r+b") as file:
-        file.seek(newest.stat().st_size // 2)
-        file.write(dice.randbytes(40))
-    return Fault(f"snapshot {newest.name} damaged", 0.0, lambda: None)
+    how = dice.choice(["damaged", "a directory", "a link to nothing"])
+    if how == "damaged":
+        with newest.open("r+b") as file:
+            file.seek(newest.stat().st_size // 2)
+            file.write(dice.randbytes(40))
+    else:
+        newest.unlink()
+        newest.mkdir() if how == "a directory" else newest.symlink_to("nothing")
+    return Fault(f"snapshot {newest.name} is {how}", 0.0, lambda: None)
+
+
+def lost_store(dice: random.Random, stage: Stage, worker: Worker) -> Fault:
+    """As a disk that is not mounted: an empty directory, or none."""
+    store, away = stage.folder / "store", stage.folder / "store.away"
+    if away.exists() or not store.exists():
+        return Fault("no store to lose", 0.0, lambda: None)
+    store.rename(away)
+    is_empty = dice.random() < 0.5
+    if is_empty:
+        store.mkdir()
+
+    def mount() -> None:
+        shutil.rmtree(store, ignore_errors=True)
+        away.rename(store)
+
+    name = "the state store is " + ("empty" if is_empty else "away")
+    return Fault(name, dice.uniform(1, 3 * LEASE), mount)
 
 
 def stopped(dice: random.Random, stage: Stage, worker: Worker) -> Fault:
@@ -184,6 +216,7 @@ KINDS = [
     (cut_off, 3),
     (full_disk, 1),
     (lost_state, 1),
-    (damaged_snapshot, 1),
+    (damaged_snapshot, 2),
+    (lost_store, 2),
     (stopped, 1),
 ]

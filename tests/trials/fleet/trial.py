@@ -72,6 +72,7 @@ class FleetTrial:
         url = f"postgresql://siteatlas@127.0.0.1:{worker.proxy.port}/{name}?sslmode=disable&gssencmode=disable"
         words = ["fleet", "worker", "--database", url, "--state-store", f"file://{self.folder}/store", "-v"]
         words += [f"--set=fleet.lease={LEASE}", "--set=fleet.dispatch_interval=0.3", "--set=fleet.sites_at_once=2"]
+        words.append('--set=fleet.allow_secrets=["file:*"]')
         with (self.folder / f"worker{worker.number}.log").open("ab") as log:
             worker.process = subprocess.Popen(
                 command(*words, "--state", f"worker{worker.number}"),
