@@ -53,6 +53,7 @@ _RARE_MODULES: Final = (  # few documents need them
     *("_multibytecodec", "_codecs_cn", "_codecs_hk", "_codecs_iso2022", "_codecs_jp", "_codecs_kr", "_codecs_tw"),
 )
 _NOT_FOR_READING: Final = ("sitemap.linter", "sitemap.writer")
+_LINT_RULES: Final = sitemap.RULES  # read now: in the sandbox, no file can be opened
 _encode = msgspec.msgpack.Encoder().encode
 
 
