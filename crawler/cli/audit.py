@@ -7,7 +7,6 @@ import typer
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import INTERRUPTED, CommandErrors
-from crawler.cli.help import RAW
 from crawler.cli.lint_options import Form
 from crawler.cli.options import (
     FLAGS,
@@ -21,17 +20,6 @@ from crawler.cli.options import (
     with_flags,
 )
 from crawler.run.options import RunOptions
-
-EPILOG = f"""{RAW}Examples:
-  siteatlas audit https://www.example.com/ -o report
-  siteatlas audit https://www.example.com/ --log '/var/log/nginx/*' -o report
-  siteatlas audit --config site.toml --site shop --fail-on error,orphan
-  siteatlas audit https://www.example.com/ --fail-on new:warning
-
-Exit codes: 0 done, 1 internal error, 2 usage or configuration, 4 the crawl is incomplete (run again to
-continue), or selected findings are inconclusive, 5 nothing to crawl, 6 another process uses the state, 7 storage error,
-10 conclusive findings that you selected with --fail-on.
-"""
 
 _KEYS = (
     *("scope.include", "scope.exclude", "scope.max_pages", "scope.hosts", "state.directory"),

@@ -12,7 +12,6 @@ import msgspec
 import typer
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
 from crawler.cli.options import LogOption
 from crawler.dataset.build import open_dataset
 from crawler.dataset.compare import FIELDS, ComparedPage, Comparison, Group
@@ -23,11 +22,6 @@ from crawler.state.schema import STATE_DB
 from crawler.units import count_text
 from sitemap import safe
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas export -o monday.sqlite                 keep a crawl
-  siteatlas compare monday.sqlite tuesday.sqlite    compare it with another
-  siteatlas compare live.sqlite staging.sqlite --map https://www.example.com=https://staging.example.com
-"""
 _MOST_SECTIONS: Final = 3
 _FOUND: Final = 10  # exit code
 

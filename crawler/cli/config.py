@@ -9,16 +9,9 @@ import typer
 
 from crawler.audit.report.layout import output_width, wrap
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import EXIT_CODES, RAW
 from crawler.config.reference import reference_sections, reference_text
 from crawler.errors import UsageError
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas config            all keys
-  siteatlas config fetch      those of the section [fetch]
-  siteatlas config time-out   those about time-outs
-
-{EXIT_CODES}"""
 _WIDTH: Final = 120  # columns of the file
 _PROSE: Final = re.compile(r"^(?:# (?!\[|\w+ =).*\n)+", re.MULTILINE)
 

@@ -5,17 +5,8 @@ import sys
 from typing import Any
 
 from crawler.cli.errors import INTERRUPTED, CommandErrors
-from crawler.cli.help import EXIT_CODES, RAW
 from crawler.cli.options import CRAWL_KEYS, RUN_OPTIONS, ConfigOption, StartUrlArgument, site_config, with_flags
 from crawler.run.options import RunOptions
-
-EPILOG = f"""{RAW}Examples:
-  siteatlas crawl https://www.example.com/ -o public
-  siteatlas crawl https://www.example.com/ -o public --exclude '/docs/old/*'
-  siteatlas crawl https://www.example.com/ -o public --group section --gzip
-  siteatlas crawl http://localhost:8000/ -o public -c 32 --rate 0 --dry-run -v
-
-{EXIT_CODES}"""
 
 
 @with_flags(*CRAWL_KEYS, switches=RUN_OPTIONS)

@@ -14,7 +14,6 @@ import typer
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
 from crawler.cli.options import ConfigOption, LogOption, OneSiteOption, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.crawl.documents import is_url
@@ -25,12 +24,6 @@ from crawler.state.runs import RunStore
 from crawler.state.schema import STATE_DB
 from sitemap import Format
 
-EPILOG: Final = f"""{RAW}Examples, with the runs whose changes they show:
-  siteatlas diff                      the last run
-  siteatlas diff 12                   all runs after 12
-  siteatlas diff 12 15 --format atom  runs 13 to 15
-  siteatlas diff https://www.example.com/ --format atom > changes.atom
-"""
 _DEFAULT_LIMIT: Final = 20  # URLs of each kind, as text
 _FEED_LIMIT: Final = 500  # entries of a feed
 

@@ -3,12 +3,11 @@
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
 from crawler.cli.options import ConfigOption, LogOption, OneSiteOption, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.dataset.build import open_dataset
@@ -16,12 +15,6 @@ from crawler.dataset.schema import TABLES
 from crawler.dataset.write import DataFormat, format_of, write_dataset
 from crawler.errors import UsageError
 from crawler.units import count_text
-
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas export -o crawl.sqlite          one SQLite file with all tables
-  siteatlas export -o crawl/                a folder of CSV files
-  siteatlas export -o crawl.xlsx -t pages   a workbook with the table of pages
-"""
 
 
 @with_flags("state.directory", "site.sitemap_url")

@@ -10,15 +10,10 @@ from typing import Annotated, Any, Final
 import typer
 
 from crawler.cli.errors import CommandErrors, set_up_logging
-from crawler.cli.help import EXIT_CODES, RAW, HelpfulCommand, command_group
+from crawler.cli.help import EXIT_CODES, HelpfulCommand, command_group, epilog_of
 from crawler.cli.options import NEXT_RUN_OPTIONS, JsonOption, RollbackRun, SitesConfigOption, TraceOption, with_flags
 
 fleet = command_group("Run many sites on many machines.")
-_EXAMPLES: Final = f"""{RAW}Examples:
-  siteatlas fleet init postgresql://siteatlas@db.example.com/fleet
-  siteatlas fleet apply --config sites.toml --database env:FLEET_DATABASE
-  siteatlas fleet worker --config sites.toml --state-store s3://bucket/states
-  siteatlas fleet serve --config sites.toml --listen 127.0.0.1:9188"""
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Names that siteatlas fleet status shows.")]
 _NOTICES: Final = (
     "NAME is the id of a notification, which siteatlas fleet status shows. Or it is the name of a site, and means all "
@@ -191,7 +186,7 @@ def _command(action: str, text: str, switches: Mapping[str, Any] = MappingProxyT
 
 
 for _function in (init, apply, worker, status, serve, recover):
-    fleet.command(cls=HelpfulCommand, epilog=f"{_EXAMPLES}\n\n{EXIT_CODES}")(_function)
+    fleet.command(cls=HelpfulCommand, epilog=epilog_of("fleet"))(_function)
 _command(
     "run-now",
     "Run sites as soon as a worker is free, without waiting for their scheduled time. The options apply to this run. "

@@ -9,7 +9,6 @@ import sitemap
 from crawler.audit.report.layout import fitted
 from crawler.audit.verdict import rules_named, split_names
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
 from crawler.cli.lint_options import (
     CrossSubmitsOption,
     FailOn,
@@ -35,16 +34,6 @@ from crawler.errors import FindingsFound, UsageError
 from crawler.units import parse_size
 from crawler.version import __version__
 from sitemap import RULES, Severity
-
-EPILOG = f"""{RAW}Examples:
-  siteatlas lint sitemap.xml --url https://www.example.com/sitemap.xml
-  siteatlas lint https://www.example.com/
-  siteatlas lint public --fail-on warning --ignore lastmod,hint
-  siteatlas lint https://www.example.com/ --list urls --format json
-
-Exit codes: 0 no findings of the severity of --fail-on or worse, 1 internal error, 2 usage, or the file does not exist,
-5 the URL cannot be fetched, 10 such findings, or (with --list) files that cannot be read.
-"""
 
 
 @with_flags(*REQUEST_KEYS)

@@ -1,17 +1,12 @@
 """``siteatlas mcp``: lets an AI assistant ask the tables of the crawls."""
 
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
 from crawler.cli.options import ConfigOption, LogOption, with_flags
 from crawler.cli.sites import find_states
 from crawler.packages import missing_packages
-
-EPILOG: Final = f"""{RAW}An entry in the configuration of an assistant:
-  {{"mcpServers": {{"siteatlas": {{"command": "siteatlas", "args": ["mcp", "--state", "/srv/state"]}}}}}}
-"""
 
 
 @with_flags("state.directory")

@@ -10,7 +10,6 @@ import typer
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
 from crawler.cli.options import (
     CLIENT_KEYS,
     ConfigOption,
@@ -30,14 +29,6 @@ if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.notify.ledger_status import DeliveryReport, NotifyResult
     from crawler.notify.session import ReplayRequest
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas notify --config sites.toml --dry-run     show what it would send
-  siteatlas notify --config sites.toml --site shop   send those of one site
-  siteatlas notify --config sites.toml --since 12 --only "search console"
-  siteatlas notify --config sites.toml --test        try the channels
-
-Exit codes: 0 all messages are sent, 2 usage or configuration, 4 some messages could not be sent yet, 6 another process
-uses the state, 7 storage error."""
 _KEYS: Final = (
     *("output.directory", "site.sitemap_url", "state.directory", "fetch.source", "notify.enabled"),
     *CLIENT_KEYS,

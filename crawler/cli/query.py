@@ -13,7 +13,6 @@ import typer
 
 from crawler.audit.report.tables import cell_text
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
 from crawler.cli.options import ConfigOption, LogOption, OneSiteOption, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.crawl.documents import is_url
@@ -23,12 +22,6 @@ from crawler.dataset.schema import TABLES
 from crawler.errors import UsageError
 from sitemap import safe
 
-_EXAMPLES: Final = """Examples:
-  siteatlas query --list                    the questions that have a name
-  siteatlas query --named broken-links
-  siteatlas query "SELECT url, inlinks FROM pages WHERE url LIKE '%/blog/%'"
-"""
-EPILOG: Final = RAW + _EXAMPLES
 _MAX_CELL: Final = 100  # characters of a cell of the text table
 
 

@@ -3,27 +3,18 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
 from crawler.cli.options import REQUEST_KEYS, ConfigOption, JsonOption, SiteOption, TraceOption, with_flags
 from crawler.errors import FindingsFound, UsageError
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.audit.discovery.readers import Declaration
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas robots https://www.example.com/
-  siteatlas robots --config sites.toml --site shop
-  siteatlas robots https://www.example.com/ --patch public/robots.txt
-
-Exit codes: 0 no problem (or --patch wrote the file), 1 internal error, 2 usage, 7 the file cannot be written, 10 at
-least one problem.
-"""
 
 ReadersOption = Annotated[
     bool,

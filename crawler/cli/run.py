@@ -6,12 +6,9 @@ from typing import Any
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import INTERRUPTED, CommandErrors
-from crawler.cli.help import EXIT_CODES
 from crawler.cli.options import CRAWL_KEYS, NO_CONFIG, RUN_OPTIONS, SiteOption, SitesConfigOption, with_flags
 from crawler.errors import UsageError, worst_exit_code
 from crawler.run.options import RunOptions
-
-EPILOG = EXIT_CODES
 
 
 @with_flags(*CRAWL_KEYS, switches=RUN_OPTIONS)

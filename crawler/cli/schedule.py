@@ -1,22 +1,13 @@
 """``siteatlas schedule``: the daemon that runs the sites of a configuration when they are due."""
 
 import logging
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
 from crawler.cli.errors import CommandErrors, set_up_logging
-from crawler.cli.help import RAW
 from crawler.cli.options import NO_CONFIG, QuietOption, SiteOption, SitesConfigOption, with_flags
 from crawler.errors import UsageError
-
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas schedule --config sites.toml
-  siteatlas schedule --config sites.toml --every 6h --set schedule.jitter=10m
-  siteatlas schedule --config sites.toml --listen ''
-
-Exit codes: 0 SIGTERM or SIGINT stopped the daemon, 1 internal error, 2 usage or configuration, 6 another daemon uses
-the same history, 7 storage error."""
 
 
 @with_flags("schedule.cron", "schedule.every", "daemon.listen", "daemon.allowed_hosts", "state.directory")

@@ -10,18 +10,9 @@ import typer
 
 from crawler.audit.report.layout import Line, fitted, fitted_file
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
 from crawler.cli.init.interval import Interval
 from crawler.cli.options import TraceOption, with_parameters
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas init https://www.example.com/ -o public --every week --cron --indexnow
-  siteatlas init https://a.example/ https://b.example/ -o /srv/www
-  siteatlas init https://www.example.com/ --config /etc/site.toml --systemd
-  siteatlas init --config sites.toml --cron --print
-
-Exit codes: 0 done, 1 internal error, 2 usage, or a file already exists, 7 a file cannot be written.
-"""
 _DEFAULT_CONFIG: Final = Path("siteatlas.toml")
 
 UrlsArgument = Annotated[

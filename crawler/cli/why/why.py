@@ -8,19 +8,8 @@ import typer
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
 from crawler.cli.options import ConfigOption, JsonOption, SiteOption, TraceOption, with_flags
 from crawler.errors import FindingsFound
-
-EPILOG = f"""{RAW}Examples:
-  siteatlas why https://www.example.com/shop/basket.html
-  siteatlas why /shop/basket.html --json
-  siteatlas why https://www.example.com/ --config site.toml --site shop
-  siteatlas why /app --render
-
-Exit codes: 0 all URLs are known, 1 internal error, 2 usage, or no state of the site, 7 storage error, 10 at least one
-URL is unknown.
-"""
 
 
 @with_flags("state.directory")
