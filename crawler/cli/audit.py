@@ -1,24 +1,12 @@
 """``siteatlas audit``: its options, its output and its exit code."""
 
 import sys
-from typing import Annotated, Any
-
-import typer
+from pathlib import Path
+from typing import Any
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import INTERRUPTED, CommandErrors
-from crawler.cli.lint_options import Form
-from crawler.cli.options import (
-    FLAGS,
-    ConfigOption,
-    FreshOption,
-    OneSiteOption,
-    QuietOption,
-    RestartOption,
-    StartUrlArgument,
-    site_config,
-    with_flags,
-)
+from crawler.cli.options import FLAGS, Form, site_config, with_flags
 from crawler.run.options import RunOptions
 
 _KEYS = (
@@ -31,20 +19,16 @@ _KEYS = (
 
 @with_flags(*_KEYS)
 def audit(  # noqa: PLR0913 - the command line is wide
-    url: StartUrlArgument = None,
-    config: ConfigOption = None,
-    site: OneSiteOption = None,
-    form: Annotated[Form, typer.Option("--format", help="Format of the report on standard output.")] = Form.TEXT,
-    rules: Annotated[bool, typer.Option("--rules", help="Print the table of rules and exit.")] = False,
-    fresh_crawl: Annotated[
-        bool, typer.Option("--fresh-crawl", help="Always crawl the site, even if the last run is recent.")
-    ] = False,
-    fresh: FreshOption = False,
-    restart: RestartOption = False,
-    quiet: QuietOption = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show all URLs with findings, and log more.")
-    ] = False,
+    url: str | None = None,
+    config: Path | None = None,
+    site: str | None = None,
+    form: Form = Form.TEXT,
+    rules: bool = False,
+    fresh_crawl: bool = False,
+    fresh: bool = False,
+    restart: bool = False,
+    quiet: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Find orphan pages, which are pages that no page of the site links to.

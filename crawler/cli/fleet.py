@@ -11,7 +11,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors, set_up_logging
 from crawler.cli.help import EXIT_CODES, HelpfulCommand, command_group, epilog_of
-from crawler.cli.options import NEXT_RUN_OPTIONS, JsonOption, RollbackRun, SitesConfigOption, TraceOption, with_flags
+from crawler.cli.options import NEXT_RUN_OPTIONS, SitesConfigOption, with_flags, with_parameters
 
 fleet = command_group("Run many sites on many machines.")
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Names that siteatlas fleet status shows.")]
@@ -32,12 +32,13 @@ def _set_up_logging() -> None:
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
 
 
+@with_parameters()
 def init(
     database: Annotated[
         str, typer.Argument(metavar="DATABASE", help="PostgreSQL database: a connection string, env:NAME or file:PATH.")
     ],
-    as_json: JsonOption = False,
-    verbose: TraceOption = False,
+    as_json: bool = False,
+    verbose: bool = False,
 ) -> None:
     """Create the tables of a fleet in a PostgreSQL database, or update them for this version of Siteatlas.
 
@@ -51,9 +52,7 @@ def init(
 
 
 @with_flags("fleet.database")
-def apply(
-    config: SitesConfigOption = None, as_json: JsonOption = False, verbose: TraceOption = False, **flags: Any
-) -> None:
+def apply(config: SitesConfigOption = None, as_json: bool = False, verbose: bool = False, **flags: Any) -> None:
     """Register the sites of a configuration file in the fleet.
 
     apply registers new sites, updates changed settings, and retires sites that are no longer in the file. You can run
@@ -92,8 +91,8 @@ def worker(
 def recover(
     config: SitesConfigOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, but change nothing.")] = False,
-    as_json: JsonOption = False,
-    verbose: TraceOption = False,
+    as_json: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Update the database from the state store, after you restored the database from a backup or replaced the store.
@@ -129,8 +128,8 @@ def status(  # noqa: PLR0913 - the options of a command
     ] = "",
     max_sites: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum sites that --only shows.")] = 50,
     config: SitesConfigOption = None,
-    as_json: JsonOption = False,
-    verbose: TraceOption = False,
+    as_json: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Show the fleet: sites by state, late sites, workers, the queue, and the last runs.
@@ -150,7 +149,7 @@ def serve(
         int, typer.Option(metavar="N", min=1, help="Maximum sites that a web page and /metrics list.")
     ] = 100,
     config: SitesConfigOption = None,
-    verbose: TraceOption = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Serve a web page and Prometheus metrics of the whole fleet, until you stop it.
@@ -168,11 +167,7 @@ def serve(
 def _command(action: str, text: str, switches: Mapping[str, Any] = MappingProxyType({})) -> None:
     @with_flags("fleet.database", switches=switches)
     def change(
-        names: Names,
-        config: SitesConfigOption = None,
-        as_json: JsonOption = False,
-        verbose: TraceOption = False,
-        **flags: Any,
+        names: Names, config: SitesConfigOption = None, as_json: bool = False, verbose: bool = False, **flags: Any
     ) -> None:
         with CommandErrors(verbose):
             from crawler.cli.fleet_run import change_sites  # noqa: PLC0415
@@ -197,7 +192,7 @@ _command(
     "rollback",
     "Publish the previous sitemap of a site again, as soon as a worker is free. Do what siteatlas rollback does on one "
     "machine.",
-    {"to": RollbackRun},
+    {"to": int | None},
 )
 _command("pause", "Pause sites. Their active runs continue, but no new run of them starts.")
 _command("resume", "Resume paused sites, so that they run at their scheduled times again.")

@@ -12,7 +12,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW, HelpfulCommand, command_group
-from crawler.cli.options import REQUEST_KEYS, JsonOption, TraceOption, site_config, with_flags
+from crawler.cli.options import REQUEST_KEYS, site_config, with_flags
 from crawler.errors import FindingsFound, UsageError
 from crawler.moves.formats import FORMATS, Redirect, csv_table, read_map, write_map
 from crawler.moves.matcher import Grade, Match, match_pages
@@ -66,7 +66,7 @@ def map_(  # noqa: PLR0913 - the options of a command
         typer.Option("--said", metavar="FILE", help="Map whose rows are right, in any format. May be repeated."),
     ] = None,
     site: SiteOrigin = "",
-    verbose: TraceOption = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Find for each page of an old site the page of the new site that takes its place.
@@ -135,8 +135,8 @@ def check(  # noqa: PLR0913 - the options of a command
     convert: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the map in the format of --for.")
     ] = None,
-    as_json: JsonOption = False,
-    verbose: TraceOption = False,
+    as_json: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Check a map of redirects: by itself, against the new site, and as a server answers.

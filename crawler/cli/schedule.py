@@ -1,23 +1,19 @@
 """``siteatlas schedule``: the daemon that runs the sites of a configuration when they are due."""
 
 import logging
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from crawler.cli.errors import CommandErrors, set_up_logging
-from crawler.cli.options import NO_CONFIG, QuietOption, SiteOption, SitesConfigOption, with_flags
+from crawler.cli.options import NO_CONFIG, SitesConfigOption, with_flags
 from crawler.errors import UsageError
 
 
 @with_flags("schedule.cron", "schedule.every", "daemon.listen", "daemon.allowed_hosts", "state.directory")
 def schedule(
     config: SitesConfigOption = None,
-    site: SiteOption = None,
-    quiet: QuietOption = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Log when each site is due, and the progress of each run.")
-    ] = False,
+    site: list[str] | None = None,
+    quiet: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Run the sites of a configuration file when they are due, until you stop the daemon.

@@ -12,15 +12,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW, HelpfulCommand, command_group
-from crawler.cli.options import (
-    REQUEST_KEYS,
-    ConfigOption,
-    JsonOption,
-    OneSiteOption,
-    TraceOption,
-    site_config,
-    with_flags,
-)
+from crawler.cli.options import REQUEST_KEYS, site_config, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.errors import FindingsFound, UsageError
 from crawler.model import Url
@@ -67,10 +59,10 @@ def check(  # noqa: PLR0913 - the options of a command
         ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Also name losses that an earlier check reported.")] = False,
-    config: ConfigOption = None,
-    site: OneSiteOption = None,
-    as_json: JsonOption = False,
-    verbose: TraceOption = False,
+    config: Path | None = None,
+    site: str | None = None,
+    as_json: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Find the URLs that the site once published, and that lead to no page now.
@@ -137,9 +129,9 @@ def import_(
         ),
     ],
     url: SiteUrl = None,
-    config: ConfigOption = None,
-    site: OneSiteOption = None,
-    verbose: TraceOption = False,
+    config: Path | None = None,
+    site: str | None = None,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Add URLs to the register, from old sitemaps, lists, access logs and the history of a folder.
@@ -172,9 +164,9 @@ def accept(
     pattern: Annotated[str, typer.Argument(metavar="URL", help="URL, with * for any text.")],
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why it is gone on purpose.")],
     url: SiteUrl = None,
-    config: ConfigOption = None,
-    site: OneSiteOption = None,
-    verbose: TraceOption = False,
+    config: Path | None = None,
+    site: str | None = None,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Record that URLs are gone on purpose, or will be after the next publish, so that no check reports them."""
@@ -191,11 +183,7 @@ def accept(
 
 @with_flags(*_FLAGS)
 def list_(
-    url: SiteUrl = None,
-    config: ConfigOption = None,
-    site: OneSiteOption = None,
-    verbose: TraceOption = False,
-    **flags: Any,
+    url: SiteUrl = None, config: Path | None = None, site: str | None = None, verbose: bool = False, **flags: Any
 ) -> None:
     """Print the register as CSV: each URL with its dates, how it ended, and its source."""
     with CommandErrors(verbose):
