@@ -291,7 +291,7 @@ def _page(story: UrlStory, _: CrawlRules) -> Iterator[str]:
         if page.run is not None:
             yield f"read in {run_text(page.run, story.starts)}"
         if page.fallback:
-            yield f"read by the simple scanner: {page.fallback}"
+            yield f"read without most of its elements: {page.fallback}"
         yield from page.faults
 
 

@@ -187,7 +187,7 @@ def test_ours_what_a_page_states_is_told_although_it_counts_as_nothing(made: Mad
     assert made.told("/", "page") == [
         '"Boats", text/html',
         "read in run 1 (2026-01-01 00:00:00Z)",
-        "read by the simple scanner: parse.timeout",
+        "read without most of its elements: parse.timeout",
         "links cut at 20,000",
     ]
 
