@@ -138,7 +138,8 @@ def with_parameters(
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        texts = _TEXTS["common"] | _TEXTS.get(command.__module__.rpartition(".")[2], {})
+        module = command.__module__.rpartition(".")[2]
+        texts = _TEXTS["common"] | _TEXTS.get(module, {}) | _TEXTS.get(f"{module}-{command.__name__}", {})
         own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
         own += [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
