@@ -266,7 +266,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     language: str = ""
     sitemaps: list[Url] = []  # children, when the document is a sitemap index
     faults: list[str] = []  # what the parser could not read: "links cut at 20,000"
-    fallback: str = ""  # why the linear scanner read it ("parse.timeout", "parse.crash"), or ""
+    fallback: str = ""  # why it was read without most of its elements ("parse.timeout", "parse.crash"), or ""
     digest: bytes = b""  # of everything that was parsed
     is_known: bool = False  # the digest is that of the previous visit: the rest is empty
     text: bytes = b""  # for later comparison (crawler.parse.snapshot)

@@ -241,8 +241,8 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
         others = dict.fromkeys([*listed.alias_urls(MAX_ALIAS_URLS), *visits.behind_aliases(aliases, MAX_ALIAS_URLS)])
         if others:
             watches.on_stage("fetching URLs under other names of the site")
-            listed.store_alias_results(await check_host_aliases(plan, fetcher, robots, others))
-        duplicates = await check_duplicate_origins(plan, fetcher, robots, visits.get(plan.seed).visited)
+            listed.store_alias_results(await check_host_aliases(plan, fetcher, robots, pool, others))
+        duplicates = await check_duplicate_origins(plan, fetcher, robots, pool, visits.get(plan.seed).visited)
         media = await check_media(plan.config, fetcher, robots, listed.media(), on_media)
         watches.on_stage("checking the targets of links")
         shown = ShownPages(store.db, plan.config.audit.max_link_pages)

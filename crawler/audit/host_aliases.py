@@ -13,14 +13,12 @@ from crawler.audit.health.visit import VisitedUrl
 from crawler.audit.media import MediaRequests
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.indexability import IndexabilityJudge, is_readable
-from crawler.crawl.visit import parser_options
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.model import Failure, FetchedDocument, Reply, State, Url
-from crawler.parse.html.page import scan_page
+from crawler.parse.pool import ParsePool
 from crawler.robots.cache import RobotsCache
 from crawler.url.normalize import host_of, origin_of
-from crawler.url.resolve import UrlResolver
 from crawler.url.scope import alias_origins, registrable_domain
 
 MAX_ALIAS_URLS: Final = 100
@@ -33,7 +31,7 @@ _OWN_FAILURES: Final = ("policy.", "internal.")
 
 
 async def check_host_aliases(
-    plan: CrawlPlan, fetcher: Fetcher, robots_cache: RobotsCache, urls: Iterable[Url]
+    plan: CrawlPlan, fetcher: Fetcher, robots_cache: RobotsCache, pool: ParsePool, urls: Iterable[Url]
 ) -> list[VisitedUrl]:
     """Fetch the URLs and judge each, without those that robots.txt forbids.
 
@@ -49,9 +47,7 @@ async def check_host_aliases(
         if isinstance(answer, Failure):
             verdict, page = judge.failure(answer), None
         else:
-            document, resolver = FetchedDocument.of_reply(answer), UrlResolver(plan.params)
-            options = parser_options(plan).options  # the beginning of the page is scanned in linear time
-            page = scan_page(document, options, resolver, answer.fetched_at, "") if is_readable(answer) else None
+            page = await pool.read(FetchedDocument.of_reply(answer)) if is_readable(answer) else None
             verdict = judge.verdict(answer, page)
         visited.append(
             VisitedUrl(
@@ -67,7 +63,7 @@ async def check_host_aliases(
 
 
 async def check_duplicate_origins(
-    plan: CrawlPlan, fetcher: Fetcher, robots_cache: RobotsCache, start: VisitedUrl
+    plan: CrawlPlan, fetcher: Fetcher, robots_cache: RobotsCache, pool: ParsePool, start: VisitedUrl
 ) -> list[AuditFinding]:
     """The findings about other names of the site that return the start page themselves.
 
@@ -79,7 +75,7 @@ async def check_duplicate_origins(
     findings: list[AuditFinding] = []
 
     async def check(origin: str) -> None:
-        for visited in await check_host_aliases(plan, fetcher, robots_cache, [Url(f"{origin}{path}")]):
+        for visited in await check_host_aliases(plan, fetcher, robots_cache, pool, [Url(f"{origin}{path}")]):
             if visited.is_page and visited.title == start.title:
                 sentence = f"it returns the page {start.url} itself: no redirect and no canonical names that URL"
                 finding = AuditFinding(

@@ -4,59 +4,18 @@ import importlib
 import io
 import sys
 from collections.abc import Iterator, MutableMapping
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 from typing_extensions import override
 
-from crawler.cli.help import EXIT_CODES, HelpfulCommand
+from crawler.cli.help import COMMANDS, EXIT_CODES, HelpfulCommand, epilog_of
 from crawler.version import __version__
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
-
-_MODULES: Final = {
-    "crawl": ("crawler.cli.crawl", "Crawl a website from URL and publish its sitemap in a directory."),
-    "init": ("crawler.cli.init.init", "Write a configuration file, and files for schedulers such as systemd."),
-    "config": ("crawler.cli.config", "Print every key of the configuration with its default and its meaning."),
-    "manual": ("crawler.cli.manual", "Print a page of the manual as Markdown."),
-    "run": ("crawler.cli.run", "Regenerate the sitemaps of the sites in a configuration."),
-    "schedule": (
-        "crawler.cli.schedule",
-        "Run the sites of a configuration file when they are due, until you stop the daemon.",
-    ),
-    "status": (
-        "crawler.cli.status",
-        "Show the published sitemap of each site, the last runs, and whether a run is active.",
-    ),
-    "audit": ("crawler.cli.audit", "Find orphan pages, which are pages that no page of the site links to."),
-    "lint": (
-        "crawler.cli.lint",
-        "Check sitemaps against the sitemap protocol and the rules of search engines, or list their content.",
-    ),
-    "why": ("crawler.cli.why.why", "Explain for each URL why the sitemap lists it or does not list it."),
-    "diff": ("crawler.cli.diff", "Show what changed in the sitemap between two runs, and why."),
-    "query": (
-        "crawler.cli.query",
-        "Ask the last finished run of a site by SQL: its pages, links, redirects and changes.",
-    ),
-    "export": ("crawler.cli.export", "Write the pages, links, redirects and changes of a site as tables."),
-    "compare": (
-        "crawler.cli.compare",
-        "Show what differs between two crawls: pages, and each field of each page, grouped by cause.",
-    ),
-    "urls": ("crawler.cli.urls", "Keep every URL that a site ever published, and find those that are lost."),
-    "move": ("crawler.cli.move", "Map the pages of an old site to those of the new one, and check maps of redirects."),
-    "explore": ("crawler.cli.explore", "Show the pages and links of the last run of each site in a browser."),
-    "mcp": ("crawler.cli.mcp", "Let an AI assistant ask the last run of each site, by the Model Context Protocol."),
-    "notify": ("crawler.cli.notify", "Send the notifications that earlier runs could not send."),
-    "robots": ("crawler.cli.robots", "Check that search engines find the published sitemap."),
-    "rollback": ("crawler.cli.rollback", "Publish the previous sitemap of a site again, and upload it."),
-    "fleet": ("crawler.cli.fleet", "Run many sites on many machines."),
-}
-"""The module of each command, which has a function or a Typer of the same name; and its first sentence for the list."""
 
 
 class _Commands(MutableMapping[str, "Command"]):
@@ -81,20 +40,20 @@ class _Commands(MutableMapping[str, "Command"]):
 
     @override
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*self._loaded, *_MODULES)))
+        return iter(dict.fromkeys((*self._loaded, *COMMANDS)))
 
     @override
     def __len__(self) -> int:
-        return len({*self._loaded, *_MODULES})
+        return len({*self._loaded, *COMMANDS})
 
 
 def _load(name: str) -> "Command":
-    module = importlib.import_module(_MODULES[name][0])
+    module = importlib.import_module(COMMANDS[name]["module"])
     declared = getattr(module, name)
     if isinstance(declared, typer.Typer):
         return get_command(declared)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name, cls=HelpfulCommand, epilog=getattr(module, "EPILOG", None))(declared)
+    alone.command(name, cls=HelpfulCommand, epilog=epilog_of(name))(declared)
     return get_command(alone)
 
 
@@ -111,7 +70,7 @@ class _SiteatlasGroup(TyperGroup):
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the list of commands without the import of their modules."""
         rows = [
-            (name, _MODULES[name][1] if name in _MODULES else self.commands[name].get_short_help_str())
+            (name, COMMANDS[name]["summary"] if name in COMMANDS else self.commands[name].get_short_help_str())
             for name in self.commands
         ]
         with formatter.section("Commands"):

@@ -1,37 +1,12 @@
 """``siteatlas audit``: its options, its output and its exit code."""
 
 import sys
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import INTERRUPTED, CommandErrors
-from crawler.cli.help import RAW
-from crawler.cli.lint_options import Form
-from crawler.cli.options import (
-    FLAGS,
-    FreshOption,
-    OneSiteOption,
-    QuietOption,
-    RestartOption,
-    SitesConfigOption,
-    StartUrlArgument,
-    site_config,
-    with_flags,
-)
+from crawler.cli.options import FLAGS, Form, SitesConfigOption, site_config, with_flags
 from crawler.run.options import RunOptions
-
-EPILOG = f"""{RAW}Examples:
-  siteatlas audit https://www.example.com/ -o report
-  siteatlas audit https://www.example.com/ --log '/var/log/nginx/*' -o report
-  siteatlas audit --config site.toml --site shop --fail-on error,orphan
-  siteatlas audit https://www.example.com/ --fail-on new:warning
-
-Exit codes: 0 done, 1 internal error, 2 usage or configuration, 4 the crawl is incomplete (run again to
-continue), or selected findings are inconclusive, 5 nothing to crawl, 6 another process uses the state, 7 storage error,
-10 conclusive findings that you selected with --fail-on.
-"""
 
 _KEYS = (
     *("scope.include", "scope.exclude", "scope.max_pages", "scope.hosts", "state.directory"),
@@ -43,20 +18,16 @@ _KEYS = (
 
 @with_flags(*_KEYS)
 def audit(  # noqa: PLR0913 - the command line is wide
-    url: StartUrlArgument = None,
+    url: str | None = None,
     config: SitesConfigOption = None,
-    site: OneSiteOption = None,
-    form: Annotated[Form, typer.Option("--format", help="Format of the report on standard output.")] = Form.TEXT,
-    rules: Annotated[bool, typer.Option("--rules", help="Print the table of rules and exit.")] = False,
-    fresh_crawl: Annotated[
-        bool, typer.Option("--fresh-crawl", help="Always crawl the site, even if the last run is recent.")
-    ] = False,
-    fresh: FreshOption = False,
-    restart: RestartOption = False,
-    quiet: QuietOption = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show all URLs with findings, and log more.")
-    ] = False,
+    site: str | None = None,
+    form: Form = Form.TEXT,
+    rules: bool = False,
+    fresh_crawl: bool = False,
+    fresh: bool = False,
+    restart: bool = False,
+    quiet: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Find orphan pages, which are pages that no page of the site links to.

@@ -9,7 +9,7 @@ from crawler.audit.report.machine_readable import as_junit, write_json, write_sa
 from crawler.audit.report.text import write_text
 from crawler.audit.verdict import failing_counts, inconclusive_counts, why_not_new
 from crawler.cli.errors import CommandErrors
-from crawler.cli.lint_options import Form
+from crawler.cli.options import Form
 from crawler.cli.progress import AuditProgressDisplays
 from crawler.config.config import Config
 from crawler.errors import FindingsFound, Incomplete, worst_exit_code

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
-import typer
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
-from crawler.cli.options import LogOption
+from crawler.cli.options import with_parameters
 from crawler.dataset.build import open_dataset
 from crawler.dataset.compare import FIELDS, ComparedPage, Comparison, Group
 from crawler.dataset.compare import compare as compare_pages
@@ -23,11 +21,6 @@ from crawler.state.schema import STATE_DB
 from crawler.units import count_text
 from sitemap import safe
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas export -o monday.sqlite                 keep a crawl
-  siteatlas compare monday.sqlite tuesday.sqlite    compare it with another
-  siteatlas compare live.sqlite staging.sqlite --map https://www.example.com=https://staging.example.com
-"""
 _MOST_SECTIONS: Final = 3
 _FOUND: Final = 10  # exit code
 
@@ -39,24 +32,15 @@ class ComparisonFormat(StrEnum):
     JSON = "json"
 
 
+@with_parameters()
 def compare(  # noqa: PLR0913 - the options of a command
-    before: Annotated[
-        Path, typer.Argument(metavar="BEFORE", help="Exported SQLite file, or state directory of a site.")
-    ],
-    after: Annotated[Path, typer.Argument(metavar="AFTER", help="The later crawl, in the same way.")],
-    maps: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="OLD=NEW", help="Start of the URLs of BEFORE, and what AFTER has in its place."),
-    ] = None,
-    form: Annotated[
-        ComparisonFormat, typer.Option("--format", help="Format of the comparison.")
-    ] = ComparisonFormat.TEXT,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Maximum causes to show. 0: all.")] = 25,
-    fail_on: Annotated[
-        list[str] | None,
-        typer.Option("--fail-on", metavar="FIELD", help="End with exit code 10 if it differs, such as robots, or any."),
-    ] = None,
-    verbose: LogOption = False,
+    before: Path,
+    after: Path,
+    maps: list[str] | None = None,
+    form: ComparisonFormat = ComparisonFormat.TEXT,
+    limit: int = 25,
+    fail_on: list[str] | None = None,
+    verbose: bool = False,
 ) -> None:
     """Show what differs between two crawls: pages, and each field of each page, grouped by cause.
 

@@ -3,36 +3,20 @@
 import re
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from crawler.audit.report.layout import output_width, wrap
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import EXIT_CODES, RAW
+from crawler.cli.options import with_parameters
 from crawler.config.reference import reference_sections, reference_text
 from crawler.errors import UsageError
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas config            all keys
-  siteatlas config fetch      those of the section [fetch]
-  siteatlas config time-out   those about time-outs
-
-{EXIT_CODES}"""
 _WIDTH: Final = 120  # columns of the file
 _PROSE: Final = re.compile(r"^(?:# (?!\[|\w+ =).*\n)+", re.MULTILINE)
 
 
-def config(
-    word: Annotated[
-        str,
-        typer.Argument(
-            metavar="WORD",
-            help="Print only the section with this name, or the keys with this word in their name or meaning.",
-            show_default=False,
-        ),
-    ] = "",
-) -> None:
+@with_parameters()
+def config(word: str = "") -> None:
     """Print every key of the configuration with its default and its meaning.
 
     The output is a configuration file. siteatlas init writes a shorter one for your site.

@@ -2,24 +2,16 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from crawler.cli.errors import INTERRUPTED, CommandErrors
-from crawler.cli.help import EXIT_CODES, RAW
-from crawler.cli.options import CRAWL_KEYS, RUN_OPTIONS, ConfigOption, StartUrlArgument, site_config, with_flags
+from crawler.cli.options import CRAWL_KEYS, RUN_OPTIONS, site_config, with_flags
 from crawler.run.options import RunOptions
-
-EPILOG = f"""{RAW}Examples:
-  siteatlas crawl https://www.example.com/ -o public
-  siteatlas crawl https://www.example.com/ -o public --exclude '/docs/old/*'
-  siteatlas crawl https://www.example.com/ -o public --group section --gzip
-  siteatlas crawl http://localhost:8000/ -o public -c 32 --rate 0 --dry-run -v
-
-{EXIT_CODES}"""
 
 
 @with_flags(*CRAWL_KEYS, switches=RUN_OPTIONS)
-def crawl(url: StartUrlArgument = None, config: ConfigOption = None, **flags: Any) -> None:
+def crawl(url: str | None = None, config: Path | None = None, **flags: Any) -> None:
     """Crawl a website from URL and publish its sitemap in a directory.
 
     The sitemap lists pages in the directory of URL and below, as the sitemap protocol demands. For example, a crawl of

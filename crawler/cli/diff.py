@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import msgspec
-import typer
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
-from crawler.cli.options import ConfigOption, LogOption, OneSiteOption, with_flags
+from crawler.cli.options import with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
@@ -25,12 +24,6 @@ from crawler.state.runs import RunStore
 from crawler.state.schema import STATE_DB
 from sitemap import Format
 
-EPILOG: Final = f"""{RAW}Examples, with the runs whose changes they show:
-  siteatlas diff                      the last run
-  siteatlas diff 12                   all runs after 12
-  siteatlas diff 12 15 --format atom  runs 13 to 15
-  siteatlas diff https://www.example.com/ --format atom > changes.atom
-"""
 _DEFAULT_LIMIT: Final = 20  # URLs of each kind, as text
 _FEED_LIMIT: Final = 500  # entries of a feed
 
@@ -62,31 +55,12 @@ class DiffRequest:
 
 @with_flags("state.directory", "site.sitemap_url")
 def diff(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[URL] [FROM [TO]]",
-            help="URL: start URL of the site, needed only if the state has several sites. FROM and TO: the numbers of "
-            "two runs. Default of TO: the last run that published a sitemap. Default of FROM: the run before TO that "
-            "published one. FROM 0 means the time before the first run.",
-            show_default=False,
-        ),
-    ] = None,
-    config: ConfigOption = None,
-    site: OneSiteOption = None,
-    form: Annotated[DiffFormat, typer.Option("--format", help="Format of the changes.")] = DiffFormat.TEXT,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit",
-            metavar="N",
-            min=0,
-            help="Maximum URLs to show for each kind of change, or maximum entries of a feed (atom, rss). 0: all."
-            f"  [default: {_DEFAULT_LIMIT} as text, {_FEED_LIMIT} in a feed, else all]",
-            show_default=False,
-        ),
-    ] = None,
-    verbose: LogOption = False,
+    words: list[str] | None = None,
+    config: Path | None = None,
+    site: str | None = None,
+    form: DiffFormat = DiffFormat.TEXT,
+    limit: int | None = None,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Show what changed in the sitemap between two runs, and why.

@@ -4,12 +4,11 @@ import socket
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import Annotated, Any
-
-import typer
+from pathlib import Path
+from typing import Any
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import ConfigOption, LogOption, with_flags
+from crawler.cli.options import with_flags
 from crawler.cli.sites import find_states
 from crawler.errors import UsageError
 from crawler.packages import missing_packages
@@ -18,14 +17,7 @@ _HOST = "127.0.0.1"
 
 
 @with_flags("state.directory")
-def explore(
-    config: ConfigOption = None,
-    port: Annotated[
-        int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="Port. 0: any that is free.")
-    ] = 0,
-    verbose: LogOption = False,
-    **flags: Any,
-) -> None:
+def explore(config: Path | None = None, port: int = 0, verbose: bool = False, **flags: Any) -> None:
     """Show the pages and links of the last run of each site in a browser.
 
     explore prints a link that works once, and serves this machine alone, until you stop it. It only reads.

@@ -3,13 +3,10 @@
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any, Final
-
-import typer
+from typing import Any
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
-from crawler.cli.options import ConfigOption, LogOption, OneSiteOption, with_flags
+from crawler.cli.options import with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.dataset.build import open_dataset
 from crawler.dataset.schema import TABLES
@@ -17,44 +14,16 @@ from crawler.dataset.write import DataFormat, format_of, write_dataset
 from crawler.errors import UsageError
 from crawler.units import count_text
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas export -o crawl.sqlite          one SQLite file with all tables
-  siteatlas export -o crawl/                a folder of CSV files
-  siteatlas export -o crawl.xlsx -t pages   a workbook with the table of pages
-"""
-
 
 @with_flags("state.directory", "site.sitemap_url")
 def export(  # noqa: PLR0913 - the options of a command
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE|DIR",
-            help="Where to write. A name that ends in .sqlite, .db or .xlsx is a file, any other a folder.",
-            show_default=False,
-        ),
-    ],
-    url: Annotated[
-        str | None,
-        typer.Argument(help="Start URL of the site, needed only if the state has several sites.", show_default=False),
-    ] = None,
-    form: Annotated[
-        DataFormat | None,
-        typer.Option(
-            "--format", help="Format. Default: by the name of the output, CSV for a folder.", show_default=False
-        ),
-    ] = None,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--table", "-t", metavar="NAME", help="Table to write, again for more. Default: all.", show_default=False
-        ),
-    ] = None,
-    config: ConfigOption = None,
-    site: OneSiteOption = None,
-    verbose: LogOption = False,
+    output: Path,
+    url: str | None = None,
+    form: DataFormat | None = None,
+    table: list[str] | None = None,
+    config: Path | None = None,
+    site: str | None = None,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Write the pages, links, redirects and changes of a site as tables.

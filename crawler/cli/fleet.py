@@ -5,21 +5,13 @@ import logging
 import sys
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Final
-
-import typer
+from typing import Any, Final
 
 from crawler.cli.errors import CommandErrors, set_up_logging
-from crawler.cli.help import EXIT_CODES, RAW, HelpfulCommand, command_group
-from crawler.cli.options import NEXT_RUN_OPTIONS, JsonOption, RollbackRun, SitesConfigOption, TraceOption, with_flags
+from crawler.cli.help import EXIT_CODES, HelpfulCommand, command_group, epilog_of
+from crawler.cli.options import NEXT_RUN_OPTIONS, SitesConfigOption, with_flags, with_parameters
 
 fleet = command_group("Run many sites on many machines.")
-_EXAMPLES: Final = f"""{RAW}Examples:
-  siteatlas fleet init postgresql://siteatlas@db.example.com/fleet
-  siteatlas fleet apply --config sites.toml --database env:FLEET_DATABASE
-  siteatlas fleet worker --config sites.toml --state-store s3://bucket/states
-  siteatlas fleet serve --config sites.toml --listen 127.0.0.1:9188"""
-Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Names that siteatlas fleet status shows.")]
 _MAX_REFUSED: Final = 3  # sites that are named, of those that workers would not run in full
 _NOTICES: Final = (
     "NAME is the id of a notification, which siteatlas fleet status shows. Or it is the name of a site, and means all "
@@ -38,13 +30,8 @@ def _set_up_logging() -> None:
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
 
 
-def init(
-    database: Annotated[
-        str, typer.Argument(metavar="DATABASE", help="PostgreSQL database: a connection string, env:NAME or file:PATH.")
-    ],
-    as_json: JsonOption = False,
-    verbose: TraceOption = False,
-) -> None:
+@with_parameters()
+def init(database: str, as_json: bool = False, verbose: bool = False) -> None:
     """Create the tables of a fleet in a PostgreSQL database, or update them for this version of Siteatlas.
 
     Workers of the previous version can continue to run during the update.
@@ -58,9 +45,7 @@ def init(
 
 
 @with_flags("fleet.database")
-def apply(
-    config: SitesConfigOption = None, as_json: JsonOption = False, verbose: TraceOption = False, **flags: Any
-) -> None:
+def apply(config: SitesConfigOption = None, as_json: bool = False, verbose: bool = False, **flags: Any) -> None:
     """Register the sites of a configuration file in the fleet.
 
     apply registers new sites, updates changed settings, and retires sites that are no longer in the file. You can run
@@ -80,11 +65,7 @@ def apply(
 
 
 @with_flags("fleet.database", "fleet.state_store", "state.directory")
-def worker(
-    config: SitesConfigOption = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log the progress of each run.")] = False,
-    **flags: Any,
-) -> None:
+def worker(config: SitesConfigOption = None, verbose: bool = False, **flags: Any) -> None:
     """Run sites of the fleet when they are due, until you stop the worker.
 
     You can start any number of workers, on any number of machines. Each worker needs its own state directory (--state).
@@ -99,11 +80,7 @@ def worker(
 
 @with_flags("fleet.database", "fleet.state_store")
 def recover(
-    config: SitesConfigOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, but change nothing.")] = False,
-    as_json: JsonOption = False,
-    verbose: TraceOption = False,
-    **flags: Any,
+    config: SitesConfigOption = None, dry_run: bool = False, as_json: bool = False, verbose: bool = False, **flags: Any
 ) -> None:
     """Update the database from the state store, after you restored the database from a backup or replaced the store.
 
@@ -126,20 +103,13 @@ def recover(
 
 @with_flags("fleet.database")
 def status(  # noqa: PLR0913 - the options of a command
-    sites: Annotated[list[str] | None, typer.Argument(metavar="[SITE...]", help="Sites to show in full.")] = None,
-    runs: Annotated[int, typer.Option("--runs", metavar="N", min=0, help="Number of last runs to show.")] = 10,
-    only: Annotated[
-        str,
-        typer.Option(
-            metavar="STATE",
-            help="Show only the sites in this state: running, lost, queued, late, failing, held, restricted, unsaved, "
-            "paused or retired. attention: the sites that are failing, held, restricted, unsaved, lost or late.",
-        ),
-    ] = "",
-    max_sites: Annotated[int, typer.Option(metavar="N", min=1, help="Maximum sites that --only shows.")] = 50,
+    sites: list[str] | None = None,
+    runs: int = 10,
+    only: str = "",
+    max_sites: int = 50,
     config: SitesConfigOption = None,
-    as_json: JsonOption = False,
-    verbose: TraceOption = False,
+    as_json: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Show the fleet: sites by state, late sites, workers, the queue, and the last runs.
@@ -154,14 +124,7 @@ def status(  # noqa: PLR0913 - the options of a command
 
 
 @with_flags("fleet.database", "daemon.listen", "daemon.allowed_hosts")
-def serve(
-    max_sites: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Maximum sites that a web page and /metrics list.")
-    ] = 100,
-    config: SitesConfigOption = None,
-    verbose: TraceOption = False,
-    **flags: Any,
-) -> None:
+def serve(max_sites: int = 100, config: SitesConfigOption = None, verbose: bool = False, **flags: Any) -> None:
     """Serve a web page and Prometheus metrics of the whole fleet, until you stop it.
 
     serve only reads the database. Start it on any one machine of the fleet. The web server has no login, so
@@ -177,11 +140,7 @@ def serve(
 def _command(action: str, text: str, switches: Mapping[str, Any] = MappingProxyType({})) -> None:
     @with_flags("fleet.database", switches=switches)
     def change(
-        names: Names,
-        config: SitesConfigOption = None,
-        as_json: JsonOption = False,
-        verbose: TraceOption = False,
-        **flags: Any,
+        names: list[str], config: SitesConfigOption = None, as_json: bool = False, verbose: bool = False, **flags: Any
     ) -> None:
         with CommandErrors(verbose):
             from crawler.cli.fleet_run import change_sites  # noqa: PLC0415
@@ -195,7 +154,7 @@ def _command(action: str, text: str, switches: Mapping[str, Any] = MappingProxyT
 
 
 for _function in (init, apply, worker, status, serve, recover):
-    fleet.command(cls=HelpfulCommand, epilog=f"{_EXAMPLES}\n\n{EXIT_CODES}")(_function)
+    fleet.command(cls=HelpfulCommand, epilog=epilog_of("fleet"))(_function)
 _command(
     "run-now",
     "Run sites as soon as a worker is free, without waiting for their scheduled time. The options apply to this run. "
@@ -206,7 +165,7 @@ _command(
     "rollback",
     "Publish the previous sitemap of a site again, as soon as a worker is free. Do what siteatlas rollback does on one "
     "machine.",
-    {"to": RollbackRun},
+    {"to": int | None},
 )
 _command("pause", "Pause sites. Their active runs continue, but no new run of them starts.")
 _command("resume", "Resume paused sites, so that they run at their scheduled times again.")

@@ -1,6 +1,8 @@
 """Formats the help of a command as plain text, and reads an option that went as the setting in its place."""
 
 import re
+import tomllib
+from importlib.resources import files
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Final
 
@@ -11,11 +13,11 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
 
-EXIT_CODES: Final = (
-    "Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 the gate refused the sitemap or held pages, "
-    "4 incomplete (run again to continue), 5 nothing to crawl, 6 another process uses the state, 7 storage error, "
-    "10 findings."
+COMMANDS: Final[dict[str, dict[str, str]]] = tomllib.loads(
+    (files("crawler.cli") / "commands.toml").read_text(encoding="utf-8")
 )
+"""The module of each command, which has a function or a Typer of its name; its first sentence; the end of its help."""
+EXIT_CODES: Final = COMMANDS["run"]["epilog"]
 RAW: Final = "\b\n"  # click keeps the line breaks of the paragraph that follows
 _OPTIONS_PANEL: Final = "Options"
 _HYPHEN: Final = "\u2011"  # replaces hyphens while lines are wrapped, so that no line breaks there
@@ -24,6 +26,12 @@ _PLAIN_MESSAGES: Final = {
     "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
     "Input should be a valid number, unable to parse string as a number": "it must be a number",
 }
+
+
+def epilog_of(name: str) -> str:
+    """The end of the help of a command: examples, which keep their lines, and exit codes."""
+    text = COMMANDS[name].get("epilog", "")
+    return (RAW if "\n" in text else "") + text.replace("{exit_codes}", EXIT_CODES)
 
 
 class HelpfulCommand(TyperCommand):

@@ -1,6 +1,8 @@
 """``siteatlas lint``: its options, its output and its exit code."""
 
 import sys
+from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -9,64 +11,50 @@ import sitemap
 from crawler.audit.report.layout import fitted
 from crawler.audit.verdict import rules_named, split_names
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
-from crawler.cli.lint_options import (
-    CrossSubmitsOption,
-    FailOn,
-    FailOnOption,
-    FollowOption,
-    Form,
-    FormatOption,
-    IgnoreOption,
-    ListOption,
-    MaxBytesOption,
-    MaxDepthOption,
-    MaxEntriesOption,
-    MaxFilesOption,
-    MaxFindingsOption,
-    RulesOption,
-    RulesTableOption,
-    SourcesArgument,
-    UrlOption,
-    VerboseOption,
-)
-from crawler.cli.options import REQUEST_KEYS, ConfigOption, QuietOption, site_config, with_flags
+from crawler.cli.options import REQUEST_KEYS, Form, site_config, with_flags
 from crawler.errors import FindingsFound, UsageError
 from crawler.units import parse_size
 from crawler.version import __version__
 from sitemap import RULES, Severity
 
-EPILOG = f"""{RAW}Examples:
-  siteatlas lint sitemap.xml --url https://www.example.com/sitemap.xml
-  siteatlas lint https://www.example.com/
-  siteatlas lint public --fail-on warning --ignore lastmod,hint
-  siteatlas lint https://www.example.com/ --list urls --format json
 
-Exit codes: 0 no findings of the severity of --fail-on or worse, 1 internal error, 2 usage, or the file does not exist,
-5 the URL cannot be fetched, 10 such findings, or (with --list) files that cannot be read.
-"""
+class FailOn(StrEnum):
+    """The lowest severity of a failure."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+    NEVER = "never"
+
+
+class ListMode(StrEnum):
+    """What to list instead of checking."""
+
+    TREE = "tree"
+    URLS = "urls"
+    COUNTS = "counts"
 
 
 @with_flags(*REQUEST_KEYS)
 def lint(  # noqa: PLR0913 - the command line is wide
-    sources: SourcesArgument = None,
-    url: UrlOption = "",
-    form: FormatOption = Form.TEXT,
-    fail_on: FailOnOption = FailOn.ERROR,
-    ignore: IgnoreOption = None,
-    only: RulesOption = None,
-    rules: RulesTableOption = False,
-    listing: ListOption = None,
-    follow: FollowOption = True,
-    max_depth: MaxDepthOption = 3,
-    max_files: MaxFilesOption = 100_000,
-    max_bytes: MaxBytesOption = "64M",
-    max_entries: MaxEntriesOption = 1_000_000,
-    max_findings: MaxFindingsOption = 20,
-    cross_submits: CrossSubmitsOption = None,
-    config: ConfigOption = None,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
+    sources: list[str] | None = None,
+    url: str = "",
+    form: Form = Form.TEXT,
+    fail_on: FailOn = FailOn.ERROR,
+    ignore: list[str] | None = None,
+    only: list[str] | None = None,
+    rules: bool = False,
+    listing: ListMode | None = None,
+    follow: bool = True,
+    max_depth: int = 3,
+    max_files: int = 100_000,
+    max_bytes: str = "64M",
+    max_entries: int = 1_000_000,
+    max_findings: int = 20,
+    cross_submits: bool | None = None,
+    config: Path | None = None,
+    quiet: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Check sitemaps against the sitemap protocol and the rules of search engines, or list their content.

@@ -2,28 +2,18 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
+from crawler.cli.options import with_parameters
 from crawler.errors import UsageError
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas manual                list the pages
-  siteatlas manual audit          print the page about audits
-  siteatlas manual setups/hugo    print the shortest way for a site of Hugo
-"""
 _PACKAGE: Final = Path(__file__).parents[1]
 _FOLDERS: Final = (_PACKAGE / "manual", _PACKAGE.parent / "docs")  # of an installed program, of a checkout
 
 
-def manual(
-    page: Annotated[
-        str, typer.Argument(metavar="PAGE", help="Name of the page. Without it, the list.", show_default=False)
-    ] = "README",
-) -> None:
+@with_parameters()
+def manual(page: str = "README") -> None:
     """Print a page of the manual as Markdown.
 
     The pages are those of the installed version.

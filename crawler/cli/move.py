@@ -11,8 +11,8 @@ import msgspec
 import typer
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW, HelpfulCommand, command_group
-from crawler.cli.options import REQUEST_KEYS, JsonOption, TraceOption, site_config, with_flags
+from crawler.cli.help import HelpfulCommand, command_group, epilog_of
+from crawler.cli.options import REQUEST_KEYS, site_config, with_flags
 from crawler.errors import FindingsFound, UsageError
 from crawler.moves.formats import FORMATS, Redirect, csv_table, read_map, write_map
 from crawler.moves.matcher import Grade, Match, match_pages
@@ -24,19 +24,8 @@ if TYPE_CHECKING:
     from crawler.moves.inventory import Inventory
 
 move = command_group("Map the pages of an old site to those of the new one, and check maps of redirects.")
-_EXAMPLES: Final = f"""{RAW}Examples:
-  siteatlas move map .siteatlas build -o moves.csv
-  siteatlas move map old/build new/build --format nginx -o moves.conf
-  siteatlas move check moves.csv --new build
-  siteatlas move check moves.csv --ask https://www.example.com/
-
-Exit codes: 0 done or no problem, 1 internal error, 2 usage, 5 the URL cannot be fetched, 10 problems."""
-_SIDE: Final = "state directory (DIR@RUN: as of a run), folder of built pages, URL to crawl, sitemap or list of URLs"
 _REDIRECTED: Final = (Grade.SURE, Grade.LIKELY)
 Format = Annotated[str, typer.Option("--format", metavar="NAME", help=f"Format: {', '.join(FORMATS)}.")]
-SiteOrigin = Annotated[
-    str, typer.Option("--site", metavar="URL", help="URL of the site, to write whole URLs.", show_default=False)
-]
 _SAMPLED: Final = 5  # rows that are also asked in other spellings
 
 
@@ -55,18 +44,13 @@ def _read_file(path: Path) -> str:
 
 @with_flags(*REQUEST_KEYS)
 def map_(  # noqa: PLR0913 - the options of a command
-    old: Annotated[str, typer.Argument(metavar="OLD", help=f"Old site: {_SIDE}.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="New site, in the same way.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="File to write. Default: standard output.")
-    ] = None,
+    old: str,
+    new: str,
+    output: Path | None = None,
     form: Format = "csv",
-    said: Annotated[
-        list[Path] | None,
-        typer.Option("--said", metavar="FILE", help="Map whose rows are right, in any format. May be repeated."),
-    ] = None,
-    site: SiteOrigin = "",
-    verbose: TraceOption = False,
+    said: list[Path] | None = None,
+    site: str = "",
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Find for each page of an old site the page of the new site that takes its place.
@@ -119,24 +103,13 @@ def _redirect(match: Match, before: "Inventory", after: "Inventory", *, is_whole
 
 @with_flags(*REQUEST_KEYS)
 def check(  # noqa: PLR0913 - the options of a command
-    file: Annotated[Path, typer.Argument(metavar="MAP", help="Map of redirects in any format of siteatlas move map.")],
-    new: Annotated[
-        str | None, typer.Option("--new", metavar="NEW", help=f"New site: {_SIDE}.", show_default=False)
-    ] = None,
-    ask: Annotated[
-        str | None,
-        typer.Option(
-            "--ask", metavar="URL", help="Site to ask for every source of the map, politely.", show_default=False
-        ),
-    ] = None,
-    platform: Annotated[
-        str | None, typer.Option("--for", metavar="NAME", help="Format whose limits count.", show_default=False)
-    ] = None,
-    convert: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the map in the format of --for.")
-    ] = None,
-    as_json: JsonOption = False,
-    verbose: TraceOption = False,
+    file: Path,
+    new: str | None = None,
+    ask: str | None = None,
+    platform: str | None = None,
+    convert: Path | None = None,
+    as_json: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Check a map of redirects: by itself, against the new site, and as a server answers.
@@ -209,5 +182,5 @@ def _spellings(url: str) -> Iterator[str]:
         yield f"{url}?utm_source=siteatlas"
 
 
-move.command("map", cls=HelpfulCommand, epilog=_EXAMPLES)(map_)
-move.command("check", cls=HelpfulCommand, epilog=_EXAMPLES)(check)
+move.command("map", cls=HelpfulCommand, epilog=epilog_of("move"))(map_)
+move.command("check", cls=HelpfulCommand, epilog=epilog_of("move"))(check)

@@ -4,23 +4,11 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
-
-import typer
+from typing import TYPE_CHECKING, Any, Final
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
-from crawler.cli.options import (
-    CLIENT_KEYS,
-    JsonOption,
-    QuietOption,
-    SiteOption,
-    SitesConfigOption,
-    SiteUrlArgument,
-    site_config,
-    with_flags,
-)
+from crawler.cli.options import CLIENT_KEYS, SitesConfigOption, site_config, with_flags
 from crawler.errors import Incomplete, UsageError, worst_exit_code
 from crawler.units import count_text
 from sitemap import safe
@@ -30,14 +18,6 @@ if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.notify.ledger_status import DeliveryReport, NotifyResult
     from crawler.notify.session import ReplayRequest
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas notify --config sites.toml --dry-run     show what it would send
-  siteatlas notify --config sites.toml --site shop   send those of one site
-  siteatlas notify --config sites.toml --since 12 --only "search console"
-  siteatlas notify --config sites.toml --test        try the channels
-
-Exit codes: 0 all messages are sent, 2 usage or configuration, 4 some messages could not be sent yet, 6 another process
-uses the state, 7 storage error."""
 _KEYS: Final = (
     *("output.directory", "site.sitemap_url", "state.directory", "fetch.source", "notify.enabled"),
     *CLIENT_KEYS,
@@ -45,51 +25,20 @@ _KEYS: Final = (
 _MAX_NAMED: Final = 5  # URLs of a dry run without --verbose
 _TURNED_OFF: Final = "notifications are off (enabled = false in [notify]): add --notify to send them"
 
-DryRunOption = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run", help="Show which messages Siteatlas would send, to whom, and why messages wait. Send nothing."
-    ),
-]
-TestOption = Annotated[
-    bool,
-    typer.Option(
-        "--test",
-        help='Send a test message through each channel that has the key "on". Also check the IndexNow key file.',
-    ),
-]
-
 
 @with_flags(*_KEYS)
 def notify(  # noqa: PLR0913 - the command line is wide
-    url: SiteUrlArgument = None,
+    url: str | None = None,
     config: SitesConfigOption = None,
-    site: SiteOption = None,
-    dry_run: DryRunOption = False,
-    again: Annotated[bool, typer.Option("--resend-refused", help="Send refused messages again.")] = False,
-    since: Annotated[
-        int | None,
-        typer.Option(
-            "--since",
-            metavar="RUN",
-            min=0,
-            help="Send the changes that came after run RUN once more, through all channels. 0: all changes.",
-        ),
-    ] = None,
-    only: Annotated[
-        str,
-        typer.Option(
-            "--only",
-            metavar="NAME",
-            help="Use only channels with names that begin with NAME, such as indexnow, search console or webhook.",
-        ),
-    ] = "",
-    test: TestOption = False,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show every URL of a dry run, and log more.")
-    ] = False,
+    site: list[str] | None = None,
+    dry_run: bool = False,
+    again: bool = False,
+    since: int | None = None,
+    only: str = "",
+    test: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Send the notifications that earlier runs could not send.

@@ -4,16 +4,18 @@ import inspect
 import os
 import re
 import shlex
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Final, get_args, get_origin
+from typing import Annotated, Any, Final, get_origin
 
 import typer
 from msgspec import Struct
 
-from crawler.cli import lint_options
 from crawler.config.config import Config
 from crawler.config.load import SECRET_KEYS, ConfigFile, Layers, load_site
 from crawler.config.reference import reference_sections
@@ -27,6 +29,15 @@ from crawler.config.settings import (
 )
 from crawler.errors import UsageError
 from crawler.units import format_size
+
+
+class Form(StrEnum):
+    """The formats of a report, as on the command line."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    JUNIT = "junit"
 
 
 class Flag(Struct, frozen=True):
@@ -51,10 +62,7 @@ class Flag(Struct, frozen=True):
         return next(name for name in self.names.split("/")[0].split() if name.startswith("--"))
 
 
-ConfigOption = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Configuration file (TOML).", envvar="SITEATLAS_CONFIG")
-]
-
+_TEXTS: Final[dict[str, Any]] = tomllib.loads((files("crawler.cli") / "options.toml").read_text(encoding="utf-8"))
 _DEFAULT_CONFIG: Final = Path("siteatlas.toml")
 NO_CONFIG: Final = (
     "no site is given, and there is no siteatlas.toml here. Use siteatlas {} --config FILE, or write the file with "
@@ -79,149 +87,18 @@ SitesConfigOption = Annotated[
     ),
 ]
 
-SiteOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--site", metavar="NAME", help="Name of a site in the configuration. May be repeated. Default: all sites."
-    ),
-]
 
-StartUrlArgument = Annotated[
-    str | None, typer.Argument(metavar="URL", help="URL of the page where the crawl starts.", show_default=False)
-]
-SiteUrlArgument = Annotated[
-    str | None, typer.Argument(metavar="URL", help="Start URL of the site.", show_default=False)
-]
-OneSiteOption = Annotated[
-    str | None,
-    typer.Option("--site", metavar="NAME", help="Name of one site in the configuration.", show_default=False),
-]
-FreshOption = Annotated[
-    bool,
-    typer.Option(
-        "--fresh",
-        help="Delete what earlier runs stored about the pages (the state), and fetch all pages again. A damaged state "
-        "is renamed.",
-    ),
-]
-
-RestartOption = Annotated[
-    bool,
-    typer.Option(
-        "--restart", help="Delete an interrupted crawl and start a new one. Keep the results of earlier runs."
-    ),
-]
-
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Crawl and show what would change, but publish nothing.")]
-
-AcceptShrinkOption = Annotated[
-    bool,
-    typer.Option(
-        "--accept-shrink", help="In this run, publish the sitemap even if many pages leave it or lose their main text."
-    ),
-]
-
-ReplaceOption = Annotated[
-    bool, typer.Option("--replace", help="Overwrite a sitemap that no run with this state wrote.")
-]
-
-RollbackRun = Annotated[
-    int | None,
-    typer.Option(
-        "--to",
-        metavar="RUN",
-        help="Publish the sitemap of this run again. Default: the sitemap before the current one.",
-        show_default=False,
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
-LogOption = Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")]
-TraceOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="For an internal error, print the Python traceback.")
-]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Show all URLs that are not in the sitemap, and log more.")
-]
-NEXT_RUN_OPTIONS: Final = {
-    "fresh": FreshOption,
-    "restart": RestartOption,
-    "accept_shrink": AcceptShrinkOption,
-    "replace": ReplaceOption,
-}
+NEXT_RUN_OPTIONS: Final = dict.fromkeys(("fresh", "restart", "accept_shrink", "replace"), bool)
 """What a person asks one run to do, here or on the worker of a fleet."""
-ChangedOption = Annotated[
-    str | None,
-    typer.Option(
-        "--changed",
-        metavar="FILE|-",
-        help="File of changed pages, one URL or path a line (-: stdin).",
-        show_default=False,
-    ),
-]
 RUN_OPTIONS: Final = {  # the fields of crawler.run.options.RunOptions
     **NEXT_RUN_OPTIONS,
-    "dry_run": DryRun,
-    "as_json": JsonOption,
-    "quiet": QuietOption,
-    "verbose": Verbose,
-    "changed": ChangedOption,
+    **dict.fromkeys(("dry_run", "as_json", "quiet", "verbose"), bool),
+    "changed": str | None,
 }
 
 
-FLAGS: Final = (
-    Flag("-o --output", "output.directory", "DIR"),
-    Flag("--sitemap-url", "site.sitemap_url", "URL"),
-    Flag("--include", "scope.include", "PATTERN", many=True),
-    Flag("--exclude", "scope.exclude", "PATTERN", many=True),
-    Flag("--max-depth", "scope.max_depth", "N"),
-    Flag("--max-pages", "scope.max_pages", "N"),
-    Flag("--max-time", "scope.max_time", "SECONDS"),
-    Flag("--subdomains/--no-subdomains", "scope.subdomains"),
-    Flag("--host", "scope.hosts", "HOST[:PORT]", many=True),
-    Flag("--drop-param", "urls.drop_params", "NAME", many=True),
-    Flag("--respect-robots/--ignore-robots", "obey.robots"),
-    Flag("-c --concurrency", "pace.concurrency", "N"),
-    Flag("--rate", "pace.rate", "N"),
-    Flag("--timeout", "fetch.timeout", "SECONDS"),
-    Flag("--source", "fetch.source", "URL|DIR"),
-    Flag("--resolve", "fetch.resolve", "HOST:PORT:IP", many=True),
-    Flag("-u --user-agent", "fetch.user_agent", "AGENT"),
-    Flag("-H --header", "fetch.headers", "NAME: VALUE", many=True),
-    Flag("--basic-auth", "fetch.basic_auth", "USER:PASSWORD"),
-    Flag("--cookie", "fetch.cookies", "NAME=VALUE", many=True),
-    Flag("--proxy", "fetch.proxy", "URL"),
-    Flag("--render", "render.mode", "MODE"),
-    Flag("--lastmod", "content.lastmod", "SOURCE"),
-    Flag("--gzip/--no-gzip", "output.gzip"),
-    Flag("--group", "output.group", "KIND"),
-    Flag("--format", "output.formats", "FORMAT", many=True),
-    Flag("--html-sitemap/--no-html-sitemap", "output.html_sitemap"),
-    Flag("--llms-txt/--no-llms-txt", "output.llms_txt"),
-    Flag("--state", "state.directory", "DIR"),
-    Flag("--sitemap", "audit.sitemaps", "FILE|URL", many=True),
-    Flag("--log", "audit.logs", "FILE", many=True),
-    Flag("--search", "audit.search", "FILE", many=True),
-    Flag("--analytics", "audit.analytics", "FILE", many=True),
-    Flag("--search-console", "audit.search_console", "PROPERTY"),
-    Flag("--ga4", "audit.ga4", "PROPERTY"),
-    Flag("--backlinks", "audit.backlinks", "FILE", many=True),
-    Flag("--list", "audit.lists", "FILE", many=True),
-    Flag("--crawl", "audit.crawls", "DIR|FILE", many=True),
-    Flag("--max-unlinked", "audit.max_unlinked", "N"),
-    Flag("--check-external", "audit.check_external"),
-    Flag("--accepted", "audit.accepted", "FILE"),
-    Flag("-o --report", "audit.report", "DIR"),
-    Flag("--fail-on", "audit.fail_on", "NAMES", many=True),
-    Flag("--upload", "upload.to", "URL"),
-    Flag("--cron", "schedule.cron", "EXPRESSION"),
-    Flag("--every", "schedule.every", "SECONDS"),
-    Flag("--listen", "daemon.listen", "HOST:PORT|unix:PATH"),
-    Flag("--allowed-host", "daemon.allowed_hosts", "HOST", many=True),
-    Flag("--database", "fleet.database", "URL"),
-    Flag("--state-store", "fleet.state_store", "URL"),
-    Flag("--notify/--no-notify", "notify.enabled"),
-)
+_OLDER: Final[dict[str, str]] = _TEXTS["older"]
+FLAGS: Final = tuple(Flag(key=key, **row) for key, row in _TEXTS["keys"].items())
 _PANELS: Final = {
     **dict.fromkeys(("site", "scope", "urls", "obey", "state"), "Site"),
     **dict.fromkeys(("pace", "fetch", "render"), "Requests"),
@@ -251,30 +128,45 @@ def with_flags(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a Typer command that ends in ``**flags`` the option ``--set`` and the options of these keys as parameters.
 
-    ``switches`` are annotations of more parameters, by name.
+    ``switches`` are the types of more parameters, by name.
     """
     more: list[tuple[str, bool | None, Any]] = [("settings", None, SetOption)]
-    more += [(name, False if get_args(switch)[0] is bool else None, switch) for name, switch in switches.items()]
+    more += [(name, False if switch is bool else None, switch) for name, switch in switches.items()]
     more += [(flag.field, None, _annotation(flag)) for flag in FLAGS if flag.key in keys]
     return with_parameters(more)
 
 
 def with_parameters(
-    more: Sequence[tuple[str, bool | None, Any]],
+    more: Sequence[tuple[str, bool | None, Any]] = (),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a Typer command that ends in ``**flags`` more parameters: each a name, a default and an annotation."""
+    """Give a Typer command the texts of its parameters, from ``options.toml``, and ``more`` parameters.
+
+    Each of these has a name, a default, and a type or an annotation; the command ends in ``**flags``.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        module = command.__module__.rpartition(".")[2]
+        texts = _TEXTS["common"] | _TEXTS.get(module, {}) | _TEXTS.get(f"{module}-{command.__name__}", {})
         own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
         own += [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
             for name, default, annotation in more
         ]
+        own = [p.replace(annotation=_own_annotation(p.annotation, texts, p.name)) for p in own]
         command.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in own}
         return command
 
     return decorate
+
+
+def _own_annotation(kind: Any, texts: Mapping[str, Any], name: str) -> Any:
+    """The type of a parameter with its texts, as an option or, if they have no names, as an argument."""
+    if get_origin(kind) is Annotated:
+        return kind
+    options = dict(texts[name])
+    names = options.pop("names", "").split()
+    return Annotated[kind, typer.Option(*names, **options) if names else typer.Argument(**options)]
 
 
 def given_layers(flags: Mapping[str, Any], url: str | None = None) -> Layers:
@@ -341,32 +233,8 @@ def _default_text(default: object, metavar: str) -> str:
 
 def notable_variables() -> list[str]:
     """A sentence for each variable of the environment that is probably meant for Siteatlas, but is not known."""
-    options = [option for value in vars(lint_options).values() for option in get_args(value)]
-    of_lint = {name for option in options if isinstance(name := getattr(option, "envvar", None), str)}
+    of_lint = {option["envvar"] for option in _TEXTS["lint"].values() if "envvar" in option}
     return misspelt_variables(os.environ, {*of_lint, "SITEATLAS_CONFIG"})
-
-
-_OTHER_NAMES: Final = {
-    "max-urls-per-file": "output.max_urls",
-    "max-bytes-per-file": "output.max_bytes",
-    "browser-sandbox": "render.sandbox",
-    "browser-no-sandbox": "render.sandbox",
-    "max-state": "state.max_size",
-    "run-retries": "schedule.retries",
-    "schedule": "schedule.enabled",
-    "schedule-state": "daemon.directory",
-    "store-endpoint": "fleet.s3_endpoint",
-    "store-region": "fleet.s3_region",
-    "store-access-key": "fleet.s3_access_key",
-    "store-secret-key": "fleet.s3_secret_key",
-    "webhook": "webhook.urls",
-    "email-from": "email.sender",
-    "smtp": "email.server",
-    "smtp-security": "email.security",
-    "smtp-login": "email.login",
-    "hook": "hook.command",
-}
-"""The keys of options of earlier versions whose names do not follow from their keys."""
 
 
 def setting_instead(option: str, words: Sequence[str]) -> tuple[str, list[str]]:
@@ -418,8 +286,8 @@ def _key_of(option: str) -> str:
     name = option.removeprefix("--").removeprefix("ignore-")
     keys = [(section, key) for section, keys in known_keys().items() for key in keys]
     for spelled in (name, name.removeprefix("no-"), name.removeprefix("no-").removeprefix("respect-")):
-        if spelled in _OTHER_NAMES:
-            return _OTHER_NAMES[spelled]
+        if spelled in _OLDER:
+            return _OLDER[spelled]
         words = spelled.replace("-", "_")
         whole = [each for each in keys if words == "_".join(each)]
         if found := whole or [

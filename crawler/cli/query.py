@@ -6,15 +6,14 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import msgspec
-import typer
 
 from crawler.audit.report.tables import cell_text
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
-from crawler.cli.options import ConfigOption, LogOption, OneSiteOption, with_flags
+from crawler.cli.options import with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.crawl.documents import is_url
 from crawler.dataset.build import open_dataset
@@ -23,12 +22,6 @@ from crawler.dataset.schema import TABLES
 from crawler.errors import UsageError
 from sitemap import safe
 
-_EXAMPLES: Final = """Examples:
-  siteatlas query --list                    the questions that have a name
-  siteatlas query --named broken-links
-  siteatlas query "SELECT url, inlinks FROM pages WHERE url LIKE '%/blog/%'"
-"""
-EPILOG: Final = RAW + _EXAMPLES
 _MAX_CELL: Final = 100  # characters of a cell of the text table
 
 
@@ -42,27 +35,16 @@ class AnswerFormat(StrEnum):
 
 @with_flags("state.directory", "site.sitemap_url")
 def query(  # noqa: PLR0913 - the options of a command
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[SQL] [URL]",
-            help="SQL: one SELECT statement. URL: start URL of the site, needed only if the state has several sites.",
-            show_default=False,
-        ),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--named", metavar="NAME", help="Question to ask instead of SQL.", show_default=False)
-    ] = None,
-    lists: Annotated[bool, typer.Option("--list", help="List the questions that have a name.")] = False,
-    tables: Annotated[bool, typer.Option("--tables", help="List the tables and their columns.")] = False,
-    form: Annotated[AnswerFormat, typer.Option("--format", help="Format of the answer.")] = AnswerFormat.TEXT,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Maximum rows. 0: all.")] = 1_000,
-    seconds: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Maximum time of the query.")
-    ] = 30.0,
-    config: ConfigOption = None,
-    site: OneSiteOption = None,
-    verbose: LogOption = False,
+    words: list[str] | None = None,
+    name: str | None = None,
+    lists: bool = False,
+    tables: bool = False,
+    form: AnswerFormat = AnswerFormat.TEXT,
+    limit: int = 1_000,
+    seconds: float = 30.0,
+    config: Path | None = None,
+    site: str | None = None,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Ask the last finished run of a site by SQL: its pages, links, redirects and changes.

@@ -3,62 +3,27 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
-from crawler.cli.options import REQUEST_KEYS, JsonOption, SiteOption, SitesConfigOption, TraceOption, with_flags
+from crawler.cli.options import REQUEST_KEYS, SitesConfigOption, with_flags
 from crawler.errors import FindingsFound, UsageError
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.audit.discovery.readers import Declaration
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas robots https://www.example.com/
-  siteatlas robots --config sites.toml --site shop
-  siteatlas robots https://www.example.com/ --patch public/robots.txt
-
-Exit codes: 0 no problem (or --patch wrote the file), 1 internal error, 2 usage, 7 the file cannot be written, 10 at
-least one problem.
-"""
-
-ReadersOption = Annotated[
-    bool,
-    typer.Option(
-        "--readers",
-        help="Also request the sitemap with the user agents of Googlebot and Bingbot, and name the likely cause of "
-        '"Couldn\'t fetch" in Search Console.',
-    ),
-]
-
 
 @with_flags(*REQUEST_KEYS, "site.sitemap_url", "output.directory")
 def robots(  # noqa: PLR0913 - the command line is wide
-    url: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="URL",
-            help="URL of the site or of its sitemap. With --config, you do not need a URL.",
-            show_default=False,
-        ),
-    ] = None,
+    url: str | None = None,
     config: SitesConfigOption = None,
-    site: SiteOption = None,
-    patch: Annotated[
-        Path | None,
-        typer.Option(
-            "--patch", metavar="FILE", help="Add the missing lines to this local robots.txt, and keep the other lines."
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --patch: show the missing lines, but write nothing.")
-    ] = False,
-    readers: ReadersOption = False,
-    as_json: JsonOption = False,
-    verbose: TraceOption = False,
+    site: list[str] | None = None,
+    patch: Path | None = None,
+    dry_run: bool = False,
+    readers: bool = False,
+    as_json: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Check that search engines find the published sitemap.

@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import (
-    OneSiteOption,
-    QuietOption,
-    RollbackRun,
-    SitesConfigOption,
-    SiteUrlArgument,
-    Verbose,
-    site_config,
-    with_flags,
-)
+from crawler.cli.options import SitesConfigOption, site_config, with_flags
 from crawler.errors import UsageError
 from crawler.units import count_text
 
@@ -30,12 +21,12 @@ _NEXT_RUN_NOTE: Final = (
 
 @with_flags("output.directory", "site.sitemap_url", "state.directory", "upload.to")
 def rollback(
-    url: SiteUrlArgument = None,
+    url: str | None = None,
     config: SitesConfigOption = None,
-    site: OneSiteOption = None,
-    to: RollbackRun = None,
-    quiet: QuietOption = False,
-    verbose: Verbose = False,
+    site: str | None = None,
+    to: int | None = None,
+    quiet: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Publish the previous sitemap of a site again, and upload it.

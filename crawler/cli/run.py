@@ -6,16 +6,13 @@ from typing import Any
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import INTERRUPTED, CommandErrors
-from crawler.cli.help import EXIT_CODES
-from crawler.cli.options import CRAWL_KEYS, NO_CONFIG, RUN_OPTIONS, SiteOption, SitesConfigOption, with_flags
+from crawler.cli.options import CRAWL_KEYS, NO_CONFIG, RUN_OPTIONS, SitesConfigOption, with_flags
 from crawler.errors import UsageError, worst_exit_code
 from crawler.run.options import RunOptions
 
-EPILOG = EXIT_CODES
-
 
 @with_flags(*CRAWL_KEYS, switches=RUN_OPTIONS)
-def run(config: SitesConfigOption = None, site: SiteOption = None, **flags: Any) -> None:
+def run(config: SitesConfigOption = None, site: list[str] | None = None, **flags: Any) -> None:
     """Regenerate the sitemaps of the sites in a configuration.
 
     The file has the sections of config.example.toml. For several sites, it also has sections such as [sites.NAME.site]

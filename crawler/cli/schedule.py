@@ -1,32 +1,19 @@
 """``siteatlas schedule``: the daemon that runs the sites of a configuration when they are due."""
 
 import logging
-from typing import Annotated, Any, Final
-
-import typer
+from typing import Any
 
 from crawler.cli.errors import CommandErrors, set_up_logging
-from crawler.cli.help import RAW
-from crawler.cli.options import NO_CONFIG, QuietOption, SiteOption, SitesConfigOption, with_flags
+from crawler.cli.options import NO_CONFIG, SitesConfigOption, with_flags
 from crawler.errors import UsageError
-
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas schedule --config sites.toml
-  siteatlas schedule --config sites.toml --every 6h --set schedule.jitter=10m
-  siteatlas schedule --config sites.toml --listen ''
-
-Exit codes: 0 SIGTERM or SIGINT stopped the daemon, 1 internal error, 2 usage or configuration, 6 another daemon uses
-the same history, 7 storage error."""
 
 
 @with_flags("schedule.cron", "schedule.every", "daemon.listen", "daemon.allowed_hosts", "state.directory")
 def schedule(
     config: SitesConfigOption = None,
-    site: SiteOption = None,
-    quiet: QuietOption = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Log when each site is due, and the progress of each run.")
-    ] = False,
+    site: list[str] | None = None,
+    quiet: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Run the sites of a configuration file when they are due, until you stop the daemon.

@@ -2,13 +2,11 @@
 
 import json
 import sys
-from typing import Annotated, Any, Final
-
-import typer
+from typing import Any, Final
 
 from crawler.audit.report.layout import output_width
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import JsonOption, SiteOption, SitesConfigOption, TraceOption, with_flags
+from crawler.cli.options import SitesConfigOption, with_flags
 from crawler.errors import StorageError
 
 _MAX_IN_FULL: Final = 3  # sites that are shown in full without --site
@@ -17,10 +15,10 @@ _MAX_IN_FULL: Final = 3  # sites that are shown in full without --site
 @with_flags("state.directory")
 def status(
     config: SitesConfigOption = None,
-    site: SiteOption = None,
-    runs: Annotated[int, typer.Option("--runs", metavar="N", min=1, help="Number of last runs to show.")] = 5,
-    as_json: JsonOption = False,
-    verbose: TraceOption = False,
+    site: list[str] | None = None,
+    runs: int = 5,
+    as_json: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Show the published sitemap of each site, the last runs, and whether a run is active.

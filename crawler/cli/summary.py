@@ -8,6 +8,7 @@ from crawler.audit.report.layout import Line, fitted
 from crawler.crawl.bottleneck import CrawlStage
 from crawler.model import State
 from crawler.publish.changes import ChangeSample, sample_lines
+from crawler.publish.states import STATE_WORDS
 from crawler.run.report import Report
 from crawler.units import clock_text, count_text, size_text
 from sitemap import safe
@@ -26,11 +27,6 @@ _BOTTLENECKS = {
     CrawlStage.PARSE: "parsing or rendering (parse.processes, render.concurrency)",
     CrawlStage.FRONTIER: "the main process",
     CrawlStage.COMMIT: "the disk",
-}
-_STATE_MEANINGS = {
-    State.WRONG_TYPE: "feeds, images, PDF and other files that are not web pages",
-    State.OUT_OF_SCOPE: "other hosts, or outside the sitemap's directory",
-    State.PENDING: "known, but not visited yet",
 }
 
 
@@ -175,7 +171,7 @@ def _left_out(report: Report) -> list[str | Line]:
     stay = " (pages that the gate holds, and pages that failed temporarily, stay in the sitemap)" if is_stated else ""
     lines: list[str | Line] = ["", f"left out, and why{stay}"]
     for group in report.left_out:
-        meaning = _STATE_MEANINGS.get(group.state, "")
+        meaning = STATE_WORDS[group.state].listed_as
         lines.append(Line(f"{group.count:>9,}  ", f"{group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip()))
         if group.state is State.PENDING:
             continue

@@ -5,22 +5,13 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import typer
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW, HelpfulCommand, command_group
-from crawler.cli.options import (
-    REQUEST_KEYS,
-    JsonOption,
-    OneSiteOption,
-    SitesConfigOption,
-    TraceOption,
-    site_config,
-    with_flags,
-)
+from crawler.cli.help import HelpfulCommand, command_group, epilog_of
+from crawler.cli.options import REQUEST_KEYS, SitesConfigOption, site_config, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.errors import FindingsFound, UsageError
 from crawler.model import Url
@@ -31,46 +22,22 @@ if TYPE_CHECKING:
     from crawler.moves.register import UrlEnd
 
 urls = command_group("Keep every URL that a site ever published, and find those that are lost.")
-_EXAMPLES: Final = f"""{RAW}Examples:
-  siteatlas urls check
-  siteatlas urls check --folder build --redirects build/_redirects
-  siteatlas urls import old-sitemap.xml /var/log/nginx/access.log content
-  siteatlas urls accept 'https://www.example.com/jobs/*' --reason 'the job is taken'
-
-Exit codes: 0 done, 1 internal error, 2 usage, 6 another process uses the state, 7 storage error, 10 lost URLs."""
 _REMEDY: Final = (
     "Redirect each lost URL; siteatlas move map finds where its page went. Or siteatlas urls accept its end.\n"
 )
-SiteUrl = Annotated[
-    str | None,
-    typer.Option("--url", metavar="URL", help="Start URL of the site, if the state has several.", show_default=False),
-]
 _FLAGS: Final = ("state.directory", "site.sitemap_url")
 
 
 @with_flags(*_FLAGS, *REQUEST_KEYS)
 def check(  # noqa: PLR0913 - the options of a command
-    url: SiteUrl = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--folder", metavar="DIR", help="Look in this folder build instead of asking the site.", show_default=False
-        ),
-    ] = None,
-    redirects: Annotated[
-        Path | None,
-        typer.Option(
-            "--redirects",
-            metavar="FILE",
-            help="Redirects of the folder, in any format of siteatlas move map. Default: its _redirects.",
-            show_default=False,
-        ),
-    ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Also name losses that an earlier check reported.")] = False,
+    url: str | None = None,
+    folder: Path | None = None,
+    redirects: Path | None = None,
+    all_: bool = False,
     config: SitesConfigOption = None,
-    site: OneSiteOption = None,
-    as_json: JsonOption = False,
-    verbose: TraceOption = False,
+    site: str | None = None,
+    as_json: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Find the URLs that the site once published, and that lead to no page now.
@@ -130,16 +97,11 @@ def _ends_in(folder: Path, redirects: Path | None, urls: Sequence[str]) -> list[
 
 @with_flags(*_FLAGS)
 def import_(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SOURCE", help="Sitemap (file or URL), list or table of URLs, access log, or folder in Git."
-        ),
-    ],
-    url: SiteUrl = None,
+    files: list[str],
+    url: str | None = None,
     config: SitesConfigOption = None,
-    site: OneSiteOption = None,
-    verbose: TraceOption = False,
+    site: str | None = None,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Add URLs to the register, from old sitemaps, lists, access logs and the history of a folder.
@@ -169,12 +131,12 @@ def import_(
 
 @with_flags(*_FLAGS)
 def accept(
-    pattern: Annotated[str, typer.Argument(metavar="URL", help="URL, with * for any text.")],
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why it is gone on purpose.")],
-    url: SiteUrl = None,
+    pattern: str,
+    reason: str,
+    url: str | None = None,
     config: SitesConfigOption = None,
-    site: OneSiteOption = None,
-    verbose: TraceOption = False,
+    site: str | None = None,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Record that URLs are gone on purpose, or will be after the next publish, so that no check reports them."""
@@ -191,10 +153,10 @@ def accept(
 
 @with_flags(*_FLAGS)
 def list_(
-    url: SiteUrl = None,
+    url: str | None = None,
     config: SitesConfigOption = None,
-    site: OneSiteOption = None,
-    verbose: TraceOption = False,
+    site: str | None = None,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Print the register as CSV: each URL with its dates, how it ended, and its source."""
@@ -213,4 +175,4 @@ def list_(
 
 
 for _name, _function in (("check", check), ("import", import_), ("accept", accept), ("list", list_)):
-    urls.command(_name, cls=HelpfulCommand, epilog=_EXAMPLES)(_function)
+    urls.command(_name, cls=HelpfulCommand, epilog=epilog_of("urls"))(_function)

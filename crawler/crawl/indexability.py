@@ -226,7 +226,7 @@ def _notes(case: RuleInput) -> list[str]:
     if page.refresh == case.reply.url:
         notes.append("the page refreshes itself")
     if page.fallback:
-        notes.append(f"read by the simple scanner: {page.fallback}")
+        notes.append(f"read without most of its elements: {page.fallback}")
     return notes
 
 

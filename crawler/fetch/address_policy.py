@@ -1,10 +1,12 @@
 """Address policy: the network addresses and ports that a crawl may connect to. Pure."""
 
+import csv
 import ipaddress
 from collections.abc import Iterable
 from enum import Enum
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from importlib.resources import files
+from ipaddress import IPv4Address, IPv6Address, IPv6Network
 from typing import Self
 
 from msgspec import Struct
@@ -60,38 +62,14 @@ class AddressKind(Enum):
     METADATA = "metadata"
 
 
-# IANA IPv4 Special-Purpose Address Registry (RFC 6890 and successors), even its few globally reachable anycast
-# entries, where no website is; multicast (RFC 5771) and the reserved class E (RFC 1112).
-_SPECIAL_V4 = tuple(
-    map(
-        IPv4Network,
-        (
-            "0.0.0.0/8",
-            "10.0.0.0/8",
-            "100.64.0.0/10",
-            "127.0.0.0/8",
-            "169.254.0.0/16",
-            "172.16.0.0/12",
-            "192.0.0.0/24",
-            "192.0.2.0/24",
-            "192.31.196.0/24",
-            "192.52.193.0/24",
-            "192.88.99.0/24",
-            "192.168.0.0/16",
-            "192.175.48.0/24",
-            "198.18.0.0/15",
-            "198.51.100.0/24",
-            "203.0.113.0/24",
-            "224.0.0.0/4",
-            "240.0.0.0/4",
-        ),
-    )
-)
-
-# Only 2000::/3 is global unicast (RFC 4291, section 2.4; IANA IPv6 Global Unicast Address Assignments); these parts
-# of it are not (IANA IPv6 Special-Purpose Address Registry).
+_TABLE = list(csv.reader((files("crawler.fetch") / "special_addresses.csv").read_text(encoding="utf-8").splitlines()))
+# IANA Special-Purpose Address Registries for IPv4 and IPv6 (RFC 6890 and successors), even their few globally reachable
+# anycast entries, where no website is; multicast (RFC 5771) and the reserved class E (RFC 1112).
+_SPECIAL = tuple(ipaddress.ip_network(network) for network, kind in _TABLE if kind == AddressKind.PRIVATE.value)
+# Where cloud providers give credentials to processes of the machine itself.
+_METADATA = frozenset(ipaddress.ip_address(address) for address, kind in _TABLE if kind == AddressKind.METADATA.value)
+# Only this is global unicast (RFC 4291, section 2.4; IANA IPv6 Global Unicast Address Assignments).
 _UNICAST_V6 = IPv6Network("2000::/3")
-_SPECIAL_V6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2620:4f:8000::/48", "3fff::/20")))
 
 # Prefixes that carry an IPv4 address, with the number of bits to its right.
 _EMBEDDING_RANGES = (
@@ -101,24 +79,6 @@ _EMBEDDING_RANGES = (
     (IPv6Network("2002::/16"), 80),  # 6to4, RFC 3056
 )
 _TEREDO = IPv6Network("2001::/32")  # RFC 4380: server in bits 32..63, client inverted in the last 32
-
-# Where cloud providers give credentials to processes of the machine itself.
-_METADATA = frozenset(
-    map(
-        ipaddress.ip_address,
-        (
-            "169.254.169.254",
-            "169.254.170.2",
-            "169.254.170.23",
-            "100.100.100.200",
-            "168.63.129.16",
-            "192.0.0.192",
-            "fd00:ec2::254",
-            "fd00:ec2::23",
-            "fd20:ce::254",
-        ),
-    )
-)
 
 # Fetch Standard, section 2.11 "Port blocking" (bad ports).
 # fmt: off
@@ -144,7 +104,7 @@ def _kind_of(address: IPv4Address | IPv6Address) -> AddressKind:
     if isinstance(address, IPv4Address):
         if address in _METADATA:
             return AddressKind.METADATA
-        return AddressKind.PRIVATE if any(address in network for network in _SPECIAL_V4) else AddressKind.PUBLIC
+        return AddressKind.PRIVATE if any(address in network for network in _SPECIAL) else AddressKind.PUBLIC
     plain = IPv6Address(int(address))  # without a scope id, which is never equal to anything
     if plain in _METADATA:
         return AddressKind.METADATA
@@ -153,7 +113,7 @@ def _kind_of(address: IPv4Address | IPv6Address) -> AddressKind:
     for network, shift in _EMBEDDING_RANGES:
         if plain in network and int(plain) > 1:  # :: and ::1 carry nothing
             return _kind_of(IPv4Address(int(plain) >> shift & 0xFFFFFFFF))
-    if plain not in _UNICAST_V6 or any(plain in network for network in _SPECIAL_V6):
+    if plain not in _UNICAST_V6 or any(plain in network for network in _SPECIAL):
         return AddressKind.PRIVATE
     return AddressKind.PUBLIC
 

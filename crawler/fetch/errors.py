@@ -1,103 +1,68 @@
 """Fetch failures: their codes, whether a retry may help, their sentences, and how exceptions become failures."""
 
+import csv
 import re
 import socket
 import ssl
 import sys
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Self
+from importlib.resources import files
+from typing import Final
 
 from crawler.model import Failure
 
 
 class FailureCode(StrEnum):
-    """Stable reason codes. Reports and stored state contain them, so their meaning never changes.
+    """Stable reason codes. Reports and stored state contain them, so their meaning never changes."""
 
-    Each has ``is_transient``, whether a retry may help, and its ``sentence``, in which ``{host}`` is the host.
-    """
+    DNS_NXDOMAIN = "net.dns_nxdomain"
+    DNS_TEMPORARY = "net.dns_temporary"
+    REFUSED = "net.refused"
+    UNREACHABLE = "net.unreachable"
+    RESET = "net.reset"
+    PROXY = "net.proxy"
+    TIME_CONNECT = "time.connect"
+    TIME_TLS = "time.tls"
+    TIME_FIRST_BYTE = "time.first_byte"
+    TIME_IDLE = "time.idle"
+    TIME_TOO_SLOW = "time.too_slow"
+    TIME_TOTAL = "time.total_deadline"
+    TLS_EXPIRED = "tls.expired"
+    TLS_HOSTNAME = "tls.hostname"
+    TLS_UNTRUSTED = "tls.untrusted"
+    TLS_PROTOCOL = "tls.protocol"
+    BAD_RESPONSE = "http.bad_response"
+    HEADER_TOO_LARGE = "http.header_too_large"
+    BODY_INCOMPLETE = "body.incomplete"
+    BODY_TRUNCATED = "body.decode_truncated"
+    BODY_DECODE_ERROR = "body.decode_error"
+    BODY_BOMB = "body.bomb"
+    BODY_IN_CRUMBS = "body.in_crumbs"
+    BODY_TOO_MANY_CODINGS = "body.too_many_codings"
+    BODY_UNKNOWN_CODING = "body.unknown_coding"
+    BODY_TOO_LARGE = "body.too_large"
+    PRIVATE_ADDRESS = "policy.private_address"
+    BECAME_PRIVATE = "policy.became_private"
+    BLOCKED_PORT = "policy.blocked_port"
+    METADATA_ADDRESS = "policy.metadata_address"
+    OPTIONS = "internal.options"
+    INTERNAL = "internal.error"
 
-    is_transient: bool
-    sentence: str
+    @property
+    def is_transient(self) -> bool:
+        """Whether a retry may help."""
+        return _TABLE[self]["again"] == "yes"
 
-    def __new__(cls, code: str, is_transient: bool = False, sentence: str = "") -> Self:
-        """A member from one row of the table."""
-        member = str.__new__(cls, code)
-        member._value_ = code
-        member.is_transient = is_transient
-        member.sentence = sentence
-        return member
+    @property
+    def sentence(self) -> str:
+        """What it says, with ``{host}`` for the host."""
+        return _TABLE[self]["sentence"]
 
-    DNS_NXDOMAIN = (
-        "net.dns_nxdomain",
-        False,
-        "the host name {host} does not exist; check its spelling and its DNS records",
-    )
-    DNS_TEMPORARY = "net.dns_temporary", True, "the name {host} could not be resolved at this time"
-    REFUSED = "net.refused", True, "{host} refused the connection"
-    UNREACHABLE = "net.unreachable", True, "there is no route to {host}"
-    RESET = "net.reset", True, "{host} closed the connection without a response"
-    PROXY = "net.proxy", True, "the proxy could not connect to {host}; check its address and its credentials"
-    TIME_CONNECT = "time.connect", True, "{host} did not accept a connection in time"
-    TIME_TLS = "time.tls", True, "{host} did not finish the TLS handshake in time"
-    TIME_FIRST_BYTE = "time.first_byte", True, "{host} did not send the response headers in time"
-    TIME_IDLE = "time.idle", True, "{host} stopped sending in the middle of its response"
-    TIME_TOO_SLOW = "time.too_slow", True, "{host} sent its response too slowly"
-    TIME_TOTAL = "time.total_deadline", True, "the response of {host} was not complete within the total time limit"
-    TLS_EXPIRED = "tls.expired", False, "the certificate of {host} has expired; renew it on the server"
-    TLS_HOSTNAME = "tls.hostname", False, "the certificate of {host} is not valid for this name"
-    TLS_UNTRUSTED = (
-        "tls.untrusted",
-        False,
-        "the certificate of {host} is not signed by a trusted authority; add that authority as a CA file",
-    )
-    TLS_PROTOCOL = (
-        "tls.protocol",
-        False,
-        "no TLS connection with {host} was possible; it may not speak TLS 1.2 or later",
-    )
-    BAD_RESPONSE = "http.bad_response", True, "the response of {host} is not valid HTTP"
-    HEADER_TOO_LARGE = "http.header_too_large", False, "the response headers of {host} are too large"
-    BODY_INCOMPLETE = "body.incomplete", True, "the response of {host} is shorter than announced"
-    BODY_TRUNCATED = "body.decode_truncated", True, "the compressed body from {host} ends in the middle"
-    BODY_DECODE_ERROR = "body.decode_error", True, "the body from {host} cannot be decompressed"
-    BODY_BOMB = (
-        "body.bomb",
-        False,
-        "the body from {host} becomes extremely large when decompressed, so Siteatlas rejected it",
-    )
-    BODY_IN_CRUMBS = "body.in_crumbs", False, "{host} sent its response in extremely small pieces"
-    BODY_TOO_MANY_CODINGS = "body.too_many_codings", False, "the body from {host} is compressed too many times"
-    BODY_UNKNOWN_CODING = "body.unknown_coding", False, "the body from {host} has an unknown content coding"
-    BODY_TOO_LARGE = "body.too_large", False, "the body that {host} announced is too large"
-    PRIVATE_ADDRESS = (
-        "policy.private_address",
-        False,
-        (
-            "{host} is at a private address, which this crawl must not access; allow this host and port if that is "
-            "intended"
-        ),
-    )
-    BECAME_PRIVATE = (
-        "policy.became_private",
-        False,
-        (
-            "{host} had a public address before and now has a private one, so Siteatlas does not connect to it; "
-            "correct its DNS records, or name the address with --resolve"
-        ),
-    )
-    BLOCKED_PORT = "policy.blocked_port", False, "{host} has a port that web clients never connect to"
-    METADATA_ADDRESS = (
-        "policy.metadata_address",
-        False,
-        "{host} is at a cloud metadata address, which siteatlas never requests",
-    )
-    OPTIONS = (
-        "internal.options",
-        False,
-        "no connection to {host} is possible with the CA file and the proxy that are configured",
-    )
-    INTERNAL = ("internal.error", False, "an internal error of siteatlas at {host}; please report it")
+
+_ROWS: Final = csv.DictReader((files("crawler.fetch") / "failures.csv").read_text(encoding="utf-8").splitlines())
+_TABLE: Final = {FailureCode(row["code"]): row for row in _ROWS}
+"""The rows of ``failures.csv``, with parts of messages of hyper, rustls, reqwest, httpcore and h11, in lower case."""
 
 
 class FetchError(Exception):
@@ -122,31 +87,8 @@ _CERT_EXPIRED = 10
 _CERT_WRONG_HOST = frozenset((62, 64))
 _NOT_AFTER = re.compile(r"not valid after (\d+)")
 
-# Parts of messages of hyper, rustls, reqwest, httpcore and h11, in lower case. The first match decides.
-_MESSAGE_WORDS: tuple[tuple[FailureCode, tuple[str, ...]], ...] = (
-    (FailureCode.TLS_EXPIRED, ("certificate expired",)),
-    (FailureCode.TLS_HOSTNAME, ("not valid for name", "notvalidforname")),
-    (FailureCode.TLS_UNTRUSTED, ("invalid peer certificate",)),
-    (FailureCode.BODY_INCOMPLETE, ("close_notify", "end of file before message length", "unexpected eof during chunk")),
-    (FailureCode.BODY_INCOMPLETE, ("without sending complete message body", "unexpected end of chunk")),
-    (
-        FailureCode.TLS_PROTOCOL,
-        ("corrupt message", "fatal alert", "handshake eof", "peer is incompatible", "peer misbehaved", "tls error"),
-    ),
-    (FailureCode.PROXY, ("tunnel", "proxy", "socks")),
-    (FailureCode.HEADER_TOO_LARGE, ("head is too large", "receive buffer too long", "header list")),
-    (FailureCode.REFUSED, ("connection refused",)),
-    (FailureCode.UNREACHABLE, ("unreachable", "no route to host", "cannot assign requested address")),
-    (FailureCode.TIME_CONNECT, ("tcp connect error: deadline",)),
-    (FailureCode.DNS_NXDOMAIN, ("name or service not known", "no address associated", "nodename nor servname")),
-    (FailureCode.DNS_TEMPORARY, ("failed to lookup address", "dns error")),
-    (
-        FailureCode.RESET,
-        ("reset by peer", "closed before message completed", "without sending a response", "broken pipe"),
-    ),
-    (FailureCode.RESET, ("connection closed", "server disconnected", "connection aborted", "goaway", "stream error")),
-)
-
+_MESSAGE_WORDS: Final = [(code, row["words"].split("|")) for code, row in _TABLE.items() if row["words"]]
+"""The first match decides."""
 
 _IN_BODY = {FailureCode.RESET: FailureCode.BODY_INCOMPLETE, FailureCode.TIME_FIRST_BYTE: FailureCode.TIME_IDLE}
 

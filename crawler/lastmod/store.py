@@ -14,48 +14,21 @@ from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE
 from crawler.lastmod.significance import SAMPLE_SIZE
 from crawler.model import Url
 from crawler.parse.snapshot.diff import Delta, content_keys, with_news
-from crawler.state.database import storage_errors, transaction
+from crawler.state.database import statements, storage_errors, transaction
 from crawler.state.store import read_about, write_about
 from sitemap import BuildTime, find_build_times
 
 # The pages compared in this run: parsed in an earlier run, and parsed or unchanged in this one.
 _FROM_COMPARED: Final = """FROM asked_visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
   WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
-_DELTAS: Final = f"""SELECT v.id, (SELECT url FROM url WHERE id = v.id), c.delta {_FROM_COMPARED}
-  AND v.content != m.content AND c.run = ? AND c.delta != x'' ORDER BY v.id"""  # noqa: S608 - our own
-_NEW_PAGES: Final = """SELECT u.url FROM visit v JOIN url u ON u.id = v.id
-  WHERE v.state = 'indexable' AND v.id NOT IN (SELECT id FROM memory) LIMIT ?"""
+_SQL: Final = statements("crawler.lastmod", "store.sql", _FROM_COMPARED=_FROM_COMPARED)
 MAX_NEW_PAGES: Final = 20_000
 """New pages of a run; when a run finds more, links to them are no news."""
-_SAMPLE: Final = f"""SELECT v.id, c.id, c.text {_FROM_COMPARED}
-  AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"""
-_MARK_UNCHANGED: Final = """UPDATE visit AS v SET changed = 0, evidence = '', discounted = '' FROM memory m
-  WHERE m.id = v.id AND m.content IS NOT NULL AND v.content IS NOT NULL AND NOT v.carried"""
-_LATE: Final = """SELECT a.id, min(r.started) FROM asked_visit v JOIN asked a ON a.id = v.id
-  JOIN memory m ON m.id = a.id JOIN run r ON r.started > strftime('%s', a.said) + iif(length(a.said) = 10, 86400, 0)
-  WHERE a.said != a.seen AND m.seen_at < strftime('%s', a.said) + 0 GROUP BY a.id"""
-# All parsed pages, listed or not: a page that comes back keeps its date. A URL that was no page before is new.
-_PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
-    v.changed, iif(length(b.text) > 0 OR m.lastmod != '', m.content, NULL), m.lastmod, m.lastmod_source, m.seen_at
-  FROM asked_visit v JOIN content c ON c.id = v.content LEFT JOIN memory m ON m.id = v.id
-    LEFT JOIN content b ON b.id = m.content
-  WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id LIMIT 1000"""
-_URLS: Final = """SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content
-  WHERE v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id"""
-# Pages only: the date of a feed is that of its newest entry. A site may repeat our own date, as crawler.serve gives it.
-_COUNT_STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.last_modified
-    AND coalesce(strftime('%s', v.header_date) != strftime('%s', m.lastmod), 1)), 0) {_FROM_COMPARED}
-  AND length(c.text) > 0 AND v.changed = 0 AND v.last_modified != '' AND m.last_modified != '' AND m.source_key = ?"""
 
-_HEADER_DATES: Final = """SELECT CAST(strftime('%s', header_date) AS INTEGER), count(*) FROM visit
-  WHERE header_date != '' AND state = 'indexable' GROUP BY 1 ORDER BY 1"""
-_COUNT_HEADER_DATES: Final = "SELECT count(*) FROM visit WHERE header_date != '' AND state = 'indexable'"
 
 _DISTRUST_KEY: Final = "last_modified_distrusted"  # keys of the table about
 _POLICY_KEY: Final = "lastmod_policy"
 _MEMORY_NAME: Final = "memory"  # key of the table lesson
-_SECOND_READS: Final = """SELECT s.id, c.text, s.delta FROM second_read s JOIN visit v ON v.id = s.id
-  JOIN content c ON c.id = v.content WHERE s.run = ? AND s.delta IS NOT NULL ORDER BY s.id"""
 _SAMPLE_NAME: Final = "sample"  # the keys of the contents in the sample, as arrays of 64-bit integers
 _decode_keys = msgspec.msgpack.Decoder(dict[int, bytes]).decode
 _decode_memory = msgspec.msgpack.Decoder(SiteMemory).decode
@@ -92,7 +65,7 @@ class ObservationStore:
         """The pages with differences, and these."""
         new_pages = self._new_pages
         with storage_errors():
-            for number, url, packed in self._db.execute(_DELTAS, (self._run,)):
+            for number, url, packed in self._db.execute(_SQL["deltas"], (self._run,)):
                 delta = _decode_delta(packed)
                 yield number, with_news(delta, url, new_pages) if new_pages else delta
 
@@ -100,7 +73,7 @@ class ObservationStore:
     def _new_pages(self) -> frozenset[Url]:
         """The pages that no earlier run met; none when they are too many."""
         with storage_errors():
-            rows = self._db.execute(_NEW_PAGES, (MAX_NEW_PAGES + 1,)).fetchall()
+            rows = self._db.execute(_SQL["new_pages"], (MAX_NEW_PAGES + 1,)).fetchall()
         return frozenset(url for (url,) in rows) if len(rows) <= MAX_NEW_PAGES else frozenset()
 
     def compared(self) -> int:
@@ -115,7 +88,7 @@ class ObservationStore:
         """
         count = self.compared()
         with storage_errors():
-            rows = self._db.execute(_SAMPLE, (count, SAMPLE_SIZE)).fetchall()
+            rows = self._db.execute(_SQL["sample"], (count, SAMPLE_SIZE)).fetchall()
             found = self._db.execute("SELECT value FROM lesson WHERE name = ?", (_SAMPLE_NAME,)).fetchone()
         known = _decode_keys(found[0]) if found else {}
         read = {content: known.get(content) or array("q", content_keys(text)).tobytes() for _, content, text in rows}
@@ -127,7 +100,7 @@ class ObservationStore:
     def second_reads(self) -> list[SecondRead]:
         """The pages that this run fetched twice."""
         with storage_errors():
-            rows = self._db.execute(_SECOND_READS, (self._run,)).fetchall()
+            rows = self._db.execute(_SQL["second_reads"], (self._run,)).fetchall()
         return [SecondRead(number, partial(content_keys, text), _decode_delta(delta)) for number, text, delta in rows]
 
     def tried_again(self) -> set[int]:
@@ -165,7 +138,7 @@ class ObservationStore:
     def mark_all_unchanged(self) -> None:
         """Mark all known pages as unchanged."""
         with storage_errors():
-            self._db.execute(_MARK_UNCHANGED)
+            self._db.execute(_SQL["mark_unchanged"])
 
     def mark_judged(self, judged: Iterable[tuple[bool, str, str, int]]) -> None:
         """Mark pages as changed or not, with what changed and what differs without being a change."""
@@ -201,28 +174,28 @@ class ObservationStore:
     def stamps(self, source_key: str) -> tuple[int, int]:
         """The number of unchanged pages with a Last-Modified, and of those where it moved."""
         with storage_errors():
-            pages, moved = self._db.execute(_COUNT_STAMPS, (source_key,)).fetchone()
+            pages, moved = self._db.execute(_SQL["count_stamps"], (source_key,)).fetchone()
         return pages, moved
 
     @property
     def builds(self) -> list[BuildTime]:
         """The times of builds among the Last-Modified of all indexable pages of the last run."""
         with storage_errors():
-            (total,) = self._db.execute(_COUNT_HEADER_DATES).fetchone()
-            dates = self._db.execute(_HEADER_DATES)
+            (total,) = self._db.execute(_SQL["count_header_dates"]).fetchone()
+            dates = self._db.execute(_SQL["header_dates"])
             return find_build_times(dates, total, min_pages=MIN_BUILD_PAGES, min_share=MIN_BUILD_SHARE)
 
     def urls(self) -> list[tuple[int, Url]]:
         """The ids and URLs of the pages."""
         with storage_errors():
-            return self._db.execute(_URLS).fetchall()
+            return self._db.execute(_SQL["urls"]).fetchall()
 
     def pages(self) -> Iterator[list[PageObservation]]:
         """The pages in batches; the tables may be written between two batches."""
         last = -1
         while True:
             with storage_errors():
-                rows = self._db.execute(_PAGES, (last,)).fetchall()
+                rows = self._db.execute(_SQL["pages"], (last,)).fetchall()
             if not rows:
                 return
             yield [PageObservation(*row) for row in rows]
@@ -231,7 +204,7 @@ class ObservationStore:
     def late(self) -> dict[int, float]:
         """The start of the first run after the date that the site gave of a page, which this run asks later (by id)."""
         with storage_errors():
-            return dict(self._db.execute(_LATE).fetchall())
+            return dict(self._db.execute(_SQL["late"]).fetchall())
 
     def store_dates(self, dates: Iterable[tuple[str, str, int]]) -> None:
         """Store the lastmod and source of pages."""

@@ -260,7 +260,7 @@ class _ParserProcess(asyncio.Protocol):
             pending.page.set_result(page)
 
     def _fail_first(self, reason: str) -> None:
-        """Blame the first document: the linear scanner reads it next, and if that fails too, it is a parse failure.
+        """Blame the first document: it is read flat next, and if that fails too, it is a parse failure.
 
         After its first crash it is read again as before, because something else may have ended the process.
         """

@@ -47,7 +47,7 @@ class ParserOptions(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ParseJob(msgspec.Struct, frozen=True, array_like=True):
-    """One document to read. ``now`` is Unix time; ``why_scan`` is why the linear scanner must read it, or "".
+    """One document to read. ``now`` is Unix time; ``why_scan`` is why it must be read flat, or "".
 
     With a ``size``, the body of the document is in the shared memory, from ``start``.
     """

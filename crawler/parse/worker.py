@@ -24,7 +24,7 @@ from webencodings.labels import LABELS
 import sitemap
 from crawler.model import EMPTY_BODY, DocumentKind, FetchedDocument, Page, Url
 from crawler.parse.html.encoding import to_utf8
-from crawler.parse.html.page import read_page, scan_page
+from crawler.parse.html.page import read_flat_page, read_page
 from crawler.parse.html.scripts import UNRUN, Script, empty_places, read_scripts, unrun_script
 from crawler.parse.html.shadow import MARK, lay_open
 from crawler.parse.protocol import (
@@ -47,12 +47,13 @@ from crawler.url.resolve import UrlResolver
 # 1 MB takes 20 MB.
 _HEAP_OPTIONS: Final = {-1: 32_000_000, -2: 4_000_000, -3: 1_000_000}
 _RARE_MODULES: Final = (  # few documents need them
-    *("crawler.parse.sitemap", "crawler.parse.html.scanner", "html.entities", "webencodings.x_user_defined"),
+    *("crawler.parse.sitemap", "html.entities", "webencodings.x_user_defined"),
     *("crawler.robots", "crawler.robots.patterns", "crawler.robots.rules", "encodings.utf_8_sig", "encodings.utf_16"),
     *("pyexpat", "xml.parsers.expat", "dataclasses", "difflib", "heapq", "unicodedata", "zlib"),
     *("_multibytecodec", "_codecs_cn", "_codecs_hk", "_codecs_iso2022", "_codecs_jp", "_codecs_kr", "_codecs_tw"),
 )
 _NOT_FOR_READING: Final = ("sitemap.linter", "sitemap.writer")
+_LINT_RULES: Final = sitemap.RULES  # read now: in the sandbox, no file can be opened
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -107,7 +108,7 @@ def _next_message(source: IO[bytes]) -> bytes | None:
 
 
 def rare_modules() -> Iterator[str]:
-    """The modules that are imported when a document needs them: readers of sitemaps, encodings, the scanner."""
+    """The modules that are imported when a document needs them: readers of sitemaps, encodings."""
     yield from _RARE_MODULES
     modules = pkgutil.walk_packages(sitemap.__path__, "sitemap.")
     yield from (module.name for module in modules if not module.ispkg and not module.name.startswith(_NOT_FOR_READING))
@@ -162,7 +163,7 @@ def _parse(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page
     if document.kind is DocumentKind.SITEMAP:
         return _parse_sitemap(document, options)
     if job.why_scan:
-        return scan_page(document, options.options, resolver, job.now, job.why_scan)
+        return read_flat_page(document, options.options, resolver, job.now, job.why_scan)
     page = read_page(document, options.options, resolver, job.now)
     return page if page.is_html or page.faults else _parse_sitemap(document, options)
 

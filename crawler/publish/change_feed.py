@@ -19,50 +19,17 @@ from crawler.publish.changes import (
     why_added,
     why_delisted,
 )
-from crawler.state.database import storage_errors
+from crawler.state.database import statements, storage_errors
 from crawler.state.runs import RunStore
 from crawler.units import w3c
 from sitemap import make_directory, replacement
 
-# The runs that have a feed: those that published their set, and rollbacks.
-_PUBLISHING: Final = "SELECT number FROM run WHERE outcome IN ('published', 'unchanged', 'rolled back') ORDER BY 1"
-
-_LAST_PUBLISHED: Final = "SELECT max(number) FROM run WHERE outcome IN ('published', 'unchanged') AND number < ?"
-
-_FORGET: Final = "DELETE FROM change WHERE run <= :old AND run != :last"
-
 _MAX_HOPS: Final = 20  # redirects to follow from a moved page
-
-
-_DIFFERENCE: Final = """
-WITH difference (kind, id) AS (
-  SELECT 'added', l.id FROM listing l WHERE NOT EXISTS (SELECT 1 FROM published p WHERE p.id = l.id)
-  UNION ALL
-  SELECT 'gone', p.id FROM published p WHERE NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = p.id)
-  UNION ALL
-  SELECT 'changed', l.id FROM listing l JOIN published p ON p.id = l.id JOIN visit v ON v.id = l.id
-    LEFT JOIN memory m ON m.id = l.id
-    WHERE NOT l.kept AND (v.changed = 1 OR (m.changed_run > :before AND m.evidence != '') OR l.lastmod > p.lastmod)
-)
-SELECT u.url, d.kind, coalesce(l.lastmod, ''), coalesce(p.lastmod, ''), v.found, s.url, v.state, v.reason, v.target,
-  v.evidence, v.changed, m.state, m.reason, m.failures,
-  iif(m.changed_run > :before, m.evidence, '')
-FROM difference d CROSS JOIN url u ON u.id = d.id -- CROSS: find the differences first, then sort by URL
-  LEFT JOIN listing l ON l.id = d.id LEFT JOIN published p ON p.id = d.id
-  LEFT JOIN visit v ON v.id = d.id LEFT JOIN url s ON s.id = v.source
-  LEFT JOIN memory m ON m.id = d.id AND m.last_run < :run
-ORDER BY u.url"""
-
-
-_SELECT_HOP: Final = """SELECT l.id IS NOT NULL, v.reason, v.target
-  FROM url u LEFT JOIN listing l ON l.id = u.id LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"""
 
 
 _SELECT_CHANGES: Final = """SELECT c.url, c.kind, c.target, c.lastmod, c.before, c.reason, c.run, r.started
   FROM change c JOIN run r ON r.number = c.run WHERE c.run > :after AND c.run <= :until"""
-
-
-_SELECT_FIRST: Final = f"{_SELECT_CHANGES} AND c.kind = :kind ORDER BY c.url LIMIT :limit"
+_SQL: Final = statements("crawler.publish", "change_feed.sql", _SELECT_CHANGES=_SELECT_CHANGES)
 
 
 _MOVED: Final = "SELECT url FROM change WHERE kind = 'moved' AND run > :after AND run <= :until"
@@ -122,8 +89,8 @@ class ChangeFeed:
         """What this run changes, sorted by URL, with the tables as for :meth:`record`. Writes nothing."""
         with storage_errors():
             at = self._started(run)
-            (previous,) = self._db.execute(_LAST_PUBLISHED, (run,)).fetchone()
-            rows = self._db.execute(_DIFFERENCE, {"run": run, "before": previous or 0})
+            (previous,) = self._db.execute(_SQL["last_published"], (run,)).fetchone()
+            rows = self._db.execute(_SQL["difference"], {"run": run, "before": previous or 0})
             for row in map(_ChangeRow._make, rows):
                 kind, target, reason = self._describe(row)
                 yield Change(
@@ -155,12 +122,12 @@ class ChangeFeed:
         """The first ``limit`` changes of each kind in the feed of one run, without reading the others."""
         with storage_errors():
             for kind in ChangeKind:
-                yield from self._feeds(_SELECT_FIRST, run - 1, run, kind=kind, limit=limit)
+                yield from self._feeds(_SQL["select_first"], run - 1, run, kind=kind, limit=limit)
 
     def publishing(self) -> list[int]:
         """The stored runs that have a feed, the first one first."""
         with storage_errors():
-            return [number for (number,) in self._db.execute(_PUBLISHING)]
+            return [number for (number,) in self._db.execute(_SQL["publishing"])]
 
     def run_range(self) -> tuple[int, int]:
         """The numbers of the oldest and the newest stored run; zeros when there is none."""
@@ -175,7 +142,7 @@ class ChangeFeed:
         """
         last = max(self.publishing(), default=0)
         with storage_errors():
-            self._db.execute(_FORGET, {"old": run - keep, "last": last})
+            self._db.execute(_SQL["forget"], {"old": run - keep, "last": last})
         RunStore(self._db).forget(run - keep, last)
 
     def _feeds(self, query: str, after: int, until: int, **more: object) -> Iterator[Change]:
@@ -218,7 +185,7 @@ class ChangeFeed:
         visited: set[str] = set()
         while len(visited) < _MAX_HOPS:
             visited.add(hop)
-            listed, hop_reason, next_hop = self._db.execute(_SELECT_HOP, (hop,)).fetchone() or (0, "", None)
+            listed, hop_reason, next_hop = self._db.execute(_SQL["select_hop"], (hop,)).fetchone() or (0, "", None)
             if listed:
                 return hop, path
             if not next_hop or next_hop in visited:

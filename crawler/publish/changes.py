@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from crawler.fetch.retry import FAILURES
 from crawler.model import DiscoveredBy, State, Url
+from crawler.publish.states import STATE_WORDS
 from sitemap import safe
 
 
@@ -103,30 +104,6 @@ _DISCOVERY_TEXTS: Final = {
     DiscoveredBy.PREVIOUS_RUN: "an earlier sitemap",
 }
 
-_NO_LONGER: Final = {
-    State.REDIRECT: "no longer a redirect",
-    State.CANONICAL_ELSEWHERE: "no longer canonical elsewhere",
-    State.NOINDEX: "no longer noindex",
-    State.CLIENT_ERROR: "responds again",
-    State.SOFT_404: "no longer a soft 404",
-    State.SERVER_ERROR: "responds again",
-    State.CHALLENGED: "no longer behind a challenge",
-    State.UNREACHABLE: "responds again",
-    State.BAD_ANSWER: "responds without errors again",
-    State.PARSE_FAILED: "can be read again",
-    State.INTERNAL_ERROR: "can be read again",
-    State.WRONG_TYPE: "now HTML",
-    State.ROBOTS: "no longer blocked by robots.txt",
-    State.NOFOLLOW: "linked without nofollow",
-    State.OUT_OF_SCOPE: "now in scope",
-    State.EXCLUDED: "no longer excluded",
-    State.TOO_DEEP: "now within the depth limit",
-    State.TOO_LONG: "now short enough",
-    State.TRAP: "no longer considered a crawler trap",
-    State.ACTION: "no longer considered an action",
-    State.UNLINKED: "linked again",
-}
-
 _DEINDEXED: Final = {State.NOINDEX, State.CANONICAL_ELSEWHERE, State.ROBOTS}
 
 NO_LONGER_LINKED: Final = "no page links to it any more"
@@ -138,9 +115,9 @@ def why_added(found: int, source: str, before: State | None, reason_before: str)
     ``found`` are flags of DiscoveredBy, ``source`` is the URL on which it was first found or "". ``before`` is its
     state in the last run that met it, None for none, and ``reason_before`` the reason.
     """
-    if before in _NO_LONGER:
+    if before and (again := STATE_WORDS[before].again):
         text = f" (before: {reason_before})" if reason_before else ""
-        return f"{_NO_LONGER[before]}{text}"
+        return f"{again}{text}"
     if found & DiscoveredBy.SEED:
         return "it is the start URL"
     discoveries = [discovery for flag, discovery in _DISCOVERY_TEXTS.items() if found & flag]

@@ -9,42 +9,16 @@ import msgspec
 from crawler.model import DiscoveredBy, DiscoveredUrl, ListedPage, Page, State, Url, Verdict
 from crawler.publish.gate import OPERATOR_STATES, Hold
 from crawler.publish.store import KIND_SQL, keep_listed_sql
-from crawler.state.database import storage_errors, transaction
+from crawler.state.database import statements, storage_errors, transaction
 from sitemap import MIN_BUILD_PAGES, find_build_times
 
-_INSERT_FOUND: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard)
-  SELECT v.id, v.content, v.lastmod, v.lastmod_source, coalesce(p.grp, ''), nullif(p.shard, 0)
-  FROM visit v LEFT JOIN published p ON p.id = v.id WHERE v.state = 'indexable' AND v.content IS NOT NULL"""
+_SQL: Final = statements("crawler.publish", "listing.sql", KIND_SQL=KIND_SQL, State=State)
 
 _INSERT_KEPT: Final = f"""INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
   FROM published p JOIN visit v ON v.id = p.id LEFT JOIN memory m ON m.id = p.id
   WHERE {{}} AND (v.state = '{State.CHALLENGED}' OR coalesce(m.failures, 0) < ?)"""  # noqa: S608 - our own
 
-# While a run carries visits that are older than the loss of the last link, one of these pages may link to it by now.
-_INSERT_UNPROVEN: Final = f"""INSERT OR IGNORE INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
-  SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
-  FROM published p JOIN visit v ON v.id = p.id LEFT JOIN asked a ON a.id = p.id WHERE v.state = '{State.UNLINKED}'
-    AND (SELECT min(c.at) FROM asked c JOIN visit w ON w.id = c.id JOIN published q ON q.id = c.id WHERE w.carried)
-      < a.at"""  # noqa: S608 - our own
-
-_INSERT_NOT_YET: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
-  SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
-  FROM published p LEFT JOIN visit v ON v.id = p.id WHERE v.id IS NULL OR v.state = 'pending'"""
-
-_INSERT_HELD: Final = f"""INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
-  SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 2
-  FROM published p LEFT JOIN visit v ON v.id = p.id WHERE NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = p.id)
-    AND p.id NOT IN (SELECT id FROM believed) AND coalesce(v.state, '') NOT IN (SELECT value FROM json_each(:operator))
-    AND ({KIND_SQL} IN (SELECT value FROM json_each(:kinds))
-      OR p.id IN (SELECT id FROM alike) OR p.id IN (SELECT id FROM held))"""  # noqa: S608 - our own
-
-# New pages to which held pages lead are a part of the same landslide.
-_DELETE_TARGETS: Final = """DELETE FROM listing WHERE NOT kept AND id NOT IN (SELECT id FROM published) AND id IN (
-  WITH RECURSIVE hop (url) AS (
-    SELECT v.target FROM listing h JOIN visit v ON v.id = h.id WHERE h.kept = 2 AND v.target IS NOT NULL
-    UNION SELECT v.target FROM hop JOIN url u ON u.url = hop.url JOIN visit v ON v.id = u.id WHERE v.target IS NOT NULL)
-  SELECT u.id FROM hop JOIN url u ON u.url = hop.url)"""
 
 # The reason is for notes: other lines say why pages are held or behind a challenge.
 _REASON: Final = f"iif(l.kept = 2 OR v.state = '{State.CHALLENGED}', '', coalesce(v.reason, ''))"
@@ -61,23 +35,10 @@ _BY_FILE: Final = _STREAM.format(
     tables="listing l JOIN url u ON u.id = l.id", where="l.shard IS NOT NULL", order="l.grp, l.shard, u.url", limit=""
 )
 
-_VERDICT: Final = f"""SELECT iif(l.kept, '{State.INDEXABLE}', v.state), v.reason, v.target
-  FROM url u JOIN visit v ON v.id = u.id LEFT JOIN listing l ON l.id = u.id WHERE u.url = ?"""  # noqa: S608 - our own
 
-_DATE_RANGE: Final = "SELECT min(lastmod), max(lastmod), count(*) FROM listing WHERE lastmod != ''"
 _SMALL_BUILD: Final = 5  # pages of a site with few; all of its times must be those of one build
-_TIMES: Final = """SELECT CAST(strftime('%s', lastmod) AS INTEGER), count(*) FROM listing WHERE lastmod LIKE '%T%'
-  GROUP BY 1 ORDER BY 1"""
 
-# The memory has the dates of pages that were not published for a while, or without dates (policy none).
-_LOST_DATES: Final = """SELECT count(*) FROM (
-    SELECT l.lastmod, coalesce(nullif(p.lastmod, ''), iif(:policy = 'none', '', m.lastmod)) AS before
-    FROM listing l LEFT JOIN published p ON p.id = l.id LEFT JOIN memory m ON m.id = l.id
-    LEFT JOIN visit v ON v.id = l.id WHERE v.changed IS NOT 1)
-  WHERE lastmod != before AND coalesce(julianday(lastmod), 0) < julianday(before)"""
 
-_SAMPLED_PAGES: Final = """SELECT c.page FROM listing l JOIN content c ON c.id = l.content
-  WHERE c.page IS NOT NULL AND (l.id * 2654435761 & 4294967295) * ? < ? * 4294967296"""
 _SAMPLE: Final = 2_000
 """Pages whose images are counted: the same ones in every run, as far as they are listed."""
 _SITE_IMAGES: Final = "site images"  # name in the table lesson
@@ -104,11 +65,11 @@ class Listing:
         """
         with transaction(self._db):
             self._db.execute("DELETE FROM listing")
-            self._db.execute(_INSERT_FOUND)
+            self._db.execute(_SQL["insert_found"])
             self._db.execute(_INSERT_KEPT.format(keep_listed_sql(degraded=degraded)), (grace,))
-            self._db.execute(_INSERT_UNPROVEN)
+            self._db.execute(_SQL["insert_unproven"])
             if not complete:
-                self._db.execute(_INSERT_NOT_YET)
+                self._db.execute(_SQL["insert_not_yet"])
 
     def hold(self, hold: Hold) -> None:
         """Restore the entries of the pages that the gate holds, after :func:`crawler.publish.gate_facts.gate_facts`.
@@ -120,8 +81,8 @@ class Listing:
             if not hold.alike:
                 self._db.execute("DELETE FROM alike WHERE NOT is_held")
             self._db.execute("DELETE FROM listing WHERE id IN (SELECT id FROM alike)")
-            self._db.execute(_INSERT_HELD, {"kinds": kinds, "operator": operator})
-            self._db.execute(_DELETE_TARGETS)
+            self._db.execute(_SQL["insert_held"], {"kinds": kinds, "operator": operator})
+            self._db.execute(_SQL["delete_targets"])
 
     @property
     def kept_count(self) -> int:
@@ -149,7 +110,7 @@ class Listing:
 
     def lost_dates(self, policy: str) -> int:
         """The number of pages that did not change, and get an earlier lastmod than before, or none, by a policy."""
-        return self._count(_LOST_DATES, policy=policy)
+        return self._count(_SQL["lost_dates"], policy=policy)
 
     def build_dates(self) -> tuple[str, int, int]:
         """The lastmods that a build seems to have set, and how many pages have these, and how many have any.
@@ -157,18 +118,18 @@ class Listing:
         The first is the end of a sentence, such as "are 2024-05-08T08:53:11", and "" without such lastmods.
         """
         with storage_errors():
-            first, last, total = self._db.execute(_DATE_RANGE).fetchone()
+            first, last, total = self._db.execute(_SQL["date_range"]).fetchone()
             if first == last and total >= MIN_BUILD_PAGES:
                 return f"are {first[:_SECOND]}", total, total
             least, share = (MIN_BUILD_PAGES, 0.5) if total >= MIN_BUILD_PAGES else (_SMALL_BUILD, 1.0)
-            builds = find_build_times(self._db.execute(_TIMES), total, min_pages=least, min_share=share)
+            builds = find_build_times(self._db.execute(_SQL["times"]), total, min_pages=least, min_share=share)
         build = next((build for build in builds if build.pages * 2 > total), None)
         return (build.range_text, build.pages, total) if build else ("", 0, total)
 
     def image_sample(self) -> Iterator[list[str]]:
         """The images of each page of a sample, or of all pages of a small site."""
         with storage_errors():
-            for (packed,) in self._db.execute(_SAMPLED_PAGES, (len(self), _SAMPLE)):
+            for (packed,) in self._db.execute(_SQL["sampled_pages"], (len(self), _SAMPLE)):
                 yield _decode(packed).images
 
     @property
@@ -211,7 +172,7 @@ class Listing:
     def verdict_of(self, url: Url) -> Verdict | None:
         """The verdict on a URL in this run, or the earlier one when it stays listed. None: it was not met."""
         with storage_errors():
-            row = self._db.execute(_VERDICT, (url,)).fetchone()
+            row = self._db.execute(_SQL["verdict"], (url,)).fetchone()
         return Verdict(State(row[0]), row[1], row[2]) if row else None
 
     def assign_files(self, assignments: Iterable[tuple[str, int | None, int]]) -> None:
@@ -247,10 +208,6 @@ def _read_page(row: tuple[Any, ...]) -> ListedPage:
     return ListedPage(number, Url(url), lastmod, page.images, page.videos, page.alternates, reason, shard, group)
 
 
-_NOT_VISITED: Final = """SELECT p.id, u.url FROM published p JOIN url u ON u.id = p.id
-  WHERE p.id > ? AND NOT EXISTS (SELECT 1 FROM visit v WHERE v.id = p.id) ORDER BY p.id LIMIT 1000"""
-
-
 def published_not_visited(db: sqlite3.Connection) -> Iterator[list[DiscoveredUrl]]:
     """Published pages that this run has not visited, in batches; the tables may be written in between. Raises
     StorageError.
@@ -258,7 +215,7 @@ def published_not_visited(db: sqlite3.Connection) -> Iterator[list[DiscoveredUrl
     last = -1
     while True:
         with storage_errors():
-            rows = db.execute(_NOT_VISITED, (last,)).fetchall()
+            rows = db.execute(_SQL["not_visited"], (last,)).fetchall()
         if not rows:
             return
         yield [DiscoveredUrl(Url(url), DiscoveredBy.PREVIOUS_RUN, 0) for _, url in rows]

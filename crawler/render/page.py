@@ -7,6 +7,7 @@ did not change for 500 ms. Search engines neither click nor scroll
 
 from collections.abc import Awaitable
 from contextlib import suppress
+from importlib.resources import files
 from typing import Any, Final
 
 import anyio
@@ -40,44 +41,10 @@ _SCREEN: Final = {
 }
 # Runs before the page's own scripts, in the isolated world. Attributes that nothing is read from are no content: styles
 # and classes of an animation change all the time.
-_OBSERVE: Final = """
-(() => {
-  globalThis.changed = performance.now();
-  globalThis.addresses = new Set();
-  const attributeFilter = ["href", "src", "srcset", "content", "rel", "hreflang", "poster", "datetime", "name"];
-  new MutationObserver(() => { changed = performance.now(); })
-    .observe(document, {subtree: true, childList: true, characterData: true, attributeFilter});
-  // A visitor would lose the page to an empty one, to one that the script has made, or to an error of the browser.
-  navigation.addEventListener("navigate", (event) => {
-    const url = event.destination.url;
-    if (!/^https?:/.test(url) || !URL.canParse(url)) event.preventDefault();
-    // history.pushState or replaceState; a router that only adds parameters shows the same page
-    else if (event.destination.sameDocument && new URL(url).pathname !== location.pathname) addresses.add(url);
-  });
-})()
-"""
+_SCRIPTS: Final = files("crawler.render")
+_OBSERVE: Final = (_SCRIPTS / "observe.js").read_text(encoding="utf-8")
 _QUIET: Final = "performance.now() - (globalThis.changed ?? 0)"
-# The markup, at most so many characters of it: {limit}. Open shadow roots are laid open, as search engines do: the
-# inner ones first, because a copy of an element has no shadow root.
-_READ: Final = """
-(() => {{
-  const layOpen = (root) => root.querySelectorAll("*").forEach((host) => {{
-    if (!host.shadowRoot) return;
-    layOpen(host.shadowRoot);
-    const open = document.createElement("siteatlas-shadow");
-    open.append(...[...host.shadowRoot.childNodes].map(node => node.cloneNode(true)));
-    host.append(open);
-  }});
-  layOpen(document);
-  const doctype = document.doctype ? "<!doctype html>" : "";
-  const markup = doctype + (document.documentElement ? document.documentElement.outerHTML : "");
-  const hashes = [...document.querySelectorAll('a[href^="#/"], a[href^="#!"]')];
-  const routes = new Set(hashes.map(link => link.getAttribute("href")));
-  const part = markup.length > {limit} ? markup.slice(0, {limit}) : markup;
-  const addresses = [...(globalThis.addresses ?? [])].slice(0, {addresses});
-  return [part, markup.length, [...routes].slice(0, {routes}), addresses];
-}})()
-"""
+_READ: Final = (_SCRIPTS / "read.js").read_text(encoding="utf-8")
 
 
 class NoEmptyPage(Error):
@@ -169,7 +136,7 @@ class _Rendering:
 
     async def _read(self, document: "_Document", cut: str) -> RenderedDocument:
         with anyio.fail_after(_GRACE_SECONDS):
-            script = _READ.format(limit=self._limits.markup, routes=MAX_ROUTES, addresses=MAX_ADDRESSES)
+            script = f"({_READ})({self._limits.markup}, {MAX_ROUTES}, {MAX_ADDRESSES})"
             markup, length, routes, addresses = await document.evaluate(script)
         if length > self._limits.markup:
             cut = cut or f"reading stopped after {self._limits.markup:,} characters of rendered markup"

@@ -18,6 +18,7 @@ from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUs
 from crawler.model import State, Url
 from crawler.packages import install_command
 from crawler.publish.changes import Change, ChangeCounts, counts_text
+from crawler.publish.states import OMITTED_STATES
 from crawler.publish.write import unused_settings_note
 from crawler.run.finish import FinishedRun
 from crawler.state.runs import PUBLISHING_OUTCOMES, PublishedFile, RunResult, RunStatus
@@ -29,31 +30,6 @@ if TYPE_CHECKING:  # loaded only where they are configured
     from crawler.publish.upload.upload import UploadResult
 
 # Possible mistakes first, expected omissions last.
-OMITTED_STATES = (
-    State.INTERNAL_ERROR,
-    State.UNREACHABLE,
-    State.SERVER_ERROR,
-    State.CHALLENGED,
-    State.BAD_ANSWER,
-    State.PARSE_FAILED,
-    State.CLIENT_ERROR,
-    State.SOFT_404,
-    State.NOINDEX,
-    State.CANONICAL_ELSEWHERE,
-    State.REDIRECT,
-    State.ROBOTS,
-    State.NOFOLLOW,
-    State.UNLINKED,
-    State.TRAP,
-    State.ACTION,
-    State.TOO_DEEP,
-    State.TOO_LONG,
-    State.EXCLUDED,
-    State.WRONG_TYPE,
-    State.OUT_OF_SCOPE,
-    State.PENDING,
-)
-
 _ONE_PAGE_HINT: Final = (
     "only one page was found, and it contains no links to other pages. If a browser shows links on it, JavaScript "
     "creates them. To read such pages, run {}, and install Chromium"

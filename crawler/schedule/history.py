@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -18,36 +19,11 @@ SCHEDULE_LOCK: Final = "schedule.lock"
 HISTORY_NAME: Final = "the history of the schedule"
 
 
-_HISTORY_TABLES: Final = """
-CREATE TABLE site (
-  name TEXT PRIMARY KEY,
-  handled REAL NOT NULL                       -- Unix time: every slot up to here is handled
-) WITHOUT ROWID;
-
-CREATE TABLE attempt (                        -- site_state.Attempt
-  number INTEGER PRIMARY KEY,
-  site TEXT NOT NULL,
-  slot REAL NOT NULL,
-  because TEXT NOT NULL,
-  turn INTEGER NOT NULL,
-  began REAL NOT NULL,
-  ended REAL,
-  fate TEXT,
-  exit_code INTEGER,
-  run INTEGER,
-  outcome TEXT NOT NULL DEFAULT '',
-  told TEXT NOT NULL DEFAULT '',
-  untold INTEGER NOT NULL DEFAULT 0
-);
-CREATE INDEX of_site ON attempt (site, number);
-"""
-
-
 HISTORY_DB: Final = Database(
     file="schedule.db",
     application_id=0x53_41_54_53,  # "SATS"
     version=1,
-    tables=_HISTORY_TABLES,
+    tables=(files("crawler.schedule") / "history.sql").read_text(encoding="utf-8"),
     description=HISTORY_NAME,
     remedy="Move the file away, or choose another directory with daemon.directory",
 )

@@ -6,10 +6,12 @@ A package describes its file as a :class:`Database`: its tables in SQL, their ve
 import functools
 import logging
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +39,16 @@ def fresh_remedy() -> str:
     """What to do about a damaged state, as a sentence."""
     command = NEXT_RUN.having("--fresh", "use siteatlas crawl or siteatlas run with")
     return f"{command[0].upper()}{command[1:]} to rename the file and to start again from the published sitemap"
+
+
+def statements(package: str, file: str, **words: object) -> dict[str, str]:
+    """The statements of a file of SQL, by the names in the comments before them (``-- name: put_page``).
+
+    ``words`` take the place of their names in braces: ``{State.REDIRECT}``.
+    """
+    text = (files(package) / file).read_text(encoding="utf-8")
+    _, *parts = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)
+    return {name: statement.strip().format_map(words) for name, statement in zip(parts[::2], parts[1::2], strict=True)}
 
 
 @contextmanager

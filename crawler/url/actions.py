@@ -11,7 +11,9 @@ acts on: ``add-to-cart``, ``DeleteUser``, but not ``how-to-vote``. Below a folde
 """
 
 import re
+import tomllib
 import unicodedata
+from importlib.resources import files
 from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote
@@ -39,59 +41,13 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(words_of(text))
 
 
-# In English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Polish, Russian, Japanese and Chinese.
-# Words of one phrase are joined: "log out", "darse de baja".
-_LOGOUTS: Final = _set("""
-    logout logoff signout signoff ausloggen deconnexion deconnecter desconectar cerrarsesion terminarsessao
-    disconnetti
-    uitloggen loggaut wyloguj выйти ログアウト 退出登录 登出
-""")
-ACTIONS: Final = _LOGOUTS | _set("""
-    unsubscribe unsub optout optin confirm verify validate activate deactivate delete remove trash destroy erase purge
-    vote upvote downvote like unlike follow unfollow unwatch add cancel clear empty reset approve reject accept
-    decline revoke ban report flag mark publish unpublish submit buy redeem claim invite invites flush cron
-    confirmemail resetpassword rollback replytocom
-    wpnonce
-    abmelden abbestellen austragen löschen loeschen entfernen leeren bestätigen bestaetigen abstimmen hinzufügen
-    hinzufuegen kündigen kuendigen aktivieren freischalten stornieren
-    désinscription désinscrire désabonner désabonnement supprimer retirer effacer vider ajouter confirmer valider
-    voter
-    annuler
-    darsedebaja baja eliminar borrar quitar vaciar agregar añadir confirmar votar cancelar activar
-    disiscriviti disiscrizione cancella elimina rimuovi svuota aggiungi conferma attiva vota annulla esci
-    remover excluir apagar adicionar descadastrar desinscrever ativar sair
-    afmelden uitschrijven verwijderen toevoegen bevestigen stemmen annuleren
-    avregistrera avprenumerera tabort bekräfta läggtill rösta
-    wypisz usuń dodaj potwierdź głosuj anuluj aktywuj
-    vyhod otpisatsya otpiska udalit dobavit podtverdit golosovat
-    выход отписаться отписка удалить добавить подтвердить голосовать отменить активировать
-    退会 削除 解除 追加 投票 確認 配信停止 退出 退订 删除 添加 确认 取消订阅
-""")
-_NOUNS: Final = _set("buy report mark flag submit publish unpublish clear empty watch")
-"""Names of sections as well: a link to one is none to an action."""
-_OBJECTS: Final = _set("""
-    account accounts user users me my profile item items product products cart basket bag wishlist favorite favorites
-    favourites bookmark order comment comments post message subscription subscriptions newsletter newsletters mail
-    email
-    mailing list address password session now all to from in into out off the a one click log sign opt
-    konto benutzer warenkorb merkzettel passwort panier compte carrito cuenta boletin darse de se la le carrello
-    carrinho conta winkelwagen koszyk корзина корзину korzina カート 购物车
-    cache wp index default special spezial php html htm asp aspx ashx jsp jspa do action cgi py pl cfm ajax
-    handle process create request
-""")
-_TEXTS: Final = _set("""
-    tag tags category categories topic topics label labels glossary dictionary docs doc documentation help wiki kb faq
-    blog news article articles question questions tagged forum guide guides manual reference ref learn tutorial
-    tutorials definition word words term
-""")
-_SWITCHES: Final = _set("""
-    action act do op operation cmd command task mode method func event route aktion accion acao azione akcja
-""")
-PRESENTATION: Final = _set("""
-    page p pg paged start offset limit per perpage sort order orderby dir lang language locale hl l v ver version view
-    tab theme search query q s year month day utm ref source print format
-""")
-"""Parameters that say which part of what is shown, and how. No action is their object."""
+_WORDS: Final = {
+    name: _set(text)
+    for name, text in tomllib.loads((files("crawler.url") / "actions.toml").read_text(encoding="utf-8")).items()
+}
+_LOGOUTS: Final = _WORDS["logouts"]
+ACTIONS: Final = _LOGOUTS | _WORDS["actions"]
+PRESENTATION: Final = _WORDS["presentation"]
 
 
 def is_random(value: str) -> bool:
@@ -128,7 +84,7 @@ def _action(url: Url, directory: str = "", *, is_linked: bool) -> str:
         name, _, value = pair.partition("=")
         words, last = words_of(name), re.split(r"[/.]|%2F", value)[-1]
         names.append("".join(words))
-        is_switch = bool(words) and words[-1] in _SWITCHES
+        is_switch = bool(words) and words[-1] in _WORDS["switches"]
         is_free = names[-1] in PRESENTATION
         if _acts(name) or (is_switch and _acts(last)) or (not is_free and not _LOGOUTS.isdisjoint(_acts(last))):
             return unquote(pair)
@@ -136,12 +92,12 @@ def _action(url: Url, directory: str = "", *, is_linked: bool) -> str:
     below = directory if directory and address.startswith(directory) else address[: address.find("/", 8) + 1]
     segments = address.removeprefix(below).rstrip("/").split("/")
     for at, segment in enumerate(segments):
-        if not (words := _acts(segment)) or (is_linked and not _NOUNS.isdisjoint(words)):
+        if not (words := _acts(segment)) or (is_linked and not _WORDS["nouns"].isdisjoint(words)):
             continue
         is_last = at == len(segments) - 1
         if (has_object and is_last) or (at >= len(segments) - 2 and _has_id_beside(segments, at)):
             return unquote(segment)
-        is_text = any(_TEXTS.issuperset(words_of(above) or "?") for above in segments[:at])
+        is_text = any(_WORDS["texts"].issuperset(words_of(above) or "?") for above in segments[:at])
         is_subject = is_text and ":" not in unquote(segment)  # of a wiki, Special:UserLogout is no text
         if not is_subject and (not is_linked or not _LOGOUTS.isdisjoint(words)):
             return unquote(segment)
@@ -155,7 +111,7 @@ def _acts(text: str) -> list[str]:
     plain = unquote(text)
     words = words_of(plain)
     joined = ["".join(words), *map("".join, pairwise(words))]
-    is_whole = joined[0] in ACTIONS or all(word in ACTIONS or word in _OBJECTS for word in words)
+    is_whole = joined[0] in ACTIONS or all(word in ACTIONS or word in _WORDS["objects"] for word in words)
     is_action = is_whole and not ACTIONS.isdisjoint(words + joined)
     return words + joined if is_action and not any(map(str.isdigit, plain)) else []
 

@@ -17,7 +17,7 @@ from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import RuleTrend
 from crawler.audit.summary import AuditSummary
 from crawler.model import State
-from crawler.state.database import transaction
+from crawler.state.database import statements, transaction
 
 _TWINS: Final = """
 INSERT INTO temp.pair
@@ -52,68 +52,8 @@ FROM place LEFT JOIN ours USING (rule, file) LEFT JOIN theirs USING (rule, file)
 ``many`` has the rules and files whose findings are counted instead of listed: their totals, and which side is cut.
 """
 
-LAST_AUDIT: Final = "SELECT news, settings FROM past.audit ORDER BY number DESC LIMIT 1"
-AUDITS_BEFORE: Final = "SELECT news FROM past.audit WHERE number < ? ORDER BY number"
-SET_SINCE: Final = "UPDATE main.finding SET since = ?"
-SET_COMPARED: Final = "UPDATE main.finding SET new = 0 WHERE rule IN (SELECT rule FROM temp.comparable)"
+_SQL: Final = statements("crawler.audit.compare", "store.sql")
 
-SET_STOOD: Final = """
-UPDATE main.finding SET since = b.since, stood = b.certain OR NOT main.finding.certain
-FROM temp.pair p JOIN past.finding b ON b.id = p.before WHERE main.finding.id = p.now"""
-"""An inconclusive finding that is certain now counts as new."""
-
-SET_NEW: Final = """
-UPDATE main.finding SET new = 1 WHERE certain AND times = 1 AND NOT stood AND accepted IS NULL
-AND rule IN (SELECT rule FROM temp.comparable)
-AND (rule, file) NOT IN (SELECT rule, file FROM temp.many WHERE was_cut)"""
-
-SET_NEW_BY_COUNT: Final = """
-UPDATE main.finding SET stood = m.before IS NOT NULL, new = max(0, min(times, m.now - coalesce(m.before, 0) - m.told))
-FROM (SELECT m.rule, m.file, m.now, m.before, sum(f.new) AS told FROM temp.many m
-    JOIN main.finding f ON f.rule = m.rule AND f.file = m.file
-    WHERE m.rule IN (SELECT rule FROM temp.comparable) GROUP BY m.rule, m.file) m
-WHERE main.finding.rule = m.rule AND main.finding.file = m.file AND main.finding.times > 1 AND main.finding.certain
-AND main.finding.accepted IS NULL"""
-"""Of findings that are only counted, the increase is new."""
-
-SET_STILL: Final = "UPDATE main.finding SET stood = 1 WHERE NOT coalesce(new, 0) AND id IN (SELECT now FROM temp.pair)"
-
-INDEXES: Final = """
-CREATE INDEX by_url ON finding (url);
-CREATE INDEX by_door ON entry (door) WHERE door != '';
-"""
-
-MISSING_FINDINGS: Final = """
-SELECT b.id, b.rule, b.url, b.file, b.state, b.since, b.others, b.times, b.missed,
-  coalesce(d.state, v.state, ''), coalesce(d.status, v.status), coalesce(d.target, v.target, ''),
-  (SELECT group_concat(DISTINCT f.rule) FROM main.finding f WHERE f.url = b.url
-    AND f.id NOT IN (SELECT now FROM temp.pair)),
-  EXISTS (SELECT 1 FROM entry e WHERE e.url = b.url)
-    OR EXISTS (SELECT 1 FROM entry e WHERE e.door != '' AND e.door = b.url),
-  b.file IN (SELECT file FROM temp.read)
-FROM past.finding b LEFT JOIN site.url u ON u.url = b.url LEFT JOIN site.visit v ON v.id = u.id
-  LEFT JOIN main.door d ON d.url = b.url
-WHERE b.certain AND b.id NOT IN (SELECT before FROM temp.pair)
-AND (b.rule, b.file) NOT IN (SELECT rule, file FROM temp.many WHERE is_cut)"""
-"""Findings that this audit does not have, with the current state of their URL and its new findings."""
-
-RULE_TRENDS: Final = """
-SELECT rule, coalesce(sum(new), 0), sum(still), sum(mended), sum(undecided), sum(became) FROM (
-  SELECT rule, new, stood * (times - coalesce(new, 0)) AS still, 0 AS mended, 0 AS undecided, 0 AS became
-    FROM main.finding WHERE accepted IS NULL
-  UNION ALL SELECT rule, 0, 0, times * (outcome = 1), times * (outcome IN (2, 3)), times * (outcome = 4) FROM temp.gone)
-GROUP BY rule"""
-
-FORGET_FINDINGS: Final = """
-DELETE FROM past.finding WHERE id NOT IN (SELECT id FROM temp.gone WHERE outcome = 2) OR missed + 1 >= ?"""
-"""Deletes earlier findings, except those that this audit could not decide; these too after so many audits."""
-
-COUNT_MISSED: Final = "UPDATE past.finding SET missed = missed + 1"
-
-STORE_FINDINGS: Final = """
-INSERT INTO past.finding (missed, rule, key, url, file, state, times, others, since, certain)
-SELECT 0, f.rule, f.key, f.url, f.file, f.state, f.times, f.others, f.since, f.certain != 0 OR coalesce(p.certain, 0)
-FROM main.finding f LEFT JOIN temp.pair p ON p.now = f.id ORDER BY f.id"""
 
 BATCH_ROWS: Final = 5_000  # rows at once
 
@@ -135,13 +75,13 @@ class AuditHistory:
     def last_audit(self) -> tuple[float, dict[str, Any]] | None:
         """The start of the last finished audit (Unix time), and the settings that decided what its crawl found."""
         with AUDIT_HISTORY_DB.used(self._path):
-            row = self._db.execute(LAST_AUDIT).fetchone()
+            row = self._db.execute(_SQL["last_audit"]).fetchone()
         return (msgspec.msgpack.decode(row[0], type=AuditSummary).started, msgspec.json.decode(row[1])) if row else None
 
     def audits_before(self, number: int) -> list[AuditSummary]:
         """The finished audits with a smaller number, the oldest first."""
         with AUDIT_HISTORY_DB.used(self._path):
-            rows = self._db.execute(AUDITS_BEFORE, (number,))
+            rows = self._db.execute(_SQL["audits_before"], (number,))
             return [msgspec.msgpack.decode(news, type=AuditSummary) for (news,) in rows]
 
     def rule_coverage(self) -> dict[str, tuple[float, RuleCoverage]]:
@@ -156,8 +96,14 @@ class AuditHistory:
         with AUDIT_HISTORY_DB.used(self._path):
             self._db.executescript(CREATE_PAIR)
             self._db.executemany("INSERT INTO temp.comparable VALUES (?)", ((rule,) for rule in comparable))
-            self._db.execute(SET_SINCE, (day,))
-            for statement in (SET_COMPARED, SET_STOOD, SET_NEW, SET_NEW_BY_COUNT, SET_STILL):
+            self._db.execute(_SQL["set_since"], (day,))
+            for statement in (
+                _SQL["set_compared"],
+                _SQL["set_stood"],
+                _SQL["set_new"],
+                _SQL["set_new_by_count"],
+                _SQL["set_still"],
+            ):
                 self._db.execute(statement)
 
     def resolve_missing(
@@ -168,9 +114,9 @@ class AuditHistory:
         ``decide`` returns the outcome, the current state in words, and the rule that replaces it.
         """
         with AUDIT_HISTORY_DB.used(self._path):
-            self._db.executescript(INDEXES)
+            self._db.executescript(_SQL["indexes"])
             visits = VisitLookup(self._db)
-            rows = self._db.execute(MISSING_FINDINGS)
+            rows = self._db.execute(_SQL["missing_findings"])
             while batch := list(islice(rows, BATCH_ROWS)):
                 gone, resolved = [], []
                 for row in batch:
@@ -187,7 +133,7 @@ class AuditHistory:
     def trends(self) -> list[RuleTrend]:
         """The trend of each rule that has, or had, findings."""
         with AUDIT_HISTORY_DB.used(self._path):
-            return [RuleTrend(*row) for row in self._db.execute(RULE_TRENDS)]
+            return [RuleTrend(*row) for row in self._db.execute(_SQL["rule_trends"])]
 
     def store(
         self,
@@ -213,9 +159,9 @@ class AuditHistory:
                     for rule, rule_coverage in coverage.items()
                 ),
             )
-            self._db.execute(FORGET_FINDINGS, (keep,))
-            self._db.execute(COUNT_MISSED)
-            self._db.execute(STORE_FINDINGS)
+            self._db.execute(_SQL["forget_findings"], (keep,))
+            self._db.execute(_SQL["count_missed"])
+            self._db.execute(_SQL["store_findings"])
             encoded = msgspec.msgpack.encode(news), msgspec.json.encode(settings).decode()
             self._db.execute("INSERT OR REPLACE INTO past.audit VALUES (?, ?, ?)", (news.number, *encoded))
             # later numbers exist if the state was deleted since

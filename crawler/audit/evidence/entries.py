@@ -22,32 +22,13 @@ from crawler.audit.health.lastmod import PageDates, check_lastmod
 from crawler.audit.health.visit import VisitedUrl
 from crawler.lastmod.policy import SEEN_TO_CHANGE
 from crawler.model import State, Url
-from crawler.state.database import storage_errors, transaction
+from crawler.state.database import statements, storage_errors, transaction
 from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
 from crawler.url.params import UrlParams
 
 _INDEXABLE: Final = State.INDEXABLE.value
+_SQL: Final = statements("crawler.audit.evidence", "entries.sql")
 
-# The earlier run is in ``memory`` until this run is closed; the run that read the content stays in ``content``.
-_ENTRIES: Final = """
-SELECT e.id, e.url, e.loc, e.door, e.file, e.line, e.lastmod, v.state, v.seen_at, v.header_date, v.page_date,
-  v.page_date_source, v.changed, v.content = m.content, iif(m.seen_at < v.seen_at, m.seen_at, NULL), m.lastmod,
-  m.lastmod_source,
-  (SELECT r.ended FROM site.content c JOIN site.run r ON r.number = c.run
-    WHERE c.id = v.content AND r.ended < v.seen_at)
-FROM entry e LEFT JOIN site.url u ON u.url = e.url LEFT JOIN site.visit v ON v.id = u.id
-  LEFT JOIN site.memory m ON m.id = v.id
-WHERE e.id > ? ORDER BY e.id LIMIT ?"""
-_SET_PAGE: Final = "UPDATE entry SET page = (SELECT h.id FROM home h WHERE h.url = entry.url)"
-_SPELLINGS: Final = """
-SELECT u.url, e.url, e.door, e.loc, e.file, e.line FROM entry e JOIN site.url u ON u.id = e.page
-WHERE e.page IN (SELECT page FROM entry WHERE page IS NOT NULL GROUP BY page HAVING count(DISTINCT loc) > 1)
-ORDER BY e.page, e.id"""
-_FIND_PLACE: Final = "SELECT file, line FROM entry WHERE url = ? AND door = '' LIMIT 1"
-_ALIAS_URLS: Final = "SELECT door FROM entry WHERE door != '' GROUP BY door ORDER BY min(id) LIMIT ?"
-_PUT_ALIAS_RESULT: Final = "INSERT OR REPLACE INTO door VALUES (?, ?, ?, ?, ?, ?)"
-_MEDIA: Final = "SELECT id, url, loc, file, line, media FROM entry WHERE id > ? AND media != x'' ORDER BY id LIMIT ?"
-_DISTRUST: Final = "SELECT value FROM site.about WHERE key = 'last_modified_distrusted'"
 
 PackedMedia = tuple[list[str], list[tuple[str, str, str]], list[tuple[str, str]]]
 unpack_media = msgspec.msgpack.Decoder(PackedMedia).decode
@@ -71,26 +52,26 @@ class PublishedEntries:
     def alias_urls(self, limit: int) -> list[Url]:
         """The first URLs that entries list under another name of the site."""
         with storage_errors():
-            return [Url(url) for (url,) in self._db.execute(_ALIAS_URLS, (limit,))]
+            return [Url(url) for (url,) in self._db.execute(_SQL["alias_urls"], (limit,))]
 
     def store_alias_results(self, visits: Iterable[VisitedUrl]) -> None:
         """Store the visits of :meth:`alias_urls`."""
         with transaction(self._db):
             self._db.executemany(
-                _PUT_ALIAS_RESULT, ((v.url, v.state, v.reason, v.status, v.target, v.title) for v in visits)
+                _SQL["put_alias_result"], ((v.url, v.state, v.reason, v.status, v.target, v.title) for v in visits)
             )
 
     def assign_pages(self) -> None:
         """Store the page of every entry, once the claims are matched with pages."""
         with transaction(self._db):
-            self._db.execute(_SET_PAGE)
+            self._db.execute(_SQL["set_page"])
 
     def judge(self) -> Iterator[AuditFinding]:
         """The findings about the URLs and dates of the entries, in their order."""
         with storage_errors():
-            distrust = self._db.execute(_DISTRUST).fetchone()
+            distrust = self._db.execute(_SQL["distrust"]).fetchone()
         is_trusted = not (distrust and distrust[0])
-        for row in rows_in_order(self._db, _ENTRIES):
+        for row in rows_in_order(self._db, _SQL["entries"]):
             if finding := self._judge(row, is_trusted=is_trusted):
                 yield finding
         for entry, count, origin in self._unrequested.values():
@@ -99,7 +80,7 @@ class PublishedEntries:
     def spellings(self) -> Iterator[AuditFinding]:
         """The findings about pages that entries list under several URLs; call it after :meth:`assign_pages`."""
         with storage_errors():
-            rows = self._db.execute(_SPELLINGS)
+            rows = self._db.execute(_SQL["spellings"])
             for page, entries in groupby(rows, itemgetter(0)):
                 visited = self._visits.get(page).visited
                 if visited.state != _INDEXABLE:
@@ -114,7 +95,7 @@ class PublishedEntries:
 
     def media(self) -> Iterator[ListedMedia]:
         """The images and videos of all entries, once for each entry that lists them."""
-        for _, url, loc, file, line, packed in rows_in_order(self._db, _MEDIA):
+        for _, url, loc, file, line, packed in rows_in_order(self._db, _SQL["media"]):
             images, videos, _ = unpack_media(packed)
             named = [(MediaRole.IMAGE, image) for image in images]
             for video in videos:
@@ -159,7 +140,7 @@ class PublishedEntries:
     def _place(self, url: str) -> str:
         """The file and line that list a URL under the site's own name, or ""."""
         with storage_errors():
-            entry = self._db.execute(_FIND_PLACE, (url,)).fetchone()
+            entry = self._db.execute(_SQL["find_place"], (url,)).fetchone()
         return f"{entry[0]} line {entry[1]}" if entry else ""
 
     def _canonical(self, text: str) -> str:

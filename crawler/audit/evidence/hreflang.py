@@ -33,7 +33,7 @@ MAX_CACHED: Final = 20_000  # URLs in memory
 _AT_ONCE: Final = 1_000  # rows
 _decode = msgspec.msgpack.Decoder(Page).decode
 _FAULT: Final = "hreflang "  # a fault of crawler.parse.html.hreflang about a code begins with this
-_CUT: Final = ("only the beginning was read", "reading stopped after", "read by the simple scanner")
+_CUT: Final = ("only the beginning was read", "reading stopped after", "read without most of its elements")
 
 _PAGES: Final = """SELECT v.id, u.url, c.page FROM site.visit v JOIN site.url u ON u.id = v.id
   JOIN site.content c ON c.id = v.content

@@ -14,7 +14,7 @@ from crawler.audit.orphans.duplicates import DuplicateCandidate, is_bare, normal
 from crawler.audit.source_record import EXPORT_NAMES, SourceKind
 from crawler.model import DiscoveredBy, Page, State, Url
 from crawler.parse.snapshot.snapshot import load_markup
-from crawler.state.database import storage_errors, transaction
+from crawler.state.database import statements, storage_errors, transaction
 from crawler.url.normalize import origin_of
 from crawler.url.scope import alias_origins
 from crawler.url.secrets import mask_private
@@ -22,61 +22,17 @@ from crawler.url.secrets import mask_private
 MAX_HOPS: Final = 10  # redirects and canonicals in a row
 
 _INDEXABLE: Final = State.INDEXABLE.value
-_PAGES: Final = "SELECT u.url, v.id FROM site.visit v JOIN site.url u ON u.id = v.id WHERE v.state = ?"
-_IS_PAGE: Final = "SELECT 1 FROM site.url u JOIN site.visit v ON v.id = u.id WHERE u.url = ? AND v.state = ?"
-_FIND_SPELLING: Final = "SELECT id FROM spelling WHERE key = ? LIMIT 2"
 _UNCRAWLED_URLS: Final = f"""
 SELECT c.url, group_concat(DISTINCT i.source), sum(c.people + c.engines), sum(c.people + c.bots), sum(c.ok),
   sum(c.moved), sum({" + ".join(f"c.{name}" for name in EXPORT_NAMES)}), v.state
 FROM claim c JOIN input i ON i.id = c.input
   LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
 WHERE v.id IS NULL OR v.state = ? GROUP BY c.url"""  # noqa: S608 - columns
-_NOFOLLOW_URLS: Final = """SELECT v.id, u.url FROM site.visit v JOIN site.url u ON u.id = v.id
-  WHERE v.state = ? AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.url = u.url)"""
-_BEHIND_ALIASES: Final = """SELECT :own || substr(u.url, length(:alias) + 1) AS own FROM site.url u
-    JOIN site.visit v ON v.id = u.id AND v.state = :state AND v.status IS NULL WHERE u.url >= :alias AND u.url < :end
-  AND NOT EXISTS (SELECT 1 FROM site.url o JOIN site.visit p ON p.id = o.id WHERE o.url = own)"""
-_SEED: Final = "SELECT value FROM site.about WHERE key = 'url'"
-_COUNT_REQUESTED: Final = "SELECT count(*) FROM site.visit WHERE found & ?"
-_MATCH_SAME_URL: Final = """INSERT OR IGNORE INTO home SELECT DISTINCT c.url, v.id FROM claim c
-  JOIN site.url u ON u.url = c.url JOIN site.visit v ON v.id = u.id WHERE v.state = ?"""
-# Requests that all failed are no visits to the page with a similar spelling.
-_MASKABLE_PAGES: Final = """SELECT v.id, u.url FROM site.visit v JOIN site.url u ON u.id = v.id
-  WHERE v.state = ? AND (instr(u.url, '?') OR instr(u.url, '@') OR instr(u.url, '%40') OR instr(u.url, '+'))"""
-_MATCH_MASKED_URL: Final = "INSERT OR IGNORE INTO home SELECT DISTINCT url, ? FROM claim WHERE url = ?"
-_UNMATCHED_URLS: Final = """SELECT DISTINCT c.url, v.id, v.state, v.target FROM claim c
-  LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
-  WHERE NOT EXISTS (SELECT 1 FROM home h WHERE h.url = c.url)
-    AND (v.id IS NOT NULL OR c.dead = 0 OR c.ok + c.moved > 0)"""
-_STATE_OF_URL: Final = "SELECT v.id, v.state, v.target FROM site.url u JOIN site.visit v ON v.id = u.id WHERE u.url = ?"
-_IS_LISTED: Final = (
-    "SELECT EXISTS (SELECT 1 FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ? AND i.source = ?)"
-)
-_HAS_UNRESOLVED: Final = """SELECT EXISTS (SELECT 1 FROM claim c JOIN input i ON i.id = c.input LEFT JOIN home h ON
-h.url = c.url
-  LEFT JOIN site.visit v ON v.id = h.id WHERE i.source = ? AND (v.id IS NULL OR v.state IN (?, ?)))"""
-_DUPLICATES: Final = """SELECT s.key, s.id, u.url, c.digest, c.page, c.text
-  FROM spelling s JOIN site.url u ON u.id = s.id JOIN site.visit v ON v.id = s.id
-    LEFT JOIN site.content c ON c.id = v.content
-  WHERE s.key IN (SELECT key FROM spelling GROUP BY key HAVING count(*) > 1) ORDER BY s.key, s.id"""
-# Unlisted pages with the content of a listed one, whose URL is another spelling or the same without parameters.
-_LISTED_COPIES: Final = """WITH listed AS (SELECT h.id FROM claim c JOIN input i ON i.id = c.input
-    JOIN home h ON h.url = c.url WHERE i.source = ?), pair AS (
-  SELECT u.id AS copy, b.id AS page FROM site.url u JOIN site.url b ON b.url = substr(u.url, 1, instr(u.url, '?') - 1)
-  UNION ALL SELECT s.id, o.id FROM spelling s JOIN spelling o ON o.key = s.key)
-SELECT pair.copy FROM pair JOIN site.visit v ON v.id = pair.copy JOIN site.content c ON c.id = v.content
-  JOIN site.visit p ON p.id = pair.page AND p.state = v.state JOIN site.content d ON d.id = p.content
-  WHERE v.state = ? AND c.digest = d.digest AND pair.page IN listed AND pair.copy NOT IN listed"""
 # A page that only logs, exports and lists name.
 _ONLY_FOUND_BY_SOURCES: Final = f"found & {~(DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING)} = 0"
+_SQL: Final = statements("crawler.audit.evidence", "url_matching.sql", _ONLY_FOUND_BY_SOURCES=_ONLY_FOUND_BY_SOURCES)
 # A page that was requested because of these, or of nofollow links; it may link to itself.
 _REQUESTED_FOR_SOURCES: Final = f"found & {DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING}"
-_EXTRA_PARAMS: Final = f"""SELECT v.id, u.url, c.digest, c.text, c.page, p.id, b.url, d.digest, d.text,
-    d.page
-  FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
-    JOIN site.url b ON b.url = substr(u.url, 1, instr(u.url, '?') - 1)
-    JOIN site.visit p ON p.id = b.id AND p.state = v.state JOIN site.content d ON d.id = p.content
-  WHERE v.state = ? AND instr(u.url, '?') AND (v.{_ONLY_FOUND_BY_SOURCES} OR p.{_ONLY_FOUND_BY_SOURCES})"""  # noqa: S608 - numbers
 # SQLite knows the length without reading a text.
 _SAME_CONTENT: Final = f"""SELECT c.{{0}}, v.id, u.url, v.{_ONLY_FOUND_BY_SOURCES}
   FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
@@ -128,14 +84,14 @@ class UrlMatcher:
         self._bare = "", False
         with transaction(self._db):
             self._db.execute("DELETE FROM spelling")
-            pages = self._db.execute(_PAGES, (_INDEXABLE,))
+            pages = self._db.execute(_SQL["pages"], (_INDEXABLE,))
             rows = ((normalize_spelling(Url(url)), number) for url, number in pages)
             self._db.executemany("INSERT OR IGNORE INTO spelling VALUES (?, ?)", rows)
 
     def find_variant(self, url: Url) -> int | None:
         """The id of the one page that a URL is another spelling of; None for no page or several."""
         with storage_errors():
-            pages = self._db.execute(_FIND_SPELLING, (normalize_spelling(url),)).fetchall()
+            pages = self._db.execute(_SQL["find_spelling"], (normalize_spelling(url),)).fetchall()
         return pages[0][0] if len(pages) == 1 else None
 
     def has_extra_params(self, url: Url) -> bool:
@@ -148,7 +104,7 @@ class UrlMatcher:
             return False
         if bare != self._bare[0]:
             with storage_errors():
-                self._bare = bare, self._db.execute(_IS_PAGE, (bare, _INDEXABLE)).fetchone() is not None
+                self._bare = bare, self._db.execute(_SQL["is_page"], (bare, _INDEXABLE)).fetchone() is not None
         return self._bare[1]
 
     def uncrawled_urls(self) -> Iterator[UncrawledUrl]:
@@ -172,7 +128,7 @@ class UrlMatcher:
 
     def _nofollowed(self) -> Iterator[Url]:
         """The URLs that only nofollow links lead to and no source knows, unless only noindexed pages link them."""
-        rows = self._db.execute(_NOFOLLOW_URLS, (State.NOFOLLOW.value,)).fetchall()
+        rows = self._db.execute(_SQL["nofollow_urls"], (State.NOFOLLOW.value,)).fetchall()
         graph = load_graph(self._db) if rows else None
         for number, url in rows:
             if graph is None or graph.crawlable[graph.nodes.node(number)]:
@@ -180,13 +136,13 @@ class UrlMatcher:
 
     def _behind_aliases(self) -> set[Url]:
         with storage_errors():
-            row = self._db.execute(_SEED).fetchone()
+            row = self._db.execute(_SQL["seed"]).fetchone()
             origin = origin_of(row[0]) if row else ""
             return {
                 Url(url)
                 for alias in (alias_origins(row[0]) if row else ())
                 for (url,) in self._db.execute(
-                    _BEHIND_ALIASES,
+                    _SQL["behind_aliases"],
                     {"own": f"{origin}/", "alias": f"{alias}/", "end": f"{alias}0", "state": State.OUT_OF_SCOPE},
                 )
             }
@@ -195,7 +151,7 @@ class UrlMatcher:
         """The number of URLs that the crawl requests, or has requested, because the sources know them."""
         with storage_errors():
             (count,) = self._db.execute(
-                _COUNT_REQUESTED, (DiscoveredBy.SITEMAP | DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING,)
+                _SQL["count_requested"], (DiscoveredBy.SITEMAP | DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING,)
             ).fetchone()
         return int(count)
 
@@ -203,17 +159,17 @@ class UrlMatcher:
         """Store the page of every claimed URL that has one."""
         self.learn_spellings()
         with transaction(self._db):
-            self._db.execute(_MATCH_SAME_URL, (_INDEXABLE,))
-            self._db.executemany(_MATCH_MASKED_URL, self._masked_pages())
+            self._db.execute(_SQL["match_same_url"], (_INDEXABLE,))
+            self._db.executemany(_SQL["match_masked_url"], self._masked_pages())
             # inserting while the query runs is safe: each insert is for a URL that was already read
-            rows = self._db.execute(_UNMATCHED_URLS)
+            rows = self._db.execute(_SQL["unmatched_urls"])
             matches = ((url, self._match(Url(url), *row)) for url, *row in rows)
             self._db.executemany("INSERT INTO home VALUES (?, ?)", (row for row in matches if row[1] is not None))
 
     def _masked_pages(self) -> list[tuple[int, str]]:
         """The ids of pages whose URL is masked in logs, with the masked URL; none that several pages share."""
         pages: dict[str, list[int]] = {}
-        for number, url in self._db.execute(_MASKABLE_PAGES, (_INDEXABLE,)):
+        for number, url in self._db.execute(_SQL["maskable_pages"], (_INDEXABLE,)):
             if (masked := mask_private(url)) != url:
                 pages.setdefault(masked, []).append(number)
         return [(numbers[0], url) for url, numbers in pages.items() if len(numbers) == 1]
@@ -223,7 +179,7 @@ class UrlMatcher:
             return self.find_variant(url)
         passed, duplicate = [number], None
         while target and state in (State.REDIRECT, State.CANONICAL_ELSEWHERE):
-            row = self._db.execute(_STATE_OF_URL, (target,)).fetchone()
+            row = self._db.execute(_SQL["state_of_url"], (target,)).fetchone()
             if row is None:
                 break
             if state == State.CANONICAL_ELSEWHERE and duplicate is None:
@@ -239,7 +195,7 @@ class UrlMatcher:
         """Whether a source of this kind names a URL that was not requested, and that may be a spelling of any page."""
         unrequested = State.PENDING, State.NOFOLLOW
         with storage_errors():
-            (is_open,) = self._db.execute(_HAS_UNRESOLVED, (source, *unrequested)).fetchone()
+            (is_open,) = self._db.execute(_SQL["has_unresolved"], (source, *unrequested)).fetchone()
         return bool(is_open)
 
     def duplicates(self) -> Iterator[DuplicateCandidate]:
@@ -252,10 +208,10 @@ class UrlMatcher:
         with storage_errors():
             yield from self._same_content("digest")
             yield from self._same_content("text")
-            for row in self._db.execute(_EXTRA_PARAMS, (_INDEXABLE,)):
+            for row in self._db.execute(_SQL["extra_params"], (_INDEXABLE,)):
                 for number, page_url, digest, text, packed in (row[:5], row[5:]):
                     yield self._duplicate(row[1], number, page_url, digest, _title(packed), text or b"")
-            for key, number, url, digest, packed, text in self._db.execute(_DUPLICATES):
+            for key, number, url, digest, packed, text in self._db.execute(_SQL["duplicates"]):
                 yield self._duplicate(key, number, url, digest or b"", _title(packed), text or b"")
 
     def _same_content(self, column: str) -> Iterator[DuplicateCandidate]:
@@ -279,13 +235,13 @@ class UrlMatcher:
         *,
         is_uncrawled: bool = True,
     ) -> DuplicateCandidate:
-        (is_listed,) = self._db.execute(_IS_LISTED, (url, SourceKind.SITEMAP)).fetchone()
+        (is_listed,) = self._db.execute(_SQL["is_listed"], (url, SourceKind.SITEMAP)).fetchone()
         return DuplicateCandidate(key, number, Url(url), digest, title, text, bool(is_listed), is_uncrawled)
 
     def listed_copies(self) -> set[int]:
         """The ids of linked pages that a sitemap need not list, because it lists their content under another URL."""
         with storage_errors():
-            return {number for (number,) in self._db.execute(_LISTED_COPIES, (SourceKind.SITEMAP, _INDEXABLE))}
+            return {number for (number,) in self._db.execute(_SQL["listed_copies"], (SourceKind.SITEMAP, _INDEXABLE))}
 
     def reassign(self, moves: Iterable[tuple[int, int]]) -> None:
         """Move the claims of the first id of each pair to the second."""

@@ -10,43 +10,11 @@ import typer
 
 from crawler.audit.report.layout import Line, fitted, fitted_file
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
 from crawler.cli.init.interval import Interval
-from crawler.cli.options import TraceOption, with_parameters
+from crawler.cli.options import with_parameters
 
-EPILOG: Final = f"""{RAW}Examples:
-  siteatlas init https://www.example.com/ -o public --every week --cron --indexnow
-  siteatlas init https://a.example/ https://b.example/ -o /srv/www
-  siteatlas init https://www.example.com/ --config /etc/site.toml --systemd
-  siteatlas init --config sites.toml --cron --print
-
-Exit codes: 0 done, 1 internal error, 2 usage, or a file already exists, 7 a file cannot be written.
-"""
 _DEFAULT_CONFIG: Final = Path("siteatlas.toml")
 
-UrlsArgument = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="URL",
-        help="Start URLs of the sites, for a new configuration file. Without a URL, init uses the existing file.",
-        show_default=False,
-    ),
-]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="DIR",
-        help="Directory to publish the sitemap in. Each of several sites gets a subdirectory.  [default: public]",
-    ),
-]
-ConfigFileOption = Annotated[
-    Path,
-    typer.Option(
-        "--config", metavar="FILE", help="Configuration file (TOML).", envvar="SITEATLAS_CONFIG", show_envvar=False
-    ),
-]
 _SCHEDULERS: Final = {
     "systemd": "Write a systemd service and its timer.",
     "systemd_daemon": "Write a systemd service for siteatlas schedule.",
@@ -59,48 +27,6 @@ _SCHEDULERS: Final = {
     "kubernetes_workers": "Write Kubernetes manifests for the workers and the web page of a fleet.",
 }
 """The options that write files for a scheduler; :data:`crawler.cli.init.files.SCHEDULERS` makes these files."""
-EveryOption = Annotated[
-    Interval | None,
-    typer.Option(
-        "--every",
-        help="How often the sites run: week is on Mondays, month on the first day. The URL decides the time of day.  "
-        "[default: day]",
-        show_default=False,
-    ),
-]
-IndexNowOption = Annotated[
-    bool,
-    typer.Option(
-        "--indexnow", help="Notify Bing, Yandex and others of changes: create a key, and the file that proves it."
-    ),
-]
-UserOption = Annotated[
-    str,
-    typer.Option(
-        "--user",
-        metavar="NAME",
-        help="User account of the systemd service.  [default: your account; siteatlas if you are root]",
-    ),
-]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
-PrintOption = Annotated[bool, typer.Option("--print", help="Print the files instead of writing them.")]
-SigningKeyOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--signing-key",
-        metavar="FILE",
-        help="Create the private key for signed requests in FILE, if FILE does not exist. Print the JSON with the "
-        "public key for --signature-agent, and exit.",
-    ),
-]
-SignatureAgentOption = Annotated[
-    str,
-    typer.Option(
-        "--signature-agent",
-        metavar="URL",
-        help="Origin that publishes the public key, such as https://bot.example.com.",
-    ),
-]
 
 
 @with_parameters(
@@ -110,17 +36,17 @@ SignatureAgentOption = Annotated[
     ]
 )
 def init(  # noqa: PLR0913 - the command line is wide
-    urls: UrlsArgument = None,
-    output: OutputOption = None,
-    config: ConfigFileOption = _DEFAULT_CONFIG,
-    every: EveryOption = None,
-    indexnow: IndexNowOption = False,
-    user: UserOption = "",
-    force: ForceOption = False,
-    print_only: PrintOption = False,
-    signing_key: SigningKeyOption = None,
-    signature_agent: SignatureAgentOption = "",
-    verbose: TraceOption = False,
+    urls: list[str] | None = None,
+    output: Path | None = None,
+    config: Path = _DEFAULT_CONFIG,
+    every: Interval | None = None,
+    indexnow: bool = False,
+    user: str = "",
+    force: bool = False,
+    print_only: bool = False,
+    signing_key: Path | None = None,
+    signature_agent: str = "",
+    verbose: bool = False,
     **schedulers: bool,
 ) -> None:
     """Write a configuration file, and files for schedulers such as systemd.

@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from crawler.cli.why.rules import RENDER, CrawlRules, predict, robots_topic
 from crawler.cli.why.story import (
-    STATE_TEXTS,
     StoryTopic,
     UrlRecord,
     UrlStory,
@@ -21,6 +20,7 @@ from crawler.crawl.frontier.url_templates import exclude_remedy_of
 from crawler.fetch.header_values import parse_http_date
 from crawler.lastmod.policy import EARLIEST_DATE, HEADER, SEEN_TO_CHANGE, build_of
 from crawler.model import DocumentKind, State, Url
+from crawler.publish.states import STATE_WORDS
 from crawler.state.runs import PUBLISHING_OUTCOMES
 from crawler.units import count_text
 from sitemap import BuildTime
@@ -136,7 +136,7 @@ def _state_topic(story: UrlStory) -> StoryTopic:
     end, reason = story.end
     if end is None:
         return StoryTopic("state", ["unknown: only an earlier run found the URL"])
-    lines = [state_text(end, reason), STATE_TEXTS[end]]
+    lines = [state_text(end, reason), STATE_WORDS[end].meaning]
     if end is State.PENDING and visit and visit.due > 0:
         lines.append(f"the next attempt is not before {utc_time_text(visit.due)}")
     if remedy := exclude_remedy_of(story.url, reason):
@@ -291,7 +291,7 @@ def _page(story: UrlStory, _: CrawlRules) -> Iterator[str]:
         if page.run is not None:
             yield f"read in {run_text(page.run, story.starts)}"
         if page.fallback:
-            yield f"read by the simple scanner: {page.fallback}"
+            yield f"read without most of its elements: {page.fallback}"
         yield from page.faults
 
 

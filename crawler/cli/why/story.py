@@ -185,35 +185,6 @@ class UrlStory(Struct, frozen=True, kw_only=True):
         return values
 
 
-STATE_TEXTS: Final = {
-    State.PENDING: "it is known, but not visited yet",
-    State.INDEXABLE: "it is a page that belongs in the sitemap",
-    State.REDIRECT: "it redirects; a sitemap lists the final page instead",
-    State.CANONICAL_ELSEWHERE: "the page names another URL as its canonical; a sitemap lists that URL instead",
-    State.NOINDEX: "the page asks search engines to leave it out",
-    State.CLIENT_ERROR: "the server reports that the page does not exist, or refuses access",
-    State.SOFT_404: "the server returned a page that says that the page does not exist, with status 200 instead of 404",
-    State.SERVER_ERROR: "the server returned an error",
-    State.CHALLENGED: "a firewall responded in place of the site, so nothing is known about the page",
-    State.UNREACHABLE: "the server did not respond",
-    State.BAD_ANSWER: "the response is not usable",
-    State.WRONG_TYPE: "it is not a web page but another file, such as a feed, an image or a PDF; a sitemap lists "
-    "only pages",
-    State.PARSE_FAILED: "the response could not be parsed",
-    State.ROBOTS: "robots.txt forbids fetching it, so nothing is known about the page",
-    State.NOFOLLOW: "every link to it is a nofollow link",
-    State.OUT_OF_SCOPE: "the sitemap may not list it: it is outside the sitemap's directory or host",
-    State.EXCLUDED: "the configuration excludes it",
-    State.TOO_DEEP: "it is deeper than the configuration allows",
-    State.TOO_LONG: "the URL is too long",
-    State.TRAP: "the URL looks like part of a crawler trap",
-    State.ACTION: "a request may change something on the site, so it was not fetched",
-    State.UNLINKED: "an earlier run listed it, but no page links to it any more",
-    State.SITEMAP_FILE: "it is a sitemap, and was read for the pages that it lists",
-    State.INTERNAL_ERROR: "siteatlas failed to process it, which is a bug in siteatlas",
-}
-
-
 def discovery_text(found: int) -> list[str]:
     """How a URL was found, each way in words."""
     return [way for flag, way in DISCOVERY_NAMES.items() if found & flag] or ["unknown"]

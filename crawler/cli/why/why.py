@@ -2,44 +2,23 @@
 
 import json
 import sys
-from typing import Annotated, Any
-
-import typer
+from pathlib import Path
+from typing import Any
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
-from crawler.cli.help import RAW
-from crawler.cli.options import ConfigOption, JsonOption, SiteOption, TraceOption, with_flags
+from crawler.cli.options import with_flags
 from crawler.errors import FindingsFound
-
-EPILOG = f"""{RAW}Examples:
-  siteatlas why https://www.example.com/shop/basket.html
-  siteatlas why /shop/basket.html --json
-  siteatlas why https://www.example.com/ --config site.toml --site shop
-  siteatlas why /app --render
-
-Exit codes: 0 all URLs are known, 1 internal error, 2 usage, or no state of the site, 7 storage error, 10 at least one
-URL is unknown.
-"""
 
 
 @with_flags("state.directory")
 def why(
-    urls: Annotated[
-        list[str],
-        typer.Argument(metavar="URL", help="URLs in any spelling, or paths such as /about.", show_default=False),
-    ],
-    config: ConfigOption = None,
-    site: SiteOption = None,
-    as_json: JsonOption = False,
-    render: Annotated[
-        bool,
-        typer.Option(
-            "--render",
-            help="Also request each URL now, and show its page as the server sends it and as a browser shows it.",
-        ),
-    ] = False,
-    verbose: TraceOption = False,
+    urls: list[str],
+    config: Path | None = None,
+    site: list[str] | None = None,
+    as_json: bool = False,
+    render: bool = False,
+    verbose: bool = False,
     **flags: Any,
 ) -> None:
     """Explain for each URL why the sitemap lists it or does not list it.

@@ -1,8 +1,8 @@
 """Builds an outline with Lexbor, an HTML5 parser. The only module that uses the parser; it holds no rule.
 
 Lexbor runs no scripts, so ``noscript`` has content; it keeps the content of ``template`` apart. Some input takes it
-quadratic time (deep nesting): the caller needs a deadline, and :mod:`.scanner` as a fallback. One query collects
-everything: Lexbor is fastest with a list that begins with two attributes known to it.
+quadratic time (deep nesting): the caller needs a deadline, and :func:`read_flat_outline` as a fallback. One query
+collects everything: Lexbor is fastest with a list that begins with two attributes known to it.
 """
 
 import re
@@ -39,6 +39,25 @@ _IGNORED_MEANINGS: Final = frozenset(
 )
 _selector: LexborCSSSelector = LexborCSSSelector()  # type: ignore[no-untyped-call]
 _ANCHOR: Final = LexborHTMLParser("<a>").css("a")[0].tag_id
+
+
+_NEEDED: Final = b"|".join(
+    name.encode()
+    for name in (
+        *("a", "html", "head", "title", "body", "frameset", "noframes", "noscript", "template", "style", "textarea"),
+        *("xmp", "noembed", "plaintext", "select", "svg", "math", "foreignobject", "desc", "image", *ELEMENTS),
+        *("area", *MEDIA_OWNERS),
+    )
+)
+_other_tags = re.compile(rb"<(/?)(?!(?:%s)[\s/>])[a-z][^<>]*+>" % _NEEDED, re.IGNORECASE).sub
+
+
+def read_flat_outline(body: bytes) -> Outline:
+    """The outline of a document on which the parser hung or crashed: without the elements that no rule needs.
+
+    Their nesting is what takes the parser quadratic time. Each becomes one that has no content, and ends the head too.
+    """
+    return read_outline(_other_tags(lambda tag: b"" if tag[1] else b"<wbr/>", body))
 
 
 def read_outline(body: bytes) -> Outline:

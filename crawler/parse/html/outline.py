@@ -1,6 +1,6 @@
 """The parts of a document that the rules need: its links as written and the elements with metadata.
 
-:mod:`.lexbor` and :mod:`.scanner` both build an :class:`Outline`, so every rule exists once.
+:mod:`.lexbor` builds an :class:`Outline`; rules read it.
 """
 
 from collections.abc import Collection, Iterable

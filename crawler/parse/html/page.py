@@ -64,16 +64,11 @@ def read_page(document: FetchedDocument, options: ReadOptions, resolver: UrlReso
     return _read(document, options, resolver, now, lexbor.read_outline)
 
 
-def scan_page(document: FetchedDocument, options: ReadOptions, resolver: UrlResolver, now: float, why: str) -> Page:
-    """The same by a linear scan, for a document on which the parser hung or crashed (``why``: ``parse.timeout``).
-
-    It finds what :func:`read_page` finds, or less where only a tree can tell. It may find more in markup that
-    browsers rearrange while they build the tree, such as SVG or MathML mixed with ``select`` or ``frameset``. Its
-    time is linear in the body.
-    """
-    from crawler.parse.html import scanner  # noqa: PLC0415 - few documents need it
-
-    return replace(_read(document, options, resolver, now, scanner.scan_outline), fallback=why)
+def read_flat_page(
+    document: FetchedDocument, options: ReadOptions, resolver: UrlResolver, now: float, why: str
+) -> Page:
+    """The same of a document on which the parser hung or crashed (``why``: ``parse.timeout``), with less of it."""
+    return replace(_read(document, options, resolver, now, lexbor.read_flat_outline), fallback=why)
 
 
 def _read(

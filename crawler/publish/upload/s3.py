@@ -20,109 +20,33 @@ import botocore.session
 from botocore import exceptions as boto
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
-from botocore.parsers import ResponseParserError
 from msgspec import Struct
 from msgspec.structs import asdict
-from urllib3.exceptions import ReadTimeoutError as Urllib3Timeout
 
 from crawler.config.secrets import mask_password, reveal_secret
 from crawler.config.sections import FleetConfig, UploadConfig
 from crawler.errors import UsageError
-from crawler.publish.upload.target import LocalFile, RemoteFile, S3Address, UploadError, target_name
+from crawler.publish.upload.target import (
+    ErrorMeaning,
+    LocalFile,
+    RemoteFile,
+    S3Address,
+    UploadError,
+    error_meanings,
+    meaning_of,
+    target_name,
+)
 from crawler.state.lock import RUN_LEASE
 
 T = TypeVar("T")
 
-_KEYS: Final = "{section}.s3_access_key and {section}.s3_secret_key, or the settings of the AWS tools"
-_PERMISSIONS: Final = "s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket"
-_REGION: Final = "the bucket {bucket} is in another region{region}: set {section}.s3_region"
-_DENIED: Final = f"it does not allow {{act}}: the keys need {_PERMISSIONS} for the bucket {{bucket}}"
-_FULL: Final = "the storage is full or its quota is used up: free some space there"
-_BUSY: Final = "it is busy or failed ({code})"
-
-
-_PERMANENT_ERRORS: Final = {
-    "NoSuchBucket": "the bucket {bucket} does not exist: create it, or correct {section}.{to}",
-    "404": "the bucket {bucket} does not exist, or it is not an S3 endpoint: correct {section}.{to} or "
-    "{section}.s3_endpoint",
-    "InvalidBucketName": "{bucket} is not a valid name of a bucket there: correct {section}.{to}",
-    "AccessDenied": _DENIED,
-    "403": _DENIED,
-    "AllAccessDisabled": "access to the bucket {bucket} is disabled: ask the operator of the storage",
-    "AccountProblem": "there is a problem with the account: ask the operator of the storage",
-    "NotSignedUp": "the account is not signed up for this storage",
-    "InvalidAccessKeyId": f"the access key is unknown there: correct {_KEYS}",
-    "SignatureDoesNotMatch": f"the secret key does not belong to the access key: correct {_KEYS}",
-    "401": f"it does not accept the keys: correct {_KEYS}",
-    "Unauthorized": f"it does not accept the keys: correct {_KEYS}",
-    "ExpiredToken": "the session token has expired: get new credentials",
-    "TokenRefreshRequired": "the session token has expired: get new credentials",
-    "InvalidToken": f"it does not accept the session token: correct {_KEYS}",
-    "RequestTimeTooSkewed": "the clock of this machine differs too much from the clock of the storage: correct it",
-    "PermanentRedirect": _REGION,
-    "TemporaryRedirect": _REGION,
-    "AuthorizationHeaderMalformed": _REGION,
-    "IllegalLocationConstraintException": _REGION,
-    "301": _REGION,
-    "302": _REGION,
-    "307": _REGION,
-    "EntityTooLarge": "it does not accept files of this size: {smaller}",
-    "QuotaExceeded": _FULL,
-    "XMinioStorageFull": _FULL,
-    "507": _FULL,
-    "InvalidObjectState": "the object is archived: remove it from there",
-    "MethodNotAllowed": "it does not allow {act}: check that {section}.s3_endpoint is an S3 endpoint",
-    "405": "it does not allow {act}: check that {section}.s3_endpoint is an S3 endpoint",
-}
-
-_TRANSIENT_ERRORS: Final = {
-    "BadDigest": "the storage received other bytes than were sent: the file was damaged in transit",
-    "IncompleteBody": "the connection ended before the whole file had arrived",
-    "RequestTimeout": "the file did not arrive there in time",
-    "OperationAborted": "another process is changing the same file there",
-    "ConditionalRequestConflict": "another process is changing the same file there",
-}
-
+_MEANINGS: Final = error_meanings("s3")
+_BUSY: Final = _MEANINGS["ServerBusy"]
+_NOT_S3: Final = ErrorMeaning(f"{_BUSY.sentence}, or {{section}}.s3_endpoint is not an S3 endpoint", may_retry=True)
 MAX_ANSWER: Final = 16 * 2**20
 """Bytes of an answer that is no object: a listing has 1,000 keys of at most 1,024 bytes."""
 
 _word = re.compile(r"[A-Za-z0-9.-]{0,60}").fullmatch
-
-_BUSY_CODES: Final = frozenset({
-    "SlowDown", "ServiceUnavailable", "InternalError", "Throttling", "ThrottlingException", "RequestLimitExceeded",
-    "RequestThrottled", "TooManyRequests", "BandwidthLimitExceeded", "ServerBusy",
-})  # fmt: skip
-
-
-_S3ExceptionTypes = type[Exception] | tuple[type[Exception], ...]
-
-
-# Errors without a response: the first match gives the sentence, and whether a retry may help.
-_S3_ERROR_TEXTS: Final[tuple[tuple[_S3ExceptionTypes, str, bool], ...]] = (
-    (
-        (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError),
-        f"there are no keys to sign in with: set {_KEYS}",
-        False,
-    ),
-    (boto.SSLError, "its TLS certificate is not trusted: check {section}.s3_endpoint, or set AWS_CA_BUNDLE", False),
-    (
-        (boto.ConnectTimeoutError, boto.ReadTimeoutError, Urllib3Timeout),
-        "it did not respond to {act} in time ({section}.{timeout})",
-        True,
-    ),
-    (boto.ProxyConnectionError, "the proxy in the environment variables cannot be reached", True),
-    (boto.EndpointConnectionError, "it cannot be reached", True),
-    (
-        (boto.ParamValidationError, boto.InvalidEndpointConfigurationError, boto.UnknownEndpointError),
-        "the S3 library cannot make this request: correct {section}.{to}, {section}.s3_region or {section}.s3_endpoint",
-        False,
-    ),
-    (
-        (ResponseParserError, LookupError, ValueError, TypeError, AttributeError),
-        "its response to {act} is not valid S3: check {section}.s3_endpoint",
-        True,
-    ),
-)
 
 
 def _plain_word(text: str) -> str:
@@ -197,11 +121,7 @@ class S3Bucket:
             return error
         if isinstance(error, boto.ClientError):
             return self._response_error(error.response, act)
-        _, sentence, again = next(
-            (meaning for meaning in _S3_ERROR_TEXTS if isinstance(error, meaning[0])),
-            (Exception, "the connection was cut in the middle of {act}", True),
-        )
-        return UploadError(sentence.format(act=act, **asdict(self._settings.named)), again=again)
+        return meaning_of(error, _MEANINGS).upload_error({"act": act, **asdict(self._settings.named)})
 
     def _response_error(self, response: dict[str, Any], act: str) -> UploadError:
         details, meta = response.get("Error", {}), response.get("ResponseMetadata", {})
@@ -210,20 +130,15 @@ class S3Bucket:
         region = _plain_word(str(meta.get("HTTPHeaders", {}).get("x-amz-bucket-region") or details.get("Region") or ""))
         named = asdict(self._settings.named)
         values = {"act": act, "bucket": self.name, "code": code, "region": f" ({region})" if region else "", **named}
-        if code in _TRANSIENT_ERRORS:
-            return UploadError(_TRANSIENT_ERRORS[code], again=True)
-        if code in _BUSY_CODES or (
-            status in (408, 429) or (status >= 500 and status != 507 and code not in _PERMANENT_ERRORS)
-        ):
-            hint = ", or {section}.s3_endpoint is not an S3 endpoint" if code.isdecimal() else ""
-            return UploadError((_BUSY + hint).format_map(values), again=True)
-        if code.startswith("KMS."):
+        meaning = _MEANINGS.get(code)
+        if status in (408, 429) or (status >= 500 and status != 507 and not meaning):
+            meaning = _NOT_S3 if code.isdecimal() else meaning if meaning and meaning.may_retry else _BUSY
+        if code.startswith("KMS.") and not meaning:
             return UploadError(
                 f"the key that encrypts the bucket {self.name} cannot be used ({code}): check the key in AWS KMS"
             )
-        sentence = _PERMANENT_ERRORS.get(code) or _PERMANENT_ERRORS.get(str(status))
-        if sentence:
-            return UploadError(sentence.format_map(values))
+        if meaning := meaning or _MEANINGS.get(str(status)):
+            return meaning.upload_error(values)
         # without the server's message, which may repeat a secret
         return UploadError(f"it refuses {act} ({code}, HTTP {status})")
 

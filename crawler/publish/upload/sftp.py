@@ -6,7 +6,6 @@ https://github.com/openssh/openssh-portable/blob/master/PROTOCOL
 
 import contextlib
 import posixpath
-import socket
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from asyncssh import SFTPAttrs, SFTPClient, SSHClientConnection
 from crawler.config.secrets import reveal_secret
 from crawler.config.sections import UploadConfig
 from crawler.errors import UsageError
-from crawler.publish.upload.target import LocalFile, RemoteFile, SftpAddress, UploadError
+from crawler.publish.upload.target import LocalFile, RemoteFile, SftpAddress, UploadError, error_meanings, meaning_of
 from crawler.state.lock import RUN_LEASE, LeaseLost
 
 KNOWN_HOSTS: Final = "~/.ssh/known_hosts"
@@ -68,48 +67,8 @@ def _read_key(file: str) -> asyncssh.SSHKey:
         raise UsageError(f"upload.sftp_key: {file} is not a private key. Give the file of a private key") from None
 
 
-_SftpExceptionTypes = type[Exception] | tuple[type[Exception], ...]
-
-
-# The first match gives the sentence, and whether a retry may help. Version 3 of the protocol says "failure" of a full
-# disk, of a quota, and of a directory in the way.
-_SFTP_ERROR_TEXTS: Final[tuple[tuple[_SftpExceptionTypes, str, bool], ...]] = (
-    (TimeoutError, "it did not respond to {act} in time (upload.timeout)", True),
-    (
-        asyncssh.PermissionDenied,
-        (
-            "it does not accept the login of {user}: correct the user in upload.to, upload.sftp_key or "
-            "upload.sftp_password, or add the key on the server (~/.ssh/authorized_keys)"
-        ),
-        False,
-    ),
-    (
-        (asyncssh.KeyExchangeFailed, asyncssh.ProtocolNotSupported),
-        (
-            "Siteatlas and the server share no cipher, SSH version or trusted type of host key: update the server, and "
-            "add all its host keys to the file of known hosts"
-        ),
-        False,
-    ),
-    (asyncssh.ChannelOpenError, "it does not open an SFTP session: enable the sftp subsystem there", False),
-    (asyncssh.SFTPPermissionDenied, "it does not allow {act}: give the user the right to write in {directory}", False),
-    (asyncssh.SFTPNoSuchFile, "{directory} is not a directory there, but {act} needs one: correct upload.to", False),
-    (
-        (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.ConnectionLost),
-        "the connection was cut in the middle of {act}",
-        True,
-    ),
-    (
-        asyncssh.SFTPFailure,
-        "{act} failed there without a reason: check whether its disk is full, or a directory has this name",
-        True,
-    ),
-    (asyncssh.SFTPError, "{act} failed there ({kind})", True),
-    (socket.gaierror, "the name {host} cannot be resolved", True),
-    (asyncssh.Error, "the connection was cut in the middle of {act} ({kind})", True),
-    (OSError, "it cannot be reached on port {port}: {why}", True),
-    (Exception, "its response to {act} is not valid SFTP ({kind})", True),
-)
+_MEANINGS: Final = error_meanings("sftp")
+"""Version 3 of the protocol says "failure" of a full disk, of a quota, and of a directory in the way."""
 
 
 def sftp_upload_error(error: Exception, act: str, address: SftpAddress) -> UploadError:
@@ -126,8 +85,7 @@ def sftp_upload_error(error: Exception, act: str, address: SftpAddress) -> Uploa
         "kind": kind,
         "why": getattr(error, "strerror", None) or kind,
     }
-    _, sentence, again = next(meaning for meaning in _SFTP_ERROR_TEXTS if isinstance(error, meaning[0]))
-    return UploadError(sentence.format_map(values), again=again)
+    return meaning_of(error, _MEANINGS).upload_error(values)
 
 
 def unknown_host_error(address: SftpAddress, file: str, *, known: bool) -> UploadError:

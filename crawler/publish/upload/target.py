@@ -1,11 +1,13 @@
 """The contract of an upload target: it looks up, puts and removes single files. Also parses target addresses."""
 
+import csv
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol, Self
+from typing import BinaryIO, Final, NamedTuple, Protocol, Self
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
@@ -22,6 +24,33 @@ class UploadError(Exception):
     def __init__(self, sentence: str, *, again: bool = False) -> None:
         super().__init__(sentence)
         self.may_retry = again
+
+
+class ErrorMeaning(NamedTuple):
+    """A row of ``errors.csv``: what an error of a target means, and whether a retry may help."""
+
+    sentence: str
+    may_retry: bool
+
+    def upload_error(self, values: Mapping[str, object]) -> UploadError:
+        """The error with the ``values`` in its sentence."""
+        return UploadError(self.sentence.format_map(values), again=self.may_retry)
+
+
+def error_meanings(target: str) -> dict[str, ErrorMeaning]:
+    """What errors of a kind of target mean, by their names: codes of the server, or classes of exceptions."""
+    table = (files("crawler.publish.upload") / "errors.csv").read_text(encoding="utf-8")
+    return {
+        name: ErrorMeaning(row["sentence"], row["again"] == "yes")
+        for row in csv.DictReader(table.splitlines())
+        if row["target"] == target
+        for name in row["errors"].split("|")
+    }
+
+
+def meaning_of(error: Exception, meanings: Mapping[str, ErrorMeaning]) -> ErrorMeaning:
+    """The meaning of an exception: that of its class, or else of the next one above it."""
+    return next(meanings[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in meanings)
 
 
 class FileDigests(Struct, frozen=True):

@@ -347,6 +347,6 @@ def test_ours_an_indexable_page_has_two_notes_of_each_kind() -> None:
     contradiction = f"3 canonicals contradict one another, so none of them counts: {OTHER} and {HERE}"
     assert judge(reply(), page) == Verdict(
         State.INDEXABLE,
-        f"{contradiction}; c1; c2; f1; f2; v1; v2; the page refreshes itself; read by the simple scanner: "
+        f"{contradiction}; c1; c2; f1; f2; v1; v2; the page refreshes itself; read without most of its elements: "
         "parse.timeout",
     )

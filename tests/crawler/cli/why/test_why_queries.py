@@ -9,7 +9,7 @@ import pytest
 
 from crawler.cli.why.explain import Explanation, explain
 from crawler.cli.why.rules import CrawlRules
-from crawler.cli.why.story import STATE_TEXTS, UrlStories
+from crawler.cli.why.story import UrlStories
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.model import (
     DiscoveredBy,
@@ -25,6 +25,7 @@ from crawler.model import (
     Url,
     Verdict,
 )
+from crawler.publish.states import STATE_WORDS
 from crawler.robots.rules import parse_robots
 from crawler.state.runs import RunStore
 from crawler.state.schema import STATE_DB
@@ -102,14 +103,14 @@ def made(tmp_path: Path) -> Iterator[Made]:
 
 
 def test_ours_every_state_has_its_meaning_in_words() -> None:
-    assert set(STATE_TEXTS) == set(State)
+    assert set(STATE_WORDS) == set(State)
 
 
 @pytest.mark.parametrize("state", [state for state in State if state is not State.PENDING])
 def test_ours_every_state_is_told_with_its_reason(made: Made, state: State) -> None:
     made.settle(state, "this is why")
     told = made.tell("/")
-    assert told.topics[0].lines == [f"{state.value} (this is why)", STATE_TEXTS[state]]
+    assert told.topics[0].lines == [f"{state.value} (this is why)", STATE_WORDS[state].meaning]
     assert told.as_json()["state"] == state.value
     if state is State.INDEXABLE:
         assert told.summary.startswith("is not listed: it belongs in the sitemap")
@@ -187,7 +188,7 @@ def test_ours_what_a_page_states_is_told_although_it_counts_as_nothing(made: Mad
     assert made.told("/", "page") == [
         '"Boats", text/html',
         "read in run 1 (2026-01-01 00:00:00Z)",
-        "read by the simple scanner: parse.timeout",
+        "read without most of its elements: parse.timeout",
         "links cut at 20,000",
     ]
 

@@ -1,7 +1,7 @@
 """Makes documents of markup and reads them, for the tests of this folder."""
 
 from crawler.model import FetchedDocument, Page, Url
-from crawler.parse.html.page import ReadOptions, read_page, scan_page
+from crawler.parse.html.page import ReadOptions, read_flat_page, read_page
 from crawler.url.resolve import UrlResolver
 
 URL = Url("https://example.com/dir/page.html")
@@ -25,7 +25,7 @@ def read(body: str | bytes, *, options: ReadOptions | None = None, **fields: obj
 
 
 def scan(body: str | bytes, *, options: ReadOptions | None = None, **fields: object) -> Page:
-    return scan_page(document(body, **fields), options or ReadOptions(), UrlResolver(), NOW, "parse.timeout")
+    return read_flat_page(document(body, **fields), options or ReadOptions(), UrlResolver(), NOW, "parse.timeout")
 
 
 def links(body: str | bytes, **fields: object) -> dict[str, int]:
