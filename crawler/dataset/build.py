@@ -21,9 +21,9 @@ from crawler.audit.page_findings import section_of
 from crawler.config.plan import AUDIT
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.dataset.audit_tables import audit_rows, audit_stamp
+from crawler.dataset.history import FAILED_SQL, StatedFields, read_history, recorded_runs
 from crawler.dataset.schema import DATASET, TABLES, VERSION
 from crawler.errors import SiteatlasError, UsageError
-from crawler.fetch.retry import FAILURES
 from crawler.model import DISCOVERY_NAMES, DiscoveredBy, DocumentKind, Page, Request, State, Url
 from crawler.parse.snapshot.details import Anchor, Details, read_details
 from crawler.parse.snapshot.snapshot import load_markup
@@ -34,14 +34,13 @@ from crawler.url.resolve import UrlResolver
 from sitemap import Video
 
 _ANCHORS: Final = DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW
-_FAILED_SQL: Final = "(" + ", ".join(f"'{state}'" for state in sorted(FAILURES)) + ")"
 _BATCH: Final = 1_000  # pages whose rows are written together
 _NEAR: Final = 200  # pages before a batch that show, too, what the pages of the batch repeat
 _MAX_URLS: Final = 300_000  # URLs of targets that are kept in memory
 
 # Of the last finished run: while another is active, its visits replace those of the last.
 _FINISHED: Final = f"""SELECT u.id, u.url, v.kind, v.state, v.reason, v.status, v.target,
-  iif(v.state IN {_FAILED_SQL}, m.content, v.content) AS content, v.lastmod, v.lastmod_source, v.evidence, v.depth,
+  iif(v.state IN {FAILED_SQL}, m.content, v.content) AS content, v.lastmod, v.lastmod_source, v.evidence, v.depth,
   v.trail, v.found, s.url, m.first_run, m.changed_run, m.failures, v.seen_at, p.id IS NOT NULL
   FROM visit v JOIN url u ON u.id = v.id LEFT JOIN memory m ON m.id = v.id LEFT JOIN published p ON p.id = v.id
   LEFT JOIN url s ON s.id = v.source WHERE v.state != '{State.OUT_OF_SCOPE}'"""  # noqa: S608 - our own
@@ -49,6 +48,9 @@ _ACTIVE: Final = f"""SELECT u.id, u.url, iif(m.state = '{State.SITEMAP_FILE}', 1
   m.target, m.content AS content, m.lastmod, m.lastmod_source, m.evidence, NULL, '', 0, NULL, m.first_run,
   m.changed_run, m.failures, m.seen_at, p.id IS NOT NULL
   FROM memory m JOIN url u ON u.id = m.id LEFT JOIN published p ON p.id = m.id"""  # noqa: S608 - our own
+# A run that came to nothing, too, leaves hardly any visits.
+_IS_ACTIVE: Final = """SELECT count(*) FROM main.run
+  WHERE ended IS NULL OR (outcome = 'nothing' AND number = (SELECT max(number) FROM main.run))"""
 _WITH_CONTENT: Final = "SELECT r.*, c.type, c.links, c.page, c.text FROM ({}) r LEFT JOIN content c ON c.id = r.content"
 _SET_FIGURES: Final = """UPDATE pages SET inlinks = ?, content_inlinks = ?, weight = ?
   WHERE url = (SELECT url FROM url WHERE id = ?)"""
@@ -89,14 +91,16 @@ _decode_details = msgspec.msgpack.Decoder(Details).decode
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 
 
-def open_dataset(site: Path) -> sqlite3.Connection:
+def open_dataset(site: Path, *, is_audited: bool = True) -> sqlite3.Connection:
     """The data set of the last finished run or audit in the state directory of a site, for reading.
+
+    Without ``is_audited``, an audit that crawled by itself does not count.
 
     It is made anew when one has finished since. It is kept beside the state, or in a temporary file where this account
     may not write. Raises UsageError without a finished run, StorageError.
     """
-    path = site / DATASET.file
-    newest = _newest(site)
+    newest = _newest(site, is_audited=is_audited)
+    path = newest / DATASET.file  # each state numbers its pages by itself
     with STATE_DB.reading(newest) as db:
         if newest != site and STATE_DB.is_in(site):
             _show_runs(db, site)
@@ -111,10 +115,10 @@ def open_dataset(site: Path) -> sqlite3.Connection:
     return DATASET.open_read_only(path)
 
 
-def _newest(site: Path) -> Path:
+def _newest(site: Path, *, is_audited: bool) -> Path:
     """The directory whose crawl ended last: that of the site, or that of its audit, which may crawl by itself."""
     found: list[tuple[float, Path]] = []
-    for directory in (site, site / AUDIT):
+    for directory in (site, site / AUDIT) if is_audited else (site,):
         if STATE_DB.is_in(directory):
             with STATE_DB.reading(directory) as db:
                 (ended,) = db.execute("SELECT max(ended) FROM run").fetchone()
@@ -126,7 +130,7 @@ def _newest(site: Path) -> Path:
 
 def _show_runs(audit: sqlite3.Connection, site: Path) -> None:
     """Let the state of an audit show what the runs of the site published and changed: audits publish nothing."""
-    audit.execute("ATTACH ? AS site", (f"{(site / STATE_DB.file).absolute().as_uri()}?mode=ro",))
+    audit.execute(f"ATTACH ? AS {_SITE}", (f"{(site / STATE_DB.file).absolute().as_uri()}?mode=ro",))
     audit.execute("CREATE TEMP VIEW run AS SELECT * FROM site.run")
     audit.execute("CREATE TEMP VIEW change AS SELECT * FROM site.change")
     audit.execute(
@@ -136,6 +140,7 @@ def _show_runs(audit: sqlite3.Connection, site: Path) -> None:
     audit.execute("CREATE INDEX temp.published_id ON published (id)")
 
 
+_SITE: Final = "site"  # the schema of the state of the site, beside that of its audit
 _NOTHING: Final = "no run has finished yet, so there is nothing to show. Run siteatlas crawl first"
 
 
@@ -181,7 +186,7 @@ class _Builder:
         self._db = db
         self._resolver = UrlResolver()
         self._urls: dict[int, str] = {}
-        (self._is_active,) = state.execute("SELECT count(*) FROM main.run WHERE ended IS NULL").fetchone()
+        (self._is_active,) = state.execute(_IS_ACTIVE).fetchone()
         (highest,) = state.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()
         self._inlinks = array("I", bytes(4 * (highest + 1)))
         self._content_inlinks = array("I", bytes(4 * (highest + 1)))
@@ -209,6 +214,7 @@ class _Builder:
         self._db.execute("CREATE INDEX link_target ON link (target)")
         self._db.execute("CREATE INDEX link_source ON link (source)")
         self._db.execute("CREATE UNIQUE INDEX page_url ON pages (url)")
+        self._db.execute("CREATE INDEX history_url ON history (url)")
         self.put("redirects", self._redirects())
         self._copy_records()
 
@@ -362,18 +368,23 @@ class _Builder:
         )
         self.put("sitemap_entries", published)
         self.put("changes", state.execute("SELECT run, url, kind, target, before, lastmod, reason FROM change"))
+        schemas = {name for _, name, _ in state.execute("PRAGMA database_list")}
+        schema = _SITE if _SITE in schemas else "main"
+        self.put("history", read_history(state, schema))
+        reached = recorded_runs(state, schema)
         runs = state.execute(
             "SELECT number, started, ended, version, completeness, because, outcome, exit_code, fetched, unchanged,"
             " bytes, seconds, listed, kept, added, changed, removed FROM run WHERE ended IS NOT NULL ORDER BY number"
         )
-        self.put("runs", ((number, w3c(begun), w3c(ended), *rest) for number, begun, ended, *rest in runs))
+        rows = ((number, w3c(begun), w3c(ended), *rest, number in reached) for number, begun, ended, *rest in runs)
+        self.put("runs", rows)
 
 
 def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, outside: int) -> tuple[object, ...]:
     shown = (details.description, details.h1, details.h1_count, details.words) if details else (None,) * 4
     requests = Request.read(row.trail)
     last = next((request for request in reversed(requests) if request.answer != "304"), None)
-    is_read = page.is_html
+    stated = StatedFields.of(page)
     return (
         row.url,
         section_of(row.url),
@@ -384,11 +395,11 @@ def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, o
         row.status,
         row.content_type,
         row.target,
-        page.canonicals[0] if page.canonicals else None,
+        stated.canonical,
         details.robots if details else None,
-        page.title if is_read else None,
+        stated.title,
         *shown,
-        page.language if is_read else None,
+        stated.language,
         row.lastmod or None,
         row.lastmod_source or None,
         row.evidence or None,
@@ -396,10 +407,10 @@ def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, o
         0,
         0,
         None,
-        inside if is_read else None,
-        outside if is_read else None,
-        len(page.images) if is_read else None,
-        len(page.alternates) if is_read else None,
+        inside if page.is_html else None,
+        outside if page.is_html else None,
+        stated.images,
+        stated.alternates,
         last.wire if last else None,
         last.elapsed if last else None,
         ", ".join(name for flag, name in DISCOVERY_NAMES.items() if row.found & flag) or None,

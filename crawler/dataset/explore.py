@@ -23,6 +23,7 @@ _FACETS: Final = {
     "pages": ["state", "section", "status", "language"],
     "links": ["kind", "place"],
     "changes": ["change"],
+    "history": ["run", "field"],
 }
 _HIDDEN: Final = ("url", "link", "read", "about")
 _URL_COLUMNS: Final = frozenset({"url", "source", "target", "page", "final", "canonical", "example", "another"})
@@ -38,6 +39,7 @@ _PARTS: Final = {
     "links_in": "SELECT source, anchor, place, nofollow FROM links WHERE target = :url AND kind = 'link' LIMIT :most",
     "links_out": "SELECT target, anchor, place, nofollow FROM links WHERE source = :url AND kind = 'link' LIMIT :most",
     "changes": "SELECT run, change, before, after, reason FROM changes WHERE url = :url ORDER BY run DESC LIMIT :most",
+    "history": "SELECT run, field, before, after FROM history WHERE url = :url ORDER BY run DESC, field LIMIT :most",
 }
 
 

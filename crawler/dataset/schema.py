@@ -4,8 +4,8 @@ from typing import Final, NamedTuple
 
 from crawler.state.database import Database
 
-VERSION: Final = 2
-"""Of the tables: it grows when a column goes or changes its meaning."""
+VERSION: Final = 3
+"""Of the tables: it grows when they change."""
 
 
 class Column(NamedTuple):
@@ -120,6 +120,13 @@ TABLES: Final = {
         ("after", "TEXT", "lastmod that is published now", "2026-11-19"),
         ("reason", "TEXT", "why, as a sentence", "+ Open on Sundays"),
     ),
+    "history": _columns(
+        ("run", "INTEGER", "number of the run that saw the change", "4"),
+        _URL,
+        ("field", "TEXT", "a column of pages; link or nofollow link for a link that came or went", "title"),
+        ("before", "TEXT", "its value in the run before; NULL for a link that came", "Boats"),
+        ("after", "TEXT", "its value in this run; NULL for a link that went", "Boats for hire"),
+    ),
     "runs": _columns(
         ("run", "INTEGER", "number of the run", "4"),
         ("started", "TEXT", "time of its start (UTC)", "2026-11-27T03:05:31+00:00"),
@@ -138,6 +145,7 @@ TABLES: Final = {
         ("added", "INTEGER", "pages added", "3"),
         ("changed", "INTEGER", "pages changed", "12"),
         ("removed", "INTEGER", "pages removed", "0"),
+        ("history", "INTEGER", "1 if history reaches back to this run, else 0", "1"),
     ),
     "findings": _columns(
         ("rule", "TEXT", "rule of the audit", "orphan.visited"),

@@ -21,7 +21,25 @@ _ASKED_INDEX: Final = "CREATE INDEX asked_now ON visit (id) WHERE NOT carried"
 _ASKED_VIEW: Final = "CREATE VIEW asked_visit AS SELECT * FROM visit WHERE NOT carried"
 ADDED: Final = (ASKED_TABLE, f"ALTER TABLE visit ADD COLUMN {_CARRIED}", _ASKED_INDEX, _ASKED_VIEW)
 """What states of earlier releases get with their next run."""
+HISTORY_TABLES: Final = (
+    """CREATE TABLE IF NOT EXISTS seen (          -- what the last finished run saw: crawler/dataset/history.py
+  id INTEGER PRIMARY KEY,                     -- of url
+  state TEXT NOT NULL,
+  status INTEGER,
+  target TEXT,
+  content INTEGER                             -- of the page that the data set shows
+)""",
+    """CREATE TABLE IF NOT EXISTS history (
+  run INTEGER NOT NULL,
+  url TEXT NOT NULL,
+  changes BLOB NOT NULL,                      -- field, value before and value after of each change, compressed
+  PRIMARY KEY (run, url)
+) WITHOUT ROWID""",
+    "CREATE TABLE IF NOT EXISTS history_run (run INTEGER PRIMARY KEY, bytes INTEGER NOT NULL)",
+)
+"""Tables that states of earlier releases get with their next run."""
 STATE_TABLES: Final = f"""{ASKED_TABLE}
+{"".join(f"{table};" for table in HISTORY_TABLES)}
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE url (

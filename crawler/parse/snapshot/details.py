@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from functools import lru_cache
 from html import unescape
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -17,8 +17,9 @@ from crawler.parse.snapshot.text import clean_url, mask_variable_text
 
 # The look-ahead rejects most tags by their first letter, which saves a third of the time.
 _tags = re.compile(
-    r"<(?=/?[abfhmnABFHMN])(/?)(a|area|h1|nav|header|footer|aside|main|meta|base)(?=[\s/>])([^<>]*+)>", re.IGNORECASE
+    r"<(?=/?[abfhmnABFHMN])(/?)(a|area|nav|header|footer|aside|main|base)(?=[\s/>])([^<>]*+)>", re.IGNORECASE
 ).finditer
+_naming_tags = re.compile(r"<(?=[hmHM])(h1|meta)(?=[\s/>])([^<>]*+)>", re.IGNORECASE).finditer
 _between_tags = re.compile(r"<[^<>]*+>").split
 _attributes = re.compile(r"([^\s/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"']++))?+)?+").finditer
 _alt = re.compile(r"<img\b[^<>]{0,2000}?\balt\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')", re.IGNORECASE).search
@@ -49,8 +50,17 @@ class Anchor(Struct, array_like=True):
     in_prose: bool = False
 
 
+class Headline(NamedTuple):
+    """How a page names itself. ``h1`` is its first heading of this level, ``h1_count`` the number of them."""
+
+    h1: str
+    h1_count: int
+    description: str
+    robots: str
+
+
 class Details(Struct, frozen=True, array_like=True):
-    """What a page shows. ``h1`` is its first heading of this level, ``h1_count`` the number of them.
+    """What a page shows, with the fields of its :class:`Headline`.
 
     ``texts`` are its longer texts: the number of links before each and up to its end, and a hash of it without figures.
     """
@@ -68,8 +78,6 @@ class Details(Struct, frozen=True, array_like=True):
 def read_details(markup: str) -> Details:
     """The details of a page from the markup of its snapshot."""
     anchors: list[Anchor] = []
-    headings: list[str] = []
-    metas: dict[str, str] = {}
     base = ""
     around: list[str] = []
     for tag in _tags(markup):
@@ -78,23 +86,71 @@ def read_details(markup: str) -> Details:
             _enter(around, name, is_end)
         elif is_end:
             continue
-        elif name == "h1":
-            headings.append(_text_until(markup, tag.end(), "</h1"))
         else:
             attributes = _read_attributes(tag[3])
-            if name == "meta":
-                metas.setdefault(attributes.get("name", "").lower(), attributes.get("content", ""))
-            elif name == "base":
+            if name == "base":
                 base = base or attributes.get("href", "")
             elif "href" in attributes:
                 text = _text_until(markup, tag.end(), "</a") if name == "a" else attributes.get("alt", "")
                 outer = next((name for name in around if name in _OUTER), around[-1] if around else "")
                 anchors.append(Anchor(attributes["href"].strip(), text, attributes.get("rel", "").lower(), outer))
-    head = _head_end(markup)
-    words = len(unescape(" ".join(_between_tags(markup[head.start() if head else 0 :]))).split())
-    description, robots = (_one_line(metas.get(name, "")) for name in ("description", "robots"))
     texts = _find_slots(markup, anchors)
-    return Details(next(filter(None, headings), ""), len(headings), description, robots, words, base, anchors, texts)
+    return Details(*read_headline(markup), count_words(markup), base, anchors, texts)
+
+
+def read_headline(markup: str) -> Headline:
+    """How a page names itself, from the markup of its snapshot."""
+    headings: list[str] = []
+    metas: dict[str, str] = {}
+    for tag in _naming_tags(markup):
+        if tag[1].lower() == "h1":
+            headings.append(_text_until(markup, tag.end(), "</h1"))
+        else:
+            attributes = _read_attributes(tag[2])
+            metas.setdefault(attributes.get("name", "").lower(), attributes.get("content", ""))
+    description, robots = (_one_line(metas.get(name, "")) for name in ("description", "robots"))
+    return Headline(next(filter(None, headings), ""), len(headings), description, robots)
+
+
+def count_words(markup: str) -> int:
+    """The words in the body of a page, from the markup of its snapshot."""
+    return _words_in(_body_of(markup))
+
+
+def _body_of(markup: str) -> str:
+    head = _head_end(markup)
+    return markup[head.start() if head else 0 :]
+
+
+def _words_in(markup: str) -> int:
+    return len(unescape(" ".join(_between_tags(markup))).split())
+
+
+def compare_words(old: str, new: str) -> tuple[int, int] | None:
+    """The words in the bodies of two versions of a page, None if what differs of their markup has equally many.
+
+    To count the words of a page takes as long as to unpack it five times, and most edits are small.
+    """
+    old, new = _body_of(old), _body_of(new)
+    start = old.rfind(">", 0, alike_start(old, new)) + 1
+    alike = alike_start(old[start:][::-1], new[start:][::-1])
+    end = old.find("<", len(old) - alike)
+    rest = len(old) - end if end >= 0 else 0  # characters behind the tags and texts that differ
+    if _words_in(old[start : len(old) - rest]) == _words_in(new[start : len(new) - rest]):
+        return None
+    return _words_in(old), _words_in(new)
+
+
+def alike_start(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _find_slots(markup: str, anchors: list[Anchor]) -> list[tuple[int, int, int]]:
