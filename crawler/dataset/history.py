@@ -182,16 +182,13 @@ class _ChangeReader:
         if before.content == after.content:
             return
         sides = self._content(before.content), self._content(after.content)
-        fields = [self._fields(number, side, met) for side, met in zip(sides, self._met, strict=True)]
-        for (name, old), new in zip(fields[0].items(), fields[1].values(), strict=True):
+        fields = [_fields(side) for side in sides]
+        words = _words(*sides)
+        for name, old, new in (*zip(fields[0], fields[0].values(), fields[1].values(), strict=True), ("words", *words)):
             if old != new:
                 yield name, _cut(old), _cut(new)
-        words = _words(*sides)
-        if words[0] != words[1]:
-            yield "words", *words
-        links = [_links(side) for side in sides]
-        yield from ((kind, url, None) for kind, url in self._named(links[0] - links[1]))
-        yield from ((kind, None, url) for kind, url in self._named(links[1] - links[0]))
+        if sides[0].links != sides[1].links:
+            yield from self._link_changes(number, *sides)
 
     def _content(self, number: int | None) -> _Content:
         row = self._db.execute(_CONTENT, (number,)).fetchone()
@@ -200,19 +197,18 @@ class _ChangeReader:
         kind, links, page, text = row
         return _Content(kind, links, page, load_markup(text) if text else None)
 
-    def _fields(self, number: int, side: _Content, met: bytearray) -> dict[str, Value]:
-        page = _decode_page(side.page) if side.page else Page(is_html=False)
-        headline = None if side.markup is None else read_headline(side.markup)
-        targets = {target for target, _ in _links(side)}
-        inside = sum(met[target] for target in targets)
-        is_read = page.is_html
-        return {
-            "content_type": side.type,
-            **StatedFields.of(page)._asdict(),
-            **(headline._asdict() if headline else dict.fromkeys(Headline._fields)),
-            "outlinks": inside - (number in targets) if is_read else None,
-            "external_outlinks": len(targets) - inside if is_read else None,
-        }
+    def _link_changes(self, number: int, *sides: _Content) -> Iterator[FieldChange]:
+        old, new = ({*_links(side)} for side in sides)
+        counts = []
+        for links, met in zip((old, new), self._met, strict=True):
+            targets = {target for target, _ in links}
+            inside = sum(met[target] for target in targets)
+            counts.append((inside - (number in targets), len(targets) - inside))
+        for name, before, after in zip(("outlinks", "external_outlinks"), *counts, strict=True):
+            if before != after:
+                yield name, before, after
+        yield from ((kind, url, None) for kind, url in self._named(old - new))
+        yield from ((kind, None, url) for kind, url in self._named(new - old))
 
     def _named(self, links: set[tuple[int, str]]) -> Iterator[tuple[str, str]]:
         """Links with their URLs, and how many more there are."""
@@ -222,6 +218,16 @@ class _ChangeReader:
             yield kind, found[0] if found else f"URL {target}, which is not known any more"
         if more := len(links) - len(chosen):
             yield LINK, f"and {more:,} more"
+
+
+def _fields(side: _Content) -> dict[str, Value]:
+    page = _decode_page(side.page) if side.page else Page(is_html=False)
+    headline = None if side.markup is None else read_headline(side.markup)
+    return {
+        "content_type": side.type,
+        **StatedFields.of(page)._asdict(),
+        **(headline._asdict() if headline else dict.fromkeys(Headline._fields)),
+    }
 
 
 def _links(side: _Content) -> set[tuple[int, str]]:

@@ -5,6 +5,7 @@ costs nothing more, and states of older crawls have these columns too. Takes lin
 """
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from html import unescape
@@ -21,6 +22,7 @@ _tags = re.compile(
 ).finditer
 _naming_tags = re.compile(r"<(?=[hmHM])(h1|meta)(?=[\s/>])([^<>]*+)>", re.IGNORECASE).finditer
 _between_tags = re.compile(r"<[^<>]*+>").split
+_any_tag = re.compile(r"<[^<>]*+>").search
 _attributes = re.compile(r"([^\s/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"']++))?+)?+").finditer
 _alt = re.compile(r"<img\b[^<>]{0,2000}?\balt\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')", re.IGNORECASE).search
 _is_heading = re.compile(rb"\x1fh[1-6][^\x1f]*\Z").search
@@ -127,18 +129,29 @@ def _words_in(markup: str) -> int:
 
 
 def compare_words(old: str, new: str) -> tuple[int, int] | None:
-    """The words in the bodies of two versions of a page, None if what differs of their markup has equally many.
+    """The words in the bodies of two versions of a page, None if they are equally many.
 
-    To count the words of a page takes as long as to unpack it five times, and most edits are small.
+    What is between the last tag before a difference and the first one behind it is counted in both, and the rest once
+    at most: to count a page takes as long as to unpack it five times.
     """
     old, new = _body_of(old), _body_of(new)
-    start = old.rfind(">", 0, alike_start(old, new)) + 1
-    alike = alike_start(old[start:][::-1], new[start:][::-1])
-    end = old.find("<", len(old) - alike)
-    rest = len(old) - end if end >= 0 else 0  # characters behind the tags and texts that differ
-    if _words_in(old[start : len(old) - rest]) == _words_in(new[start : len(new) - rest]):
+    alike = alike_start(old, new)
+    start = next((tag.end() for tag in _tags_before(old, alike)), 0)
+    rest = alike_start(old[start:][::-1], new[start:][::-1])
+    tag = _any_tag(old, len(old) - rest)
+    rest = len(old) - tag.start() if tag else 0
+    before, after = (_words_in(body[start : len(body) - rest]) for body in (old, new))
+    if before == after:
         return None
-    return _words_in(old), _words_in(new)
+    total = _words_in(old)
+    return total, total - before + after
+
+
+def _tags_before(markup: str, end: int) -> Iterator[re.Match[str]]:
+    """The tags that end before a place, the last one first."""
+    while (end := markup.rfind(">", 0, end)) >= 0:
+        if found := _any_tag(markup, max(0, markup.rfind("<", 0, end)), end + 1):
+            yield found
 
 
 def alike_start(one: str, other: str) -> int:
