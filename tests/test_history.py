@@ -102,7 +102,7 @@ class Nights:
                     assert page == self.seen[run][url], (run, url)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in range(1, 5))])
+@pytest.mark.parametrize("seed", [3, *(pytest.param(n, marks=pytest.mark.thorough) for n in range(3))])
 def test_ours_each_run_of_a_drawn_history_is_shown_as_it_was(seed: int, process: Forked, tmp_path: Path) -> None:
     """Pages come, go, move, fail and change; the gate refuses, and holds; some runs ask for a part, or are dry."""
     dice = random.Random(seed)

@@ -4,7 +4,7 @@ import sqlite3
 import tempfile
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, suppress
 from operator import itemgetter
 from pathlib import Path
@@ -233,7 +233,9 @@ class _Builder:
     def _read(self, row: _Visited) -> Iterator[tuple[object, ...]]:
         page = _decode_page(row.page) if row.page else Page(is_html=False)
         if row.kind != DocumentKind.PAGE:
-            self.put("sitemap_entries", ((url, row.url, 0, None) for url in self._targets(row.links or b"")))
+            self.put(
+                "sitemap_entries", ((url, row.url, 0, None) for url in self._urls_of([*_targets(row.links or b"")]))
+            )
             return
         details = self._details(row)
         inside, outside = self._read_links(row, page, details)
@@ -286,7 +288,8 @@ class _Builder:
     def _anchors(self, row: _Visited, details: Details, known: dict[int, int]) -> list[tuple[int, int, Anchor]]:
         """The links of the markup whose target is one of ``known``: target, number on the page, and the link."""
         self._load_urls(known)
-        numbers = {self._urls[number]: number for number in known}
+        # of a page that fails, the state may have forgotten where its earlier content leads
+        numbers = {self._urls[number]: number for number in known if number in self._urls}
         base = row.url
         with suppress(InvalidUrl):
             base = join_url(row.url, details.base) if details.base else row.url
@@ -306,10 +309,9 @@ class _Builder:
         query = "SELECT id, url FROM url WHERE id IN (SELECT value FROM json_each(?))"
         self._urls.update(self._state.execute(query, (msgspec.json.encode(missing).decode(),)) if missing else ())
 
-    def _targets(self, links: bytes) -> list[str]:
-        numbers = [number for _, ids in unpack_groups(links) for number in ids]
+    def _urls_of(self, numbers: Collection[int]) -> Iterator[str]:
         self._load_urls(numbers)
-        return [self._urls[number] for number in numbers]
+        return (self._urls[number] for number in numbers if number in self._urls)
 
     def _put_placed(self) -> None:
         """Store the links of a batch of pages with their places."""
@@ -317,8 +319,7 @@ class _Builder:
         changing = {}
         for source, page, _, _ in self._placed:
             if shown := self._boxes.get(source):
-                self._load_urls(shown)
-                changing[page.url] = {self._urls[number] for number in shown}
+                changing[page.url] = {*self._urls_of(shown)}
         found = find_places([*self._near, *pages], changing)[len(self._near) :]
         for places, (source, _, links, has_nofollow) in zip(found, self._placed, strict=True):
             followed = set()
@@ -378,6 +379,10 @@ class _Builder:
         )
         rows = ((number, w3c(begun), w3c(ended), *rest, number in reached) for number, begun, ended, *rest in runs)
         self.put("runs", rows)
+
+
+def _targets(links: bytes) -> Iterator[int]:
+    return (number for _, ids in unpack_groups(links) for number in ids)
 
 
 def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, outside: int) -> tuple[object, ...]:

@@ -214,8 +214,8 @@ class _ChangeReader:
         """Links with their URLs, and how many more there are."""
         chosen = sorted(links)[:MAX_LINKS]
         for target, kind in chosen:
-            found = self._db.execute("SELECT url FROM url WHERE id = ?", (target,)).fetchone()
-            yield kind, found[0] if found else f"URL {target}, which is not known any more"
+            if found := self._db.execute("SELECT url FROM url WHERE id = ?", (target,)).fetchone():
+                yield kind, found[0]
         if more := len(links) - len(chosen):
             yield LINK, f"and {more:,} more"
 
