@@ -376,3 +376,20 @@ def test_ours_after_an_audit_the_tables_still_say_what_the_sitemap_lists(tmp_pat
         assert db.execute("SELECT run, outcome FROM runs").fetchall() == [(1, "published")]
         assert db.execute("SELECT count(*) FROM changes").fetchall() == [(2,)]
         assert db.execute("SELECT count(*) FROM sitemap_entries").fetchall() == [(2,)]
+
+
+def test_ours_all_sites_are_asked_at_once(tmp_path: Path) -> None:
+    with scripted({"/": links("/a"), "/a": "<p>A."}) as one, scripted({"/": "<title>Two</title>"}) as two:
+        for site in (one, two):
+            options = (*FAST, "--set=output.swap_delay=0", "--state", "state", "-o", f"out{site.url[-3:-1]}")
+            assert siteatlas(tmp_path, "crawl", site.url, *options).code == 0
+        named = "".join(f"[sites.{name}.site]\nurl = '{site.url}'\n" for name, site in (("one", one), ("two", two)))
+        new = "[sites.new.site]\nurl = 'http://127.0.0.1:9/'\n"
+        (tmp_path / "c.toml").write_text(f"state.directory = 'state'\n{named}{new}")
+    query = ("query", "SELECT count(*) AS pages FROM pages", "--all-sites", "--format", "csv")
+    ran = siteatlas(tmp_path, *query, "--config", "c.toml")
+    assert (ran.code, ran.out) == (0, "site,pages\none,2\ntwo,1\n"), ran.err
+    assert "new: " in ran.err
+    assert len(siteatlas(tmp_path, *query, "--state", "state").out.splitlines()) == 3
+    assert siteatlas(tmp_path, *query, "--state", "state", "--limit", "1").out.count("\n") == 2
+    assert siteatlas(tmp_path, *query, "http://127.0.0.1:9/", "--state", "state").code == 2
