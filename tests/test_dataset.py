@@ -358,6 +358,11 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(cr
     assert f"{start}/deep/4" in page
     question = await explorer.client.get("/www~2Eplanted/redirect-chains.json?_shape=array", cookies=cookies)
     assert len(question.json()) == 3
+    (place,) = re.findall(r'href="(/-/sections/[^"]+)"', home)
+    picture = (await explorer.client.get(place, cookies=cookies)).text
+    assert "<title>/deep/: 4 pages</title>" in picture
+    assert "<title>/ to /deep/: 1 links</title>" in picture
+    assert (await explorer.client.get(place)).status_code == 403
     nobody = await explorer.client.get(here)
     assert nobody.status_code == 403
     assert "deep/2" not in nobody.text
