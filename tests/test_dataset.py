@@ -1,5 +1,6 @@
 """The tables of a crawl: right on a planted site, the same for readers that are not ours, and read only."""
 
+import ast
 import csv
 import gc
 import html
@@ -8,7 +9,9 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forked import Forked
@@ -18,6 +21,7 @@ from scripted import Answer, Site, links, scripted
 from crawler.dataset.build import open_dataset
 from crawler.dataset.query import ask, questions
 from crawler.dataset.schema import TABLES
+from crawler.dataset.write import DataFormat, write_dataset
 from crawler.errors import UsageError
 from crawler.parse.snapshot.details import read_details
 
@@ -398,3 +402,22 @@ def test_ours_all_sites_are_asked_at_once(tmp_path: Path) -> None:
     assert len(siteatlas(tmp_path, *query, "--state", "state").out.splitlines()) == 3
     assert siteatlas(tmp_path, *query, "--state", "state", "--limit", "1").out.count("\n") == 2
     assert siteatlas(tmp_path, *query, "http://127.0.0.1:9/", "--state", "state").code == 2
+
+
+def test_ours_the_notebook_of_the_manual_runs(crawled: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("duckdb")
+    monkeypatch.chdir(crawled[0])
+    with closing(open_dataset(state_of(crawled[0]))) as db:
+        write_dataset(db, Path("crawl"), DataFormat.PARQUET, list(TABLES))
+    notebook = json.loads((Path(__file__).parents[1] / "docs/examples/crawl.ipynb").read_text(encoding="utf-8"))
+    known: dict[str, Any] = {}
+    for cell in notebook["cells"]:
+        needed = cell["metadata"].get("tags", [])
+        if cell["cell_type"] == "code" and all(map(find_spec, needed)):
+            *body, last = ast.parse("".join(cell["source"])).body
+            assert isinstance(last, ast.Expr)
+            exec(compile(ast.Module(body, []), "cell", "exec"), known)
+            assert (
+                len(eval(compile(ast.Expression(last.value), "cell", "eval"), known)) or "history" in cell["source"][0]
+            )
+    known["crawl"].close()
