@@ -6,8 +6,9 @@ import gc
 import html
 import json
 import re
+import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,7 @@ from scripted import Answer, Site, links, scripted
 
 from crawler.dataset.build import open_dataset
 from crawler.dataset.query import ask, questions
+from crawler.dataset.readers import DetailReaders
 from crawler.dataset.schema import TABLES
 from crawler.dataset.write import DataFormat, write_dataset
 from crawler.errors import UsageError
@@ -421,3 +423,26 @@ def test_ours_the_notebook_of_the_manual_runs(crawled: tuple[Path, str], monkeyp
                 len(eval(compile(ast.Expression(last.value), "cell", "eval"), known)) or "history" in cell["source"][0]
             )
     known["crawl"].close()
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_ours_details_read_by_other_processes_are_the_same(
+    is_killed: bool, crawled: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tables(name: str) -> list[object]:
+        shutil.copytree(state_of(crawled[0]), tmp_path / name, ignore=shutil.ignore_patterns("dataset.db*"))
+        with closing(open_dataset(tmp_path / name)) as db:
+            return [db.execute(f"SELECT * FROM {table}").fetchall() for table in ("pages", "links")]
+
+    alone = tables("alone")
+    begin = DetailReaders.begin
+
+    def begun(readers: DetailReaders, snapshots: Sequence[bytes]) -> None:
+        begin(readers, snapshots)
+        assert len(readers._processes) > 0
+        if is_killed:
+            readers._processes[0].kill()
+
+    monkeypatch.setattr("crawler.dataset.readers.LEAST", 0)
+    monkeypatch.setattr(DetailReaders, "begin", begun)
+    assert tables("together") == alone

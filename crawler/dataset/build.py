@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, suppress
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
@@ -22,11 +23,11 @@ from crawler.config.plan import AUDIT
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.dataset.audit_tables import audit_rows, audit_stamp
 from crawler.dataset.history import FAILED_SQL, StatedFields, read_history, recorded_runs
+from crawler.dataset.readers import DetailReaders
 from crawler.dataset.schema import DATASET, TABLES, VERSION
 from crawler.errors import SiteatlasError, UsageError
 from crawler.model import DISCOVERY_NAMES, DiscoveredBy, DocumentKind, Page, Request, State, Url
-from crawler.parse.snapshot.details import Anchor, Details, read_details
-from crawler.parse.snapshot.snapshot import load_markup
+from crawler.parse.snapshot.details import Anchor, Details
 from crawler.state.schema import STATE_DB
 from crawler.units import w3c
 from crawler.url.normalize import InvalidUrl, join_url
@@ -86,7 +87,6 @@ class _Visited(Struct, frozen=True, array_like=True):
     text: bytes | None
 
 
-_encode_details = msgspec.msgpack.Encoder().encode
 _decode_details = msgspec.msgpack.Decoder(Details).decode
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 
@@ -201,15 +201,10 @@ class _Builder:
         self._copy_urls(visited)
         select = _WITH_CONTENT.format(visited)
         rows = (msgspec.convert(row, _Visited) for row in self._state.execute(select))
-        pages: list[tuple[object, ...]] = []
-        for done, row in enumerate(rows, 1):
-            pages += self._read(row)
-            if done % _BATCH == 0:
-                self.put("pages", pages)
-                pages.clear()
+        with closing(DetailReaders()) as readers:
+            for batch in self._batches(rows, readers):
+                self.put("pages", [shown for row, packed in batch for shown in self._read(row, packed)])
                 self._put_placed()
-        self.put("pages", pages)
-        self._put_placed()
         self._put_figures()
         self._db.execute("CREATE INDEX link_target ON link (target)")
         self._db.execute("CREATE INDEX link_source ON link (source)")
@@ -230,33 +225,45 @@ class _Builder:
             self._is_external[id_] = id_ not in inside
             self._db.execute("INSERT INTO url VALUES (?, ?, ?)", (id_, url, id_ in inside))
 
-    def _read(self, row: _Visited) -> Iterator[tuple[object, ...]]:
+    def _batches(self, rows: Iterator[_Visited], readers: DetailReaders) -> Iterator[list[tuple[_Visited, bytes]]]:
+        """The rows with the packed details of their pages: those of the earlier data set if its content is the same.
+
+        While one batch is stored, the next one is read.
+        """
+        ahead: list[_Visited] = []
+        known: dict[int, bytes] = {}
+        while True:
+            read = iter(readers.packed())
+            ready = [(row, known.get(row.id) or (next(read) if row.text else b"")) for row in ahead]
+            ahead = [*islice(rows, _BATCH)]
+            known = {row.id: kept for row in ahead if (kept := self._earlier(row))}
+            readers.begin([row.text for row in ahead if row.text and row.id not in known])
+            if ready:
+                yield ready
+            elif not ahead:
+                return
+
+    def _earlier(self, row: _Visited) -> bytes:
+        query = "SELECT details FROM earlier.read WHERE id = ? AND content = ?"
+        found = self._db.execute(query, (row.id, row.content)).fetchone() if row.text else None
+        return found[0] if found else b""
+
+    def _read(self, row: _Visited, packed: bytes) -> Iterator[tuple[object, ...]]:
         page = _decode_page(row.page) if row.page else Page(is_html=False)
         if row.kind != DocumentKind.PAGE:
             self.put(
                 "sitemap_entries", ((url, row.url, 0, None) for url in self._urls_of([*_targets(row.links or b"")]))
             )
             return
-        details = self._details(row)
+        details = None
+        if packed:
+            details = _decode_details(isal_zlib.decompress(packed))
+            self._db.execute("INSERT INTO read VALUES (?, ?, ?)", (row.id, row.content, packed))
         inside, outside = self._read_links(row, page, details)
         self.put("images", ((row.url, image) for image in page.images))
         self.put("alternates", ((row.url, version.hreflang, version.href) for version in page.alternates))
         self.put("videos", (_video(row.url, video) for video in page.videos))
         yield _page_row(row, page, details, inside, outside)
-
-    def _details(self, row: _Visited) -> Details | None:
-        """The details of a page: those of the earlier data set if its content is the same."""
-        if not row.text:
-            return None
-        query = "SELECT details FROM earlier.read WHERE id = ? AND content = ?"
-        found = self._db.execute(query, (row.id, row.content)).fetchone()
-        if found:
-            kept, details = found[0], _decode_details(isal_zlib.decompress(found[0]))
-        else:
-            details = read_details(load_markup(row.text))
-            kept = isal_zlib.compress(_encode_details(details), 1)
-        self._db.execute("INSERT INTO read VALUES (?, ?, ?)", (row.id, row.content, kept))
-        return details
 
     def _read_links(self, row: _Visited, page: Page, details: Details | None) -> tuple[int, int]:
         """Store the links of a page. Returns how many URLs in the scope and outside it has it links to."""
