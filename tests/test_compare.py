@@ -5,7 +5,9 @@ import random
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
 from forked import Forked
 from run import FAST, NIGHTLY
@@ -232,3 +234,19 @@ def test_ours_two_runs_of_one_state_are_compared(process: Forked, tmp_path: Path
     assert "://" not in page.replace(site.url, "")
     facts = json.loads(process.run(tmp_path, 3, "compare", "--state", "state", "--format", "json").said)
     assert (facts["before"][:5], facts["both"]) == ("run 2", 5)
+    (state,) = (tmp_path / "state").iterdir()
+    answer = anyio.run(compared, state, {})
+    (first, *_) = answer.structured_content["rows"]
+    assert (answer.structured_content["run"], first[2:4]) == ("run 2 to run 3, complete", [4, "/shop/"])
+    assert anyio.run(compared, state, {"before": 1, "after": 2}).structured_content["rows"] == []
+    assert "cannot be compared" in str(anyio.run(compared, state, {"before": 1, "after": 9}).content)
+
+
+async def compared(state: Path, words: dict[str, int]) -> Any:
+    """What an assistant hears."""
+    from mcp import Client
+
+    from crawler.dataset.assistant import build_server
+
+    async with Client(build_server({"one": state})) as client:
+        return await client.call_tool("compare", words)

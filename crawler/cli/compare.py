@@ -23,7 +23,7 @@ from crawler.cli.options import ConfigOption, LogOption, OneSiteOption, with_fla
 from crawler.cli.sites import find_state_directory
 from crawler.crawl.documents import is_url
 from crawler.dataset.build import open_dataset
-from crawler.dataset.compare import FIELDS, ComparedPage, Comparison, Group
+from crawler.dataset.compare import FIELDS, WHOLE, ComparedPage, Comparison, Group
 from crawler.dataset.compare import compare as compare_pages
 from crawler.dataset.history import Value, pages_at, reached_runs
 from crawler.dataset.schema import DATASET
@@ -40,7 +40,6 @@ EPILOG: Final = f"""{RAW}Examples:
 """
 _MOST_SECTIONS: Final = 3
 _FOUND: Final = 10  # exit code
-_WHOLE: Final = ("complete", "carried")  # of the pages that a run did not ask for, it has the earlier visits
 
 
 class ComparisonFormat(StrEnum):
@@ -67,7 +66,7 @@ class _Crawl(Struct):
     @property
     def is_whole(self) -> bool:
         """Whether its run saw the whole site."""
-        return self._record()[2] in _WHOLE
+        return self._record()[2] in WHOLE
 
     def pages(self, maps: list[tuple[str, str]]) -> Iterator[ComparedPage]:
         """Its pages, with the starts of URLs replaced."""

@@ -31,6 +31,8 @@ LEAST_DIFFERENCE: Final = 3
 """A count that a template decides and that differs by less is no difference."""
 LEAST_DEEPER: Final = 2
 """Clicks by which a page must be deeper or higher."""
+WHOLE: Final = frozenset({"complete", "carried"})
+"""Completeness of a run that saw the whole site: of the pages that it did not ask for, it has the earlier visits."""
 _CHANCE: Final = 4.0
 """Standard deviations by which two counts must differ that boxes draw: chance does so on one page of 16,000."""
 _EXAMPLES: Final = 3
