@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, suppress
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
@@ -216,7 +216,11 @@ class _Builder:
     def put(self, table: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Store rows of a table."""
         places = ", ".join("?" * len(TABLES[table]))
-        self._db.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608 - our own
+        first = [*islice(rows := iter(rows), 1)]
+        if (
+            first
+        ):  # most pages have no pictures and versions, and a statement without rows costs as much as one with a few
+            self._db.executemany(f"INSERT INTO {table} VALUES ({places})", chain(first, rows))  # noqa: S608 - our own
 
     def _copy_urls(self, visited: str) -> None:
         inside = {row for (row,) in self._state.execute(f"SELECT id FROM ({visited})")}  # noqa: S608 - our own
@@ -289,7 +293,8 @@ class _Builder:
         for number in anchors.keys() - {number for number, _, _ in places}:  # a menu of scripts, an encoding
             is_nofollow = page.nofollow or not anchors[number] & DiscoveredBy.LINK
             links.append((row.id, number, "link", is_nofollow, None, None, None, None))
-        self._db.executemany(_INSERT_LINK, links)
+        if links:
+            self._db.executemany(_INSERT_LINK, links)
         return len(inside - {row.id}), len(outside)
 
     def _anchors(self, row: _Visited, details: Details, known: dict[int, int]) -> list[tuple[int, int, Anchor]]:
