@@ -207,3 +207,26 @@ def test_ours_words_that_came_and_went_are_counted_where_markup_differs() -> Non
         texts = "".join(old), "".join(new)
         before, after = map(count_words, texts)
         assert compare_words(*texts) == (None if before == after else (before, after)), texts
+
+
+@pytest.mark.thorough
+def test_ours_a_run_that_asks_for_a_part_changes_no_other_page(nights: Nights) -> None:
+    """Each run is shown as its tables showed it, and what nobody asked for has no row."""
+    words = "--set=fetch.recheck_within=14"
+    paths = [f"/part/{n}" for n in range(120)]
+    nights.site.routes = {path: f"<title>{path}</title><p>Text of {path}." for path in paths} | {"/": home(paths)}
+    completeness = []
+    for night in range(5):
+        if night >= 2:
+            edited = random.Random(night).sample(paths, 20)
+            nights.site.routes |= {path: f"<title>{path} {night}</title><p>Text of {path}." for path in edited}
+            nights.site.routes[paths[night]] = Answer("", 404)
+        nights.run(words)
+        nights.remember()
+        with closing(nights.dataset()) as dataset:
+            (last,) = dataset.execute("SELECT completeness FROM runs ORDER BY run DESC LIMIT 1").fetchone()
+            completeness.append(last)
+    assert "carried" in completeness
+    nights.check()
+    titles = [(run, before) for run, _, field, before, _ in nights.rows() if field == "title" and run > 2]
+    assert 0 < len(titles) <= 60
