@@ -1,15 +1,21 @@
 """Two crawls compared: each planted regression is one row, and noise is none."""
 
+import json
 import random
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
 from forked import Forked
-from run import FAST
+from run import FAST, NIGHTLY
 from scripted import Answer, scripted
 
 from crawler.dataset.compare import FIELDS, ComparedPage, compare
+from crawler.dataset.history import LINK, pages_at
+from crawler.dataset.schema import DATASET
 
 SECTIONS = ("docs", "shop", "blog", "help", "news")
 Values = dict[str, str | int | None]
@@ -100,6 +106,43 @@ def test_ours_a_planted_regression_is_one_row(name: str) -> None:
     assert 900 <= groups[0][2] <= 1_000
 
 
+def undone(before: dict[str, Values], after: dict[str, Values]) -> list[tuple[str, str, int]]:
+    """What differs between two runs of one state that saw this, by the history."""
+    names = [name for name in FIELDS if name not in {"depth", "inlinks"}]
+    rows: list[tuple[object, ...]] = []
+    for url, old in before.items():
+        new = after[url]
+        rows += [(2, url, name, old[name], new[name]) for name in names if old[name] != new[name]]
+        lost = int(old["inlinks"] or 0) - int(new["inlinks"] or 0)
+        link = (url, None) if lost > 0 else (None, url)
+        rows += [(2, f"https://a.example/from/{n}", LINK, *link) for n in range(abs(lost))]
+    with closing(DATASET.empty()) as tables:
+        tables.executemany("INSERT INTO history VALUES (?, ?, ?, ?, ?)", rows)
+        columns, places = ", ".join(FIELDS), ", ".join("?" * len(FIELDS))
+        shown = ((url, *(values[name] for name in FIELDS)) for url, values in after.items())
+        tables.executemany(f"INSERT INTO pages (url, {columns}) VALUES (?, {places})", shown)
+        past, present = (dict(pages_at(tables, run, FIELDS)) for run in (1, 2))
+    return found(past, present)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name == "fewer links to it" else pytest.mark.thorough) for name in REGRESSIONS],
+)
+def test_ours_a_planted_regression_is_one_row_by_the_history_of_one_state(name: str) -> None:
+    before, after = crawled(1), crawled(1)
+    for values in before.values():
+        values["title"] = f"{values['title']} (7)"
+    noisy(after, random.Random(name))
+    REGRESSIONS[name](after)
+    groups = undone(before, after)
+    if name == "deeper":  # a history has no depth
+        assert groups == []
+        return
+    assert len(groups) == 1, groups
+    assert 900 <= groups[0][2] <= 1_000
+
+
 def test_ours_noise_is_no_row() -> None:
     before, after = crawled(2), crawled(2)
     noisy(before, random.Random(1))
@@ -157,3 +200,53 @@ def test_ours_two_exports_are_compared_with_other_hosts(process: Forked, tmp_pat
         assert "xport the crawl again" in refused.said
     for words in (("nowhere.sqlite", "live"), ("live", "live", "--map", "x"), ("live", "live", "--fail-on", "x")):
         assert process.run(tmp_path, 1, "compare", *words).status == 2
+
+
+def test_ours_two_runs_of_one_state_are_compared(process: Forked, tmp_path: Path) -> None:
+    words = (*NIGHTLY, "--render", "never", "--set=fetch.not_found_checks=0")
+    head = "<title>{}</title><meta name=robots content={}>"
+    paths = [f"/shop/{n}" for n in range(4)]
+    with scripted({"/": "".join(f"<a href={path}>x</a>" for path in paths)}) as site:
+        for night, robots in enumerate(("all", "all", "noindex")):
+            site.routes |= {path: head.format(path, robots) for path in paths}
+            process.run(tmp_path, night, "crawl", site.url, *words, "--accept-shrink")
+        refused = process.run(tmp_path, 3, "compare", "--state", "nowhere")
+        assert refused.status == 2
+        process.run(tmp_path, 3, "export", "--state", "state", "-o", "kept.sqlite")
+    said = 'robots: "all" → "noindex", under /shop/'
+    for sides in ((), ("2", "3"), ("state@2", "state@3"), ("state@1",), ("kept.sqlite@2", "state"), (site.url, "2")):
+        ended = process.run(tmp_path, 3, "compare", *sides, "--state", "state", "--fail-on", "robots")
+        assert (ended.status, said in ended.said) == (10, True), (sides, ended.said)
+        assert "4  state: indexable → noindex" in ended.said
+    same = process.run(tmp_path, 3, "compare", "1", "2", "--state", "state", "--fail-on", "any")
+    assert same.status == 0
+    assert "run 1 (2026-01-01 00:00 UTC) to run 2 (2026-01-02 00:00 UTC)" in same.said
+    for sides, why in (
+        (("1", "7"), "has the runs 1 to 3"),
+        (("1", "2", "3"), "too many"),
+        (("kept.sqlite@9",), "run 9"),
+    ):
+        ended = process.run(tmp_path, 3, "compare", *sides, "--state", "state")
+        assert (ended.status, why in ended.said) == (2, True), ended.said
+    page = process.run(tmp_path, 3, "compare", "--state", "state", "--format", "html").said
+    assert "<td>&#34;all&#34; → &#34;noindex&#34;</td>" in page
+    assert f'<a href="{site.url}shop/0" rel="noreferrer">' in page
+    assert "://" not in page.replace(site.url, "")
+    facts = json.loads(process.run(tmp_path, 3, "compare", "--state", "state", "--format", "json").said)
+    assert (facts["before"][:5], facts["both"]) == ("run 2", 5)
+    (state,) = (tmp_path / "state").iterdir()
+    answer = anyio.run(compared, state, {})
+    (first, *_) = answer.structured_content["rows"]
+    assert (answer.structured_content["run"], first[2:4]) == ("run 2 to run 3, complete", [4, "/shop/"])
+    assert anyio.run(compared, state, {"before": 1, "after": 2}).structured_content["rows"] == []
+    assert "cannot be compared" in str(anyio.run(compared, state, {"before": 1, "after": 9}).content)
+
+
+async def compared(state: Path, words: dict[str, int]) -> Any:
+    """What an assistant hears."""
+    from mcp import Client
+
+    from crawler.dataset.assistant import build_server
+
+    async with Client(build_server({"one": state})) as client:
+        return await client.call_tool("compare", words)

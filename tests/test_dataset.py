@@ -1,14 +1,18 @@
 """The tables of a crawl: right on a planted site, the same for readers that are not ours, and read only."""
 
+import ast
 import csv
 import gc
 import html
 import json
 import re
+import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forked import Forked
@@ -17,7 +21,9 @@ from scripted import Answer, Site, links, scripted
 
 from crawler.dataset.build import open_dataset
 from crawler.dataset.query import ask, questions
+from crawler.dataset.readers import DetailReaders
 from crawler.dataset.schema import TABLES
+from crawler.dataset.write import DataFormat, write_dataset
 from crawler.errors import UsageError
 from crawler.parse.snapshot.details import read_details
 
@@ -358,6 +364,11 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(cr
     assert f"{start}/deep/4" in page
     question = await explorer.client.get("/www~2Eplanted/redirect-chains.json?_shape=array", cookies=cookies)
     assert len(question.json()) == 3
+    (place,) = re.findall(r'href="(/-/sections/[^"]+)"', home)
+    picture = (await explorer.client.get(place, cookies=cookies)).text
+    assert "<title>/deep/: 4 pages</title>" in picture
+    assert "<title>/ to /deep/: 1 links</title>" in picture
+    assert (await explorer.client.get(place)).status_code == 403
     nobody = await explorer.client.get(here)
     assert nobody.status_code == 403
     assert "deep/2" not in nobody.text
@@ -376,3 +387,62 @@ def test_ours_after_an_audit_the_tables_still_say_what_the_sitemap_lists(tmp_pat
         assert db.execute("SELECT run, outcome FROM runs").fetchall() == [(1, "published")]
         assert db.execute("SELECT count(*) FROM changes").fetchall() == [(2,)]
         assert db.execute("SELECT count(*) FROM sitemap_entries").fetchall() == [(2,)]
+
+
+def test_ours_all_sites_are_asked_at_once(tmp_path: Path) -> None:
+    with scripted({"/": links("/a"), "/a": "<p>A."}) as one, scripted({"/": "<title>Two</title>"}) as two:
+        for site in (one, two):
+            options = (*FAST, "--set=output.swap_delay=0", "--state", "state", "-o", f"out{site.url[-3:-1]}")
+            assert siteatlas(tmp_path, "crawl", site.url, *options).code == 0
+        named = "".join(f"[sites.{name}.site]\nurl = '{site.url}'\n" for name, site in (("one", one), ("two", two)))
+        new = "[sites.new.site]\nurl = 'http://127.0.0.1:9/'\n"
+        (tmp_path / "c.toml").write_text(f"state.directory = 'state'\n{named}{new}")
+    query = ("query", "SELECT count(*) AS pages FROM pages", "--all-sites", "--format", "csv")
+    ran = siteatlas(tmp_path, *query, "--config", "c.toml")
+    assert (ran.code, ran.out) == (0, "site,pages\none,2\ntwo,1\n"), ran.err
+    assert "new: " in ran.err
+    assert len(siteatlas(tmp_path, *query, "--state", "state").out.splitlines()) == 3
+    assert siteatlas(tmp_path, *query, "--state", "state", "--limit", "1").out.count("\n") == 2
+    assert siteatlas(tmp_path, *query, "http://127.0.0.1:9/", "--state", "state").code == 2
+
+
+def test_ours_the_notebook_of_the_manual_runs(crawled: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("duckdb")
+    monkeypatch.chdir(crawled[0])
+    with closing(open_dataset(state_of(crawled[0]))) as db:
+        write_dataset(db, Path("crawl"), DataFormat.PARQUET, list(TABLES))
+    notebook = json.loads((Path(__file__).parents[1] / "docs/examples/crawl.ipynb").read_text(encoding="utf-8"))
+    known: dict[str, Any] = {}
+    for cell in notebook["cells"]:
+        needed = cell["metadata"].get("tags", [])
+        if cell["cell_type"] == "code" and all(map(find_spec, needed)):
+            *body, last = ast.parse("".join(cell["source"])).body
+            assert isinstance(last, ast.Expr)
+            exec(compile(ast.Module(body, []), "cell", "exec"), known)
+            assert (
+                len(eval(compile(ast.Expression(last.value), "cell", "eval"), known)) or "history" in cell["source"][0]
+            )
+    known["crawl"].close()
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_ours_details_read_by_other_processes_are_the_same(
+    is_killed: bool, crawled: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tables(name: str) -> list[object]:
+        shutil.copytree(state_of(crawled[0]), tmp_path / name, ignore=shutil.ignore_patterns("dataset.db*"))
+        with closing(open_dataset(tmp_path / name)) as db:
+            return [db.execute(f"SELECT * FROM {table}").fetchall() for table in ("pages", "links")]
+
+    alone = tables("alone")
+    begin = DetailReaders.begin
+
+    def begun(readers: DetailReaders, snapshots: Sequence[bytes]) -> None:
+        begin(readers, snapshots)
+        assert len(readers._processes) > 0
+        if is_killed:
+            readers._processes[0].kill()
+
+    monkeypatch.setattr("crawler.dataset.readers.LEAST", 0)
+    monkeypatch.setattr(DetailReaders, "begin", begun)
+    assert tables("together") == alone

@@ -2,22 +2,30 @@
 
 import sqlite3
 import sys
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from enum import StrEnum
+from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
+from markupsafe import Markup
+from msgspec import Struct
 
+from crawler.audit.report.html import read_style
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import with_parameters
+from crawler.cli.move_sides import state_in
+from crawler.cli.options import with_flags
+from crawler.cli.sites import find_state_directory
+from crawler.crawl.documents import is_url
 from crawler.dataset.build import open_dataset
-from crawler.dataset.compare import FIELDS, ComparedPage, Comparison, Group
+from crawler.dataset.compare import FIELDS, WHOLE, ComparedPage, Comparison, Group
 from crawler.dataset.compare import compare as compare_pages
+from crawler.dataset.history import Value, pages_at, reached_runs
 from crawler.dataset.schema import DATASET
 from crawler.errors import UsageError
-from crawler.state.schema import STATE_DB
 from crawler.units import count_text
 from sitemap import safe
 
@@ -30,17 +38,56 @@ class ComparisonFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    HTML = "html"
 
 
-@with_parameters()
+class _Crawl(Struct):
+    """One side: its tables, and the run of which they are shown; None for what they show by themselves."""
+
+    name: str
+    tables: sqlite3.Connection
+    run: int | None = None
+
+    @property
+    def label(self) -> str:
+        """Name, number and time of the run."""
+        number, started, _ = self._record()
+        return f"{self.name} run {number} ({started[:16].replace('T', ' ')} UTC)".strip()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its run saw the whole site."""
+        return self._record()[2] in WHOLE
+
+    def pages(self, maps: list[tuple[str, str]]) -> Iterator[ComparedPage]:
+        """Its pages, with the starts of URLs replaced."""
+        if self.run is None:
+            rows = self.tables.execute(f"SELECT url, {', '.join(FIELDS)} FROM pages")  # noqa: S608 - our own
+            known: Iterator[tuple[str, dict[str, Value]]] = (
+                (url, dict(zip(FIELDS, values, strict=True))) for url, *values in rows
+            )
+        else:
+            known = pages_at(self.tables, self.run, FIELDS)
+        for url, values in known:
+            mapped = {name: _mapped(value, maps) if isinstance(value, str) else value for name, value in values.items()}
+            yield ComparedPage(_mapped(url, maps), mapped)
+
+    def _record(self) -> tuple[int, str, str]:
+        query = "SELECT run, started, completeness FROM runs WHERE run = coalesce(?, run) ORDER BY run DESC LIMIT 1"
+        return self.tables.execute(query, (self.run,)).fetchone() or (0, "", "")
+
+
+@with_flags("state.directory", "site.sitemap_url")
 def compare(  # noqa: PLR0913 - the options of a command
-    before: Path,
-    after: Path,
+    words: list[str] | None = None,
     maps: list[str] | None = None,
     form: ComparisonFormat = ComparisonFormat.TEXT,
     limit: int = 25,
     fail_on: list[str] | None = None,
+    config: Path | None = None,
+    site: str | None = None,
     verbose: bool = False,
+    **flags: Any,
 ) -> None:
     """Show what differs between two crawls: pages, and each field of each page, grouped by cause.
 
@@ -49,14 +96,15 @@ def compare(  # noqa: PLR0913 - the options of a command
     with CommandErrors(verbose) as errors:
         names = _known_fields(fail_on or [])
         pairs = [_parse_map(text) for text in maps or []]
-        with closing(_open(before)) as old, closing(_open(after)) as new:
-            last = new.execute("SELECT completeness FROM runs ORDER BY run DESC LIMIT 1").fetchone()
-            is_whole = last is not None and last[0] == "complete"
-            result = compare_pages(_pages(old, pairs), _pages(new, []), is_whole=is_whole)
-        if form is ComparisonFormat.JSON:
-            sys.stdout.write(msgspec.json.format(msgspec.json.encode(result)).decode() + "\n")
-        else:
-            sys.stdout.writelines(_text(result, limit))
+        sides = words or []
+        url = sides.pop(0) if sides and is_url(sides[0]) else None
+        if len(sides) > 2:
+            raise UsageError(f"{len(sides)} crawls are too many, because compare compares two")
+        with ExitStack() as opened:
+            find = partial(find_state_directory, url, config, site, flags)
+            old, new = (opened.enter_context(_open(word, find)) for word in _with_defaults(sides))
+            result = compare_pages(old.pages(pairs), new.pages([]), is_whole=new.is_whole)
+            sys.stdout.writelines(_FORMS[form](result, (old.label, new.label), limit))
         sys.stdout.flush()
         if any(group.field in names or "any" in names for group in result.groups):
             errors.exit_code = _FOUND
@@ -77,29 +125,58 @@ def _parse_map(text: str) -> tuple[str, str]:
     return old, new
 
 
-def _open(place: Path) -> sqlite3.Connection:
-    """The tables of an exported file or of a state directory. Raises UsageError."""
-    if place.is_dir():
-        inner = [path.parent for path in place.glob(f"*/{STATE_DB.file}")]
-        if not STATE_DB.is_in(place) and len(inner) == 1:
-            return open_dataset(inner[0])
-        if len(inner) > 1:
-            raise UsageError(f"{place} has several sites. Name one: {', '.join(map(str, sorted(inner)))}")
-        return open_dataset(place)
-    if not place.exists():
-        raise UsageError(f"there is no {place}. Name a file that siteatlas export wrote, or a state directory")
-    db = DATASET.open_read_only(place)
-    with DATASET.used(place):
+def _with_defaults(sides: list[str]) -> list[str]:
+    """Both sides. A negative number is that of a run from the end."""
+    return ["-2", "-1"] if not sides else sides if len(sides) > 1 else [*sides, "-1"]
+
+
+@contextmanager
+def _open(word: str, find: Callable[[], Path]) -> Iterator[_Crawl]:
+    """One side: the number of a run in the state that ``find`` gives, or a file or directory. Raises UsageError."""
+    name, mark, number = word.rpartition("@")
+    is_run = number.removeprefix("-").isdecimal() and (not mark or (bool(name) and not Path(word).exists()))
+    place = Path(name if is_run else word)
+    if is_run and not mark:
+        tables = open_dataset(find(), is_audited=False)
+    elif place.is_dir():
+        tables = open_dataset(state_in(place) or place, is_audited=not is_run)
+    else:
+        tables = _open_export(place, {"pages", "runs", "history"} if is_run else {"pages", "runs"})
+    with closing(tables):
+        crawl = _Crawl(name if is_run else word, tables)
+        crawl.run = _known_run(crawl, int(number)) if is_run else None
+        yield crawl
+
+
+def _open_export(file: Path, needed: set[str]) -> sqlite3.Connection:
+    if not file.exists():
+        raise UsageError(f"there is no {file}. Name a run, a file that siteatlas export wrote, or a state directory")
+    db = DATASET.open_read_only(file)
+    with DATASET.used(file):
         names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-        if missing := {"pages", "runs"} - names:
-            raise UsageError(f"{place} lacks the table {min(missing)}. Export the crawl again, without --table")
+        if missing := needed - names:
+            raise UsageError(f"{file} lacks the table {min(missing)}. Export the crawl again, without --table")
     return db
 
 
-def _pages(db: sqlite3.Connection, maps: list[tuple[str, str]]) -> Iterator[ComparedPage]:
-    for url, *values in db.execute(f"SELECT url, {', '.join(FIELDS)} FROM pages"):  # noqa: S608 - our own
-        mapped = [_mapped(value, maps) if isinstance(value, str) else value for value in values]
-        yield ComparedPage(_mapped(url, maps), dict(zip(FIELDS, mapped, strict=True)))
+def _known_run(crawl: _Crawl, number: int) -> int:
+    """The number of a run, which may be counted from the end. Raises UsageError if its pages are not known."""
+    reached = reached_runs(crawl.tables)
+    if number < 0 and len(reached) >= -number:
+        return reached[number]
+    if number in reached:
+        return number
+    there = f" of {crawl.name}" if crawl.name else ""
+    if len(reached) < 2:
+        raise UsageError(f"the history{there} has fewer than two runs. Run siteatlas crawl again, and then compare")
+    raise UsageError(f"the history{there} does not reach run {number}. It has the runs {_ranges(reached)}")
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Numbers in order, those in a row as a range."""
+    rows = groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
+    runs = ([number for _, number in row] for _, row in rows)
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
 
 
 def _mapped(value: str, maps: list[tuple[str, str]]) -> str:
@@ -109,11 +186,8 @@ def _mapped(value: str, maps: list[tuple[str, str]]) -> str:
     return value
 
 
-def _text(result: Comparison, limit: int) -> Iterator[str]:
-    gone = (
-        "gone: not known, because the later crawl is not complete" if result.gone is None else f"{result.gone:,} gone"
-    )
-    yield f"{count_text(result.both, 'URL')} in both crawls; {result.new:,} new pages, {gone}, {result.moved:,} moved\n"
+def _text(result: Comparison, labels: tuple[str, str], limit: int) -> Iterator[str]:
+    yield f"{labels[0]} to {labels[1]}\n{_counts(result)}\n"
     if not result.groups:
         yield "nothing else differs\n"
     shown = result.groups[:limit] if limit else result.groups
@@ -124,9 +198,39 @@ def _text(result: Comparison, limit: int) -> Iterator[str]:
         yield f"{count_text(rest, 'cause')} more; --limit 0 shows all\n"
 
 
+def _json(result: Comparison, labels: tuple[str, str], _limit: int) -> Iterator[str]:
+    named = {"before": labels[0], "after": labels[1], **msgspec.structs.asdict(result)}
+    yield msgspec.json.format(msgspec.json.encode(named)).decode() + "\n"
+
+
+def _html(result: Comparison, labels: tuple[str, str], limit: int) -> Iterator[str]:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only this format needs it
+
+    environment = Environment(loader=PackageLoader("crawler.dataset"), autoescape=True, undefined=StrictUndefined)
+    shown = result.groups[:limit] if limit else result.groups
+    yield environment.get_template("compare.html").render(
+        style=Markup(read_style("crawler.dataset", "compare.css")),  # noqa: S704 - our own
+        before=labels[0],
+        after=labels[1],
+        counts=_counts(result),
+        groups=[(group, _places(group)) for group in shown],
+        rest=len(result.groups) - len(shown),
+    )
+
+
+def _counts(result: Comparison) -> str:
+    gone = (
+        "gone: not known, because the later crawl is not complete" if result.gone is None else f"{result.gone:,} gone"
+    )
+    return f"{count_text(result.both, 'URL')} in both crawls; {result.new:,} new pages, {gone}, {result.moved:,} moved"
+
+
 def _places(group: Group) -> str:
     names = list(group.sections)
     named = ", ".join(
         f"{name} ({group.sections[name]:,})" if len(names) > 1 else name for name in names[:_MOST_SECTIONS]
     )
     return f"under {named}" + (f" and {len(names) - _MOST_SECTIONS} more" if len(names) > _MOST_SECTIONS else "")
+
+
+_FORMS: Final = {ComparisonFormat.TEXT: _text, ComparisonFormat.JSON: _json, ComparisonFormat.HTML: _html}

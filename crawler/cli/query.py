@@ -3,6 +3,7 @@
 import csv
 import io
 import sys
+import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from enum import StrEnum
@@ -14,7 +15,7 @@ import msgspec
 from crawler.audit.report.tables import cell_text
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import with_flags
-from crawler.cli.sites import find_state_directory
+from crawler.cli.sites import find_state_directory, find_states
 from crawler.crawl.documents import is_url
 from crawler.dataset.build import open_dataset
 from crawler.dataset.query import Answer, ask, named, questions
@@ -42,6 +43,7 @@ def query(  # noqa: PLR0913 - the options of a command
     form: AnswerFormat = AnswerFormat.TEXT,
     limit: int = 1_000,
     seconds: float = 30.0,
+    is_for_all: bool = False,
     config: Path | None = None,
     site: str | None = None,
     verbose: bool = False,
@@ -56,8 +58,13 @@ def query(  # noqa: PLR0913 - the options of a command
             sys.stdout.writelines(_questions() if lists else _tables())
             return
         url, sql = _parse_words(words or [], name)
-        with closing(open_dataset(find_state_directory(url, config, site, flags, audited=True))) as db:
-            answer = ask(db, sql, limit=limit, seconds=seconds)
+        if is_for_all:
+            if url or site:
+                raise UsageError("--all-sites asks each site. Leave out the URL and --site")
+            answer = _ask_all(find_states(config, flags, []), sql, limit, seconds)
+        else:
+            with closing(open_dataset(find_state_directory(url, config, site, flags, audited=True))) as db:
+                answer = ask(db, sql, limit=limit, seconds=seconds)
         sys.stdout.writelines(_FORMS[form](answer))
         sys.stdout.flush()
         if answer.is_cut:
@@ -73,6 +80,26 @@ def _parse_words(words: list[str], name: str | None) -> tuple[str | None, str]:
     if len(statements) != 1 or len(urls) > 1:
         raise UsageError("give one SELECT statement in quotes, or --named with the name of a question")
     return (urls[0] if urls else None), statements[0]
+
+
+def _ask_all(states: Iterable[tuple[str, Path, object]], sql: str, limit: int, seconds: float) -> Answer:
+    """The answers of all sites in one, with a column ``site``. Raises UsageError if no site has an answer."""
+    found: list[tuple[str, Answer]] = []
+    end = time.monotonic() + seconds
+    for name, directory, _ in states:
+        try:
+            tables = open_dataset(directory)
+        except UsageError as error:  # a site that no run has finished must not hide the others
+            sys.stderr.write(f"{name}: {error}\n")
+            continue
+        with closing(tables):
+            left = limit and max(1, limit - sum(len(answer.rows) for _, answer in found))
+            found.append((name, ask(tables, sql, limit=left, seconds=max(0.1, end - time.monotonic()))))
+    if not found:
+        raise UsageError("no site has a finished run to ask. Run siteatlas run first")
+    rows = [(name, *row) for name, answer in found for row in answer.rows]
+    is_cut = any(answer.is_cut for _, answer in found) or bool(limit and len(rows) > limit)
+    return Answer(("site", *found[0][1].columns), rows[:limit] if limit else rows, is_cut)
 
 
 def _questions() -> Iterable[str]:

@@ -214,6 +214,7 @@ class StateConfig(ConfigSection):
     directory: OwnPath = Field(default=".siteatlas", min_length=1)
     max_size: Size = 20 * 2**30
     keep_runs: PositiveInt = 365
+    keep_history: int = Field(default=30, ge=0)
 
 
 class Config(ConfigSection):

@@ -320,6 +320,7 @@ class DaemonConfig(ConfigSection):
     serve_sitemaps: bool = False
     max_clients: PositiveInt = 64
     client_timeout: PositiveDuration = 10.0
+    explore: str = Field(default="", pattern="^(https?://.*)?$")
 
     @field_validator("allowed_hosts")
     @classmethod

@@ -17,6 +17,9 @@ from mcp.types import ToolAnnotations
 from typing_extensions import TypedDict
 
 from crawler.dataset.build import open_dataset
+from crawler.dataset.compare import FIELDS, WHOLE, ComparedPage
+from crawler.dataset.compare import compare as compare_pages
+from crawler.dataset.history import pages_at, reached_runs
 from crawler.dataset.query import ask, named, questions
 from crawler.dataset.schema import reference
 from crawler.errors import SiteatlasError, UsageError
@@ -82,13 +85,13 @@ class _Sites:
         return list(self._states)
 
     @contextmanager
-    def open(self, site: str) -> Iterator[sqlite3.Connection]:
+    def open(self, site: str, *, is_audited: bool = True) -> Iterator[sqlite3.Connection]:
         """The tables of a site. Without a name, those of the only one. Raises ToolError, also for later errors."""
         name = site or (self.names[0] if len(self.names) == 1 else "")
         try:
             if name not in self._states:
                 raise UsageError(f"there is no site {site!r}. The sites are {', '.join(self.names)}")
-            with closing(open_dataset(self._states[name])) as db:
+            with closing(open_dataset(self._states[name], is_audited=is_audited)) as db:
                 yield db
         except SiteatlasError as error:
             raise ToolError(str(error)) from error  # which the assistant reads
@@ -140,7 +143,32 @@ def build_server(states: Mapping[str, Path]) -> MCPServer:
         sql = f"SELECT {other}, kind, anchor, place, nofollow FROM links WHERE {mine} = '{quoted}' ORDER BY {other}"  # noqa: S608
         return _rows(known, site, sql, offset, limit)
 
+    @server.tool(title="Compare two runs", annotations=_READ)
+    def compare(before: int = 0, after: int = 0, site: str = "", offset: int = 0, limit: int = 100) -> Rows:
+        """Show what differs between two runs, grouped by cause; without numbers, the last two. Noise is left out."""
+        return _compared(known, site, (before, after), offset, limit)
+
     return server
+
+
+def _compared(known: _Sites, site: str, given: tuple[int, int], offset: int, limit: int) -> Rows:
+    with known.open(site, is_audited=False) as db:
+        reached = reached_runs(db)
+        old, new = (
+            number or (reached or [0])[max(-len(reached), at)] for number, at in zip(given, (-2, -1), strict=True)
+        )
+        if old == new or not {old, new} <= {*reached}:
+            raise UsageError(f"runs {old} and {new} cannot be compared. The history has the runs {reached}")
+        sides = ([ComparedPage(*page) for page in pages_at(db, run, FIELDS)] for run in (old, new))
+        (completeness,) = db.execute("SELECT completeness FROM runs WHERE run = ?", (new,)).fetchone()
+        result = compare_pages(*sides, is_whole=completeness in WHOLE)
+    rows = [(g.field, g.cause, g.pages, ", ".join(list(g.sections)[:3]), g.examples[0]) for g in result.groups]
+    start = max(0, offset)
+    shown = _fitting(rows[start:], min(max(1, limit), MAX_ROWS))
+    end = start + len(shown)
+    name = f"run {old} to run {new}, {completeness}"
+    columns = ["field", "cause", "pages", "sections", "example"]
+    return Rows(run=name, columns=columns, rows=shown, next_offset=end if end < len(rows) else None)
 
 
 def _sql_of(name: str) -> str:
@@ -171,18 +199,24 @@ def _rows(known: _Sites, site: str, sql: str, offset: int, limit: int) -> Rows:
     with known.open(site) as db:
         found = ask(db, sql, limit=start + most, seconds=_SECONDS)
         run = _run(db)
+    rows = _fitting(found.rows[start:], most)
+    end = start + len(rows)
+    is_more = found.is_cut or end < len(found.rows)
+    return Rows(run=run, columns=list(found.columns), rows=rows, next_offset=end if is_more else None)
+
+
+def _fitting(found: Sequence[Sequence[object]], most: int) -> list[list[Any]]:
+    """The first rows, as many as an answer has room for."""
     rows: list[list[Any]] = []
     size = 0
-    for row in found.rows[start:]:
+    for row in found[:most]:
         cells = [_cell(value) for value in row]
         # the answer has them twice: as a structure, and as text with a line for each cell
         size += 2 * len(msgspec.json.encode(cells)) + _CELL_BYTES * (len(cells) + 1)
         if rows and size > MAX_BYTES:
             break
         rows.append(cells)
-    end = start + len(rows)
-    is_more = found.is_cut or end < len(found.rows)
-    return Rows(run=run, columns=list(found.columns), rows=rows, next_offset=end if is_more else None)
+    return rows
 
 
 def _cell(value: object) -> object:

@@ -4,8 +4,9 @@ import sqlite3
 import tempfile
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, suppress
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
@@ -21,12 +22,12 @@ from crawler.audit.page_findings import section_of
 from crawler.config.plan import AUDIT
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.dataset.audit_tables import audit_rows, audit_stamp
+from crawler.dataset.history import FAILED_SQL, StatedFields, read_history, recorded_runs
+from crawler.dataset.readers import DetailReaders
 from crawler.dataset.schema import DATASET, TABLES, VERSION
 from crawler.errors import SiteatlasError, UsageError
-from crawler.fetch.retry import FAILURES
 from crawler.model import DISCOVERY_NAMES, DiscoveredBy, DocumentKind, Page, Request, State, Url
-from crawler.parse.snapshot.details import Anchor, Details, read_details
-from crawler.parse.snapshot.snapshot import load_markup
+from crawler.parse.snapshot.details import Anchor, Details
 from crawler.state.schema import STATE_DB
 from crawler.units import w3c
 from crawler.url.normalize import InvalidUrl, join_url
@@ -34,14 +35,13 @@ from crawler.url.resolve import UrlResolver
 from sitemap import Video
 
 _ANCHORS: Final = DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW
-_FAILED_SQL: Final = "(" + ", ".join(f"'{state}'" for state in sorted(FAILURES)) + ")"
 _BATCH: Final = 1_000  # pages whose rows are written together
 _NEAR: Final = 200  # pages before a batch that show, too, what the pages of the batch repeat
 _MAX_URLS: Final = 300_000  # URLs of targets that are kept in memory
 
 # Of the last finished run: while another is active, its visits replace those of the last.
 _FINISHED: Final = f"""SELECT u.id, u.url, v.kind, v.state, v.reason, v.status, v.target,
-  iif(v.state IN {_FAILED_SQL}, m.content, v.content) AS content, v.lastmod, v.lastmod_source, v.evidence, v.depth,
+  iif(v.state IN {FAILED_SQL}, m.content, v.content) AS content, v.lastmod, v.lastmod_source, v.evidence, v.depth,
   v.trail, v.found, s.url, m.first_run, m.changed_run, m.failures, v.seen_at, p.id IS NOT NULL
   FROM visit v JOIN url u ON u.id = v.id LEFT JOIN memory m ON m.id = v.id LEFT JOIN published p ON p.id = v.id
   LEFT JOIN url s ON s.id = v.source WHERE v.state != '{State.OUT_OF_SCOPE}'"""  # noqa: S608 - our own
@@ -49,6 +49,9 @@ _ACTIVE: Final = f"""SELECT u.id, u.url, iif(m.state = '{State.SITEMAP_FILE}', 1
   m.target, m.content AS content, m.lastmod, m.lastmod_source, m.evidence, NULL, '', 0, NULL, m.first_run,
   m.changed_run, m.failures, m.seen_at, p.id IS NOT NULL
   FROM memory m JOIN url u ON u.id = m.id LEFT JOIN published p ON p.id = m.id"""  # noqa: S608 - our own
+# A run that came to nothing, too, leaves hardly any visits.
+_IS_ACTIVE: Final = """SELECT count(*) FROM main.run
+  WHERE ended IS NULL OR (outcome = 'nothing' AND number = (SELECT max(number) FROM main.run))"""
 _WITH_CONTENT: Final = "SELECT r.*, c.type, c.links, c.page, c.text FROM ({}) r LEFT JOIN content c ON c.id = r.content"
 _SET_FIGURES: Final = """UPDATE pages SET inlinks = ?, content_inlinks = ?, weight = ?
   WHERE url = (SELECT url FROM url WHERE id = ?)"""
@@ -84,19 +87,20 @@ class _Visited(Struct, frozen=True, array_like=True):
     text: bytes | None
 
 
-_encode_details = msgspec.msgpack.Encoder().encode
 _decode_details = msgspec.msgpack.Decoder(Details).decode
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 
 
-def open_dataset(site: Path) -> sqlite3.Connection:
+def open_dataset(site: Path, *, is_audited: bool = True) -> sqlite3.Connection:
     """The data set of the last finished run or audit in the state directory of a site, for reading.
+
+    Without ``is_audited``, an audit that crawled by itself does not count.
 
     It is made anew when one has finished since. It is kept beside the state, or in a temporary file where this account
     may not write. Raises UsageError without a finished run, StorageError.
     """
-    path = site / DATASET.file
-    newest = _newest(site)
+    newest = _newest(site, is_audited=is_audited)
+    path = newest / DATASET.file  # each state numbers its pages by itself
     with STATE_DB.reading(newest) as db:
         if newest != site and STATE_DB.is_in(site):
             _show_runs(db, site)
@@ -111,10 +115,10 @@ def open_dataset(site: Path) -> sqlite3.Connection:
     return DATASET.open_read_only(path)
 
 
-def _newest(site: Path) -> Path:
+def _newest(site: Path, *, is_audited: bool) -> Path:
     """The directory whose crawl ended last: that of the site, or that of its audit, which may crawl by itself."""
     found: list[tuple[float, Path]] = []
-    for directory in (site, site / AUDIT):
+    for directory in (site, site / AUDIT) if is_audited else (site,):
         if STATE_DB.is_in(directory):
             with STATE_DB.reading(directory) as db:
                 (ended,) = db.execute("SELECT max(ended) FROM run").fetchone()
@@ -126,7 +130,7 @@ def _newest(site: Path) -> Path:
 
 def _show_runs(audit: sqlite3.Connection, site: Path) -> None:
     """Let the state of an audit show what the runs of the site published and changed: audits publish nothing."""
-    audit.execute("ATTACH ? AS site", (f"{(site / STATE_DB.file).absolute().as_uri()}?mode=ro",))
+    audit.execute(f"ATTACH ? AS {_SITE}", (f"{(site / STATE_DB.file).absolute().as_uri()}?mode=ro",))
     audit.execute("CREATE TEMP VIEW run AS SELECT * FROM site.run")
     audit.execute("CREATE TEMP VIEW change AS SELECT * FROM site.change")
     audit.execute(
@@ -136,6 +140,7 @@ def _show_runs(audit: sqlite3.Connection, site: Path) -> None:
     audit.execute("CREATE INDEX temp.published_id ON published (id)")
 
 
+_SITE: Final = "site"  # the schema of the state of the site, beside that of its audit
 _NOTHING: Final = "no run has finished yet, so there is nothing to show. Run siteatlas crawl first"
 
 
@@ -181,7 +186,7 @@ class _Builder:
         self._db = db
         self._resolver = UrlResolver()
         self._urls: dict[int, str] = {}
-        (self._is_active,) = state.execute("SELECT count(*) FROM main.run WHERE ended IS NULL").fetchone()
+        (self._is_active,) = state.execute(_IS_ACTIVE).fetchone()
         (highest,) = state.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()
         self._inlinks = array("I", bytes(4 * (highest + 1)))
         self._content_inlinks = array("I", bytes(4 * (highest + 1)))
@@ -196,26 +201,26 @@ class _Builder:
         self._copy_urls(visited)
         select = _WITH_CONTENT.format(visited)
         rows = (msgspec.convert(row, _Visited) for row in self._state.execute(select))
-        pages: list[tuple[object, ...]] = []
-        for done, row in enumerate(rows, 1):
-            pages += self._read(row)
-            if done % _BATCH == 0:
-                self.put("pages", pages)
-                pages.clear()
+        with closing(DetailReaders()) as readers:
+            for batch in self._batches(rows, readers):
+                self.put("pages", [shown for row, packed in batch for shown in self._read(row, packed)])
                 self._put_placed()
-        self.put("pages", pages)
-        self._put_placed()
         self._put_figures()
         self._db.execute("CREATE INDEX link_target ON link (target)")
         self._db.execute("CREATE INDEX link_source ON link (source)")
         self._db.execute("CREATE UNIQUE INDEX page_url ON pages (url)")
+        self._db.execute("CREATE INDEX history_url ON history (url)")
         self.put("redirects", self._redirects())
         self._copy_records()
 
     def put(self, table: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Store rows of a table."""
         places = ", ".join("?" * len(TABLES[table]))
-        self._db.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608 - our own
+        first = [*islice(rows := iter(rows), 1)]
+        if (
+            first
+        ):  # most pages have no pictures and versions, and a statement without rows costs as much as one with a few
+            self._db.executemany(f"INSERT INTO {table} VALUES ({places})", chain(first, rows))  # noqa: S608 - our own
 
     def _copy_urls(self, visited: str) -> None:
         inside = {row for (row,) in self._state.execute(f"SELECT id FROM ({visited})")}  # noqa: S608 - our own
@@ -224,31 +229,45 @@ class _Builder:
             self._is_external[id_] = id_ not in inside
             self._db.execute("INSERT INTO url VALUES (?, ?, ?)", (id_, url, id_ in inside))
 
-    def _read(self, row: _Visited) -> Iterator[tuple[object, ...]]:
+    def _batches(self, rows: Iterator[_Visited], readers: DetailReaders) -> Iterator[list[tuple[_Visited, bytes]]]:
+        """The rows with the packed details of their pages: those of the earlier data set if its content is the same.
+
+        While one batch is stored, the next one is read.
+        """
+        ahead: list[_Visited] = []
+        known: dict[int, bytes] = {}
+        while True:
+            read = iter(readers.packed())
+            ready = [(row, known.get(row.id) or (next(read) if row.text else b"")) for row in ahead]
+            ahead = [*islice(rows, _BATCH)]
+            known = {row.id: kept for row in ahead if (kept := self._earlier(row))}
+            readers.begin([row.text for row in ahead if row.text and row.id not in known])
+            if ready:
+                yield ready
+            elif not ahead:
+                return
+
+    def _earlier(self, row: _Visited) -> bytes:
+        query = "SELECT details FROM earlier.read WHERE id = ? AND content = ?"
+        found = self._db.execute(query, (row.id, row.content)).fetchone() if row.text else None
+        return found[0] if found else b""
+
+    def _read(self, row: _Visited, packed: bytes) -> Iterator[tuple[object, ...]]:
         page = _decode_page(row.page) if row.page else Page(is_html=False)
         if row.kind != DocumentKind.PAGE:
-            self.put("sitemap_entries", ((url, row.url, 0, None) for url in self._targets(row.links or b"")))
+            self.put(
+                "sitemap_entries", ((url, row.url, 0, None) for url in self._urls_of([*_targets(row.links or b"")]))
+            )
             return
-        details = self._details(row)
+        details = None
+        if packed:
+            details = _decode_details(isal_zlib.decompress(packed))
+            self._db.execute("INSERT INTO read VALUES (?, ?, ?)", (row.id, row.content, packed))
         inside, outside = self._read_links(row, page, details)
         self.put("images", ((row.url, image) for image in page.images))
         self.put("alternates", ((row.url, version.hreflang, version.href) for version in page.alternates))
         self.put("videos", (_video(row.url, video) for video in page.videos))
         yield _page_row(row, page, details, inside, outside)
-
-    def _details(self, row: _Visited) -> Details | None:
-        """The details of a page: those of the earlier data set if its content is the same."""
-        if not row.text:
-            return None
-        query = "SELECT details FROM earlier.read WHERE id = ? AND content = ?"
-        found = self._db.execute(query, (row.id, row.content)).fetchone()
-        if found:
-            kept, details = found[0], _decode_details(isal_zlib.decompress(found[0]))
-        else:
-            details = read_details(load_markup(row.text))
-            kept = isal_zlib.compress(_encode_details(details), 1)
-        self._db.execute("INSERT INTO read VALUES (?, ?, ?)", (row.id, row.content, kept))
-        return details
 
     def _read_links(self, row: _Visited, page: Page, details: Details | None) -> tuple[int, int]:
         """Store the links of a page. Returns how many URLs in the scope and outside it has it links to."""
@@ -274,13 +293,15 @@ class _Builder:
         for number in anchors.keys() - {number for number, _, _ in places}:  # a menu of scripts, an encoding
             is_nofollow = page.nofollow or not anchors[number] & DiscoveredBy.LINK
             links.append((row.id, number, "link", is_nofollow, None, None, None, None))
-        self._db.executemany(_INSERT_LINK, links)
+        if links:
+            self._db.executemany(_INSERT_LINK, links)
         return len(inside - {row.id}), len(outside)
 
     def _anchors(self, row: _Visited, details: Details, known: dict[int, int]) -> list[tuple[int, int, Anchor]]:
         """The links of the markup whose target is one of ``known``: target, number on the page, and the link."""
         self._load_urls(known)
-        numbers = {self._urls[number]: number for number in known}
+        # of a page that fails, the state may have forgotten where its earlier content leads
+        numbers = {self._urls[number]: number for number in known if number in self._urls}
         base = row.url
         with suppress(InvalidUrl):
             base = join_url(row.url, details.base) if details.base else row.url
@@ -300,10 +321,9 @@ class _Builder:
         query = "SELECT id, url FROM url WHERE id IN (SELECT value FROM json_each(?))"
         self._urls.update(self._state.execute(query, (msgspec.json.encode(missing).decode(),)) if missing else ())
 
-    def _targets(self, links: bytes) -> list[str]:
-        numbers = [number for _, ids in unpack_groups(links) for number in ids]
+    def _urls_of(self, numbers: Collection[int]) -> Iterator[str]:
         self._load_urls(numbers)
-        return [self._urls[number] for number in numbers]
+        return (self._urls[number] for number in numbers if number in self._urls)
 
     def _put_placed(self) -> None:
         """Store the links of a batch of pages with their places."""
@@ -311,8 +331,7 @@ class _Builder:
         changing = {}
         for source, page, _, _ in self._placed:
             if shown := self._boxes.get(source):
-                self._load_urls(shown)
-                changing[page.url] = {self._urls[number] for number in shown}
+                changing[page.url] = {*self._urls_of(shown)}
         found = find_places([*self._near, *pages], changing)[len(self._near) :]
         for places, (source, _, links, has_nofollow) in zip(found, self._placed, strict=True):
             followed = set()
@@ -362,18 +381,27 @@ class _Builder:
         )
         self.put("sitemap_entries", published)
         self.put("changes", state.execute("SELECT run, url, kind, target, before, lastmod, reason FROM change"))
+        schemas = {name for _, name, _ in state.execute("PRAGMA database_list")}
+        schema = _SITE if _SITE in schemas else "main"
+        self.put("history", read_history(state, schema))
+        reached = recorded_runs(state, schema)
         runs = state.execute(
             "SELECT number, started, ended, version, completeness, because, outcome, exit_code, fetched, unchanged,"
             " bytes, seconds, listed, kept, added, changed, removed FROM run WHERE ended IS NOT NULL ORDER BY number"
         )
-        self.put("runs", ((number, w3c(begun), w3c(ended), *rest) for number, begun, ended, *rest in runs))
+        rows = ((number, w3c(begun), w3c(ended), *rest, number in reached) for number, begun, ended, *rest in runs)
+        self.put("runs", rows)
+
+
+def _targets(links: bytes) -> Iterator[int]:
+    return (number for _, ids in unpack_groups(links) for number in ids)
 
 
 def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, outside: int) -> tuple[object, ...]:
     shown = (details.description, details.h1, details.h1_count, details.words) if details else (None,) * 4
     requests = Request.read(row.trail)
     last = next((request for request in reversed(requests) if request.answer != "304"), None)
-    is_read = page.is_html
+    stated = StatedFields.of(page)
     return (
         row.url,
         section_of(row.url),
@@ -384,11 +412,11 @@ def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, o
         row.status,
         row.content_type,
         row.target,
-        page.canonicals[0] if page.canonicals else None,
+        stated.canonical,
         details.robots if details else None,
-        page.title if is_read else None,
+        stated.title,
         *shown,
-        page.language if is_read else None,
+        stated.language,
         row.lastmod or None,
         row.lastmod_source or None,
         row.evidence or None,
@@ -396,10 +424,10 @@ def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, o
         0,
         0,
         None,
-        inside if is_read else None,
-        outside if is_read else None,
-        len(page.images) if is_read else None,
-        len(page.alternates) if is_read else None,
+        inside if page.is_html else None,
+        outside if page.is_html else None,
+        stated.images,
+        stated.alternates,
         last.wire if last else None,
         last.elapsed if last else None,
         ", ".join(name for flag, name in DISCOVERY_NAMES.items() if row.found & flag) or None,

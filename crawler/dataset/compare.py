@@ -9,14 +9,13 @@ from.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import takewhile
 from math import sqrt
-from operator import eq
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from crawler.audit.page_findings import section_of
+from crawler.parse.snapshot.details import alike_start
 
 TEXTS: Final = ("robots", "canonical", "target", "title", "description", "h1", "language", "content_type")
 """Columns of ``pages`` that are compared as texts."""
@@ -32,6 +31,8 @@ LEAST_DIFFERENCE: Final = 3
 """A count that a template decides and that differs by less is no difference."""
 LEAST_DEEPER: Final = 2
 """Clicks by which a page must be deeper or higher."""
+WHOLE: Final = frozenset({"complete", "carried"})
+"""Completeness of a run that saw the whole site: of the pages that it did not ask for, it has the earlier visits."""
 _CHANCE: Final = 4.0
 """Standard deviations by which two counts must differ that boxes draw: chance does so on one page of 16,000."""
 _EXAMPLES: Final = 3
@@ -136,17 +137,12 @@ def _differences(url: str, old: Values, new: Values) -> Iterator[Difference]:
 
 def _text_cause(old: str, new: str) -> str:
     """What happened to a text that is neither new nor empty now, in words that are the same on pages with one cause."""
-    start = _alike(old, new)
-    end = _alike(old[start:][::-1], new[start:][::-1])
+    start = alike_start(old, new)
+    end = alike_start(old[start:][::-1], new[start:][::-1])
     removed, added = old[start : len(old) - end], new[start : len(new) - end]
     if removed and added:
         return f"{_quoted(removed)} → {_quoted(added)}"
     return f"without {_quoted(removed)}" if removed else f"with {_quoted(added)}"
-
-
-def _alike(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    return sum(takewhile(bool, map(eq, one, other)))
 
 
 def _count_cause(name: str, old: str | int | None, new: str | int | None) -> str:

@@ -4,7 +4,9 @@ https://docs.datasette.io/en/stable/metadata.html
 """
 
 import sys
+from collections import Counter
 from collections.abc import Mapping
+from math import cos, log, pi, sin, sqrt
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -23,6 +25,7 @@ _FACETS: Final = {
     "pages": ["state", "section", "status", "language"],
     "links": ["kind", "place"],
     "changes": ["change"],
+    "history": ["run", "field"],
 }
 _HIDDEN: Final = ("url", "link", "read", "about")
 _URL_COLUMNS: Final = frozenset({"url", "source", "target", "page", "final", "canonical", "example", "another"})
@@ -34,10 +37,16 @@ _SETTINGS: Final = {
     "facet_suggest_time_limit_ms": 10,
     "allow_download": False,
 }
+_MAX_SECTIONS: Final = 24  # of the picture
+_SECTIONS: Final = "SELECT section, count(*) FROM pages WHERE indexable GROUP BY 1 ORDER BY 2 DESC, 1"
+_SECTION_LINKS: Final = """WITH known AS MATERIALIZED (SELECT u.id, p.section FROM url u JOIN pages p ON p.url = u.url)
+  SELECT s.section, t.section, count(*) FROM link l JOIN known s ON s.id = l.source JOIN known t ON t.id = l.target
+  WHERE l.kind = 'link' AND s.section != t.section GROUP BY 1, 2"""
 _PARTS: Final = {
     "links_in": "SELECT source, anchor, place, nofollow FROM links WHERE target = :url AND kind = 'link' LIMIT :most",
     "links_out": "SELECT target, anchor, place, nofollow FROM links WHERE source = :url AND kind = 'link' LIMIT :most",
     "changes": "SELECT run, change, before, after, reason FROM changes WHERE url = :url ORDER BY run DESC LIMIT :most",
+    "history": "SELECT run, field, before, after FROM history WHERE url = :url ORDER BY run DESC, field LIMIT :most",
 }
 
 
@@ -90,16 +99,50 @@ def render_cell(value: object, column: str, database: str) -> Markup | None:
 
 @hookimpl  # type: ignore[untyped-decorator]
 def register_routes() -> list[tuple[str, Any]]:
-    """The page of a URL."""
-    return [(r"^/-/page/(?P<site>[^/]+)$", _page)]
+    """The page of a URL, and the picture of the sections of a site."""
+    return [(r"^/-/page/(?P<site>[^/]+)$", _page), (r"^/-/sections/(?P<site>[^/]+)$", _sections)]
+
+
+async def _refusal(datasette: Datasette, request: Any) -> Response | None:
+    """The response to a browser that may not see the site, or if there is none."""
+    if not await datasette.permission_allowed(request.actor, "view-instance"):
+        return Response.text("Open the link that siteatlas explore printed.", status=403)
+    if request.url_vars["site"] not in datasette.databases:
+        return Response.text("there is no such site", status=404)
+    return None
+
+
+async def _sections(datasette: Datasette, request: Any) -> Response:
+    if refusal := await _refusal(datasette, request):
+        return refusal
+    site = request.url_vars["site"]
+    database = datasette.get_database(site)
+    counts = dict((await database.execute(_SECTIONS)).rows[:])
+    shown = dict(list(counts.items())[:_MAX_SECTIONS])
+    links: Counter[tuple[str, str]] = Counter()
+    for one, other, number in (await database.execute(_SECTION_LINKS)).rows:
+        if one in shown and other in shown:
+            links[one, other] += number
+    places = {
+        name: (cos(2 * pi * at / len(shown)), sin(2 * pi * at / len(shown)), sqrt(pages / max(shown.values())))
+        for at, (name, pages) in enumerate(shown.items())
+    }
+    values = {
+        "site": site,
+        "tables": datasette.urls.database(site),
+        "sections": [(name, pages, *places[name]) for name, pages in shown.items()],
+        "rest": len(counts) - len(shown),
+        "links": [
+            (*pair, number, log(number + 1), places[pair[0]], places[pair[1]]) for pair, number in links.most_common()
+        ],
+    }
+    return Response.html(await datasette.render_template("sections.html", values, request=request))
 
 
 async def _page(datasette: Datasette, request: Any) -> Response:
+    if refusal := await _refusal(datasette, request):
+        return refusal
     site, url = request.url_vars["site"], request.args.get("url") or ""
-    if not await datasette.permission_allowed(request.actor, "view-instance"):
-        return Response.text("Open the link that siteatlas explore printed.", status=403)
-    if site not in datasette.databases:
-        return Response.text("there is no such site", status=404)
     database = datasette.get_database(site)
     found = (await database.execute("SELECT * FROM pages WHERE url = :url", {"url": url})).first()
     meanings = {column.name: column.meaning for column in TABLES["pages"]}

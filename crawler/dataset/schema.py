@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from crawler.state.database import Database
 
-VERSION: Final = 2
-"""Of the tables: it grows when a column goes or changes its meaning."""
+VERSION: Final = 3
+"""Of the tables: it grows when they change."""
 
 
 class Column(NamedTuple):

@@ -20,6 +20,11 @@ from sitemap import create_file
 
 _ROWS_OF_SHEET: Final = 1_048_575  # https://support.microsoft.com/office/excel-specifications-and-limits
 _CHUNK: Final = 5_000  # rows
+_DUCKDB: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "memory_limit": "150MB",
+    "threads": 1,
+    "preserve_insertion_order": False,
+}
 
 
 class DataFormat(StrEnum):
@@ -128,7 +133,7 @@ def _write_parquet(db: sqlite3.Connection, table: str, draft: Path) -> None:
     try:
         _write_jsonl(db, table, lines)
         kinds = ", ".join(f"{column.name}: '{_duck_type(column)}'" for column in TABLES[table])
-        with duckdb.connect() as memory:
+        with duckdb.connect(config=_DUCKDB) as memory:
             memory.execute(
                 f"COPY (SELECT * FROM read_json(?, format = 'newline_delimited', columns = {{{kinds}}}))"  # noqa: S608
                 f" TO '{str(draft).replace(chr(39), chr(39) * 2)}' (FORMAT parquet, COMPRESSION zstd)",

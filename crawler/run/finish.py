@@ -19,6 +19,7 @@ from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason
 from crawler.crawl.recheck import Recheck, is_partial
 from crawler.crawl.visit import VisitResult, source_key, with_counts
+from crawler.dataset.history import record as record_history
 from crawler.errors import Incomplete, PublishRefused
 from crawler.lastmod.observe import CommitDates, SiteObservation, observe
 from crawler.lastmod.store import ObservationStore
@@ -164,6 +165,7 @@ class RunFinisher:
         code = refusal.exit_code if is_over else Incomplete.exit_code
         run = replace(run, outcome="refused", refusal=refusal.sentence, exit_code=code)
         with transaction(self._store.db):
+            self._record_history(run, is_over=is_over)
             if refusal.kinds and is_over and self._destination is not None:
                 record_losses(self._store.db, run.started, refusal.kinds)
             return self._end(run, verdict, is_over=is_over)
@@ -175,8 +177,10 @@ class RunFinisher:
         counts = msgspec.structs.asdict(changes.counts)
         reason = "; ".join(filter(None, ("this was a dry run", run.refusal)))
         run = replace(run, outcome="dry", refusal=reason, **counts)
-        # a dry run does not discard the run that an earlier process began
-        return self._end(run, verdict, is_over=not self._store.resumed, sample=sample)
+        is_over = not self._store.resumed  # a dry run does not discard the run that an earlier process began
+        with transaction(self._store.db):
+            self._record_history(run, is_over=is_over and verdict.kind is not CompletenessLevel.TRUNCATED)
+            return self._end(run, verdict, is_over=is_over, sample=sample)
 
     def _finish_partial(self, run: Run, verdict: Completeness, published: Published) -> FinishedRun:
         """Write files only: the run stays open, and its changes are recorded when it ends."""
@@ -189,6 +193,7 @@ class RunFinisher:
         db, changes = self._store.db, ChangeFeed(self._store.db)
         with transaction(db):
             counts = changes.record(run.number)
+            self._record_history(run, is_over=True)
             recheck_notes = self._recheck.record(db, run) if self._recheck and not observation.is_behind else []
             if not observation.is_behind:
                 publish_store.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(verdict))
@@ -216,6 +221,10 @@ class RunFinisher:
         write_feeds(changes, self._store.directory)
         self._store_generation(published, run.number)
         return ended
+
+    def _record_history(self, run: Run, *, is_over: bool) -> None:
+        if is_over:
+            record_history(self._store.db, run.number, self._plan.config.state.keep_history)
 
     def _publish_formats(self, published: Published) -> tuple[list[PublishedFile], list[str]]:
         """Publish the set in other formats. Returns files and notes."""

@@ -17,7 +17,13 @@ ADDED: Final = (
     "CREATE VIEW asked_visit AS SELECT * FROM visit WHERE NOT carried",
 )
 """What states of earlier releases get with their next run."""
-STATE_TABLES: Final = ASKED_TABLE + (_FILES / "state.sql").read_text(encoding="utf-8")
+HISTORY_TABLES: Final = tuple((_FILES / "history.sql").read_text(encoding="utf-8").strip().split(";\n"))
+"""Tables that states of earlier releases get with their next run."""
+STATE_TABLES: Final = (
+    ASKED_TABLE
+    + "".join(f"{table};\n" for table in HISTORY_TABLES)
+    + (_FILES / "state.sql").read_text(encoding="utf-8")
+)
 REGISTER_TABLE: Final = (_FILES / "register.sql").read_text(encoding="utf-8")
 """A table that states of earlier releases get with their next run."""
 

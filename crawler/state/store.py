@@ -20,7 +20,7 @@ from crawler.errors import DamagedFile, SiteatlasError, UsageError, single_error
 from crawler.state.database import fresh_remedy, storage_errors, transaction
 from crawler.state.lock import hold_lock
 from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
-from crawler.state.schema import ADDED, STATE_DB
+from crawler.state.schema import ADDED, HISTORY_TABLES, STATE_DB
 from crawler.version import __version__
 
 GENERATIONS_DIRECTORY: Final = "generations"
@@ -38,6 +38,7 @@ PURGE_CONTENT: Final = (
     "DELETE FROM content WHERE id NOT IN (SELECT content FROM memory WHERE content IS NOT NULL)"
     " AND id NOT IN (SELECT content FROM visit WHERE content IS NOT NULL)"
     " AND id NOT IN (SELECT content FROM published)"
+    " AND id NOT IN (SELECT content FROM seen WHERE content IS NOT NULL)"
 )
 _COUNT_ASKED: Final = """SELECT count(*), coalesce(sum(v.carried), 0), min(iif(v.carried, a.at, NULL))
   FROM visit v LEFT JOIN asked a ON a.id = v.id WHERE v.attempts > 0 AND v.kind = 0"""  # pages
@@ -49,6 +50,9 @@ _FORGET_PAGES: Final = (
     "DELETE FROM habit",
     "DELETE FROM lesson",
     "DELETE FROM second_read",
+    "DELETE FROM seen",
+    "DELETE FROM history",
+    "DELETE FROM history_run",
     "DELETE FROM robots",
     "DELETE FROM run WHERE ended IS NULL",
     f"DELETE FROM about WHERE key NOT IN ('{_PUBLIC_KEY}', '{FORGOTTEN_KEY}', '{FORMATS_KEY}')",  # noqa: S608 - our own
@@ -342,12 +346,12 @@ class Store:
             write_about(self.db, BASELINE_KEY, str(record.number))
 
     def _begin_or_resume(self) -> None:
+        with storage_errors():
+            for statement in (*HISTORY_TABLES, *(() if _has_asked(self.db) else ADDED)):
+                self.db.execute(statement)
         if self._begin is Resume.FRESH and self.baseline is None:
             forget_pages(self.db)
         runs = RunStore(self.db)
-        with storage_errors():
-            for statement in () if _has_asked(self.db) else ADDED:
-                self.db.execute(statement)
         self.resumed = self._is_begun() and self._has_same_settings()
         if self.resumed:
             self.run = runs.begin(self._now, __version__)

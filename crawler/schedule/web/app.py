@@ -120,7 +120,7 @@ class _Endpoints:
         board = self._get_status()
         snapshots = await self._cache.snapshots(board.sites)
         query = request.query_params.get("q", "")
-        values = {**overview_page(board, snapshots, query), **page_frame(request)}
+        values = {**overview_page(board, snapshots, query), **page_frame(request), "explore": self._settings().explore}
         return await self._cache.run_blocking(lambda: render_page("overview.html", **values))
 
     async def site(self, request: Request) -> Response:

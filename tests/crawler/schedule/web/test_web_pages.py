@@ -382,3 +382,10 @@ def test_ours_a_url_may_end_a_line_after_each_of_its_parts_and_other_words_may_n
     ]  # fmt: skip
     for text in ("", "a", "x" * 300, "/" * 50, "https://www.example.com/ and https://www.example.com/"):
         assert "".join(line_pieces(text)) == text
+
+
+def test_ours_the_page_of_all_sites_links_to_the_tables_only_if_it_is_told_where_they_are(tmp_path: Path) -> None:
+    made = board(usual(tmp_path))
+    for given, expected in (({}, False), ({"explore": "http://127.0.0.1:8800/"}, True)):
+        with serving(made, **given) as served:
+            assert ('<a href="http://127.0.0.1:8800/"' in served.text("/")) is expected
