@@ -118,6 +118,7 @@ class GateFacts(Struct, frozen=True, kw_only=True):
     """The facts that the gate decides on. ``published`` counts the published pages, ``listed`` those of the new set.
 
     ``failed`` of ``visited`` pages failed in this run; failed pages that stay listed count as failed, not as ``gone``.
+    ``failure`` is the URL of one of them and its reason.
     Pages that moved to a URL of their own, and those whose reason has stood long enough, are not ``gone`` either.
     """
 
@@ -125,6 +126,7 @@ class GateFacts(Struct, frozen=True, kw_only=True):
     published: int
     listed: int
     failed: int
+    failure: tuple[str, str] = ("", "")
     visited: int
     gone: Sequence[LostPages] = ()
     alike: AlikePages | None = None
@@ -349,7 +351,8 @@ def _too_many_failed(facts: GateFacts, limit: float) -> str:
     failed, visited = facts.failed, facts.visited
     if failed < MIN_FAILED or failed <= limit * visited:
         return ""
-    return f"{failed:,} of {visited:,} pages failed, over the {limit:.0%} that output.max_failed allows"
+    example = " (such as {}: {})".format(*facts.failure) if facts.failure[0] and not facts.challenged else ""
+    return f"{failed:,} of {visited:,} pages failed{example}, over the {limit:.0%} that output.max_failed allows"
 
 
 def _start_delisted(start: StartUrlStatus) -> str:

@@ -85,6 +85,7 @@ def test_ours_a_set_that_is_plausible_passes(passing: GateFacts) -> None:
         (facts(start=start(State.CLIENT_ERROR, 429)), "failed (the evidence)"),
         (facts(start=start(State.BAD_ANSWER, was_published=False)), "failed (the evidence)"),
         (facts(failed=21), "21 of 100 pages failed, over the 20% that output.max_failed allows"),
+        (facts(failed=21, failure=("https://h.test/a", "answered 500")), "failed (such as https://h.test/a: answered"),
         (facts(failed=5, visited=9), "5 of 9 pages failed"),
     ],
 )
