@@ -23,7 +23,7 @@ from crawler.publish.recent_feed import recent_feed_url
 from crawler.state.runs import PUBLISHING_OUTCOMES, RunResult, RunStatus
 from crawler.units import w3c
 
-_NEUTRAL_EXIT_CODES: Final = frozenset({0, 4, 6})
+NEUTRAL_EXIT_CODES: Final = frozenset({0, 4, 6})
 """Exit codes that are no failure by themselves: done, cut short, state in use."""
 _FAILURES: Final = frozenset({RunStatus.FAILED, RunStatus.BROKEN})
 _causes: Final = re.compile(rf"answered [1-5][0-9][0-9]|firewall|\b(?:{'|'.join(map(re.escape, State))})\b").findall
@@ -187,7 +187,7 @@ def _settle(
 
 def run_failed(result: RunResult) -> bool:
     """Whether a run failed."""
-    return result.exit_code not in _NEUTRAL_EXIT_CODES or result.status in _FAILURES
+    return result.exit_code not in NEUTRAL_EXIT_CODES or result.status in _FAILURES
 
 
 def causes_of(message: str) -> frozenset[str]:
