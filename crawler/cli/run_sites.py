@@ -161,7 +161,9 @@ def summary_line(results: Sequence[SiteResult]) -> str:
 def _outcome_text(result: SiteResult) -> str:
     if not result.report:
         return "failed"
-    return "published" if result.report.published else "not published"
+    if not result.report.published:
+        return "not published"
+    return "held" if result.report.held else result.report.outcome
 
 
 def _run_site(name: str, plan: CrawlPlan, options: RunOptions, errors: CommandErrors) -> SiteResult:

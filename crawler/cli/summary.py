@@ -188,4 +188,5 @@ def _left_out(report: Report) -> list[str | Line]:
 
 
 def _notes(report: Report) -> list[str]:
-    return ["", *(f"note: {safe(note)}" for note in report.notes)] if report.notes else []
+    notes = [f"note: {safe(note)}" for note in report.notes if note not in report.refusal]
+    return ["", *notes] if notes else []
