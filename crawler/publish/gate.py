@@ -222,19 +222,22 @@ def reject_start(outcome: Outcome, *, is_scope_set: bool) -> NothingCrawlable | 
     return None
 
 
-def challenge_note(challenged: Sequence[ChallengedPages], user_agent: str) -> str:
-    """Who responded in place of the site, and how its owner lets the crawler through; "" without challenges."""
+def challenge_note(challenged: Sequence[ChallengedPages], user_agent: str, said: str = "") -> str:
+    """Who responded in place of the site, and how its owner lets the crawler through; "" without challenges.
+
+    A reason that is ``said`` before the note is not repeated.
+    """
     if not challenged:
         return ""
     vendors = ", ".join(dict.fromkeys(pages.reason.partition(" responded")[0] for pages in challenged))
     count = sum(pages.count for pages in challenged)
     first = min(challenged, key=lambda pages: (-pages.count, pages.url))
-    example = f"{'such as ' if count > 1 else ''}{first.url}: {first.reason}"
-    return f"a firewall responded in place of {count_text(count, 'page')} ({example}): {remedy(vendors, user_agent)}"
+    example = "" if first.reason in said else f" ({'such as ' if count > 1 else ''}{first.url}: {first.reason})"
+    return f"a firewall responded in place of {count_text(count, 'page')}{example}: {remedy(vendors, user_agent)}"
 
 
 def _with_challenges(sentence: str, facts: GateFacts, limits: GateLimits) -> str:
-    note = challenge_note(facts.challenged, limits.user_agent)
+    note = challenge_note(facts.challenged, limits.user_agent, sentence)
     return f"{sentence}; {note}" if note else sentence
 
 

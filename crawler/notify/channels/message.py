@@ -76,7 +76,7 @@ def mail_texts(notice: Notice, key: str) -> tuple[str, str]:
     document: Any = _made_safe(notice_document(notice, key))
     text = _environment.get_template("mail.txt").render(document, effect=notice.effect)
     subject, _, body = text.lstrip().partition("\n")
-    return textwrap.shorten(plain_line(subject), _MAX_SUBJECT, placeholder=" …"), f"{body.strip()}\n"
+    return textwrap.shorten(plain_line(subject), _MAX_SUBJECT, placeholder=" ..."), f"{body.strip()}\n"
 
 
 def _made_safe(value: Any) -> Any:

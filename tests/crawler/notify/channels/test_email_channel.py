@@ -123,7 +123,7 @@ async def test_ours_trouble_says_what_became_of_the_sitemap_and_its_subject_ends
         await sent(plain(box.address), replace(TROUBLE, effect=Effect.KEPT, pages=31))
     held, kept = box.messages
     *subject, last = held["Subject"].split()
-    assert (last, set(subject) - {"example:", "problem:"} <= set(words.split())) == ("…", True)
+    assert (last, set(subject) - {"example:", "problem:"} <= set(words.split())) == ("...", True)
     assert "published the sitemap, but held some pages, with exit code 3" in held.get_content()
     assert "failed" not in held.get_content().partition(words)[0]
     assert "Nothing was published. The earlier sitemap stays: 31 pages." in kept.get_content()
