@@ -16,6 +16,8 @@ from crawler.cli.app import app
 from crawler.config.config import Config
 from crawler.config.reference import reference_sections
 from crawler.dataset.schema import reference as dataset_tables
+from crawler.schedule.status import ScheduleStatus
+from crawler.schedule.web.metrics import SiteMetrics
 from sitemap import RULES as LINT
 from sitemap import Rule
 
@@ -71,6 +73,14 @@ def _occasions() -> str:
     return _table(("section", "default of `on`"), rows)
 
 
+def _metrics() -> str:
+    families = SiteMetrics(ScheduleStatus(version="", now=0.0, sites=()), {}).collect()
+    ends = {"counter": "_total", "info": "_info"}
+    return _table(
+        ("metric", "meaning"), ((f"`{each.name}{ends.get(each.type, '')}`", each.documentation) for each in families)
+    )
+
+
 def _default(lines: str) -> str:
     setting = re.sub(r"^# .*\n", "", lines, flags=re.MULTILINE)  # without one, it is a comment
     value = " ".join(setting.partition("= ")[2].split())
@@ -109,6 +119,7 @@ TABLES: Final[dict[str, Callable[[], str]]] = {
     "exit-codes": _exit_codes,
     "keys": _keys,
     "lint-rules": lambda: _rules(list(LINT.values())),
+    "metrics": _metrics,
     "occasions": _occasions,
 }
 """Each table by its name."""

@@ -47,6 +47,11 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
     assert (gone["url"], gone["reason"]) == (f"{URL}c.html", "the sitemap of run 2 is published again")
     assert list(tmp_path.glob(".siteatlas/*/changes/000004.jsonl"))
 
+    twice = siteatlas(tmp_path, "rollback", URL, "-o", "out").out.splitlines()
+    assert twice[0].startswith("the sitemap of run 2 is published already (--to RUN publishes another one): 3 pages")
+    assert not [line for line in twice if "removed" in line]
+    assert json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"][0]["runs"][0] == run
+
     forgotten = siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1")
     assert forgotten.code == 2
     assert "there is no copy of the sitemap of run 1. The runs with a copy are 2, 3" in forgotten.err

@@ -373,7 +373,8 @@ def test_ours_what_is_wrong_is_told_before_the_first_request(world: World, what:
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), ran.err
     assert said in ran.err
     assert "short" not in ran.err
-    assert world.site.log == world.bucket.log == world.ears.heard == []
+    assert world.site.log == world.bucket.log == []
+    assert all(b'"trouble"' in heard.body for heard in world.ears.heard)
 
 
 def several(world: World, *tables: str) -> Ran:
@@ -382,11 +383,17 @@ def several(world: World, *tables: str) -> Ran:
     return siteatlas(world.folder, "run", "--config", "site.toml", *FAST, **world.secrets)
 
 
-def test_ours_several_sites_are_all_checked_before_the_first_request(world: World) -> None:
-    ran = several(world, "", 'webhook = {urls = ["env:NOT_SET"]}')
-    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), ran.err
-    assert ran.err.startswith('siteatlas: the site "b" in site.toml: the environment variable NOT_SET')
-    assert world.site.log == []
+@pytest.mark.parametrize(
+    "fault",
+    ['webhook = {urls = ["env:NOT_SET"]}', 'fetch = {basic_auth = "env:NOT_SET"}', 'fetch = {signing_key = "none"}'],
+)
+def test_ours_a_site_that_cannot_run_is_told_and_does_not_stop_the_others(world: World, fault: str) -> None:
+    hook = 'hook = {command = ["touch", "told"], on = ["trouble"]}'
+    ran = several(world, f"{hook}\n{fault}", "")
+    assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err
+    assert ran.err.startswith("siteatlas: a: ")
+    assert "2 sites: 1 failed, 1 published; look at a (2)" in ran.out
+    assert (world.folder / "told").exists()
 
 
 @pytest.mark.slow

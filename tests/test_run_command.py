@@ -61,6 +61,7 @@ def test_ours_one_site_that_fails_does_not_keep_the_others_from_theirs(tmp_path:
     with scripted(pages(3)) as shop, scripted({"/robots.txt": Answer("", 503)}) as down, scripted(pages(4)) as blog:
         configure(tmp_path, shop=shop.url, down=down.url, blog=blog.url)
         ran = run(tmp_path)
+        assert run(tmp_path).out.endswith("3 sites: 2 unchanged, 1 failed; look at down (5)\n")
     assert ran.code == 5
     assert sitemap(tmp_path, "shop").count(b"<loc>") == 3
     assert sitemap(tmp_path, "blog").count(b"<loc>") == 4
@@ -176,7 +177,7 @@ def test_ours_an_interrupt_saves_the_site_under_way_and_begins_no_other(tmp_path
         assert process.returncode == 4, (out, err)
         assert "blog: not started" in err
         assert not blog.log
-        text = siteatlas(tmp_path, "status", "--config", "sites.toml").out
+        text = siteatlas(tmp_path, "status", "--config", "sites.toml", "--site", "shop", "--site", "blog").out
         assert "run 1 was cut short (it was interrupted" in text
         assert "not crawled yet" in text
         assert run(tmp_path).code == 0

@@ -95,6 +95,17 @@ def test_ours_one_site_is_taken_out_of_what_all_share(tmp_path: Path) -> None:
     assert (a.schedule is None, b.schedule is None) == (False, True)
 
 
+def test_ours_a_site_without_its_secret_does_not_stop_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    faulty = '[sites.b.fetch]\nbasic_auth = "env:NOT_SET"\n'
+    assert len(load_sites(written(tmp_path, more=faulty), {}, []).sites) == 2
+    assert 'the site "b"' in caplog.text
+    assert "NOT_SET" in caplog.text
+    with pytest.raises(UsageError, match="NOT_SET"):
+        load_sites(tmp_path / "sites.toml", {}, ["b"])
+
+
 def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_path: Path) -> None:
     before = load_sites(written(tmp_path), {}, [])
     assert list(config_changes(before, load_sites(written(tmp_path), {}, []))) == []

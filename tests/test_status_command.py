@@ -151,14 +151,34 @@ def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: P
     directory.mkdir(parents=True)
     with closing(STATE_DB.open(directory / STATE_DB.file)) as db:
         RunStore(db).write(run(1, outcome="nothing", refusal="there is no log of that name"))
-    shown = siteatlas(tmp_path, "status", "--state", "state")
+    both = siteatlas(tmp_path, "status", "--state", "state").out
+    assert [line.split("-")[0] for line in both.splitlines()[1:3]] == ["audited.example", "crawled.example"]
+    assert both.endswith("; --state state/NAME shows one of them in full\n")
+    shown = siteatlas(tmp_path, "status", "--state", f"state/{directory.parent.name}")
     assert (shown.code, shown.err) == (0, "")
     assert shown.out.startswith("== audited.example-")
     assert "  not crawled yet\n  the last audit failed: there is no log of that name\n" in shown.out
-    assert "== crawled.example-" in shown.out
     write(tmp_path, a="http://audited.example/")
     (site,) = status(tmp_path)["sites"]
     assert (site["name"], site["audit"]["trouble"]) == ("a", "there is no log of that name")
+
+
+def test_ours_no_trend_is_told_of_a_run_that_published_nothing_and_earlier_reasons_are_short(tmp_path: Path) -> None:
+    write(tmp_path, "", shop="http://shop.example/")
+    wall = "a firewall responded in place of the pages" + ", so let the crawler through" * 9
+    held = {"exit_code": 3, "refusal": wall}
+    back = replace(run(7, outcome="rolled back"), listed=1, refusal="")
+    known = [*(run(n) for n in range(1, 4)), *(run(n, 300.0, **held) for n in (4, 5, 6)), back]
+    state(tmp_path, "shop", known)
+    told = siteatlas(tmp_path, "status", "--config", "sites.toml").out
+    assert "the last run" not in told
+    assert told.count("a firewall responded") == 3
+    assert wall not in told
+    state(tmp_path, "blog", known[:-1])
+    write(tmp_path, "", blog="http://blog.example/")
+    told = siteatlas(tmp_path, "status", "--config", "sites.toml").out
+    assert "the last run took 5:00, usually" in told
+    assert told.count(wall) == 1
 
 
 def test_ours_refused_messages_and_audit_errors_are_problems(tmp_path: Path) -> None:
@@ -174,7 +194,7 @@ def test_ours_refused_messages_and_audit_errors_are_problems(tmp_path: Path) -> 
         SiteOverview(name="told", directory=tmp_path, snapshot=told),
         SiteOverview(name="broken", directory=tmp_path, snapshot=SiteSnapshot(audit=AuditStatus(last=found))),
     )
-    _, *lines = status_lines(StatusReport(sites, None), 200, in_full=False)
+    _, *lines = status_lines(StatusReport(sites, None), 200, "--site NAME")
     assert [line.split()[0] for line in lines[:3]] == ["told", "broken", "well"], "problems come first"
     assert lines[4:6] == [
         "told: message refused: webhook refused a message, from run 2 to run 5: 302",

@@ -28,13 +28,11 @@ def run(config: SitesConfigOption = None, site: list[str] | None = None, **flags
             raise UsageError(NO_CONFIG.format("run"))
         options = RunOptions(**{name: flags.pop(name) for name in RUN_OPTIONS})
         # the crawler is not needed to show help
-        from crawler.cli.run_sites import check_site, run_sites, site_plans, summary_line, with_audits  # noqa: PLC0415
+        from crawler.cli.run_sites import run_sites, site_plans, summary_line, with_audits  # noqa: PLC0415
 
         plans = site_plans(config, flags, site or [])
         if options.accept_shrink and len(plans) > 1:
             raise UsageError("--accept-shrink applies to one site. Choose the site with --site")
-        for name, plan in plans:
-            check_site(name, plan, config, dry_run=options.dry_run)
         results = list(run_sites(plans, options, errors))
         results = list(with_audits(plans, results, options, errors))
         errors.exit_code = worst_exit_code(result.exit_code for result in results)

@@ -9,23 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.audit.accepted import read_acceptances
 from crawler.audit.report.layout import fitted
-from crawler.audit.verdict import rules_failing
 from crawler.cli.errors import CommandErrors
 from crawler.cli.progress import AuditProgressDisplays, CrawlProgressDisplay
 from crawler.cli.sites import configured_sites
 from crawler.cli.summary import print_summary
-from crawler.config.fetcher import build_fetcher
 from crawler.config.load import ConfiguredSite, SitePaths, check_distinct_paths
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, UsageError
-from crawler.notify.configure import check_channels
 from crawler.publish.upload.target import target_name
-from crawler.publish.upload.upload import check_upload
 from crawler.run.options import RunOptions
-from crawler.run.regenerate import crawl_and_report
+from crawler.run.regenerate import check_services, crawl_and_report
 from crawler.run.report import Report
 from crawler.units import count_text
 from sitemap import safe
@@ -66,16 +61,10 @@ def site_plans(file: Path, flags: Mapping[str, Any], names: Sequence[str]) -> li
     return [(site.name, plan) for site, plan, _ in every if site.is_wanted]
 
 
-def check_site(name: str, plan: CrawlPlan, file: Path, *, dry_run: bool = False) -> None:
+def check_site(name: str, plan: CrawlPlan, file: Path) -> None:
     """Check the settings for requests, upload and notifications before the first request. Raises UsageError."""
     try:
-        build_fetcher(plan.config, plan.named_origins, source=plan.source)
-        if not dry_run:
-            check_upload(plan)
-            check_channels(plan)
-            if plan.config.audit.every is not None:
-                rules_failing(plan.config.audit.fail_on)
-                read_acceptances(plan.config.audit.accepted)
+        check_services(plan)
     except UsageError as error:
         raise _with_site_name(name, file, error) from None
 
@@ -172,7 +161,9 @@ def summary_line(results: Sequence[SiteResult]) -> str:
 def _outcome_text(result: SiteResult) -> str:
     if not result.report:
         return "failed"
-    return "published" if result.report.published else "not published"
+    if not result.report.published:
+        return "not published"
+    return "held" if result.report.held else result.report.outcome
 
 
 def _run_site(name: str, plan: CrawlPlan, options: RunOptions, errors: CommandErrors) -> SiteResult:

@@ -1,5 +1,6 @@
 """Loads the sites of a schedule from a configuration, and runs the daemon."""
 
+import logging
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -17,16 +18,27 @@ from crawler.schedule.history import History
 from crawler.schedule.site import LoadedConfig, scheduled_site
 from crawler.schedule.web.server import bind_socket
 
+log = logging.getLogger(__name__)
+
 
 def load_sites(file: Path, flags: Mapping[str, Any], names: Sequence[str]) -> LoadedConfig:
     """The sites in ``names``, or all if it is empty; at least one has a schedule.
 
-    Raises UsageError.
+    A site that cannot run, such as one whose secret is missing, does not stop the others: its runs fail, and tell it.
+    Raises UsageError, also if no site can run.
     """
     shared = shared_config(file, flags)
     plans = site_plans(file, flags, names)
+    faults = []
     for name, plan in plans:
-        check_site(name, plan, file)
+        try:
+            check_site(name, plan, file)
+        except UsageError as error:
+            faults.append(error)
+    if len(faults) == len(plans):
+        raise faults[0]
+    for fault in faults:
+        log.error("%s", fault)
     sites = tuple(scheduled_site(name, plan) for name, plan in plans)
     if all(site.schedule is None for site in sites):
         raise UsageError(

@@ -2,14 +2,12 @@
 
 import json
 import sys
-from typing import Any, Final
+from typing import Any
 
 from crawler.audit.report.layout import output_width
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import SitesConfigOption, with_flags
 from crawler.errors import StorageError
-
-_MAX_IN_FULL: Final = 3  # sites that are shown in full without --site
 
 
 @with_flags("state.directory")
@@ -24,8 +22,8 @@ def status(
     """Show the published sitemap of each site, the last runs, and whether a run is active.
 
     status shows the sites of the configuration file. Without --config, it shows all sites in the state directory. For
-    more than three sites, it shows one line for each site, and --site shows a site in full. With a schedule, status
-    also shows when the next run starts. You can use status while a run is active.
+    several sites, it shows one line for each site, and --site shows a site in full. With a schedule, status also shows
+    when the next run starts. You can use status while a run is active.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.status_collect import collect_status, status_values  # noqa: PLC0415
@@ -38,7 +36,8 @@ def status(
             json.dump(status_values(report), sys.stdout, indent=2)
             sys.stdout.write("\n")
         else:
-            in_full = bool(site) or len(report.sites) <= _MAX_IN_FULL
-            text = "\n".join(status_lines(report, output_width(sys.stdout), in_full=in_full))
+            is_full = bool(site) or len(report.sites) == 1
+            option = "" if is_full else "--site NAME" if config else f"--state {report.sites[0].directory.parent}/NAME"
+            text = "\n".join(status_lines(report, output_width(sys.stdout), option))
             sys.stdout.write(f"{text.rstrip()}\n")
         sys.stdout.flush()

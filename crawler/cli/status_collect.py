@@ -26,7 +26,7 @@ _MIN_COMPARED: Final = 3  # earlier runs that a trend needs
 
 
 class RunTrend(Struct, frozen=True, kw_only=True):
-    """The last run that published, and the medians of the ``runs`` before it."""
+    """The last run, which published, and the medians of the ``runs`` before it."""
 
     seconds: float
     usual_seconds: float
@@ -138,9 +138,13 @@ def _stored_schedule(directory: Path, configs: Sequence[tuple[str, Config]], run
 
 
 def run_trend(runs: Sequence[Run]) -> RunTrend | None:
-    """The trend of the last run that published; None with too few earlier ones. ``runs`` has the newest first."""
-    published = [run for run in runs if run.outcome in PUBLISHING_OUTCOMES and not run.is_open]
-    if len(published) <= _MIN_COMPARED:
+    """The trend of the last run; None if it published nothing, or with too few earlier ones that did.
+
+    ``runs`` has the newest first.
+    """
+    ended = [run for run in runs if not run.is_open]
+    published = [run for run in ended if run.outcome in PUBLISHING_OUTCOMES]
+    if len(published) <= _MIN_COMPARED or ended[0] is not published[0]:
         return None
     last, *earlier = published[: _MAX_COMPARED + 1]
     return RunTrend(

@@ -1,5 +1,6 @@
 """Formats the status of sites as lines that fit the terminal: each site in full, or one line for each."""
 
+import textwrap
 import time
 from collections.abc import Iterator
 from typing import Final
@@ -28,6 +29,7 @@ from crawler.units import clock_text, count_text, outcome_text, size_text
 from sitemap import safe
 
 _MIN_DIFFERENCE: Final = 0.1  # share of the usual value: smaller differences are not reported
+_MAX_REMARK: Final = 100  # characters of what is said of a run before the last one
 _TONES: Final = tuple(Tone)
 _MIN_SECONDS: Final = 10.0  # smaller differences of duration are not reported, however short the run
 
@@ -98,10 +100,13 @@ _SITE_COLUMNS: Final = (
 )
 
 
-def status_lines(report: StatusReport, width: int, *, in_full: bool) -> Iterator[str]:
-    """The whole status, in lines of at most ``width`` columns where possible; 0: of any length."""
+def status_lines(report: StatusReport, width: int, option: str) -> Iterator[str]:
+    """The whole status, in lines of at most ``width`` columns where possible; 0: of any length.
+
+    One line for each site, with the ``option`` that shows one of them in full; without an option, all in full.
+    """
     is_kept = bool(report.schedule and report.schedule.daemon)
-    if in_full:
+    if not option:
         for site in report.sites:
             yield from _site(site, width, is_kept=is_kept)
             yield ""
@@ -117,7 +122,7 @@ def status_lines(report: StatusReport, width: int, *, in_full: bool) -> Iterator
     begun = [run.started for site in sites for run in site.runs[:1]]
     zone = zones([*begun, *(at for site in sites if site.schedule and (at := site.schedule.next_at))])
     times = f"; times are {zone}" if zone else ""
-    yield f"{count_text(len(sites), 'site')}{times}; --site NAME shows one of them in full"
+    yield f"{count_text(len(sites), 'site')}{times}; {option} shows one of them in full"
 
 
 def _schedule(schedule: ScheduleHistory | None, width: int) -> Iterator[str]:
@@ -255,10 +260,11 @@ def _runs(site: SiteOverview, width: int) -> Iterator[str]:
     head, *rows = table_lines(columns, [_row(run, is_active=_is_running(site, run)) for run in runs], width)
     yield head
     indent = " " * (2 + max(len(str(run.number)) for run in (*runs,)) + 2)
-    for row, run in zip(rows, runs, strict=True):
+    for number, (row, run) in enumerate(zip(rows, runs, strict=True)):
         yield row
-        for column in () if _is_running(site, run) else _remarks(run):
-            yield from wrap(column, width, indent, indent)
+        for remark in () if _is_running(site, run) else _remarks(run):
+            text = textwrap.shorten(remark, _MAX_REMARK, placeholder=" …") if number else remark
+            yield from wrap(text, width, indent, indent)
 
 
 def _row(run: Run, *, is_active: bool) -> tuple[str, ...]:

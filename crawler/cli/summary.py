@@ -170,13 +170,15 @@ def _left_out(report: Report) -> list[str | Line]:
     is_stated = report.published and (report.held or report.kept)
     stay = " (pages that the gate holds, and pages that failed temporarily, stay in the sitemap)" if is_stated else ""
     lines: list[str | Line] = ["", f"left out, and why{stay}"]
+    said = (report.refusal, *report.notes)
     for group in report.left_out:
         meaning = STATE_WORDS[group.state].listed_as
         lines.append(Line(f"{group.count:>9,}  ", f"{group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip()))
         if group.state is State.PENDING:
             continue
         for example in group.examples:
-            reason = f"  ({safe(example.reason)})" if example.reason else ""
+            is_news = example.reason and not any(example.reason in text for text in said)
+            reason = f"  ({safe(example.reason)})" if is_news else ""
             lines.append(f"{'':>11}{safe(example.url)}{reason}")
         if group.count > len(group.examples) > 0:
             lines.append(f"{'':>11}… {group.count - len(group.examples):,} more")
@@ -184,4 +186,6 @@ def _left_out(report: Report) -> list[str | Line]:
 
 
 def _notes(report: Report) -> list[str]:
-    return ["", *(f"note: {safe(note)}" for note in report.notes)] if report.notes else []
+    # what is behind the example of a note, such as the way past a firewall, may be said already
+    notes = [f"note: {safe(note)}" for note in report.notes if note.rpartition("): ")[2] not in report.refusal]
+    return ["", *notes] if notes else []

@@ -112,7 +112,8 @@ class PageFetcher:
             if previous and isinstance(answer, Reply) and answer.status == HTTPStatus.OK:
                 previous = self._previous_visits.with_text(previous)
         finally:
-            self._throttle.finish(lease.url, self._throttle.clock(), None if challenge else answer)
+            counted = None if challenge else answer
+            self._throttle.finish(lease.url, self._throttle.clock(), counted, had_failed=lease.attempts > 0)
         if isinstance(answer, Reply) and not challenge:
             self._keep_pause(origin, answer)
             was_whole = _was_whole(previous, options.patience if answer.status in ANSWERS else 0)

@@ -5,12 +5,14 @@ What slows the requests to an origin, from the mildest to the strongest:
 - ``rate`` and ``delay`` keep starts apart, and at most ``concurrency`` requests are in flight.
 - Latency, unless ``rate`` is 0: when answers take much longer than usual for this origin, fewer requests are in flight,
   and, once there is one only, a pause follows each. When answers are quick again, both recover (additive increase,
-  multiplicative decrease). Server errors count as slow answers.
+  multiplicative decrease). Server errors count as slow answers, but not those of a page that failed before: the page
+  may be broken, while the server is well.
 - 429 and 503: no request starts until Retry-After has passed, or else 1, 2, 4 … 300 seconds; and fewer are in flight.
   When that fails eight times in a row, over five minutes, the origin is ``down``.
 - Requests without a response: after five in a row no request starts for 2, 4, 8 … 60 seconds, then one probes. When
   not even a connection is possible, the origin is unreachable: it restarts, or our own network is away, which says
-  nothing about the pages. When connections break without a response several times, the origin is ``down``.
+  nothing about the pages. When connections break without a response several times, the origin is ``down``. So is one
+  that was not reached even once: nobody waits for half a run, and other sites may wait for their turn.
 """
 
 from collections.abc import Callable
@@ -61,7 +63,7 @@ class OriginThrottle:
 
     Public state: ``paused_until`` (no request starts before), ``asked_until`` (the same by Retry-After only), ``delay``
     (the minimum between two starts), ``in_flight``, ``allowed`` (the present limit of requests in flight), ``down``
-    (the origin has stopped responding) and ``errors_in_a_row`` (the last responses that are server errors).
+    (the origin has stopped responding) and ``errors_in_a_row`` (pages whose first response is a server error).
     """
 
     def __init__(self, pace: ThrottleOptions) -> None:
@@ -86,6 +88,7 @@ class OriginThrottle:
         self._openings = 0
         self._opened_at = 0.0
         self._is_cut_off = False  # the last failure says that no connection was possible
+        self._was_reached = False
 
     @property
     def allowed(self) -> int:
@@ -138,8 +141,11 @@ class OriginThrottle:
         self.in_flight += 1
         self._next = now + self.delay
 
-    def finish(self, now: float, answer: Reply | Failure | None) -> None:
-        """A request ended; None: it was never sent, or a firewall responded, which says nothing about the load."""
+    def finish(self, now: float, answer: Reply | Failure | None, *, had_failed: bool = False) -> None:
+        """A request ended; None: it was never sent, or a firewall responded, which says nothing about the load.
+
+        ``had_failed``: the page had failed before.
+        """
         self.in_flight -= 1
         if answer is None:
             return
@@ -152,13 +158,14 @@ class OriginThrottle:
                 self._connected(started)
             return
         self._connected(started)
-        self.errors_in_a_row = self.errors_in_a_row + 1 if answer.status >= 500 else 0
+        is_error = answer.status >= 500 and not had_failed
+        self.errors_in_a_row = self.errors_in_a_row + is_error if answer.status >= 500 else 0
         if answer.status in WAIT_STATUSES:
             self._on_wait_request(now, started, parse_retry_after(answer.header("retry-after"), now))
             return
         if started >= self._asked_at:
             self._asked_in_a_row = 0
-        self._adapt(now, answer)
+        self._adapt(now, answer.elapsed, is_error)
 
     def _on_wait_request(self, now: float, started: float, retry_after: float | None) -> None:
         # Answers to requests that were in flight already repeat the same demand.
@@ -176,6 +183,7 @@ class OriginThrottle:
         self.down = self._asked_in_a_row >= WAITS_TO_BE_DOWN and waited >= WAITED_TO_BE_DOWN
 
     def _connected(self, started: float) -> None:
+        self._was_reached = True
         if started >= self._opened_at:
             self._failed_in_a_row = self._openings = 0
             self.down = False
@@ -188,14 +196,14 @@ class OriginThrottle:
             self._openings += 1
             self._opened_at = now
             self._failed_in_a_row = 0
-            self.down = self._openings >= OPENINGS_TO_BE_DOWN and not self._is_cut_off
+            self.down = self._openings >= OPENINGS_TO_BE_DOWN and not (self._is_cut_off and self._was_reached)
             self.paused_until = max(self.paused_until, now + _NOT_CONNECTED.pause(self._openings - 1))
 
-    def _adapt(self, now: float, answer: Reply) -> None:
+    def _adapt(self, now: float, elapsed: float, is_error: bool) -> None:
         if not self._adapts:
             self._window = min(self._limit, self._window + 1.0 / max(1.0, self._window))
             return
-        change = self._latency.observe(now, answer.elapsed, answer.status >= 500)
+        change = self._latency.observe(now, elapsed, is_error)
         if change < 0:
             self._window = max(1.0, self._window * 0.7)
             if self._window == 1.0:
@@ -281,12 +289,12 @@ class Throttle:
         self._permits.start(origin)
         self._origin_throttle(origin).start(now)
 
-    def finish(self, url: Url, now: float, answer: Reply | Failure | None) -> None:
-        """A request ended; None: it was never sent."""
+    def finish(self, url: Url, now: float, answer: Reply | Failure | None, *, had_failed: bool = False) -> None:
+        """A request ended: see :meth:`OriginThrottle.finish`."""
         origin = origin_of(url)
         throttle = self._origin_throttle(origin)
         asked_before = throttle.asked_until
-        throttle.finish(now, answer)
+        throttle.finish(now, answer, had_failed=had_failed)
         if throttle.asked_until > max(now, asked_before):
             self._permits.pause(origin, throttle.asked_until - now)
         self._permits.end(origin, throttle.seconds_until_start(now))

@@ -5,6 +5,7 @@ A channel is a section of the configuration that is a :class:`crawler.config.sec
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -83,12 +84,18 @@ def build_http(config: Config) -> HttpSender:
     )
 
 
-def build_channels(plan: CrawlPlan, http: HttpSender, fetch: FetchUrl) -> ConfiguredChannels:
-    """Build every configured channel. ``fetch`` fetches from the public site. Raises UsageError."""
+def build_channels(plan: CrawlPlan, http: HttpSender, fetch: FetchUrl, *, may_lack: bool = False) -> ConfiguredChannels:
+    """Build every configured channel. ``fetch`` fetches from the public site.
+
+    Raises UsageError, unless it ``may_lack`` the channels with a fault, because the others are to tell of that fault.
+    """
     if not plan.config.notify.enabled:
         return ConfiguredChannels()
     given = ChannelBuild(plan, http, fetch)
-    built = [channel for name in plan.config.channels for channel in CHANNELS[name](given)]
+    built = list[BatchChannel | MessageChannel]()
+    for name in plan.config.channels:
+        with suppress(UsageError) if may_lack else nullcontext():
+            built += CHANNELS[name](given)
     batches = tuple(channel for channel in built if isinstance(channel, BatchChannel))
     return ConfiguredChannels(batches, tuple(channel for channel in built if isinstance(channel, MessageChannel)))
 

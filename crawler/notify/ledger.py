@@ -61,7 +61,8 @@ class RefusedDelivery(Struct, frozen=True, kw_only=True):
 class HealthNotice(Struct, frozen=True, kw_only=True):
     """Whether a channel ``knows`` of trouble, and which notice is outstanding (``pending``): trouble or recovery.
 
-    ``run``, ``exit_code`` and ``told`` are those of the run in question, ``at`` (Unix time) is when it ended.
+    ``run``, ``exit_code`` and ``message`` are those of the run in question, ``at`` (Unix time) is when it ended.
+    ``told`` is the message, and below it, one a line, the ``causes`` that the channel knows.
     """
 
     channel: str
@@ -73,6 +74,16 @@ class HealthNotice(Struct, frozen=True, kw_only=True):
     at: float = 0.0
     due: float = 0.0
     said: str = ""
+
+    @property
+    def message(self) -> str:
+        """The sentence of the run, "" if nothing is outstanding."""
+        return self.told.partition("\n")[0]
+
+    @property
+    def causes(self) -> frozenset[str]:
+        """The causes of trouble that the channel knows."""
+        return frozenset(self.told.split("\n")[1:])
 
 
 class SubmissionStatus(Struct, frozen=True, kw_only=True):

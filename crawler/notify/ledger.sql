@@ -28,7 +28,7 @@ CREATE TABLE mood (                           -- whether a channel knows that ru
   pending TEXT NOT NULL DEFAULT '',           -- "trouble" or "recovery", still to be sent
   run INTEGER NOT NULL DEFAULT 0,
   exit_code INTEGER NOT NULL DEFAULT 0,
-  told TEXT NOT NULL DEFAULT '',              -- the sentence of the run
+  told TEXT NOT NULL DEFAULT '',              -- the sentence of the run; below it the causes that are known
   at REAL NOT NULL DEFAULT 0,                 -- when that was
   due REAL NOT NULL DEFAULT 0,
   said TEXT NOT NULL DEFAULT ''

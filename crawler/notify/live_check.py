@@ -27,17 +27,17 @@ _GZIP: Final = b"\x1f\x8b"
 class LiveSite:
     """Fetches from the site of a plan itself, never from a source that replaces it, while it is entered.
 
-    With a source configured, passwords, headers and cookies are for that source, and are not sent. Raises UsageError
-    for invalid options.
+    With a source configured, passwords, headers and cookies are for that source, and are not sent; nor are they if one
+    of them may have a fault (``is_faulty``). Raises UsageError for invalid options.
     """
 
-    def __init__(self, plan: CrawlPlan) -> None:
+    def __init__(self, plan: CrawlPlan, *, is_faulty: bool = False) -> None:
         self._plan = plan
         key_url = plan.config.indexnow.key_url
         origins = [origin_of(plan.seed), origin_of(plan.sitemap_url)]
         if key_url:
             origins.append(origin_of(normalize_url(key_url)))
-        self._fetcher: Fetcher = build_fetcher(_public_config(plan), origins)
+        self._fetcher: Fetcher = build_fetcher(_public_config(plan, is_faulty), origins)
 
     async def __aenter__(self) -> Self:
         return self
@@ -81,11 +81,13 @@ class LiveSite:
         return f"it redirects {f'to an invalid URL: {target}' if is_nowhere else f'more than {_MAX_REDIRECTS} times'}"
 
 
-def _public_config(plan: CrawlPlan) -> Config:
-    """The configuration without what only the source may get."""
-    if plan.source is None:
+def _public_config(plan: CrawlPlan, is_faulty: bool) -> Config:
+    """The configuration without what only the source may get, or without all secrets."""
+    if plan.source is None and not is_faulty:
         return plan.config
-    empty = {"headers": {}, "cookies": {}, "basic_auth": ""}
+    empty: dict[str, object] = {"headers": {}, "cookies": {}, "basic_auth": ""}
+    if is_faulty:
+        empty |= {"signing_key": "", "signature_agent": ""}
     return plan.config.model_copy(update={"fetch": plan.config.fetch.model_copy(update=empty)})
 
 

@@ -1,5 +1,6 @@
 """Sends a channel its messages: of changes, of failing and recovered runs, and of each audit with something new."""
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -10,19 +11,23 @@ from msgspec.structs import replace
 from crawler.audit.compare import history
 from crawler.audit.summary import AuditSummary
 from crawler.config.plan import AUDIT, CrawlPlan
+from crawler.config.secrets import plain_line
+from crawler.model import State
 from crawler.notify.delivery import claim_key, send_with_retry
 from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery, SentMessage, audit_channel_key
 from crawler.notify.ledger_status import DeliveryReport
-from crawler.notify.notice import MessageChannel, Notice, Occasion, SendResult, SendStatus, notice_sentence
+from crawler.notify.notice import Effect, MessageChannel, Notice, Occasion, SendResult, SendStatus, notice_sentence
 from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import ChangeCounts, ChangeSample
 from crawler.publish.recent_feed import recent_feed_url
-from crawler.state.runs import RunResult, RunStatus
+from crawler.state.runs import PUBLISHING_OUTCOMES, RunResult, RunStatus
 from crawler.units import w3c
 
-_NEUTRAL_EXIT_CODES: Final = frozenset({0, 4, 6})
+NEUTRAL_EXIT_CODES: Final = frozenset({0, 4, 6})
 """Exit codes that are no failure by themselves: done, cut short, state in use."""
 _FAILURES: Final = frozenset({RunStatus.FAILED, RunStatus.BROKEN})
+_causes: Final = re.compile(rf"answered [1-5][0-9][0-9]|firewall|\b(?:{'|'.join(map(re.escape, State))})\b").findall
+_varying: Final = re.compile(r"[^\s]*[0-9/][^\s]*").sub  # figures, URLs and paths, which differ each night
 
 
 class MessageNotifier:
@@ -142,19 +147,24 @@ class MessageNotifier:
             )
         else:  # do not resend a refused message after every failed run
             knows = health.pending is Occasion.TROUBLE
-            session.ledger.store_health_notice(HealthNotice(channel=health.channel, knows=knows), sent)
+            told = "\n".join(("", *sorted(health.causes | causes_of(health.message)))) if knows else ""
+            session.ledger.store_health_notice(HealthNotice(channel=health.channel, knows=knows, told=told), sent)
         return session.delivery_report(result, due=health.due or session.retry_time(result), **subject)
 
     def _trouble(self, health: HealthNotice) -> Notice:
+        run = self._session.record(health.run)
+        has_published = run is not None and run.outcome in PUBLISHING_OUTCOMES
+        effect = Effect.HELD if run and run.has_held else Effect.PUBLISHED if has_published else Effect.KEPT
         return build_notice(
             self._session,
+            effect=effect,
             occasion=health.pending or Occasion.TROUBLE,
             until=health.run,
             at=w3c(health.at),
             pages=self._listed(),
             counts=ChangeCounts(),
             exit_code=health.exit_code,
-            message=health.told,
+            message=health.message,
         )
 
     def _listed(self) -> int:
@@ -177,23 +187,30 @@ def _settle(
 
 def run_failed(result: RunResult) -> bool:
     """Whether a run failed."""
-    return result.exit_code not in _NEUTRAL_EXIT_CODES or result.status in _FAILURES
+    return result.exit_code not in NEUTRAL_EXIT_CODES or result.status in _FAILURES
+
+
+def causes_of(message: str) -> frozenset[str]:
+    """What a run that failed names as the reasons: statuses, states and firewalls; else its words without figures."""
+    return frozenset(_causes(message)) or frozenset({_varying("", message)})
 
 
 def next_health_notice(health: HealthNotice, result: RunResult, now: float) -> HealthNotice:
-    """What a channel is to be notified of after a run that ended at ``now`` (Unix time): news only."""
-    has_failed = run_failed(result)
-    is_well = result.exit_code == 0 and not has_failed
-    facts = {"run": result.run or 0, "exit_code": result.exit_code, "told": result.message, "at": now}
-    if has_failed and not health.knows:
-        if health.pending is None:
-            return replace(health, pending=Occasion.TROUBLE, **facts)
-    elif has_failed or (is_well and not health.knows):
-        # unknown trouble is over, or known trouble is back
-        return HealthNotice(channel=health.channel, knows=health.knows)
-    elif is_well and health.pending is None:
-        return replace(health, pending=Occasion.RECOVERY, **facts)
-    return health
+    """What a channel is to be notified of after a run that ended at ``now`` (Unix time): news only.
+
+    Trouble is news when the channel knows of none, or not of this cause.
+    """
+    told = "\n".join((plain_line(result.message), *sorted(health.causes)))
+    facts = {"run": result.run or 0, "exit_code": result.exit_code, "told": told, "at": now}
+    if run_failed(result):
+        if not (health.knows and causes_of(result.message) <= health.causes):
+            return health if health.pending is Occasion.TROUBLE else replace(health, pending=Occasion.TROUBLE, **facts)
+        return replace(health, pending=None) if health.pending is Occasion.RECOVERY else health
+    if result.exit_code:
+        return health
+    if not health.knows:  # unknown trouble is over
+        return HealthNotice(channel=health.channel)
+    return health if health.pending is Occasion.RECOVERY else replace(health, pending=Occasion.RECOVERY, **facts)
 
 
 def build_notice(session: NotifySession, **fields: Any) -> Notice:

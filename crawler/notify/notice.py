@@ -37,14 +37,23 @@ _CONTENTS = {
 }
 
 
+class Effect(StrEnum):
+    """What a run left of the sitemap."""
+
+    PUBLISHED = "published"
+    HELD = "held"  # published, but the gate holds some pages
+    KEPT = "kept"  # nothing was published
+
+
 class Notice(Struct, frozen=True, kw_only=True):
     """One message to one channel.
 
     ``changes`` are those from the end of run ``after`` to the end of run ``until``, the first of each kind only;
     ``counts`` count all of them. The first notice of a site (``after`` is 0) has counts alone, because a whole set is
-    no news. For trouble and recovery ``until`` is the run (0: none), ``exit_code`` that of ``siteatlas run`` and
-    ``message`` its sentence. For findings ``audit`` is the audit, and ``report`` the directory of its report, "" for
-    none. ``feed_url`` is the feed of recent changes, "" for none. ``at`` is a W3C datetime in UTC.
+    no news. For trouble and recovery ``until`` is the run (0: none), ``exit_code`` that of ``siteatlas run``,
+    ``message`` its sentence, and ``effect`` what it left of the sitemap. For findings ``audit`` is the audit, and
+    ``report`` the directory of its report, "" for none. ``feed_url`` is the feed of recent changes, "" for none.
+    ``at`` is a W3C datetime in UTC.
     """
 
     site: str
@@ -60,6 +69,7 @@ class Notice(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
     exit_code: int = 0
     message: str = ""
+    effect: Effect = Effect.PUBLISHED
     audit: AuditSummary | None = None
     report: str = ""
 

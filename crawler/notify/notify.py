@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from msgspec.structs import replace
 
 from crawler.config.plan import CrawlPlan
-from crawler.errors import SiteatlasError, StorageError
+from crawler.errors import SiteatlasError, StorageError, UsageError
 from crawler.notify.configure import ConfiguredChannels, build_channels, build_http, check_channels
 from crawler.notify.delivery import catch_all
 from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus
@@ -64,8 +64,10 @@ async def send_notifications(
     :func:`crawler.notify.configure.check_channels` refuses.
     """
 
+    is_faulty = ended is not None and ended.exit_code == UsageError.exit_code
+
     async def send() -> NotifyResult:
-        async with _channels_and_site(plan) as (channels, site):
+        async with _channels_and_site(plan, is_faulty=is_faulty) as (channels, site):
             if not channels.keys and not LEDGER_DB.is_in(plan.state):
                 return NotifyResult()
             if not STATE_DB.is_in(plan.state) and (dry_run or ended is None or not run_failed(ended)):
@@ -74,7 +76,8 @@ async def send_notifications(
             with _open_session(plan, name, clock, dry_run=dry_run) as session:
                 session.run_result, session.replay = ended, again
                 session.ask_live = partial(_check_live, plan, site)
-                session.ledger.set_channels(channels.keys)
+                if not is_faulty:
+                    session.ledger.set_channels(channels.keys)
                 _note_refused(session, channels)
                 if dry_run:
                     session.dry_run = DryRun()
@@ -206,10 +209,15 @@ async def _check_live(plan: CrawlPlan, site: LiveSite, run: Run) -> SendResult:
 
 
 @asynccontextmanager
-async def _channels_and_site(plan: CrawlPlan) -> AsyncIterator[tuple[ConfiguredChannels, LiveSite]]:
-    """The configured channels and the public site. Raises UsageError."""
-    async with build_http(plan.config) as http, LiveSite(plan) as site:
-        yield build_channels(plan, http, site.fetch), site
+async def _channels_and_site(
+    plan: CrawlPlan, *, is_faulty: bool = False
+) -> AsyncIterator[tuple[ConfiguredChannels, LiveSite]]:
+    """The configured channels and the public site; of a configuration with a fault those that work without it.
+
+    Raises UsageError.
+    """
+    async with build_http(plan.config) as http, LiveSite(plan, is_faulty=is_faulty) as site:
+        yield build_channels(plan, http, site.fetch, may_lack=is_faulty), site
 
 
 @contextmanager

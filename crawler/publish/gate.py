@@ -118,6 +118,7 @@ class GateFacts(Struct, frozen=True, kw_only=True):
     """The facts that the gate decides on. ``published`` counts the published pages, ``listed`` those of the new set.
 
     ``failed`` of ``visited`` pages failed in this run; failed pages that stay listed count as failed, not as ``gone``.
+    ``failure`` is the URL of one of them and its reason.
     Pages that moved to a URL of their own, and those whose reason has stood long enough, are not ``gone`` either.
     """
 
@@ -125,6 +126,7 @@ class GateFacts(Struct, frozen=True, kw_only=True):
     published: int
     listed: int
     failed: int
+    failure: tuple[str, str] = ("", "")
     visited: int
     gone: Sequence[LostPages] = ()
     alike: AlikePages | None = None
@@ -220,19 +222,22 @@ def reject_start(outcome: Outcome, *, is_scope_set: bool) -> NothingCrawlable | 
     return None
 
 
-def challenge_note(challenged: Sequence[ChallengedPages], user_agent: str) -> str:
-    """Who responded in place of the site, and how its owner lets the crawler through; "" without challenges."""
+def challenge_note(challenged: Sequence[ChallengedPages], user_agent: str, said: str = "") -> str:
+    """Who responded in place of the site, and how its owner lets the crawler through; "" without challenges.
+
+    A reason that is ``said`` before the note is not repeated.
+    """
     if not challenged:
         return ""
     vendors = ", ".join(dict.fromkeys(pages.reason.partition(" responded")[0] for pages in challenged))
     count = sum(pages.count for pages in challenged)
     first = min(challenged, key=lambda pages: (-pages.count, pages.url))
-    example = f"{'such as ' if count > 1 else ''}{first.url}: {first.reason}"
-    return f"a firewall responded in place of {count_text(count, 'page')} ({example}): {remedy(vendors, user_agent)}"
+    example = "" if first.reason in said else f" ({'such as ' if count > 1 else ''}{first.url}: {first.reason})"
+    return f"a firewall responded in place of {count_text(count, 'page')}{example}: {remedy(vendors, user_agent)}"
 
 
 def _with_challenges(sentence: str, facts: GateFacts, limits: GateLimits) -> str:
-    note = challenge_note(facts.challenged, limits.user_agent)
+    note = challenge_note(facts.challenged, limits.user_agent, sentence)
     return f"{sentence}; {note}" if note else sentence
 
 
@@ -349,7 +354,8 @@ def _too_many_failed(facts: GateFacts, limit: float) -> str:
     failed, visited = facts.failed, facts.visited
     if failed < MIN_FAILED or failed <= limit * visited:
         return ""
-    return f"{failed:,} of {visited:,} pages failed, over the {limit:.0%} that output.max_failed allows"
+    example = " (such as {}: {})".format(*facts.failure) if facts.failure[0] and not facts.challenged else ""
+    return f"{failed:,} of {visited:,} pages failed{example}, over the {limit:.0%} that output.max_failed allows"
 
 
 def _start_delisted(start: StartUrlStatus) -> str:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from crawler.fetch.retry import is_failure
+from crawler.fetch.retry import FAILURES, is_failure
 from crawler.model import State, Url, Verdict
 from crawler.parse.snapshot.diff import Delta
 from crawler.publish.changes import ChangeKind
@@ -100,6 +100,9 @@ _FAILED_NOW: Final = f"""SELECT count(*) FROM published p JOIN visit v ON v.id =
 _UNREAD_NOW: Final = f"""SELECT count(*) FROM published p JOIN visit v ON v.id = p.id
   WHERE {IS_WITHOUT_ROBOTS}"""  # noqa: S608
 
+_SELECT_FAILED: Final = f"""SELECT u.url, v.reason FROM asked_visit v JOIN url u ON u.id = v.id
+  WHERE v.state IN ({", ".join(f"'{state}'" for state in sorted(FAILURES))}) ORDER BY v.id LIMIT 1"""  # noqa: S608
+
 _SELECT_CHALLENGED: Final = f"""SELECT v.reason, count(*), min(u.url) FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = '{State.CHALLENGED}' GROUP BY 1 ORDER BY 2 DESC, 1"""  # noqa: S608
 
@@ -139,6 +142,7 @@ def gate_facts(db: sqlite3.Connection, start: Url, max_shrink: float, after: Acc
             published=published,
             listed=_count(db, "SELECT count(*) FROM listing"),
             failed=failed,
+            failure=db.execute(_SELECT_FAILED).fetchone() or ("", ""),
             visited=failed + sum(count for state, _, count in visits if state is State.INDEXABLE),
             gone=gone,
             challenged=challenged_pages(db),

@@ -85,7 +85,8 @@ def restore_published(db: sqlite3.Connection, run: Run, pages: Iterable[Restored
 def publish_previous(plan: CrawlPlan, number: int | None = None) -> Run:
     """Publish the set of run ``number`` again, or by default the stored set before the newest one.
 
-    Returns the record of the rollback, a run of its own with a feed of its changes. What is known of the pages stays:
+    Returns the record of the rollback, a run of its own with a feed of its changes; or that of the last rollback, if it
+    published the same set. What is known of the pages stays:
     the next run publishes what it finds, and compares with the restored set. Raises UsageError when there is no such
     set, StateInUse, StorageError.
     """
@@ -111,6 +112,9 @@ def _record(plan: CrawlPlan, number: int, published: Published) -> Run:
         runs = RunStore(db)
         newest, former = runs.last(1), runs.published()
         reason = f"the sitemap of run {number} is published again"
+        if newest and (newest[0].outcome, newest[0].refusal) == (ROLLED_BACK, reason):
+            said = f"the sitemap of run {number} is published already (--to RUN publishes another one)"
+            return replace(newest[0], refusal=said, notes=[], **asdict(ChangeCounts()))
         dropped = [
             f"run {run.number}, which was cut short, is discarded: the next run starts a new crawl"
             for run in newest

@@ -8,23 +8,25 @@ A failed upload or notification does not undo the crawl: the report names it, an
 """
 
 import logging
-from contextlib import closing
+import time
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
 import anyio
 from msgspec.structs import replace
 
-from crawler.config.plan import CrawlPlan
+from crawler.config.fetcher import build_fetcher
+from crawler.config.plan import CrawlPlan, result_settings
 from crawler.config.start import StartMoved, remember_move
 from crawler.crawl.engine import FinishReason, Watch
-from crawler.errors import PublishRefused, SiteatlasError, StateInUse
+from crawler.errors import PublishRefused, SiteatlasError, StateInUse, UsageError
 from crawler.plugins import PluginKind, load_plugins
 from crawler.run.crawl import NO_CHOICES, RunChoices, crawl
 from crawler.run.options import RunOptions, loop_options, read_changed, tune_garbage_collector
 from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.runs import RunResult, RunStore
 from crawler.state.schema import LEDGER_FILE, STATE_DB
-from crawler.state.store import Resume, lock_state
+from crawler.state.store import Resume, Store, lock_state
 
 if TYPE_CHECKING:
     from crawler.notify.ledger_status import NotifyResult
@@ -38,12 +40,16 @@ _MILDER_EXIT_CODES: Final = frozenset({0, PublishRefused.exit_code})  # than tha
 async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: RunChoices = NO_CHOICES) -> Report:
     """Crawl, publish, upload and send notifications. ``name`` is the name of the site in messages.
 
-    Raises SiteatlasError when nothing could be done, after notifying of it; UsageError before the first request when a
-    channel or the upload target is misconfigured.
+    Raises SiteatlasError when nothing could be done, after recording it and notifying of it; UsageError before the
+    first request when a secret is missing, or a channel or the upload target is misconfigured.
     """
-    if not choices.dry_run:
-        _check_services(plan)
     try:
+        try:
+            check_services(plan, dry_run=choices.dry_run)
+        except UsageError as error:
+            if not choices.dry_run:
+                _record_fault(plan, error)
+            raise
         report = await crawl(plan, watch, choices)
     except StartMoved as moved:
         followed = plan.moved_to(moved.target)
@@ -63,12 +69,23 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
     return replace(report, announced=await _announce(plan, name, run_result(report)))
 
 
-def _check_services(plan: CrawlPlan) -> None:
+def check_services(plan: CrawlPlan, *, dry_run: bool = False) -> None:
+    """Check what a run needs besides its configuration, before the first request: secrets, files, programs, packages.
+
+    Raises UsageError.
+    """
+    build_fetcher(plan.config, plan.named_origins, source=plan.source)
+    if dry_run:
+        return
     for kind in PluginKind:
         load_plugins(plan.config, kind)
-    if plan.config.audit.rules and plan.config.audit.every:
+    if plan.config.audit.every is not None:
+        from crawler.audit.accepted import read_acceptances  # noqa: PLC0415 - a run without an audit needs none of it
+        from crawler.audit.verdict import rules_failing  # noqa: PLC0415
         from crawler.dataset.rules import own_rules  # noqa: PLC0415
 
+        rules_failing(plan.config.audit.fail_on)
+        read_acceptances(plan.config.audit.accepted)
         own_rules(plan.config)
     if plan.config.upload.to:
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415
@@ -78,6 +95,17 @@ def _check_services(plan: CrawlPlan) -> None:
         from crawler.notify.notify import register_channels  # noqa: PLC0415
 
         register_channels(plan)
+
+
+def _record_fault(plan: CrawlPlan, error: UsageError) -> None:
+    """Record a run that could not begin, if the site has a state."""
+    if STATE_DB.is_in(plan.state):
+        settings = result_settings(plan.config)
+        with (
+            suppress(SiteatlasError),
+            Store(plan.state, settings, begin=Resume.IF_SAME_SETTINGS, about=plan.about, now=time.time()) as store,
+        ):
+            store.record_failure(error, time.time())
 
 
 async def _upload(plan: CrawlPlan, report: Report) -> Report:

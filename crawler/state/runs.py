@@ -170,6 +170,10 @@ class RunStore:
         """The run that wrote the published files; later runs left them unchanged."""
         return self._newest("WHERE files != '[]' AND outcome != 'unchanged'")
 
+    def succeeded(self) -> Run | None:
+        """The last run that published all it found, or found it unchanged, and uploaded it, if it is uploaded."""
+        return self._newest(f"WHERE exit_code = 0 AND outcome IN {PUBLISHING_OUTCOMES}")
+
     def totals(self) -> dict[str, RunTotals]:
         """The totals of all runs that have ended, by :attr:`Run.result`; they include the deleted records."""
         return self._totals("TRUE")

@@ -23,7 +23,8 @@ class StateStatus(Struct, frozen=True, kw_only=True):
 
     ``sitemap_url`` is the URL of the published sitemap, or the planned one. ``pages`` counts the published pages,
     ``kept`` those of them that failed lately and stay listed, ``held`` those that the gate holds. ``published`` is the
-    last run whose files are published, ``wrote`` the number of the run that wrote these. ``runs`` are the last ones,
+    last run whose files are published, ``wrote`` the number of the run that wrote these, ``succeeded`` the last one
+    with exit code 0 whose files are published. ``runs`` are the last ones,
     the newest first. ``totals`` are those of all runs that have ended, by their result. While a process works on it,
     ``known`` counts the URLs that the run knows, and ``pending`` those of them that it has not visited yet. ``asked``
     is None for a run that asks for all pages.
@@ -38,6 +39,7 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     held: int
     published: Run | None
     wrote: int | None
+    succeeded: Run | None = None
     runs: list[Run]
     totals: dict[str, RunTotals] = {}
     known: int = 0
@@ -79,6 +81,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             held=held,
             published=published_run,
             wrote=wrote.number if wrote else None,
+            succeeded=records.succeeded(),
             runs=records.last(runs),
             totals=records.totals(),
             known=known,

@@ -53,12 +53,14 @@ def new_config(
 
 
 def site_names(urls: list[str]) -> list[str]:
-    """A unique name for each site: the first label of its host, or host and path if several sites share that."""
+    """A unique name for each site: the first label of its host, or host, port and path if several sites share that."""
     short = [_short(url) for url in urls]
     names: list[str] = []
     for url, name in zip(urls, short, strict=True):
         parts = urlsplit(url)
-        base = candidate = name if short.count(name) == 1 else _name(f"{parts.hostname}-{parts.path}")
+        base = candidate = (
+            name if short.count(name) == 1 else _name(f"{parts.hostname}-{parts.port or ''}-{parts.path}")
+        )
         number = 2
         while candidate in names:
             candidate, number = f"{base}-{number}", number + 1

@@ -43,6 +43,8 @@ def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[S
     yield f"{program} run --config {file} --dry-run", "crawls, and shows what would be published"
     yield f"{program} run --config {file}", f"publishes the sitemap {where}"
     yield f"siteatlas robots --config {file}", "checks that search engines find it"
+    if any(config.indexnow.is_on for config in kit.sites.values()):
+        yield f"siteatlas notify --config {file} --test", "checks that IndexNow is ready: that the site serves the key"
 
 
 def keep_config_step(config: Path, *, is_timed: bool) -> Step:

@@ -46,8 +46,7 @@ class IndexNowChannel:
         self._http = http
         self._fetch = fetch
         self._secret = secret
-        is_named = section.key.startswith(("env:", "file:"))
-        self._key_name = f"the key that {section.key} holds" if is_named else "the key in indexnow.key"
+        self._source = section.key if section.key.startswith(("env:", "file:")) else ""
         self._key_url = _canonical(section.key_url)
         self._endpoint = section.endpoint
         self._size = section.batch
@@ -128,9 +127,12 @@ class IndexNowChannel:
         return SendResult.deferred(f"{quote_message(reason, (self._secret,))}; {self._remedy(host)}")
 
     def _remedy(self, host: str) -> str:
-        """How to publish the key file, without the key."""
-        url = self._key_file_url(host).replace(self._secret, "KEY")
-        return f"put a text file at {url} whose whole content is KEY, where KEY stands for {self._key_name}"
+        """How to publish the key file; without the key if the configuration keeps it elsewhere."""
+        key = "KEY" if self._source else self._secret
+        meaning = f", where KEY stands for the key that {self._source} holds" if self._source else ""
+        url = self._key_file_url(host).replace(self._secret, key)
+        lost = "If it was there before, a deploy may have deleted it"
+        return f"put a text file at {url} whose whole content is {key}{meaning}. {lost}"
 
     def _key_file_url(self, host: str) -> str:
         return self._key_url or f"{self._scheme}://{host}/{self._secret}.txt"

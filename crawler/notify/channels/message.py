@@ -1,6 +1,7 @@
 """Builds messages: the JSON document of a notice, its sentence and delivery id, and the text of an e-mail."""
 
 import hashlib
+import textwrap
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ _environment: Final = Environment(
     keep_trailing_newline=True,
     autoescape=False,  # noqa: S701 - plain text, with every value on one harmless line
 )
-_MAX_SUBJECT: Final = 200  # characters
+_MAX_SUBJECT: Final = 150  # characters
 
 DOCUMENT_VERSION: Final = 1
 """Version of the document. New fields keep the version; removed or changed ones need a new one."""
@@ -73,9 +74,9 @@ def notice_json(notice: Notice, key: str) -> bytes:
 def mail_texts(notice: Notice, key: str) -> tuple[str, str]:
     """The subject and the text of an e-mail."""
     document: Any = _made_safe(notice_document(notice, key))
-    text = _environment.get_template("mail.txt").render(document)
+    text = _environment.get_template("mail.txt").render(document, effect=notice.effect)
     subject, _, body = text.lstrip().partition("\n")
-    return plain_line(subject)[:_MAX_SUBJECT], f"{body.strip()}\n"
+    return textwrap.shorten(plain_line(subject), _MAX_SUBJECT, placeholder=" ..."), f"{body.strip()}\n"
 
 
 def _made_safe(value: Any) -> Any:

@@ -6,6 +6,7 @@ value has no sample. Counters come from the stored history, so they survive a re
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import takewhile
 from typing import Final
 
 from prometheus_client import CollectorRegistry
@@ -13,6 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoM
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
+from crawler.notify.messages import NEUTRAL_EXIT_CODES
 from crawler.notify.notice import SendStatus
 from crawler.publish.changes import ChangeKind
 from crawler.schedule.status import ScheduleStatus, SiteStatus
@@ -134,17 +136,35 @@ def _ended(site: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     return max(times, default=None)
 
 
+def _is_by_hand(site: SiteStatus, run: Run | None) -> bool:
+    """Whether somebody ran the site by hand since the last attempt of the daemon."""
+    attempt = site.last
+    return run is not None and (
+        attempt is None or (run.number != attempt.run and (run.ended or 0.0) > (attempt.ended or 0.0))
+    )
+
+
 def _exit_code(site: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     run, attempt = snapshot.last_ended, site.last
-    if attempt is None or attempt.exit_code is None:
-        return run.exit_code if run else None
-    is_newer = run is not None and run.number != attempt.run and (run.ended or 0.0) > (attempt.ended or 0.0)
-    return run.exit_code if run and is_newer else attempt.exit_code  # somebody may run the site by hand
+    if run and (_is_by_hand(site, run) or attempt is None or attempt.exit_code is None):
+        return run.exit_code
+    return attempt.exit_code if attempt else None
+
+
+def _failures(site: SiteStatus, snapshot: SiteSnapshot) -> float:
+    """The failed attempts of the daemon, which may leave no run, or the failed runs."""
+    since_success = takewhile(lambda run: run.exit_code != 0, (run for run in snapshot.runs if run.ended is not None))
+    failed = sum(run.exit_code not in NEUTRAL_EXIT_CODES for run in since_success)
+    return failed if _is_by_hand(site, snapshot.last_ended) else max(site.failures, failed)
 
 
 def _pages(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     standing = snapshot.standing
     return standing.pages if standing and standing.published else None
+
+
+def _held(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
+    return snapshot.standing.held if snapshot.standing else None
 
 
 def _success(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
@@ -196,7 +216,7 @@ _SITE_METRICS: Final[tuple[tuple[str, str, _Sample], ...]] = (
     ("running", "Whether a run is in progress", lambda site, _: site.running_since is not None),
     ("scheduled", "Whether the site has a schedule", lambda site, _: bool(site.schedule)),
     ("next_run_timestamp_seconds", "Earliest start of the next run, Unix time", lambda site, _: site.next_at),
-    ("consecutive_failures", "Attempts in a row that failed", lambda site, _: site.failures),
+    ("consecutive_failures", "Runs in a row that failed, were refused or had pages held", _failures),
     ("notify_pending", "Whether a notification is not delivered yet", lambda *values: bool(notify_pending(*values))),
     (
         "refused_messages",
@@ -205,12 +225,13 @@ _SITE_METRICS: Final[tuple[tuple[str, str, _Sample], ...]] = (
     ),
     ("state_readable", "Whether the state can be read", lambda _, snapshot: not snapshot.error),
     ("last_run_timestamp_seconds", "End of the last run, Unix time", _ended),
-    ("last_success_timestamp_seconds", "End of the last run whose result is published, Unix time", _success),
+    ("last_success_timestamp_seconds", "End of the last run whose whole result is published, Unix time", _success),
     ("last_run_exit_code", "Exit code of the last run; negative: the signal that killed it", _exit_code),
     ("last_run_duration_seconds", "Duration of the last run", _last_run_value(lambda run: run.seconds)),
     ("last_run_requests", "Requests of the last run", _last_run_value(lambda run: run.fetched)),
     ("last_run_received_bytes", "Bytes that the last run received", _last_run_value(lambda run: run.bytes)),
     ("listed_pages", "Pages in the published sitemap", _pages),
+    ("held_pages", "Pages in it that the gate holds", _held),
     ("asked_pages", "Pages that the last run requested, if not all (fetch.recheck_within)", _asked("asked")),
     ("known_pages", "Pages of which it requested some", _asked("known")),
     ("oldest_visit_timestamp_seconds", "When the page was requested that it requested longest ago", _asked("oldest")),

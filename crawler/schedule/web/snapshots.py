@@ -80,9 +80,8 @@ class SiteSnapshot(Struct, frozen=True, kw_only=True):
 
     @property
     def last_good(self) -> Run | None:
-        """The last run whose result was published."""
-        published = self.standing.published if self.standing else None
-        return next((run for run in self.runs if run.outcome in PUBLISHING_OUTCOMES), published)
+        """The last run that succeeded: all of its result is where it belongs."""
+        return self.standing.succeeded if self.standing else None
 
     @property
     def files(self) -> list[PublishedFile]:

@@ -226,6 +226,8 @@ def test_ours_five_failures_to_connect_open_the_circuit_and_one_request_tries() 
 
 def test_ours_an_unreachable_origin_is_probed_at_growing_pauses_of_a_minute_at_most() -> None:
     run = Simulation(OriginThrottle(ThrottleOptions(4, 0)), lambda now, out: REFUSED)
+    run.lane.start(NOW - 1)
+    run.lane.finish(NOW - 0.9, reply(200, 0.1))
     run.run(20)
     assert run.lane.is_unreachable
     assert not run.lane.down
@@ -234,6 +236,29 @@ def test_ours_an_unreachable_origin_is_probed_at_growing_pauses_of_a_minute_at_m
     run.lane.start(later)
     run.lane.finish(later + 0.1, reply(200, 0.1))
     assert not run.lane.is_unreachable
+
+
+@pytest.mark.parametrize("code", ["net.refused", "net.dns_nxdomain", "net.dns_temporary", "net.unreachable"])
+def test_ours_an_origin_that_was_never_reached_is_down_within_a_minute(code: str) -> None:
+    run = Simulation(OriginThrottle(ThrottleOptions(4, 10)), lambda now, out: Failure(code, "not reached", True, 0.1))
+    while not run.lane.down and len(run.starts) < 100:
+        run.run(len(run.starts) + 1)
+    assert 20 < run.now - NOW < 60
+
+
+@pytest.mark.parametrize("is_broken", [lambda page: page % 2, lambda page: page > 20])
+def test_ours_pages_that_fail_again_and_again_do_not_slow_the_others(is_broken: Callable[[int], int]) -> None:
+    lane, now = OriginThrottle(ThrottleOptions(1, 10)), NOW
+    waits = []
+    for number, page in enumerate([*range(40), *filter(is_broken, list(range(40)) * 3)]):
+        wait = lane.seconds_until_start(now)
+        waits.append(wait)
+        now += wait
+        lane.start(now)
+        now += 0.01
+        lane.finish(now, reply(500 if is_broken(page) else 200, 0.01, at=now), had_failed=number >= 40)
+    assert sum(waits[40:]) < 0.25 * len(waits[40:])
+    assert lane.errors_in_a_row < 20
 
 
 def test_ours_an_origin_that_breaks_every_connection_is_down_after_growing_pauses() -> None:

@@ -1,6 +1,7 @@
 """Telling others of a site with a history, on real sockets: all that changed, each once, whatever they answer."""
 
 import os
+import random
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -45,12 +46,11 @@ def site(double: Double) -> Iterator[Site]:
 def tell(site: Site, run: int | None = None, *, exit_code: int = 0, now: float = NOW, **kw: Any) -> NotifyResult:
     """What is told after a run, or without one."""
     settings = {name: kw.pop(name) for name in list(kw) if "__" in name}
+    message = kw.pop("message", "the site is down" if exit_code else "published")
     ended = None
     if run is not None:
         fate = {0: RunStatus.DONE, 4: RunStatus.DONE, 6: RunStatus.BUSY}.get(exit_code, RunStatus.FAILED)
-        ended = RunResult(
-            exit_code=exit_code, status=fate, run=run, message="the site is down" if exit_code else "published"
-        )
+        ended = RunResult(exit_code=exit_code, status=fate, run=run, message=message)
     plan = site.planned(**settings)
     return anyio.run(lambda: send_notifications(plan, "shop", ended=ended, clock=lambda: now, **kw))
 
@@ -474,6 +474,27 @@ def test_ours_trouble_is_told_once_and_once_more_when_it_is_over(site: Site) -> 
     assert not notify_status(site.plan.state).channels[0].knows_trouble
     tell(site, 4, exit_code=7, **hooked(site))
     assert occasions(site)[4:] == ["trouble"]
+
+
+WALL = "a firewall responded in place of {0} pages (such as https://h.test/{0}): tell it to let the crawler through"
+GONE = "{0} of the 40 published pages would leave, over the 20% that output.max_shrink allows: {0} client error ({1})"
+BROKEN = "{0} of 40 pages failed (such as https://h.test/{0}: answered 500), over the 20% that output.max_failed allows"
+NO_KEY = "the environment variable FTP_{0} is not set, but the configuration refers to it. Set the variable"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ours_trouble_of_another_cause_is_told_and_the_same_is_not_told_again(site: Site, seed: int) -> None:
+    tell(site, site.run(["/a"]), **hooked(site))
+    dice, seen, told = random.Random(seed), set[str](), ["changes"]
+    for night in range(2, 14):
+        cause = dice.choice((WALL, GONE, BROKEN, NO_KEY))
+        told += ["trouble"] * (cause not in seen)
+        seen.add(cause)
+        tell(site, 2, exit_code=3, message=cause.format(night, f"https://h.test/{night}: answered 404"), **hooked(site))
+        assert occasions(site) == told
+    tell(site, site.run(["/a"], outcome="unchanged"), **hooked(site))
+    tell(site, 3, exit_code=3, message=WALL.format(1), **hooked(site))
+    assert occasions(site) == [*told, "recovery", "trouble"]
 
 
 def test_ours_trouble_needs_no_live_sitemap_and_is_told_again_until_it_is_known(site: Site) -> None:

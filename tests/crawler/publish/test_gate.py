@@ -85,6 +85,7 @@ def test_ours_a_set_that_is_plausible_passes(passing: GateFacts) -> None:
         (facts(start=start(State.CLIENT_ERROR, 429)), "failed (the evidence)"),
         (facts(start=start(State.BAD_ANSWER, was_published=False)), "failed (the evidence)"),
         (facts(failed=21), "21 of 100 pages failed, over the 20% that output.max_failed allows"),
+        (facts(failed=21, failure=("https://h.test/a", "answered 500")), "failed (such as https://h.test/a: answered"),
         (facts(failed=5, visited=9), "5 of 9 pages failed"),
     ],
 )
@@ -431,3 +432,12 @@ def test_ours_a_hold_for_what_pages_show_says_what_that_is_and_when_it_ends() ->
     assert "say something else than before in most of their texts" in held.sentence
     assert "accepts what these pages show if it stays the same for 7 runs" in held.sentence
     assert "So far: 3 runs." in held.sentence
+
+
+def test_ours_the_reason_of_a_wall_is_said_once() -> None:
+    reason = "the firewall responded with a challenge: a bare page that asks to wait"
+    walled = StartUrlStatus(HOME, Verdict(State.CHALLENGED, reason), 403, was_published=True, is_listed=True)
+    told = judge(facts(start=walled, challenged=[ChallengedPages(reason, 31, walled.url)]), GateLimits())
+    assert isinstance(told, Refusal)
+    assert told.sentence.count(reason) == 1
+    assert "in place of 31 pages: let Siteatlas through" in told.sentence

@@ -67,6 +67,8 @@ def test_ours_one_command_writes_how_often_and_whom_to_notify(
     sites = load_sites(ConfigFile(tmp_path / "s.toml", planned.files[Path("s.toml")]))
     assert [site.config.indexnow.key for site in sites] == [key] * len(urls)
     assert [site.config.indexnow.key_url for site in sites] == key_urls
+    checks = [command for command, _ in planned.steps if command.endswith("notify --config s.toml --test")]
+    assert len(checks) == bool(key)
     for site in sites:
         assert planned.files[Path(site.config.output.directory, f"{key}.txt").relative_to(tmp_path)] == key
         assert Cron.of(site.config.schedule.cron, ZoneInfo("UTC"))
@@ -423,9 +425,17 @@ def test_ours_a_new_configuration_says_how_indexnow_gets_its_key(tmp_path: Path)
         (["https://shop.example.com/", "https://blog.example.com/"], ["shop", "blog"]),
         (["https://example.com/en/", "https://example.com/de/"], ["example-com-en", "example-com-de"]),
         (["https://example.com/", "https://example.org/"], ["example-com", "example-org"]),
-        (["https://127.0.0.1:8000/", "https://127.0.0.1:9000/"], ["127-0-0-1", "127-0-0-1-2"]),
+        (["https://127.0.0.1:8000/", "https://127.0.0.1:9000/"], ["127-0-0-1-8000", "127-0-0-1-9000"]),
         (["https://xn--bcher-kva.example/", "http://[::1]/"], ["xn-bcher-kva", "1"]),
     ],
 )
 def test_ours_names_are_short_and_differ(urls: list[str], expected: list[str]) -> None:
     assert site_names(urls) == expected
+
+
+def test_ours_several_sites_have_an_upload_of_their_own_each() -> None:
+    sites = {"shop": ("https://shop.example/", "s"), "blog": ("https://blog.example/", "b")}
+    text = new_config(sites, file="x", state="s", cron="1 2 * * *", is_scheduled=False)
+    used = tomllib.loads(text.replace('# to = "s3', 'to = "s3'))
+    assert "upload" not in used
+    assert [site["upload"]["to"] for site in used["sites"].values()] == ["s3://bucket/shop", "s3://bucket/blog"]

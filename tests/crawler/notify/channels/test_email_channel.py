@@ -23,7 +23,7 @@ from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.notify.channels.email import EmailChannel, SmtpServer, parse_server
 from crawler.notify.channels.message import delivery_id, notice_json
-from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.notify.notice import Effect, Notice, Occasion, SendResult, SendStatus
 
 CHANGED, TROUBLE, RECOVERY, FINDINGS, TEST = SAMPLE_NOTICES
 assert FINDINGS.audit
@@ -95,7 +95,7 @@ async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
     trouble, recovery, more, test, first, audited, doubtful = box.messages
     assert trouble["Subject"] == "example: problem: publish refused: a sample"
     assert "with exit code 3:\n\n  publish refused: a sample\n" in trouble.get_content()
-    assert recovery["Subject"] == "example: resolved: published: a sample"
+    assert recovery["Subject"] == "example: resolved: a run succeeded again; published: a sample"
     assert "succeeded again" in recovery.get_content()
     assert "added (99)\n" in more.get_content()
     assert "98 more changes are not listed here" in more.get_content()
@@ -113,6 +113,20 @@ async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
     assert "inconclusive about orphan pages: a page failed\n" in doubtful.get_content()
     assert "The first audit of https://www.example.com/" in doubtful.get_content()
     assert not {"new", "resolved", "Report:"} & set(doubtful.get_content().split())
+
+
+@pytest.mark.anyio
+async def test_ours_trouble_says_what_became_of_the_sitemap_and_its_subject_ends_with_a_word() -> None:
+    words = " ".join(f"word{number}" for number in range(60))
+    with mailbox() as box:
+        await sent(plain(box.address), replace(TROUBLE, effect=Effect.HELD, message=words))
+        await sent(plain(box.address), replace(TROUBLE, effect=Effect.KEPT, pages=31))
+    held, kept = box.messages
+    *subject, last = held["Subject"].split()
+    assert (last, set(subject) - {"example:", "problem:"} <= set(words.split())) == ("...", True)
+    assert "published the sitemap, but held some pages, with exit code 3" in held.get_content()
+    assert "failed" not in held.get_content().partition(words)[0]
+    assert "Nothing was published. The earlier sitemap stays: 31 pages." in kept.get_content()
 
 
 @pytest.mark.anyio

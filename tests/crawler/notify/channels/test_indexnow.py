@@ -41,7 +41,7 @@ THERE = Files(file=(200, KEY.encode()))
 async def service(
     double: Double, files: Files = THERE, timeout: float = 20.0, **settings: object
 ) -> AsyncIterator[IndexNowChannel]:
-    section = Section.model_validate({"endpoint": f"{double.home}/indexnow", **settings})
+    section = Section.model_validate({"endpoint": f"{double.home}/indexnow", "key": "env:KEPT", **settings})
     async with HttpSender("Test/1", timeout) as http:
         yield IndexNowChannel(http, files, KEY, section, "https")
 
@@ -160,9 +160,20 @@ async def test_indexnow_org_without_its_key_file_a_host_is_not_ready(
     assert answer.reception is SendStatus.DEFERRED
     assert words in answer.message
     place = f"https://{HOST}/KEY.txt"
-    assert f"put a text file at {place} whose whole content is KEY, where KEY stands for the key in" in answer.message
+    assert (
+        f"put a text file at {place} whose whole content is KEY, where KEY stands for the key that env:KEPT"
+        in answer.message
+    )
     assert KEY not in answer.message
     assert not double.messages
+
+
+async def test_ours_a_key_that_the_configuration_shows_is_named_with_its_file() -> None:
+    with Double() as double:
+        async with service(double, Files(file=(404, b"")), key=KEY) as channel:
+            answer = await channel.check_ready(HOST)
+    assert f"put a text file at https://{HOST}/{KEY}.txt whose whole content is {KEY}." in answer.message
+    assert "a deploy may have deleted it" in answer.message
 
 
 async def test_indexnow_org_403_makes_the_host_not_ready_and_no_other() -> None:

@@ -4,17 +4,21 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as prometheus
-from web_made import DAY, NOW, PAGES, attempt, audited, board, replace, site, state, usual
+from web_made import DAY, LATER, NOW, PAGES, attempt, audited, board, replace, site, state, usual
 from web_served import Served, serving
 
 from crawler.notify.ledger import Ledger, SentMessage, SubmissionStatus
 from crawler.notify.notice import Occasion, SendStatus
+from crawler.schedule.web.metrics import SiteMetrics, exposition
+from crawler.schedule.web.snapshots import SiteSnapshot, read_snapshot
 from crawler.state.runs import RunStatus
+from crawler.state.schema import STATE_DB
 
 Samples = dict[str, dict[str, float]]
 
@@ -204,3 +208,21 @@ def test_ours_a_state_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
             if found:
                 break
         assert found == {"shop": 3}
+
+
+@pytest.mark.parametrize("values", [{"exit_code": 3}, {"exit_code": 7, "reason": "no route to the target"}])
+def test_ours_a_run_that_held_pages_or_was_not_uploaded_is_no_success(
+    tmp_path: Path, values: dict[str, object]
+) -> None:
+    shop = site(tmp_path, "shop", last=None)
+    state(shop.state, [PAGES, LATER], ["sitemap.xml"], outcome="published", ended=NOW, **values)
+    with closing(STATE_DB.open(shop.state / "state.db")) as db:
+        db.execute("UPDATE run SET ended = ? WHERE number = 1", (NOW - DAY,))
+        db.execute("UPDATE published SET kept = 2 WHERE id = (SELECT max(id) FROM published)")
+        db.execute("UPDATE run SET started = ended")
+    found = samples(
+        exposition(SiteMetrics(board(shop), {"shop": read_snapshot(shop.state, SiteSnapshot())}), "")[0].decode()
+    )
+    assert found["siteatlas_site_last_success_timestamp_seconds"] == {"shop": NOW - DAY}
+    assert found["siteatlas_site_consecutive_failures"] == {"shop": 1}
+    assert found["siteatlas_site_held_pages"] == {"shop": 1}
