@@ -446,3 +446,33 @@ def test_ours_details_read_by_other_processes_are_the_same(
     monkeypatch.setattr("crawler.dataset.readers.LEAST", 0)
     monkeypatch.setattr(DetailReaders, "begin", begun)
     assert tables("together") == alone
+
+
+def test_ours_tables_kept_of_another_state_do_not_name_its_pages(tmp_path: Path) -> None:
+    names = [f"/{n}" for n in range(12)]
+    pages = {name: page(MANY, f"Title {name}", described(f"About {name}"), h1=f"Head {name}") for name in names}
+    with scripted({"/": page("".join(f"<a href={n}>{n}</a>" for n in names), "Start"), **pages}) as site:
+        assert siteatlas(tmp_path, "crawl", site.url, *WORDS).code == 0
+        (folder,) = (path.parent for path in tmp_path.glob(".siteatlas/*/state.db"))
+        open_dataset(folder).close()
+        (folder / "state.db").write_bytes(b"")
+        site.routes["/"] = page("".join(f"<a href={n}>{n}</a>" for n in reversed(names)), "Start")
+        assert siteatlas(tmp_path, "crawl", site.url, *WORDS, "--fresh").code == 0
+    with closing(open_dataset(folder)) as db:
+        rows = db.execute("SELECT title, h1, description FROM pages WHERE title != 'Start'").fetchall()
+    assert len(rows) == 12
+    for title, h1, description in rows:
+        name = title.removeprefix("Title ")
+        assert (h1, description) == (f"Head {name}", f"About {name}")
+
+
+def test_ours_a_page_that_no_click_leads_to_has_no_depth(tmp_path: Path) -> None:
+    with scripted({"/": page("<a href=/a>a</a>"), "/a": page(MANY), "/lonely": page(MANY, "Lonely")}) as site:
+        urls = "".join(f"<url><loc>{site.url}{name}</loc></url>" for name in ("a", "lonely"))
+        own = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
+        site.routes["/sitemap.xml"] = Answer(own, headers={"Content-Type": "application/xml"})
+        assert siteatlas(tmp_path, "audit", site.url, *FAST, "--render", "never").code == 0
+        (folder,) = (path.parents[1] for path in tmp_path.glob(".siteatlas/*/audit/state.db"))
+        with closing(open_dataset(folder)) as db:
+            depths = dict(db.execute("SELECT url, depth FROM pages").fetchall())
+    assert {url.removeprefix(site.url): depth for url, depth in depths.items()} == {"": 0, "a": 1, "lonely": None}

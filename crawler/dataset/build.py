@@ -52,8 +52,10 @@ _ACTIVE: Final = f"""SELECT u.id, u.url, iif(m.state = '{State.SITEMAP_FILE}', 1
 # A run that came to nothing, too, leaves hardly any visits.
 _IS_ACTIVE: Final = """SELECT count(*) FROM main.run
   WHERE ended IS NULL OR (outcome = 'nothing' AND number = (SELECT max(number) FROM main.run))"""
-_WITH_CONTENT: Final = "SELECT r.*, c.type, c.links, c.page, c.text FROM ({}) r LEFT JOIN content c ON c.id = r.content"
-_SET_FIGURES: Final = """UPDATE pages SET inlinks = ?, content_inlinks = ?, weight = ?
+_WITH_CONTENT: Final = (
+    "SELECT r.*, c.type, c.links, c.page, c.text, c.digest FROM ({}) r LEFT JOIN content c ON c.id = r.content"
+)
+_SET_FIGURES: Final = """UPDATE pages SET inlinks = ?, content_inlinks = ?, weight = ?, depth = ?
   WHERE url = (SELECT url FROM url WHERE id = ?)"""
 _INSERT_LINK: Final = "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -85,6 +87,7 @@ class _Visited(Struct, frozen=True, array_like=True):
     links: bytes | None
     page: bytes | None
     text: bytes | None
+    digest: bytes | None
 
 
 _decode_details = msgspec.msgpack.Decoder(Details).decode
@@ -162,20 +165,22 @@ def _kept_stamp(path: Path) -> str:
 
 
 def _build(state: sqlite3.Connection, site: Path, path: Path, stamp: str) -> Path:
-    draft = path.with_name(path.name + ".draft")
     has_earlier = _kept_stamp(path).partition(" ")[0] == str(VERSION)
-    with closing(DATASET.create(draft)) as db:
-        db.execute("ATTACH ? AS earlier", (f"{path.absolute().as_uri()}?mode=ro" if has_earlier else ":memory:",))
-        if not has_earlier:
-            db.execute("CREATE TABLE earlier.read (id INTEGER PRIMARY KEY, content INTEGER, details TEXT)")
-        db.execute("BEGIN")
-        builder = _Builder(state, db)
-        builder.run()
-        for name, rows in audit_rows(site) if audit_stamp(site) else ():
-            builder.put(name, rows)
-        db.execute("INSERT INTO about VALUES ('stamp', ?)", (stamp,))
-        db.execute("COMMIT")
-    return draft.replace(path)
+    # a folder of its own: several commands may make the tables at once
+    with tempfile.TemporaryDirectory(prefix=f".{path.stem}-", dir=path.parent) as folder:
+        draft = Path(folder) / path.name
+        with closing(DATASET.create(draft)) as db:
+            db.execute("ATTACH ? AS earlier", (f"{path.absolute().as_uri()}?mode=ro" if has_earlier else ":memory:",))
+            if not has_earlier:
+                db.execute("CREATE TABLE earlier.read (id INTEGER PRIMARY KEY, digest BLOB, details BLOB)")
+            db.execute("BEGIN")
+            builder = _Builder(state, db)
+            builder.run()
+            for name, rows in audit_rows(site) if audit_stamp(site) else ():
+                builder.put(name, rows)
+            db.execute("INSERT INTO about VALUES ('stamp', ?)", (stamp,))
+            db.execute("COMMIT")
+        return draft.replace(path)
 
 
 class _Builder:
@@ -248,8 +253,8 @@ class _Builder:
                 return
 
     def _earlier(self, row: _Visited) -> bytes:
-        query = "SELECT details FROM earlier.read WHERE id = ? AND content = ?"
-        found = self._db.execute(query, (row.id, row.content)).fetchone() if row.text else None
+        query = "SELECT details FROM earlier.read WHERE id = ? AND digest = ?"  # a state may number its pages anew
+        found = self._db.execute(query, (row.id, row.digest)).fetchone() if row.text else None
         return found[0] if found else b""
 
     def _read(self, row: _Visited, packed: bytes) -> Iterator[tuple[object, ...]]:
@@ -262,7 +267,7 @@ class _Builder:
         details = None
         if packed:
             details = _decode_details(isal_zlib.decompress(packed))
-            self._db.execute("INSERT INTO read VALUES (?, ?, ?)", (row.id, row.content, packed))
+            self._db.execute("INSERT INTO read VALUES (?, ?, ?)", (row.id, row.digest, packed))
         inside, outside = self._read_links(row, page, details)
         self.put("images", ((row.url, image) for image in page.images))
         self.put("alternates", ((row.url, version.hreflang, version.href) for version in page.alternates))
@@ -350,11 +355,12 @@ class _Builder:
     def _put_figures(self) -> None:
         """Store what the links of all pages say of each page."""
         graph = None if self._is_active else load_graph(self._state)
-        weights = dict(zip(graph.nodes.ids, graph.weight, strict=True)) if graph else {}
+        ranks = zip(graph.nodes.ids, graph.weight, graph.depth, strict=True) if graph else ()
+        figures = {number: (round(weight, 3), None if depth < 0 else depth) for number, weight, depth in ranks}
         rows = (
-            (count, self._content_inlinks[number], round(weights[number], 3) if number in weights else None, number)
+            (count, self._content_inlinks[number], *figures.get(number, (None, None)), number)
             for number, count in enumerate(self._inlinks)
-            if count or number in weights
+            if count or number in figures
         )
         self._db.execute("CREATE UNIQUE INDEX page_url ON pages (url)")
         self._db.executemany(_SET_FIGURES, rows)
