@@ -476,3 +476,9 @@ def test_ours_a_page_that_no_click_leads_to_has_no_depth(tmp_path: Path) -> None
         with closing(open_dataset(folder)) as db:
             depths = dict(db.execute("SELECT url, depth FROM pages").fetchall())
     assert {url.removeprefix(site.url): depth for url, depth in depths.items()} == {"": 0, "a": 1, "lonely": None}
+
+
+def test_ours_the_sql_of_a_question_can_be_read(tmp_path: Path) -> None:
+    ran = siteatlas(tmp_path, "query", "--named", "deep-pages", "--show-sql")
+    assert ran.code == 0
+    assert "depth > 4" in ran.out

@@ -44,6 +44,7 @@ def query(  # noqa: PLR0913 - the options of a command
     limit: int = 1_000,
     seconds: float = 30.0,
     is_for_all: bool = False,
+    shows_sql: bool = False,
     config: Path | None = None,
     site: str | None = None,
     verbose: bool = False,
@@ -58,6 +59,9 @@ def query(  # noqa: PLR0913 - the options of a command
             sys.stdout.writelines(_questions() if lists else _tables())
             return
         url, sql = _parse_words(words or [], name)
+        if shows_sql:
+            sys.stdout.write(f"{sql.strip()}\n")
+            return
         if is_for_all:
             if url or site:
                 raise UsageError("--all-sites asks each site. Leave out the URL and --site")
