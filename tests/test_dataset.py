@@ -482,3 +482,10 @@ def test_ours_the_sql_of_a_question_can_be_read(tmp_path: Path) -> None:
     ran = siteatlas(tmp_path, "query", "--named", "deep-pages", "--show-sql")
     assert ran.code == 0
     assert "depth > 4" in ran.out
+
+
+def test_ours_an_export_into_a_file_of_one_table_says_what_to_do(tmp_path: Path) -> None:
+    ran = siteatlas(tmp_path, "export", "-o", "pages.csv")
+    assert (ran.code, ran.out) == (2, "")
+    assert "siteatlas query prints with --format csv" in ran.err
+    assert not (tmp_path / "pages.csv").exists()

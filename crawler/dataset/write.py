@@ -44,11 +44,17 @@ _BY_ENDING: Final = {
     ".xlsx": DataFormat.XLSX,
 }
 _FILES: Final = frozenset({DataFormat.SQLITE, DataFormat.XLSX})
+_OF_ONE_TABLE: Final = (".csv", ".tsv", ".ods", ".json", ".jsonl", ".parquet")
 
 
 def format_of(target: Path, given: DataFormat | None) -> DataFormat:
     """The format by the name of the target, CSV for a folder. Raises UsageError if it contradicts the given one."""
     by_name = _BY_ENDING.get(target.suffix.lower())
+    if by_name is None and target.suffix.lower() in _OF_ONE_TABLE:
+        raise UsageError(
+            f"{target} looks like a file of one table, which siteatlas query prints with --format csv. For all tables, "
+            f"name a folder, such as {target.with_suffix('')}/, or a file whose name ends in .sqlite or .xlsx"
+        )
     if given is None:
         return by_name or DataFormat.CSV
     if (by_name in _FILES or given in _FILES) and by_name != given:
