@@ -82,11 +82,13 @@ def check_services(plan: CrawlPlan, *, dry_run: bool = False) -> None:
     if plan.config.audit.every is not None:
         from crawler.audit.accepted import read_acceptances  # noqa: PLC0415 - a run without an audit needs none of it
         from crawler.audit.verdict import rules_failing  # noqa: PLC0415
-        from crawler.dataset.rules import own_rules  # noqa: PLC0415
 
         rules_failing(plan.config.audit.fail_on)
         read_acceptances(plan.config.audit.accepted)
-        own_rules(plan.config)
+        if plan.config.audit.rules:
+            from crawler.dataset.rules import own_rules  # noqa: PLC0415
+
+            own_rules(plan.config)
     if plan.config.upload.to:
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415
 
@@ -103,7 +105,7 @@ def _record_fault(plan: CrawlPlan, error: UsageError) -> None:
         settings = result_settings(plan.config)
         with (
             suppress(SiteatlasError),
-            Store(plan.state, settings, begin=Resume.IF_SAME_SETTINGS, about=plan.about, now=time.time()) as store,
+            Store(plan.state, settings, begin=Resume.ALWAYS, about=plan.about, now=time.time()) as store,
         ):
             store.record_failure(error, time.time())
 
