@@ -79,6 +79,10 @@ def check_services(plan: CrawlPlan, *, dry_run: bool = False) -> None:
         return
     for kind in PluginKind:
         load_plugins(plan.config, kind)
+    if plan.config.upload.to:
+        from crawler.publish.upload.upload import check_upload  # noqa: PLC0415
+
+        check_upload(plan)
     if plan.config.audit.every is not None:
         from crawler.audit.accepted import read_acceptances  # noqa: PLC0415 - a run without an audit needs none of it
         from crawler.audit.verdict import rules_failing  # noqa: PLC0415
@@ -89,10 +93,6 @@ def check_services(plan: CrawlPlan, *, dry_run: bool = False) -> None:
             from crawler.dataset.rules import own_rules  # noqa: PLC0415
 
             own_rules(plan.config)
-    if plan.config.upload.to:
-        from crawler.publish.upload.upload import check_upload  # noqa: PLC0415
-
-        check_upload(plan)
     if plan.config.channels:
         from crawler.notify.notify import register_channels  # noqa: PLC0415
 
