@@ -389,11 +389,14 @@ def several(world: World, *tables: str) -> Ran:
 )
 def test_ours_a_site_that_cannot_run_is_told_and_does_not_stop_the_others(world: World, fault: str) -> None:
     hook = 'hook = {command = ["touch", "told"], on = ["trouble"]}'
+    assert several(world, hook, "").code == 0
     ran = several(world, f"{hook}\n{fault}", "")
     assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err
     assert ran.err.startswith("siteatlas: a: ")
-    assert "2 sites: 1 failed, 1 published; look at a (2)" in ran.out
+    assert "2 sites: 1 failed, 1 unchanged; look at a (2)" in ran.out
     assert (world.folder / "told").exists()
+    told = json.loads(siteatlas(world.folder, "status", "--config", "site.toml", "--json").out)["sites"]
+    assert [[run["exit_code"] for run in site["runs"]] for site in told] == [[2, 0], [0, 0]]
 
 
 @pytest.mark.slow

@@ -89,6 +89,11 @@ def _published(report: Report) -> list[str]:
     ]
 
 
+def _shown_refusal(report: Report) -> str:
+    """The refusal if :func:`_published` shows it, or ""."""
+    return report.refusal if report.held or not report.published else ""
+
+
 def _other_formats(report: Report) -> list[str]:
     names = [file.name for file in report.other_formats]
     more = f" and {len(names) - _MAX_NAMED:,} more files" if len(names) > _MAX_NAMED else ""
@@ -170,7 +175,7 @@ def _left_out(report: Report) -> list[str | Line]:
     is_stated = report.published and (report.held or report.kept)
     stay = " (pages that the gate holds, and pages that failed temporarily, stay in the sitemap)" if is_stated else ""
     lines: list[str | Line] = ["", f"left out, and why{stay}"]
-    said = (report.refusal, *report.notes)
+    said = (_shown_refusal(report), *report.notes)
     for group in report.left_out:
         meaning = STATE_WORDS[group.state].listed_as
         lines.append(Line(f"{group.count:>9,}  ", f"{group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip()))
@@ -187,5 +192,5 @@ def _left_out(report: Report) -> list[str | Line]:
 
 def _notes(report: Report) -> list[str]:
     # what is behind the example of a note, such as the way past a firewall, may be said already
-    notes = [f"note: {safe(note)}" for note in report.notes if note.rpartition("): ")[2] not in report.refusal]
+    notes = [f"note: {safe(note)}" for note in report.notes if note.rpartition("): ")[2] not in _shown_refusal(report)]
     return ["", *notes] if notes else []

@@ -79,18 +79,20 @@ def check_services(plan: CrawlPlan, *, dry_run: bool = False) -> None:
         return
     for kind in PluginKind:
         load_plugins(plan.config, kind)
-    if plan.config.audit.every is not None:
-        from crawler.audit.accepted import read_acceptances  # noqa: PLC0415 - a run without an audit needs none of it
-        from crawler.audit.verdict import rules_failing  # noqa: PLC0415
-        from crawler.dataset.rules import own_rules  # noqa: PLC0415
-
-        rules_failing(plan.config.audit.fail_on)
-        read_acceptances(plan.config.audit.accepted)
-        own_rules(plan.config)
     if plan.config.upload.to:
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415
 
         check_upload(plan)
+    if plan.config.audit.every is not None:
+        from crawler.audit.accepted import read_acceptances  # noqa: PLC0415 - a run without an audit needs none of it
+        from crawler.audit.verdict import rules_failing  # noqa: PLC0415
+
+        rules_failing(plan.config.audit.fail_on)
+        read_acceptances(plan.config.audit.accepted)
+        if plan.config.audit.rules:
+            from crawler.dataset.rules import own_rules  # noqa: PLC0415
+
+            own_rules(plan.config)
     if plan.config.channels:
         from crawler.notify.notify import register_channels  # noqa: PLC0415
 
@@ -103,7 +105,7 @@ def _record_fault(plan: CrawlPlan, error: UsageError) -> None:
         settings = result_settings(plan.config)
         with (
             suppress(SiteatlasError),
-            Store(plan.state, settings, begin=Resume.IF_SAME_SETTINGS, about=plan.about, now=time.time()) as store,
+            Store(plan.state, settings, begin=Resume.ALWAYS, about=plan.about, now=time.time()) as store,
         ):
             store.record_failure(error, time.time())
 
