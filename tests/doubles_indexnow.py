@@ -58,12 +58,12 @@ class Double:
     headers: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     echoes: bool = False  # refuses each message, and repeats it with its head
 
-    def take(self, message: dict[str, Any]) -> Say:
+    def take(self, message: Any) -> Say:
         """Keep a message, and say what it is answered."""
         self.messages.append(message)
         say = self.says.pop(0) if self.says else Say()
         if say.status in (200, 202) and say.raw is None and not say.body.startswith(b"<"):
-            self.taken.update(message.get("urlList", ()))
+            self.taken.update(message.get("urlList", ()) if isinstance(message, dict) else ())  # others send text
         if say.then:
             say.then()
         return say
