@@ -12,7 +12,7 @@ from crawler.audit.health.entries import (
     check_entry,
     check_media_url,
 )
-from crawler.audit.health.lastmod import ObservedDates, check_lastmod
+from crawler.audit.health.lastmod import PageDates, check_lastmod
 from crawler.audit.health.visit import VisitedUrl
 from crawler.audit.rules import RULES
 from crawler.model import Failure, Reply, State, Url
@@ -179,13 +179,13 @@ NOW = at("2026-06-15")
     ],
 )  # fmt: skip
 def test_google_lastmod_is_the_date_of_the_last_change(lastmod: str, known: dict[str, object], rule: str) -> None:
-    observed = ObservedDates(seen_at=NOW, page_date_source="JSON-LD dateModified", **known)  # type: ignore[arg-type]
+    observed = PageDates(seen_at=NOW, page_date_source="JSON-LD dateModified", **known)  # type: ignore[arg-type]
     found = check_lastmod(entry(lastmod), observed)
     assert (found.rule if found else "") == (f"entry.lastmod_{rule}" if rule else "")
 
 
 def test_ours_a_date_that_lies_is_told_with_what_contradicts_it() -> None:
-    observed = ObservedDates(
+    observed = PageDates(
         seen_at=NOW,
         page_date="2026-03-01",
         page_date_source="JSON-LD dateModified",
@@ -235,7 +235,7 @@ def test_google_what_is_listed_beside_a_page_can_be_had(role: MediaRole, answer:
 
 
 def test_ours_moments_of_one_minute_are_told_by_their_seconds() -> None:
-    observed = ObservedDates(seen_at=NOW + 7, seen_before=NOW, page_date_source="")
+    observed = PageDates(seen_at=NOW + 7, seen_before=NOW, page_date_source="")
     found = check_lastmod(entry("2020-01-01"), observed)
     assert found
     then, _, now = found.evidence[0].removeprefix("the page had different content on ").partition(" and on ")
