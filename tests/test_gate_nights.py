@@ -91,3 +91,19 @@ def test_ours_pages_that_moved_for_one_night_come_back_without_a_hold(tmp_path: 
         ran = night(tmp_path, site.url)
         assert ran.code == 0, ran.out
         assert listed(tmp_path) == before
+
+
+def test_ours_a_night_of_noise_after_a_night_without_pages_moves_no_date(tmp_path: Path) -> None:
+    date = '<meta property="article:modified_time" content="2024-08-03">'
+    whole = {path: f"{date}{page}" if path != "/" else page for path, page in shop(20).items()}
+    with scripted(whole) as site:
+        assert night(tmp_path, site.url).code == 0
+        before = published(tmp_path)
+        assert "2024-08-03" in str(before)
+        noise = Answer(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9, headers={"Content-Type": "text/html"})
+        for bad in (Answer("", 410), noise):
+            site.routes = {path: page if path == "/" else bad for path, page in whole.items()}
+            assert night(tmp_path, site.url).code == 3
+        site.routes = whole
+        assert night(tmp_path, site.url).code == 0
+        assert published(tmp_path) == before

@@ -81,8 +81,9 @@ FROM asked_visit v WHERE v.id = memory.id AND v.seen_at IS NOT NULL AND memory.f
 """
 # When pages are held, what did not count on the others may be a part of the same trouble: it must not count when it
 # goes, so their content stays too. A date that such a page got is published.
-_STORE_DATES: Final = """UPDATE memory SET lastmod = v.lastmod, lastmod_source = v.lastmod_source FROM visit v
-  WHERE v.id = memory.id AND v.changed = 0 AND v.seen_at IS NOT NULL AND v.lastmod != memory.lastmod"""
+_STORE_DATES: Final = f"""UPDATE memory SET lastmod = v.lastmod, lastmod_source = v.lastmod_source FROM visit v
+  WHERE v.id = memory.id AND v.changed = 0 AND v.seen_at IS NOT NULL AND v.lastmod != memory.lastmod
+    AND v.state = '{State.INDEXABLE}'"""  # noqa: S608 - constant
 
 _PURGE: Final = (
     (

@@ -171,6 +171,7 @@ class Judge:
     excused: set[str] = field(default_factory=set)  # pages that a night could rightly drop or date anew
     doubted: set[str] = field(default_factory=set)  # removed by editors, but in a landslide: held until accepted
     is_told: bool = False  # of a streak that goes on
+    told_of: set[str] = field(default_factory=set)  # the disasters of the streak of which somebody was told
 
     def disaster(self, night: Night, before: dict[str, str], after: dict[str, str], told: list[str]) -> NightReport:
         hidden = night.site.unlinked
@@ -208,17 +209,22 @@ class Judge:
         if seen.many(seen.junk):
             _add(report.weak, seen.junk, "URLs listed that are no pages")
         is_lost_text = seen.many([path for path in stand_in if not seen.is_whole(path)], 0.5)
-        report.wrong += self._heard(told, is_due=is_slide or is_lost_text or seen.many(failing))
+        report.wrong += self._heard(told, is_due=is_slide or is_lost_text or seen.many(failing), night=night)
         return report
 
-    def _heard(self, told: list[str], *, is_due: bool) -> list[str]:
-        """What is wrong with what the owner heard. Whoever heard of a streak hears no more until it ends."""
-        was_told = self.is_told
+    def _heard(self, told: list[str], *, is_due: bool, night: Night) -> list[str]:
+        """What is wrong with what the owner heard. Whoever heard of a disaster hears no more of it until it ends."""
+        was_told, disasters = self.is_told, {kind.name for kind, _ in night.disaster.parts} if night.disaster else set()
+        is_news = not disasters <= self.told_of
+        if "trouble" in told:
+            self.told_of |= disasters
+        if told and told[-1] != "trouble":
+            self.told_of.clear()
         if told:
             self.is_told = told[-1] == "trouble"
         if is_due and "trouble" not in told and not was_told:
             return ["nobody was told"]
-        return ["told again in one streak"] if told == ["trouble"] and was_told else []
+        return ["told again in one streak"] if told == ["trouble"] and was_told and not is_news else []
 
     def good(self, night: Night, before: dict[str, str], after: dict[str, str], told: list[str]) -> NightReport:
         """A night without a disaster: what is published is what is true.
@@ -236,7 +242,7 @@ class Judge:
         _add(report.wrong, missing, "true pages are not published")
         _add(report.wrong, gone, "URLs published that are no pages")
         _add(report.wrong, {p for p in was_dated if self.baseline[p] != after[p]}, "dates moved for no reason")
-        if self._heard(told, is_due=False) or "trouble" in told:
+        if self._heard(told, is_due=False, night=night) or "trouble" in told:
             report.weak.append("told of trouble on a good night")
         return report
 
