@@ -27,7 +27,7 @@ NEUTRAL_EXIT_CODES: Final = frozenset({0, 4, 6})
 """Exit codes that are no failure by themselves: done, cut short, state in use."""
 _FAILURES: Final = frozenset({RunStatus.FAILED, RunStatus.BROKEN})
 _causes: Final = re.compile(rf"answered [1-5][0-9][0-9]|firewall|\b(?:{'|'.join(map(re.escape, State))})\b").findall
-_varying: Final = re.compile(r"[^\s]*[0-9/][^\s]*").sub  # figures, URLs and paths, which differ each night
+_varies: Final = re.compile("[0-9/]").search  # figures, URLs and paths, which differ each night
 
 
 class MessageNotifier:
@@ -192,7 +192,8 @@ def run_failed(result: RunResult) -> bool:
 
 def causes_of(message: str) -> frozenset[str]:
     """What a run that failed names as the reasons: statuses, states and firewalls; else its words without figures."""
-    return frozenset(_causes(message)) or frozenset({_varying("", message)})
+    words = " ".join(word for word in message.split() if not _varies(word))
+    return frozenset(_causes(message)) or frozenset({words})
 
 
 def next_health_notice(health: HealthNotice, result: RunResult, now: float) -> HealthNotice:
