@@ -191,8 +191,12 @@ def run_failed(result: RunResult) -> bool:
 
 
 def causes_of(message: str) -> frozenset[str]:
-    """What a run that failed names as the reasons: statuses, states and firewalls; else its words without figures."""
-    words = " ".join(word for word in message.split() if not _varies(word))
+    """What a run that failed names as the reasons: statuses, states and firewalls.
+
+    Else the words of its first sentence, which are the same for one page and for several, and for each number of runs.
+    """
+    first = message.partition(". ")[0].split()
+    words = " ".join(word.rstrip(".,;:").removesuffix("s") for word in first if not _varies(word))
     return frozenset(_causes(message)) or frozenset({words})
 
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from crawler.notify.ledger_status import notify_status
+from crawler.notify.messages import causes_of
 from crawler.notify.notify import send_notifications
 from crawler.notify.session import ReplayRequest
 from crawler.publish.change_feed import ChangeFeed
@@ -105,3 +106,16 @@ def every_url_was_taken_as_often_as_it_was_told(site: Site) -> None:
     assert {change.url for change in feeds.between(first, last)} <= set(expected)
     times = Counter(change.url for run in feeds.publishing()[1:] for change in feeds.of_run(run))
     assert all(site.double.taken[url] <= times[url] for url in site.double.taken)
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "is_news"),
+    [
+        ("149 pages say something else. So far: 1 run.", "1 page say something else. So far: 2 runs.", False),
+        ("held 9 pages, such as /a: answered 410", "held 8 pages, such as /b: answered 410", False),
+        ("held 9 pages, such as /a: answered 410", "held 9 pages, such as /a: answered 404", True),
+        ("the disk of /srv/a is full", "the disk of /srv/b is full", False),
+    ],
+)
+def test_ours_trouble_is_news_if_its_cause_is_another_one(first: str, later: str, is_news: bool) -> None:
+    assert (not causes_of(later) <= causes_of(first)) == is_news
