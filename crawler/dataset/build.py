@@ -222,9 +222,7 @@ class _Builder:
         """Store rows of a table."""
         places = ", ".join("?" * len(TABLES[table]))
         first = [*islice(rows := iter(rows), 1)]
-        if (
-            first
-        ):  # most pages have no pictures and versions, and a statement without rows costs as much as one with a few
+        if first:  # most pages have no pictures, and a statement without rows costs as much as one with a few
             self._db.executemany(f"INSERT INTO {table} VALUES ({places})", chain(first, rows))  # noqa: S608 - our own
 
     def _copy_urls(self, visited: str) -> None:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from crawler.audit.page_findings import section_of
-from crawler.parse.snapshot.details import alike_start
+from crawler.parse.snapshot.text import common_prefix
 
 TEXTS: Final = ("robots", "canonical", "target", "title", "description", "h1", "language", "content_type")
 """Columns of ``pages`` that are compared as texts."""
@@ -137,8 +137,8 @@ def _differences(url: str, old: Values, new: Values) -> Iterator[Difference]:
 
 def _text_cause(old: str, new: str) -> str:
     """What happened to a text that is neither new nor empty now, in words that are the same on pages with one cause."""
-    start = alike_start(old, new)
-    end = alike_start(old[start:][::-1], new[start:][::-1])
+    start = common_prefix(old, new)
+    end = common_prefix(old[start:][::-1], new[start:][::-1])
     removed, added = old[start : len(old) - end], new[start : len(new) - end]
     if removed and added:
         return f"{_quoted(removed)} → {_quoted(added)}"

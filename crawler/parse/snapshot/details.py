@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from crawler.parse.snapshot.blocks import read_blocks, stable_hash
-from crawler.parse.snapshot.text import clean_url, mask_variable_text
+from crawler.parse.snapshot.text import clean_url, common_prefix, mask_variable_text
 
 # The look-ahead rejects most tags by their first letter, which saves a third of the time.
 _tags = re.compile(
@@ -135,9 +135,9 @@ def compare_words(old: str, new: str) -> tuple[int, int] | None:
     at most: to count a page takes as long as to unpack it five times.
     """
     old, new = _body_of(old), _body_of(new)
-    alike = alike_start(old, new)
+    alike = common_prefix(old, new)
     start = next((tag.end() for tag in _tags_before(old, alike)), 0)
-    rest = alike_start(old[start:][::-1], new[start:][::-1])
+    rest = common_prefix(old[start:][::-1], new[start:][::-1])
     tag = _any_tag(old, len(old) - rest)
     rest = len(old) - tag.start() if tag else 0
     before, after = (_words_in(body[start : len(body) - rest]) for body in (old, new))
@@ -152,18 +152,6 @@ def _tags_before(markup: str, end: int) -> Iterator[re.Match[str]]:
     while (end := markup.rfind(">", 0, end)) >= 0:
         if found := _any_tag(markup, max(0, markup.rfind("<", 0, end)), end + 1):
             yield found
-
-
-def alike_start(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _find_slots(markup: str, anchors: list[Anchor]) -> list[tuple[int, int, int]]:

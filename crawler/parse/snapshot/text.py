@@ -362,7 +362,7 @@ def split_markup_like(markup: str, known: str, pieces: list[str]) -> list[str]:
     the last quote of the known markup, every quoted value has one. Both agree again from a tag of both on, because a
     tag is read without regard to what is before it.
     """
-    agree = _common_prefix(markup, known)
+    agree = common_prefix(markup, known)
     for quote, begins in _values.items():
         if begins.search(known):
             agree = min(agree, known.rfind(quote))
@@ -371,7 +371,7 @@ def split_markup_like(markup: str, known: str, pieces: list[str]) -> list[str]:
     shared -= 1 - shared % 2  # up to and including a tag
     shared = max(shared, 1)
     more = len(markup) - len(known)
-    same = len(known) - _common_prefix(markup[::-1], known[::-1])
+    same = len(known) - common_prefix(markup[::-1], known[::-1])
     found, at = pieces[:shared], ends[shared]
     for tag in _text_border.finditer(markup, at):
         place = tag.start() - more
@@ -383,7 +383,7 @@ def split_markup_like(markup: str, known: str, pieces: list[str]) -> list[str]:
     return [*found, markup[at:]]
 
 
-def _common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
+def common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
     """The number of equal characters or pieces at the beginning of both."""
     low, high = 0, min(len(old), len(new))
     while low < high:
@@ -397,8 +397,8 @@ def _common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
 
 def diff_spans(old: list[str], new: list[str]) -> Iterator[DiffSpan]:
     """All pieces of both in order, in spans that are equal or differ in turn. No pair of tag and text is split."""
-    first = _common_prefix(old, new) & ~1
-    last = min(_common_prefix(old[::-1], new[::-1]), min(len(old), len(new)) - first) & ~1
+    first = common_prefix(old, new) & ~1
+    last = min(common_prefix(old[::-1], new[::-1]), min(len(old), len(new)) - first) & ~1
     more = len(old) - len(new)
     at = 0
     for begin, end in _differing_spans(old, new, first, last) if more == 0 else [(first, len(new) - last)]:
