@@ -1,7 +1,7 @@
 """The tasks of a developer, run in the environment in which nox itself is installed: ``nox -l`` lists them.
 
-nox -s one -- tests/test_gate.py      one test file, in this process, without the startup of workers
-nox -s check                          all guards: lint, types, words, help, example file, manual
+nox -s one -- tests/crawler/url       one test file or folder, in this process, without the startup of workers
+nox -s check                          all guards: lint, types, words, help, registries, example file, manual
 """
 
 import sys
@@ -14,7 +14,8 @@ nox.options.sessions = ["check"]
 GUARDS = (
     "tests/test_house.py", "tests/test_layout.py", "tests/test_plain_words.py", "tests/test_long_sentences.py",
     "tests/test_help.py", "tests/test_config.py", "tests/test_readme.py", "tests/test_manual_formats.py",
-    "tests/test_manual_tables.py",
+    "tests/test_manual_tables.py", "tests/sitemap/test_lint_rules.py",
+    "tests/crawler/notify/test_channel_registry.py",
 )  # fmt: skip
 
 

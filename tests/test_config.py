@@ -23,7 +23,10 @@ def test_ours_the_reference_has_every_key_at_its_default_with_its_option() -> No
     assert EXAMPLE.read_text(encoding="utf-8") == reference_text()
     assert build_config(tomllib.loads(reference_text())) == Config()
     sections = reference_sections()
-    assert {name: list(section.keys) for name, section in sections.items()} == known_keys()
+    written = {f"{name}.{key}": None for name, section in sections.items() for key in section.keys}
+    known = {f"{name}.{key}": None for name, keys in known_keys().items() for key in keys}
+    assert written.keys() ^ known.keys() == set(), "in one of crawler/config/config.py and reference.toml, not in both"
+    assert list(written) == list(known), "reference.toml has the order of the fields"
     flags = {flag.key: flag.long for flag in FLAGS}
     for name, section in sections.items():
         about = section.lines.partition("\n")[2].replace("\n# ", " ")

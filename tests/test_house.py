@@ -58,8 +58,13 @@ def modules(package: str) -> Iterator[tuple[str, Path]]:
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path, *, everywhere: bool = True) -> Iterator[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     at_once = [inner for node in tree.body for inner in (node.body if isinstance(node, ast.If) else [node])]
     for node in ast.walk(tree) if everywhere else at_once:
         if isinstance(node, ast.Import):
@@ -97,7 +102,7 @@ def test_ours_imports_go_down_the_floors_of_the_map() -> None:
 
 
 def is_pure(path: Path) -> bool:
-    return bool(re.search(r"\bPure\.", ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""))
+    return bool(re.search(r"\bPure\.", ast.get_docstring(tree_of(path)) or ""))
 
 
 def test_ours_a_pure_module_touches_nothing() -> None:
@@ -115,7 +120,7 @@ def test_ours_the_map_names_what_exists() -> None:
     for path, name in named:
         assert (ROOT / path).exists(), path
         if name:
-            scope: ast.AST = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+            scope: ast.AST = tree_of(ROOT / path)
             for part in name.split("."):
                 found = [node for node in ast.iter_child_nodes(scope) if getattr(node, "name", "") == part]
                 assert found, f"{path} has no {name}"
@@ -153,7 +158,7 @@ def test_ours_a_package_says_what_is_in_it_its_front_door_and_what_it_imports() 
     names = {package.removeprefix("crawler.") for package in packages()}
     for package in sorted(packages() - set(PACKAGES)):
         folder = ROOT / package.replace(".", "/")
-        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+        text = ast.get_docstring(tree_of(folder / "__init__.py")) or ""
         for file in re.findall(r"``([a-z_]+\.py)``", text):
             assert list(folder.rglob(file)), f"{package} names {file}"
         assert "Front door" in text, package

@@ -20,6 +20,8 @@ from crawler.model import Failure, Url
 from crawler.notify.notice import SendResult, SendStatus
 
 _BODY: Final = BodyLimits(wire=64 * 1024, decoded=64 * 1024, refuse=2**62, is_optional=True)
+PUBLIC_HEADERS: Final = ("content-type", "x-siteatlas-")
+"""How the names of headers begin whose values may be quoted when a receiver repeats them."""
 
 
 class NotifyResponse(Struct, frozen=True, kw_only=True):
@@ -158,8 +160,7 @@ def _basic(userinfo: bytes) -> str:
 
 def _secrets_of_headers(headers: Mapping[str, str]) -> list[str]:
     """The last word of each header: what authorizes is in a header of any name, as in "Bearer TOKEN"."""
-    told = ("content-type", "x-siteatlas-")
-    return [value.rpartition(" ")[2] for name, value in headers.items() if not name.lower().startswith(told)]
+    return [value.rpartition(" ")[2] for name, value in headers.items() if not name.lower().startswith(PUBLIC_HEADERS)]
 
 
 def _secrets_of_proxy(proxy: str) -> tuple[str, ...]:
