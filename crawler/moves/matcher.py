@@ -4,7 +4,7 @@ Two pages are compared by the words of their main text, of their title and headi
 the square of its information, as in the cosine of TF-IDF vectors (Salton and Buckley, 1988,
 https://doi.org/10.1016/0306-4573(88)90021-0): what all pages say counts almost nothing, so templates need no rule. What
 two pages of one family share says nothing either, so a page is compared with the words that tell it from its rival: the
-old page that the new page continues already, or the second best new page. Three agreements are added as log odds.
+old page that the new page continues already. Three agreements are added as log odds.
 """
 
 import re
@@ -187,7 +187,7 @@ class _Matcher:
             return Match(self._old[number].path, "", Grade.NONE, _NOTHING_LIKE)
         best = max(scores, key=lambda candidate: (scores[candidate], -candidate))
         odds = exp(scores.pop(best))
-        rest = sum(exp(min(scores[other], self._against_best(number, other, best))) for other in scores)
+        rest = sum(map(exp, scores.values()))
         pattern = predicted.sentence if predicted and predicted.path == self._new[best].path else ""
         return self._graded(number, best, odds / (odds + rest + 1), pattern)
 
@@ -197,14 +197,6 @@ class _Matcher:
         own = self._olds(_TEXT, number) - self._olds(_TEXT, rival)
         mass = self._mass(_TEXT, own)
         told = self._mass(_TEXT, own & self._news(_TEXT, candidate)) / mass if mass else 1.0
-        return self._log_odds(number, candidate, told)
-
-    def _against_best(self, number: int, candidate: int, best: int) -> float:
-        """The log odds by the words in which a candidate and the best one differ: has the old page those of it?"""
-        own = self._olds(_TEXT, number)
-        other, first = self._news(_TEXT, candidate), self._news(_TEXT, best)
-        mass = self._mass(_TEXT, own & (other ^ first))
-        told = self._mass(_TEXT, own & (other - first)) / mass if mass else 1.0
         return self._log_odds(number, candidate, told)
 
     def _graded(self, number: int, candidate: int, probability: float, pattern: str) -> Match:
