@@ -23,7 +23,7 @@ from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
 from crawler.audit.verdict import group_counts
 from sitemap import shorten
 
-pytestmark = pytest.mark.needs_chromium
+pytestmark = [pytest.mark.needs_chromium, pytest.mark.thorough]
 
 Opening = Callable[..., Page]
 OPTIONS: dict[str, Any] = {"reduced_motion": "reduce"}

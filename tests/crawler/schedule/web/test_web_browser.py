@@ -23,7 +23,7 @@ from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.state.runs import RunStatus
 from crawler.state.schema import STATE_DB
 
-pytestmark = pytest.mark.needs_chromium
+pytestmark = [pytest.mark.needs_chromium, pytest.mark.thorough]
 
 Opening = Callable[..., Page]
 WORDS = [storable(word) for word in NAUGHTY if len(word) < 500]
