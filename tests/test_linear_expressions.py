@@ -33,7 +33,8 @@ def test_ours_no_expression_takes_more_than_linear_time() -> None:
     rng = random.Random(20261122)
     attacks = {expression.name: slowest(expression, rng, tries=6) for expression in expressions(crawler, sitemap)}
     assert len(attacks) > 200
-    assert {name: attack for name, attack in attacks.items() if attack} == {}
+    slow = {name: attack for name, attack in attacks.items() if attack}
+    assert slow == {}, "anchor it at the start, or make what repeats possessive (*+): it is tried by search, too"
 
 
 @pytest.mark.slow

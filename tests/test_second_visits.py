@@ -77,6 +77,15 @@ class Nights:
         return [headers for _, asked, headers in self.site.log if asked == path]
 
 
+def test_rfc9111_validators_of_requests_with_other_headers_are_not_sent(tmp_path: Path) -> None:
+    """https://www.rfc-editor.org/rfc/rfc9111#section-4.1: a stored response is of the headers that selected it."""
+    with scripted({}) as site:
+        nights = Nights(site, tmp_path)
+        for headers, is_sent in (({}, False), ({}, True), ({"Accept-Language": "da"}, False)):
+            nights.crawl({"/a": page("/a")}, {"fetch": {"headers": headers}})
+            assert ("if-none-match" in nights.asked("/a")[0]) is is_sent
+
+
 def test_ours_what_went_and_came_back_is_what_it_was(tmp_path: Path) -> None:
     names = ("/restored", "/stumbled", "/moved", "/hidden", "/lost")
     whole = {name: page(name) for name in names}

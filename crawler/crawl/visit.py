@@ -20,7 +20,6 @@ import anyio
 import msgspec
 from msgspec.structs import replace
 
-from crawler.config import source as sources
 from crawler.config.config import Config
 from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan
@@ -103,8 +102,12 @@ def parse_settings_key(plan: CrawlPlan) -> str:
 
 
 def source_key(plan: CrawlPlan) -> str:
-    """A digest of the server that is fetched from: validators hold for one server."""
-    return sources.server_key(plan.config, plan.seed)
+    """What the answers depend on: the server, and the headers, cookies and login that requests have, by their names.
+
+    Validators hold for one server and one kind of request.
+    """
+    requests = plan.about["requests"]
+    return "" if requests == "{}" else requests
 
 
 def seed_urls(plan: CrawlPlan, robots: Robots) -> list[DiscoveredUrl]:
