@@ -22,7 +22,7 @@ _UNRESERVED: Final = "2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE]"  # nee
 _SOUND_URL: Final = re.compile(
     rf"https?://[a-z0-9-]++(?:\.[a-z0-9-]++)*+/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]++|%(?!{_UNRESERVED})[0-9A-F]{{2}})*+"
 )
-# Each finds the same in a URL and in URLs joined by blanks. Asked only of texts with a byte that is not safe, or an "@".
+# Each finds the same in a URL and in URLs joined by blanks. Asked only of texts with an "@" or a byte that is not safe.
 _CHARACTER_FAULTS: Final = (
     ("sitemap.loc_not_ascii", re.compile(r"[^\x00-\x7f]").search, "is not in ASCII"),
     ("sitemap.loc_fragment", re.compile("#").search, "has a fragment, which search engines ignore"),
