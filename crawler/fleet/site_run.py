@@ -226,35 +226,38 @@ class SiteWorker:
                 "workers, and run siteatlas fleet recover"
             )
 
-    async def _save_before_notices(self, run: LeasedRun, config: Config) -> None:
-        """Take a snapshot of what was published, while the process of the run waits for the first claim."""
+    async def _save_before_notices(self, run: LeasedRun, config: Config) -> bool:
+        """Take a snapshot of what was published, while the process of the run waits; whether it may tell of that."""
         try:
-            await self._save(run, config, run.asked if run.lease.is_notify_only else {})
+            is_saved = await self._save(run, config, run.asked if run.lease.is_notify_only else {})
         except LeaseLost as error:
             log.warning("%s", error)
             run.lose()
+            return False
+        return is_saved or self._snapshots is None or self._snapshots.is_optional
 
-    async def _save(self, run: LeasedRun, config: Config, asked: dict[str, Any]) -> None:
-        """Take a snapshot of the state and record it, with what is ``asked`` that it does not have. Raises LeaseLost.
+    async def _save(self, run: LeasedRun, config: Config, asked: dict[str, Any]) -> bool:
+        """Take and record a snapshot of the state, with what is ``asked`` that it does not have; whether that was done.
 
-        A failure leaves the snapshot before it. A run that did not begin may have left an older state here.
+        A failure leaves the snapshot before it. A run that did not begin may have left an older state here. Raises
+        LeaseLost.
         """
         lease = run.lease
         plan = plan_crawl(config)  # the first run of a site may have followed its start URL
         if self._snapshots is None or not run.has_begun or not STATE_DB.is_in(plan.state):
-            return
+            return False
         run.unsaved = run.store_fault
         if not run.store_fault:
             try:
                 snapshot = await self._snapshots.save(lease.site, plan, run.generation + 1, lease.epoch)
             except DamagedFile as error:  # the snapshot before it is the newest state
                 log.warning("%s: %s", lease.site, error)
-                return
+                return False
             except StorageError as error:
                 run.unsaved = str(error)
         if run.unsaved:
             log.warning("%s: no snapshot of its state could be stored: %s", lease.site, run.unsaved)
-            return
+            return False
         run.asked = asked
         run.snapshots = [snapshot.key, *run.snapshots][: self._snapshots.keep]
         values = self.name, snapshot.generation, run.snapshots, asked
@@ -262,6 +265,7 @@ class SiteWorker:
         run.generation = snapshot.generation
         mark_local(plan.state, snapshot.key)
         await self._snapshots.prune(snapshot)
+        return True
 
     async def _end(self, run: LeasedRun, result: RunResult) -> RunResult | None:
         """Record the result. A run whose state no other machine could continue is no success."""
