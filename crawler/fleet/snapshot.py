@@ -99,16 +99,20 @@ class SnapshotHeader(Struct, frozen=True, kw_only=True):
 
 
 class LocalMark(Struct, frozen=True):
-    """The ``key`` in the state store of the snapshot that a local state became, or came from."""
+    """The ``key`` in the state store of the snapshot that a local state became, or came from; "" for none.
 
-    key: str
+    ``has_begun``: a run has begun since, which may have changed the state.
+    """
+
+    key: str = ""
+    has_begun: bool = False
 
 
-def local_mark(state: Path) -> str:
-    """The key of the snapshot that a state directory became or came from; "" for none."""
+def local_mark(state: Path) -> LocalMark:
+    """The mark of a state directory."""
     with contextlib.suppress(OSError, msgspec.MsgspecError):
-        return msgspec.json.decode((state / _HEADER).read_bytes(), type=LocalMark).key
-    return ""
+        return msgspec.json.decode((state / _HEADER).read_bytes(), type=LocalMark)
+    return LocalMark()
 
 
 def is_damaged(state: Path) -> bool:
@@ -123,10 +127,10 @@ def mark_damaged(state: Path) -> None:
         (state / DAMAGED_MARK).touch(mode=0o600)
 
 
-def mark_local(state: Path, key: str) -> None:
-    """Note that the present state is that of a snapshot, once the fleet has recorded that. Raises StorageError."""
+def mark_local(state: Path, mark: LocalMark) -> None:
+    """Note what the present state is, once the fleet has recorded a snapshot of it. Raises StorageError."""
     with _disk_errors(state), replacement(state / _HEADER, 0o600) as file:
-        file.write(msgspec.json.encode(LocalMark(key)))
+        file.write(msgspec.json.encode(mark))
 
 
 @contextlib.contextmanager
@@ -196,7 +200,7 @@ def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:
                 _extract(tar, new)
                 while packed.read(_PIECE):  # to the end, where zstd compares the checksum
                     pass
-                mark_local(new, key)
+                mark_local(new, LocalMark(key))
                 _exchange(plan.state, new, old)
         finally:
             shutil.rmtree(new, ignore_errors=True)

@@ -74,14 +74,6 @@ class Snapshot(Struct, frozen=True, order=True):
         return f"{_folder(self.site)}{self.generation:010d}-{self.epoch:010d}-{self.sha256}{_SUFFIX}"
 
 
-class Restored(Struct, frozen=True):
-    """What :meth:`SnapshotStore.restore` did. ``fallbacks`` are sentences on newer snapshots that could not be used."""
-
-    plan: CrawlPlan
-    snapshot: Snapshot
-    fallbacks: tuple[str, ...] = ()
-
-
 def parse_key(key: str) -> Snapshot | None:
     """The snapshot of a key; None for another file."""
     folder, _, name = key.rpartition("/")
@@ -189,31 +181,26 @@ class SnapshotStore:
             newest[snapshot.site] = max(snapshot, newest.get(snapshot.site, snapshot))
         return newest
 
-    async def overtaken(self, site: str, epoch: int) -> Snapshot | None:
-        """The newest snapshot when its epoch is not below that of a fresh lease; None otherwise. Raises StorageError.
-
-        Epochs only grow, so it proves that the database of the fleet was restored from an older backup.
-        """
-        newest = max(await self.snapshots(site), key=lambda snapshot: snapshot.epoch, default=None)
-        return newest if newest and newest.epoch >= epoch else None
-
     async def snapshots(self, site: str) -> list[Snapshot]:
         """The snapshots of a site, the oldest first. Raises StorageError."""
         return sorted(filter(None, map(parse_key, await self._store.keys(_folder(site)))))
 
-    async def restore(self, site: str, config: Config, keys: Iterable[str]) -> Restored:
-        """Replace the local state of a site by the first snapshot of these keys that can be used.
+    async def restore(self, site: str, config: Config, keys: Iterable[str]) -> CrawlPlan:
+        """Replace the local state of a site by the first snapshot of these keys that can be used; returns its plan.
 
         Nobody who only writes to the store can add one: the keys come from the database, and have the digests. Raises
         SnapshotLost when none is left, StateInUse while a process uses the local state, StorageError, UsageError.
         """
         problems: list[str] = []
         for key in keys:
-            snapshot = parse_key(key)
-            if snapshot is None:
-                problems.append(f"{key} is not the name of a snapshot")
-            elif restored := await self._restore(snapshot, config, problems):
-                return restored
+            try:
+                plan = await self._restore(key, config)
+            except BadSnapshot as error:
+                problems.append(str(error))
+                continue
+            for problem in problems:
+                log.warning("%s: an older state is used: %s", site, problem)
+            return plan
         reasons = "; ".join(problems) or "it has none"
         raise SnapshotLost(
             f"no snapshot of the site {site} in {self._store.name} can be used ({reasons}). Put a snapshot back "
@@ -221,35 +208,34 @@ class SnapshotStore:
             f"{shlex.quote(site)} --fresh"
         )
 
-    async def _restore(self, snapshot: Snapshot, config: Config, problems: list[str]) -> Restored | None:
-        """Restore one snapshot; None, and why in ``problems``, when it cannot be used."""
-        local = plan_crawl(config)
-        with new_archive(local) as archive:
+    async def _restore(self, key: str, config: Config) -> CrawlPlan:
+        """Restore one snapshot. Raises BadSnapshot when it cannot be used."""
+        if (snapshot := parse_key(key)) is None:
+            raise BadSnapshot(f"{key} is not the name of a snapshot")
+        name = f"generation {snapshot.generation}"
+        with new_archive(plan_crawl(config)) as archive:
             for _ in range(_ATTEMPTS):
                 archive.unlink(missing_ok=True)
                 try:
-                    is_there = await self._store.get(snapshot.key, archive)
+                    is_there = await self._store.get(key, archive)
                 except StoreFault as error:
                     if error.may_retry:
                         raise
                     await self.read_mark()  # or the fault is that of the whole store
-                    problems.append(f"generation {snapshot.generation} cannot be read: {error.reason}")
-                    return None
+                    raise BadSnapshot(f"{name} cannot be read: {error.reason}") from None
                 if not is_there:
-                    problems.append(f"generation {snapshot.generation} is missing")
-                    return None
+                    raise BadSnapshot(f"{name} is missing")
                 if await _in_thread(partial(_sha256, archive)) == snapshot.sha256:
                     break
             else:
-                problems.append(f"generation {snapshot.generation} is damaged: its checksum differs")
-                return None
+                raise BadSnapshot(f"{name} is damaged: its checksum differs")
             try:
-                plan = await _in_thread(partial(unpack, archive, config, snapshot.site, snapshot.key))
+                plan = await _in_thread(partial(unpack, archive, config, snapshot.site, key))
             except BadSnapshot as error:
-                problems.append(f"generation {snapshot.generation} cannot be used: {error}")
-                return None
+                raise BadSnapshot(f"{name} cannot be used: {error}") from None
         await _in_thread(partial(put_back_published, plan))
-        return Restored(plan, snapshot, tuple(problems))
+        log.info("%s: the state of %s is here", snapshot.site, name)
+        return plan
 
 
 class DirectoryStore(StateStore):

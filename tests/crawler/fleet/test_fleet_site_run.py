@@ -19,7 +19,7 @@ import pytest
 import test_plugins
 from example_plugins import install_example
 from msgspec.structs import replace
-from scripted import Site, links, scripted
+from scripted import Answer, Site, links, scripted
 
 from crawler.config.config import Config
 from crawler.config.load import ConfigFile, build_config, load_site
@@ -132,10 +132,24 @@ class Machine:
     async def run(self, *, only_notifies: bool = False, **asked: bool) -> RunResult | None:
         if not only_notifies:
             await run_sites_now(self._fleet, ["shop"], asked)
+        return await self._worker.run(await self._begin())
+
+    async def run_until_lost(self, site: Site, path: str) -> None:
+        """A run that loses its lease when the site is asked for a path."""
+        await run_sites_now(self._fleet, ["shop"])
+        run = await self._begin()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._worker.run, run)
+            while path not in site.paths:  # noqa: ASYNC110 - of another thread
+                await anyio.sleep(0.01)
+            run.lose()
+        await self._fleet.rows("UPDATE site SET lease_until = now() WHERE name = 'shop'")
+
+    async def _begin(self) -> LeasedRun:
         asked_at = boot_time()
         lease = await take_lease(self._fleet, "shop", self._name, None, 60)
         assert lease
-        return await self._worker.run(LeasedRun(lease, lease_deadline(asked_at, 60)))
+        return LeasedRun(lease, lease_deadline(asked_at, 60))
 
     @property
     def state(self) -> Path:
@@ -291,6 +305,25 @@ async def test_ours_a_worker_that_dies_before_its_first_snapshot_leaves_files_th
         assert result
         assert result.status is RunStatus.DONE
         assert two.runs() == ["published"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("runs_before", [0, 1])
+async def test_ours_a_worker_does_not_go_on_with_a_crawl_after_another_one_published(
+    database: str, tmp_path: Path, site: Site, runs_before: int
+) -> None:
+    async with two_machines(database, tmp_path, config_of(site, tmp_path)) as (fleet, one, two):
+        for _ in range(runs_before):
+            assert await one.run()
+        site.routes |= {"/": links("/a", "/slow"), "/slow": Answer("<title>slow</title>", delay=1)}
+        await one.run_until_lost(site, "/slow")
+        (known,) = await fleet.rows("SELECT snapshot, generation, home FROM site")
+        site.routes |= {"/": links("/a", "/slow", "/b"), "/b": "<title>b</title><p>About b."}
+        assert await two.run()
+        columns = "snapshot = %(snapshot)s, generation = %(generation)s, home = %(home)s, older = '{}'"
+        await fleet.rows(f"UPDATE site SET {columns}", **known)  # as if the worker had died before its snapshots
+        assert await one.run()
+        assert f"{site.url}b" in (tmp_path / "out" / "sitemap.xml").read_text()
 
 
 @pytest.mark.thorough
