@@ -111,25 +111,22 @@ class OriginBroker:
         """Answer the messages of the runs, until it is cancelled. While the database is away, nothing is granted."""
         is_away = False
         with self._put, self._messages:
-            while True:
-                is_away = await self._serve_batch(is_away)
-
-    async def _serve_batch(self, is_away: bool) -> bool:
-        batch = [await self._messages.receive()]
-        with suppress(anyio.WouldBlock):
-            while len(batch) < _MAX_BATCH:
-                batch.append(self._messages.receive_nowait())
-        try:
-            await self._answer(batch)
-        except StorageError as error:
-            if not is_away:
-                log.warning("no origin can be leased: %s", error)
-            for run, message in batch:
-                if message.act == "pause":  # the others are repeated, or end by themselves
-                    self.put(run, message)
-            await anyio.sleep(_RETRY)
-            return True
-        return False
+            async for first in self._messages:
+                batch = [first]
+                with suppress(anyio.WouldBlock):
+                    while len(batch) < _MAX_BATCH:
+                        batch.append(self._messages.receive_nowait())
+                try:
+                    await self._answer(batch)
+                    is_away = False
+                except StorageError as error:
+                    if not is_away:
+                        log.warning("no origin can be leased: %s", error)
+                    is_away = True
+                    for run, message in batch:
+                        if message.act == "pause":  # the others are repeated, or end by themselves
+                            self.put(run, message)
+                    await anyio.sleep(_RETRY)
 
     async def _answer(self, batch: Iterable[tuple[RunOrigins, OriginMessage]]) -> None:
         wishes: dict[tuple[str, int, str], tuple[str, RunOrigins]] = {}

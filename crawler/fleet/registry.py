@@ -50,7 +50,7 @@ _RUN_NOW: Final = """UPDATE site SET run_now = now(), requested = coalesce(%(ask
   WHERE name = ANY(%(names)s) AND retired IS NULL RETURNING name"""
 
 
-class AppliedSites(Struct, frozen=True):
+class AppliedSites(Struct):
     """What applying a configuration did, by names of sites; ``renamed`` has the former names by the new ones."""
 
     added: list[str] = field(default_factory=list)
@@ -101,7 +101,6 @@ async def apply_sites(fleet: FleetDatabase, sites: Sequence[FleetSite]) -> Appli
     A site with the state of a retired one is that site under a new name.
     """
     done = AppliedSites()
-    unchanged = 0
     async with fleet.transaction() as connection:
         await connection.execute("SELECT pg_advisory_xact_lock(hashtext('siteatlas apply'))")
         names = [site.name for site in sites]
@@ -121,9 +120,9 @@ async def apply_sites(fleet: FleetDatabase, sites: Sequence[FleetSite]) -> Appli
             await _put(connection, [*added, *changed], {name: row["config"] for name, row in known.items()})
             done.added.extend(site.name for site in added)
             done.changed.extend(site.name for site in changed if site.name not in done.renamed)
-            unchanged += len(batch) - len(added) - len(changed)
-    gone = sorted(retired - set(done.renamed.values()))
-    return AppliedSites(done.added, done.changed, gone, unchanged, done.renamed)
+            done.unchanged += len(batch) - len(added) - len(changed)
+    done.retired = sorted(retired - set(done.renamed.values()))
+    return done
 
 
 async def _rename(connection: Connection, sites: Sequence[FleetSite]) -> dict[str, str]:

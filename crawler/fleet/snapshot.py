@@ -164,7 +164,7 @@ def pack(state: Path, header: SnapshotHeader, archive: Path) -> tuple[str, int]:
                 _add_file(tar, path, path.relative_to(state).as_posix(), archive.with_name("copy"))
             generations = state / GENERATIONS_DIRECTORY
             if generations.is_dir():
-                with _sitemap_errors(), Generations(generations).unchanging():
+                with Generations(generations).unchanging():
                     for path in _files(generations):
                         _add_file(tar, path, path.relative_to(state).as_posix(), archive.with_name("copy"))
         raw.flush()
@@ -239,7 +239,7 @@ def put_back_published(plan: CrawlPlan) -> bool:
     with STATE_DB.reading(plan.state) as db:
         run = RunStore(db).published()
     generations = Generations(plan.state / GENERATIONS_DIRECTORY, plan.config.output.generations)
-    with _sitemap_errors():
+    with _disk_errors(plan.state):
         for number in reversed(generations.numbers() if run else []):
             if run and published_files(generations.published(number)) == run.files:
                 generations.restore(number, build_destination(plan))
@@ -390,11 +390,5 @@ def _disk_errors(state: Path) -> Iterator[None]:
         raise StorageError(
             f"a snapshot of the state {state} cannot be stored or restored. Error at {place}: {error.strerror or error}"
         ) from error
-
-
-@contextlib.contextmanager
-def _sitemap_errors() -> Iterator[None]:
-    try:
-        yield
     except SitemapError as error:
         raise StorageError(str(error)) from error

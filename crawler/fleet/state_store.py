@@ -25,9 +25,7 @@ from typing_extensions import override
 
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
-from crawler.config.secrets import mask_password
-from crawler.config.sections import FleetConfig
-from crawler.errors import StorageError, UsageError
+from crawler.errors import StorageError
 from crawler.fleet.snapshot import (
     BadSnapshot,
     SnapshotHeader,
@@ -38,15 +36,12 @@ from crawler.fleet.snapshot import (
     put_back_published,
     unpack,
 )
-from crawler.packages import missing_packages
-from crawler.publish.upload.target import parse_s3_address
 from sitemap import create_file, make_directory, replacement
 
 MARK: Final = "fleet-id"  # the file that says which fleet a state store belongs to: an empty mount point has none
 _SUFFIX: Final = ".tar.zst"
 _PIECE: Final = 1024 * 1024  # bytes
 _ATTEMPTS: Final = 2  # to fetch a snapshot: its bytes may be damaged in transit
-_SETTING: Final = "fleet.state_store"
 _ACCOUNTS: Final = (
     "All workers need the same user ID, or a state store that a group of them owns and may write to (chmod g+w)"
 )
@@ -293,24 +288,6 @@ class DirectoryStore(StateStore):
             for path in folder.glob("*" if prefix else "*/*")
             if path.name.endswith(_SUFFIX) and not path.name.startswith(".")
         ]
-
-
-def connect_store(section: FleetConfig, retries: int = 3) -> StateStore:
-    """The state store of a fleet; ``retries`` are those of one request. Nothing is sent yet. Raises UsageError."""
-    scheme, _, rest = section.state_store.partition("://")
-    if scheme == "file" and rest.startswith("/"):
-        return DirectoryStore(Path(rest))
-    if scheme != "s3":
-        shapes = "file:///mnt/shared/siteatlas or s3://bucket/prefix"
-        raise UsageError(f"{_SETTING} must be like {shapes}, not {mask_password(section.state_store)!r}")
-    address = parse_s3_address(rest, _SETTING)
-    try:
-        from crawler.fleet.bucket_store import connect_bucket  # noqa: PLC0415 - an extra, and slow to load
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("boto3", "botocore"):
-            raise
-        raise missing_packages(f"{_SETTING} = {address.display_name}", "s3") from None
-    return connect_bucket(address, section, retries)
 
 
 def _folder(site: str) -> str:

@@ -20,15 +20,8 @@ from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError, UsageError
 from crawler.fleet.bucket_store import BucketStore
 from crawler.fleet.snapshot import LocalMark, StoreFault, local_mark, mark_local
-from crawler.fleet.state_store import (
-    DirectoryStore,
-    Snapshot,
-    SnapshotLost,
-    SnapshotStore,
-    StateStore,
-    connect_store,
-    parse_key,
-)
+from crawler.fleet.state_store import DirectoryStore, Snapshot, SnapshotLost, SnapshotStore, StateStore, parse_key
+from crawler.fleet.worker import connect_store
 
 pytestmark = pytest.mark.anyio
 
@@ -346,9 +339,9 @@ async def test_ours_a_listing_has_all_pages(bucket: Bucket, tmp_path: Path) -> N
 async def test_ours_a_large_snapshot_is_sent_in_parts(bucket: Bucket, tmp_path: Path) -> None:
     store = connect_store(in_bucket(bucket), retries=1)
     assert isinstance(store, BucketStore)
-    store.single, store.part = 2_000_000, 1_000_000
+    store.single, store.part = 8 << 20, 5 << 20  # a part has 5 MiB at least
     file = tmp_path / "file"
-    file.write_bytes(os.urandom(2_500_000))
+    file.write_bytes(os.urandom(12 << 20))
     await store.put("shop/1.tar.zst", file)
     assert bucket.objects["states/shop/1.tar.zst"].body == file.read_bytes()
     assert bucket.objects["states/shop/1.tar.zst"].etag.endswith("-3")
