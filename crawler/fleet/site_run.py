@@ -127,7 +127,8 @@ class SiteWorker:
         """Run a site to its end, and record that; None when the lease got lost, so that nothing is recorded."""
         lease = run.lease
         try:
-            config = self._local(lease.config)
+            state = lease.config.state.model_copy(update={"directory": str(self._root)})
+            config = lease.config.model_copy(update={"state": state})
             result = await self._run(run, config)
             if not run.is_lost:
                 await self._save(run, config, run.asked)
@@ -142,10 +143,6 @@ class SiteWorker:
             run.close()
         log.warning("%s: the lease is over, so the run does not count; another worker takes the site", lease.site)
         return None
-
-    def _local(self, config: Config) -> Config:
-        state = config.state.model_copy(update={"directory": str(self._root)})
-        return config.model_copy(update={"state": state})
 
     async def _run(self, run: LeasedRun, config: Config) -> RunResult:
         """The result of the run; a fault of the configuration or of the state is a result too."""

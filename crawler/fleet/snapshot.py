@@ -146,8 +146,8 @@ def new_archive(plan: CrawlPlan) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def pack(state: Path, header: SnapshotHeader, archive: Path) -> tuple[str, int]:
-    """Write a state directory to a new ``archive``; returns its SHA-256 in hexadecimal and its size in bytes.
+def pack(state: Path, header: SnapshotHeader, archive: Path) -> str:
+    """Write a state directory to a new ``archive``; returns its SHA-256 in hexadecimal.
 
     May run while another process holds the state. Needs room for the archive and for the largest database. Raises
     DamagedFile when a database is damaged, so that no snapshot spreads the damage, and StorageError.
@@ -169,7 +169,7 @@ def pack(state: Path, header: SnapshotHeader, archive: Path) -> tuple[str, int]:
                         _add_file(tar, path, path.relative_to(state).as_posix(), archive.with_name("copy"))
         raw.flush()
     with archive.open("rb") as raw:
-        return hashlib.file_digest(raw, "sha256").hexdigest(), archive.stat().st_size
+        return hashlib.file_digest(raw, "sha256").hexdigest()
 
 
 def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:

@@ -61,7 +61,6 @@ class Snapshot(Struct, frozen=True, order=True):
     epoch: int
     site: str
     sha256: str
-    size: int = 0
 
     @property
     def key(self) -> str:
@@ -131,8 +130,8 @@ class SnapshotStore:
         """
         header = SnapshotHeader(site=site, generation=generation, epoch=epoch, start=plan.seed)
         with new_archive(plan) as archive:
-            sha256, size = await _in_thread(partial(pack, plan.state, header, archive))
-            snapshot = Snapshot(generation, epoch, site, sha256, size)
+            sha256 = await _in_thread(partial(pack, plan.state, header, archive))
+            snapshot = Snapshot(generation, epoch, site, sha256)
             await self._store.put(snapshot.key, archive)
         return snapshot
 

@@ -46,12 +46,11 @@ _RETRY: Final = {"retry-after": "5"}
 class FleetView(Struct, frozen=True):
     """The status of a fleet, and the sites that a person should look at, the most urgent first.
 
-    ``is_cut``: there are more of these sites.
+    ``attention`` has one site more than are shown, if there are more.
     """
 
     status: FleetStatus
     attention: list[FleetSiteStatus]
-    is_cut: bool = False
 
     @property
     def silent(self) -> int:
@@ -125,15 +124,7 @@ class _StatusCache:
     async def _read(self) -> FleetView:
         with _reading():
             status = await fleet_status(self._fleet, runs=MAX_RUNS)
-            return FleetView(status, *await _first_sites(self._fleet, self._max_sites, only=ATTENTION))
-
-
-async def _first_sites(
-    fleet: FleetDatabase, number: int, *, only: str, words: str = ""
-) -> tuple[list[FleetSiteStatus], bool]:
-    """The first sites in a state whose name and origin contain all words, and whether there are more."""
-    found = await find_sites(fleet, only=only, words=words, limit=number + 1)
-    return found[:number], len(found) > number
+            return FleetView(status, await find_sites(self._fleet, only=ATTENTION, limit=self._max_sites + 1))
 
 
 class _Endpoints:
@@ -152,19 +143,19 @@ class _Endpoints:
         query = query.replace("\0", "")  # which no text in the database contains
         if state and state not in STATES:
             raise HTTPException(404, f"there is no such state of a site. The states are {', '.join(STATES)}")
-        sites, is_cut = view.attention, view.is_cut
+        sites, number = view.attention, self._max_sites
         if state or query.strip():
             with _reading():
-                sites, is_cut = await _first_sites(self._fleet, self._max_sites, only=state, words=query)
+                sites = await find_sites(self._fleet, only=state, words=query, limit=number + 1)
         return render_page(
             "fleet.html",
             board=self._board(view),
             fleet=view.status,
             figures=list(_figures(view)),
-            rows=[(site, site_condition(site)) for site in sites],
+            rows=[(site, site_condition(site)) for site in sites[:number]],
             state=state,
             query=query,
-            is_cut=is_cut,
+            is_cut=len(sites) > number,
             silent_seconds=SILENT_SECONDS,
             result=status_text,
             **page_frame(request),
@@ -209,7 +200,7 @@ class _Endpoints:
     async def metrics(self, request: Request) -> Response:
         """``/metrics``."""
         view = await self._cache.read()
-        text, media_type = exposition(FleetMetrics(view), request.headers.get("accept", ""))
+        text, media_type = exposition(FleetMetrics(view, self._max_sites), request.headers.get("accept", ""))
         return Response(text, headers={"content-type": media_type})
 
     def _board(self, view: FleetView) -> ScheduleStatus:
@@ -261,9 +252,9 @@ class FleetMetrics(Collector):
     https://prometheus.io/docs/practices/naming/
     """
 
-    def __init__(self, view: FleetView) -> None:
+    def __init__(self, view: FleetView, max_sites: int) -> None:
         self._status = view.status
-        self._sites = view.attention
+        self._sites = view.attention[:max_sites]
 
     def collect(self) -> Iterator[Metric]:
         """All metric families, also those without a sample."""
