@@ -242,8 +242,8 @@ class _Handler(BaseHTTPRequestHandler):
         if (parts := self.held.parts.get(upload)) is None:
             return self.refusal(404, "NoSuchUpload")
         if method == "PUT":
-            if self.headers.get("Content-MD5") != base64.b64encode(hashlib.md5(body).digest()).decode():
-                return self.refusal(400, "BadDigest")
+            if self.headers.get("x-amz-content-sha256") != hashlib.sha256(body).hexdigest():
+                return self.refusal(400, "XAmzContentSHA256Mismatch")
             parts[int(self.asked("partNumber"))] = body
             return 200, b"", {"ETag": f'"{hashlib.md5(body).hexdigest()}"'}
         del self.held.parts[upload]

@@ -32,6 +32,7 @@ try:
     from crawler.fleet.registry import AppliedSites, apply_sites, fleet_site, pause_sites, resume_sites, run_sites_now
     from crawler.fleet.status import (
         FILTERS,
+        STATES,
         FleetSiteStatus,
         FleetStatus,
         UnsureNotification,
@@ -209,6 +210,10 @@ def read_status(
 def status_values(status: FleetStatus) -> dict[str, Any]:
     """The status as JSON values; times are Unix times, durations in seconds."""
     values: dict[str, Any] = msgspec.to_builtins(status)
+    for site in values["shown"]:
+        states = site.pop("states")
+        site |= {state: state in states for state in STATES}
+    values |= values.pop("counts")
     return values
 
 
@@ -218,16 +223,14 @@ def status_text(status: FleetStatus) -> str:
 
 
 def _lines(status: FleetStatus, width: int) -> Iterator[str]:
-    parts = [("running", status.running), ("waiting in the queue", status.queued), ("due", status.due)]
-    parts += [
-        (state, getattr(status, state)) for state in ("failing", "held", "restricted", "unsaved", "paused", "retired")
-    ]
-    if status.lost:
-        parts.append(("of a worker that no longer responds", status.lost))
+    counts = status.counts
+    parts = [("running", counts["running"]), ("waiting in the queue", counts["queued"]), ("due", status.due)]
+    parts += [(state, counts[state]) for state in ("failing", "held", "restricted", "unsaved", "paused", "retired")]
+    parts.append(("of a worker that no longer responds", counts["lost"]))
     states = ", ".join(f"{number:,} {text}" for text, number in parts if number)
     yield f"{count_text(status.sites, 'site')}: {states or 'none is due or running'}"
-    if status.late:
-        yield f"{count_text(status.late, 'site')} late, the first for {duration_text(status.lateness)}"
+    if counts["late"]:
+        yield f"{count_text(counts['late'], 'site')} late, the first for {duration_text(status.lateness)}"
     if status.unsure:
         yield ""
         yield from _unsure(status, width)

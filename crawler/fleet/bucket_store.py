@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
+from boto3.s3.transfer import TransferConfig
 from typing_extensions import override
 
 from crawler.config.sections import FleetConfig
@@ -28,13 +29,6 @@ T = TypeVar("T")
 _md5 = partial(hashlib.md5, usedforsecurity=False)  # which the storage compares
 
 
-def connect_bucket(address: S3Address, section: FleetConfig, retries: int) -> "BucketStore":
-    """The store at an address. Nothing is sent yet. Raises UsageError."""
-    where = f" at {section.s3_endpoint}" if section.s3_endpoint else ""
-    bucket = S3Bucket(address.bucket, S3Settings.of(section, section.store_timeout, _NAMES))
-    return BucketStore(bucket, address.prefix, f"{address.display_name}{where}", retries=retries)
-
-
 class BucketStore(StateStore):
     """A bucket, or a prefix in it. A PUT is atomic; a larger file than ``single`` is sent in parts of ``part`` bytes.
 
@@ -42,11 +36,14 @@ class BucketStore(StateStore):
     """
 
     single = 1 << 30  # a PUT takes 5 GiB at most
-    part = 64 << 20  # kept in memory; an object has at most 10,000 parts
+    part = 64 << 20  # kept in memory; the library takes larger ones if there would be more than 10,000
 
-    def __init__(self, bucket: S3Bucket, prefix: str, name: str, *, retries: int) -> None:
-        self.name = name
-        self._bucket, self._prefix = bucket, prefix
+    def __init__(self, address: S3Address, section: FleetConfig, *, retries: int) -> None:
+        """Nothing is sent yet. Raises UsageError."""
+        where = f" at {section.s3_endpoint}" if section.s3_endpoint else ""
+        self.name = f"{address.display_name}{where}"
+        self._bucket = S3Bucket(address.bucket, S3Settings.of(section, section.store_timeout, _NAMES))
+        self._prefix = address.prefix
         self._retries = UploadRetries(retries, anyio.sleep)
 
     @override
@@ -62,30 +59,19 @@ class BucketStore(StateStore):
         client.delete_object(Bucket=self._bucket.name, Key=key)
 
     def _put(self, key: str, file: Path, client: Any) -> None:
-        """Send a file in one piece. The storage checks its MD5."""
+        """Send a file in one piece, whose MD5 the storage checks, or a large one in parts.
+
+        Over HTTP, the storage checks the signed SHA-256 of a part:
+        https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-auth-using-authorization-header.html
+        """
         with file.open("rb") as body:
             if os.fstat(body.fileno()).st_size > self.single:
-                self._put_parts(key, body, client)
+                parts = TransferConfig(self.single, multipart_chunksize=self.part, use_threads=False)
+                client.upload_fileobj(body, self._bucket.name, key, Config=parts)
                 return
             digest = base64.b64encode(hashlib.file_digest(body, _md5).digest()).decode()
             body.seek(0)
             client.put_object(Bucket=self._bucket.name, Key=key, Body=body, ContentMD5=digest)
-
-    def _put_parts(self, key: str, body: BinaryIO, client: Any) -> None:
-        target = {"Bucket": self._bucket.name, "Key": key}
-        target["UploadId"] = client.create_multipart_upload(**target)["UploadId"]
-        parts: list[dict[str, object]] = []
-        try:
-            while piece := body.read(self.part):
-                number = len(parts) + 1
-                digest = base64.b64encode(_md5(piece).digest()).decode()
-                sent = client.upload_part(**target, PartNumber=number, Body=piece, ContentMD5=digest)
-                parts.append({"PartNumber": number, "ETag": sent["ETag"]})
-            client.complete_multipart_upload(**target, MultipartUpload={"Parts": parts})
-        except BaseException:
-            with contextlib.suppress(Exception):  # its parts cost until they are removed
-                client.abort_multipart_upload(**target)
-            raise
 
     def _get(self, key: str, file: Path, client: Any) -> bool:
         try:

@@ -51,18 +51,19 @@ Send = Callable[[bytes], Awaitable[None]]
 
 
 class RunDeliveries:
-    """The notices of one leased run. ``prepare`` is awaited before the first notice is claimed.
+    """The notices of one leased run. ``store`` is awaited before the first notice is claimed.
 
-    ``prepare`` stores the state that the notices follow from: a run that is repeated from an older state could find
-    other changes, whose notices have other names, and tell the same pages again. That state has the next notice of each
-    channel. So ``prepare`` is awaited again before a channel hears of later changes.
+    ``store`` stores the state that the notices follow from, and returns whether it is stored: a run that is repeated
+    from an older state could find other changes, whose notices have other names, and tell the same pages again. So
+    without it, no changes are told. That state has the next notice of each channel. So ``store`` is awaited again
+    before a channel hears of later changes.
     """
 
     def __init__(
-        self, fleet: FleetDatabase, site: str, epoch: int, prepare: Callable[[], Awaitable[None]] | None = None
+        self, fleet: FleetDatabase, site: str, epoch: int, store: Callable[[], Awaitable[bool]] | None = None
     ) -> None:
         self._fleet = fleet
-        self._prepare = prepare
+        self._store = store
         self._asked: dict[str, str] = {}  # where the changes begin that each channel hears of, in the stored state
         self._values = {"site": site, "epoch": epoch}
         self._waiting: deque[ClaimMessage] = deque()
@@ -97,15 +98,11 @@ class RunDeliveries:
     async def _work(self, send: Send) -> None:
         while self._waiting:
             message = self._waiting[0]
-            if self._prepare and message.claim == "ask":
-                channel, begin = message.what.partition(":")[0], message.what.rpartition(" after run ")[2]
-                if not self._asked or self._asked.get(channel, begin) != begin:
-                    await self._prepare()
-                    self._asked.clear()
-                self._asked[channel] = begin
+            answer: ClaimAnswer | None = ClaimAnswer(message.notice, ClaimResult.LATER)
             try:
-                with anyio.CancelScope(shield=True):  # else nobody would know whether the notice is claimed
-                    answer = await self._record(message)
+                if await self._may_claim(message):
+                    with anyio.CancelScope(shield=True):  # else nobody would know whether the notice is claimed
+                        answer = await self._record(message)
             except FleetUnavailable:
                 await anyio.sleep(_RETRY)
                 continue
@@ -113,6 +110,18 @@ class RunDeliveries:
             self._waiting.popleft()
             if answer:
                 await send(encode_line(answer))
+
+    async def _may_claim(self, message: ClaimMessage) -> bool:
+        """Whether a notice may be claimed: the state that it follows from is stored, if it follows from one."""
+        if not self._store or message.claim != "ask":
+            return True
+        channel = message.what.partition(":")[0]
+        if not self._asked or self._asked.get(channel, message.changes) != message.changes:
+            if not await self._store():
+                return not message.changes
+            self._asked.clear()
+        self._asked[channel] = message.changes
+        return True
 
     async def _record(self, message: ClaimMessage) -> ClaimAnswer | None:
         """Record a message, and return the answer: None when there is none, and when the lease is over."""

@@ -28,8 +28,6 @@ CLOCK_SECONDS: Final = 60.0
 """A worker whose clock differs by more from that of the database takes no sites, as it would publish wrong dates."""
 _HOME_TIME: Final = timedelta(seconds=10)
 """For which a job waits for the worker that has the newest state of its site, before any worker may take it."""
-_SEARCHES: Final = 10
-"""How often one dispatch searches: most due sites that it finds may be of origins that it has just queued."""
 _ALONE: Final = "SELECT pg_try_advisory_xact_lock(hashtext('siteatlas dispatch')) AS is_alone, now() AS now"
 _HELD: Final = "SELECT job FROM site WHERE lease_until > now() AND job IS NOT NULL"
 _SERVER: Final = "CASE WHEN %(by_address)s THEN coalesce(address, origin) ELSE origin END"
@@ -77,32 +75,25 @@ async def _fill(
 ) -> int:
     """Search for due sites, and put them into the queue, which has these jobs."""
     homeless = await _take_from_homes(app, connection, jobs, now)
-    busy = {job.lock for job in jobs}
     waiting = [job for job in jobs if job.status == Status.TODO.value and job.task_kwargs["name"] not in homeless]
-    homed, queued = Counter(job.queue for job in waiting), 0
-    names = [job.queueing_lock for job in waiting]
-    for _ in range(_SEARCHES):
-        room = limit - len(waiting) - queued
-        values = {"limit": room, "busy": list(busy), "waiting": names, "by_address": by_address}
-        due = await rows(connection, _DUE, **values) if room > 0 else []
-        by_lock = {f"origin:{site['origin']}": site for site in reversed(due)}  # the first due of each origin
-        homes = {site["home"] for site in by_lock.values() if site["home"] and site["name"] not in homeless}
-        free = {row["id"]: row["free"] for row in await rows(connection, _HOMES, ids=list(homes))} if homes else {}
-        new = []
-        for lock, site in by_lock.items():
-            name, queue = site["name"], home_queue(site["home"])
-            if name in homeless or free.get(site["home"], 0) <= homed[queue]:
-                queue = RUN_QUEUE
-            homed[queue] += 1
-            task = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=f"site:{name}", schedule_at=now)
-            new.append(task.make_new_job(name=name))
-        if new:  # in one statement
-            await app.job_manager.batch_defer_jobs_async(new, connection)
-        busy |= set(by_lock)
-        queued += len(new)
-        if len(due) == len(new):
-            break
-    return queued
+    values = {"busy": [job.lock for job in jobs], "waiting": [job.queueing_lock for job in waiting]}
+    room = limit - len(waiting)
+    due = await rows(connection, _DUE, **values, limit=room, by_address=by_address) if room > 0 else []
+    by_lock = {f"origin:{site['origin']}": site for site in reversed(due)}  # the first due of each origin
+    homes = {site["home"] for site in by_lock.values() if site["home"] and site["name"] not in homeless}
+    free = {row["id"]: row["free"] for row in await rows(connection, _HOMES, ids=list(homes))} if homes else {}
+    homed = Counter(job.queue for job in waiting)
+    new = []
+    for lock, site in by_lock.items():
+        name, queue = site["name"], home_queue(site["home"])
+        if name in homeless or free.get(site["home"], 0) <= homed[queue]:
+            queue = RUN_QUEUE
+        homed[queue] += 1
+        task = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=f"site:{name}", schedule_at=now)
+        new.append(task.make_new_job(name=name))
+    if new:  # in one statement
+        await app.job_manager.batch_defer_jobs_async(new, connection)
+    return len(new)
 
 
 async def _take_from_homes(app: App, connection: Connection, jobs: Iterable[Job], now: datetime) -> set[str]:

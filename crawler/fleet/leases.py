@@ -39,7 +39,9 @@ SITE_COLUMNS: Final = f"""name, config, retired, paused, run_now, handled, lease
   extract(epoch FROM now())::float8 AS now,
   ARRAY(SELECT notice FROM delivery d WHERE d.site = name AND {WANTED}) AS wanted"""  # noqa: S608 - of our own
 """The columns of a locked site that :func:`state_of` and a lease need."""
-_SITE: Final = f"SELECT {SITE_COLUMNS} FROM site WHERE name = %(name)s FOR UPDATE"  # noqa: S608 - names of our own
+_SITE: Final = f"""SELECT {SITE_COLUMNS},
+  (SELECT a.worker FROM attempt a WHERE a.site = name ORDER BY number DESC LIMIT 1) AS last_worker
+  FROM site WHERE name = %(name)s FOR UPDATE"""  # noqa: S608 - names of our own
 _SINCE_DONE: Final = f"""SELECT {_COLUMNS} FROM attempt AS a JOIN unnest(%(names)s::text[]) AS w (name) ON site = name
   WHERE number >= coalesce((SELECT max(number) FROM attempt AS d WHERE d.site = name AND d.fate = %(done)s
     AND d.because <> %(tell)s), 0) ORDER BY number"""  # noqa: S608 - names of our own
@@ -91,6 +93,7 @@ class SiteLease(Struct, frozen=True):
     snapshots: list[str]  # the keys of those that the state store keeps, the newest first
     output: str  # the output directory that is known to be the site's own, "" for none
     is_unsaved: bool = False  # the newest state is in no snapshot, but on the disk of this worker
+    is_same_worker: bool = True  # no other worker has made an attempt since the last one of this worker
     wanted: list[str] = []
     asked: dict[str, Any] = {}
 
@@ -165,8 +168,9 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         await rows(connection, _FORGET, name=name, keep=config.daemon.history_limit)
     snapshots = [key for key in (site["snapshot"], *site["older"]) if key]
     known = site["generation"], snapshots, site["output"], bool(site["unsaved"] and site["home"] == worker)
+    is_same_worker = site["last_worker"] in (None, worker)
     wanted = site["wanted"] if attempt.trigger is Trigger.NOTIFY else []
-    return SiteLease(name, epoch, attempt, state.last, config, *known, wanted, site["asked"])
+    return SiteLease(name, epoch, attempt, state.last, config, *known, is_same_worker, wanted, site["asked"])
 
 
 def _readable_config(site: Mapping[str, Any]) -> Config | None:

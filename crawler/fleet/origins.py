@@ -6,12 +6,10 @@ is cut off from PostgreSQL, starts no request after it. See ``crawler/fetch/perm
 """
 
 import logging
-import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import anyio.to_thread
@@ -65,18 +63,14 @@ log = logging.getLogger(__name__)
 
 
 class RunOrigins:
-    """The origins of one run; a ``RunLink`` of its process, see ``crawler/schedule/process.py``."""
+    """The origins of one run. ``tell`` takes lines for its process."""
 
-    deadline = math.inf  # the lease of the site is another matter
-    options: Mapping[str, Any] = MappingProxyType({})
-    wanted: Sequence[str] = ()
-
-    def __init__(self, broker: "OriginBroker", site: str, epoch: int) -> None:
+    def __init__(self, broker: "OriginBroker", site: str, epoch: int, tell: Callable[[bytes], None]) -> None:
         self.site, self.epoch = site, epoch
+        self.tell = tell
         self.deadlines: dict[str, dict[str, float]] = {}  # of its origins, by their keys
         self.located: set[str] = set()  # origins whose addresses the database has
         self._broker = broker
-        self._put, self._grants = create_memory_object_stream[list[OriginGrant]](_MAX_BATCH)
 
     def hear(self, line: bytes) -> bool:
         """Take a line of the run's standard output; False when it is not about origins."""
@@ -84,22 +78,6 @@ class RunOrigins:
         if message:
             self._broker.put(self, message)
         return message is not None
-
-    async def talk(self, send: Callable[[bytes], Awaitable[None]]) -> None:
-        """Write the answers to the standard input of the run, until it has ended."""
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            async for grants in self._grants:
-                await send(encode_line(grants))
-
-    def answer(self, grants: list[OriginGrant]) -> None:
-        """Take answers to the run. Those that find no room are lost, and asked for again."""
-        with suppress(anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            self._put.send_nowait(grants)
-
-    def close(self) -> None:
-        """No more answers."""
-        self._put.close()
-        self._grants.close()
 
 
 class OriginBroker:
@@ -120,13 +98,12 @@ class OriginBroker:
             self._put.send_nowait((run, message))
 
     @asynccontextmanager
-    async def run(self, site: str, epoch: int) -> AsyncIterator[RunOrigins]:
+    async def run(self, site: str, epoch: int, tell: Callable[[bytes], None]) -> AsyncIterator[RunOrigins]:
         """A run, which holds no origin any more when this is left."""
-        run = RunOrigins(self, site, epoch)
+        run = RunOrigins(self, site, epoch, tell)
         try:
             yield run
         finally:
-            run.close()
             with anyio.CancelScope(shield=True), suppress(StorageError):  # else its leases end by themselves
                 await self._release([(key, run, _AFTER_END) for key in run.deadlines])
 
@@ -134,25 +111,22 @@ class OriginBroker:
         """Answer the messages of the runs, until it is cancelled. While the database is away, nothing is granted."""
         is_away = False
         with self._put, self._messages:
-            while True:
-                is_away = await self._serve_batch(is_away)
-
-    async def _serve_batch(self, is_away: bool) -> bool:
-        batch = [await self._messages.receive()]
-        with suppress(anyio.WouldBlock):
-            while len(batch) < _MAX_BATCH:
-                batch.append(self._messages.receive_nowait())
-        try:
-            await self._answer(batch)
-        except StorageError as error:
-            if not is_away:
-                log.warning("no origin can be leased: %s", error)
-            for run, message in batch:
-                if message.act == "pause":  # the others are repeated, or end by themselves
-                    self.put(run, message)
-            await anyio.sleep(_RETRY)
-            return True
-        return False
+            async for first in self._messages:
+                batch = [first]
+                with suppress(anyio.WouldBlock):
+                    while len(batch) < _MAX_BATCH:
+                        batch.append(self._messages.receive_nowait())
+                try:
+                    await self._answer(batch)
+                    is_away = False
+                except StorageError as error:
+                    if not is_away:
+                        log.warning("no origin can be leased: %s", error)
+                    is_away = True
+                    for run, message in batch:
+                        if message.act == "pause":  # the others are repeated, or end by themselves
+                            self.put(run, message)
+                    await anyio.sleep(_RETRY)
 
     async def _answer(self, batch: Iterable[tuple[RunOrigins, OriginMessage]]) -> None:
         wishes: dict[tuple[str, int, str], tuple[str, RunOrigins]] = {}
@@ -175,7 +149,7 @@ class OriginBroker:
                     run.deadlines.setdefault(key, {})[wish[2]] = grant.deadline
                     answers.setdefault(run, []).append(msgspec.structs.replace(grant, origin=wish[2]))
         for run, grants in answers.items():
-            run.answer(grants)
+            run.tell(encode_line(grants))
 
     async def _locate(self, wishes: Mapping[tuple[str, int, str], tuple[str, RunOrigins]]) -> None:
         """Store the address of each site, so that the next runs on this address are queued one after the other."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.errors import UsageError
+from crawler.errors import StorageError, UsageError
 from crawler.fleet.database import FleetDatabase, rows
 from crawler.fleet.dispatch import IS_ALIVE
 from crawler.fleet.leases import SiteLease
@@ -78,7 +78,9 @@ async def adopt(fleet: FleetDatabase, snapshots: SnapshotStore, findings: Findin
 async def check_store(fleet: FleetDatabase, snapshots: SnapshotStore, lease: SiteLease) -> None:
     """Raise StoreFault unless this is the store of the fleet, and takes a file for the site: no empty mount point.
 
-    The first run of a fleet marks the store. Raises StorageError.
+    The first run of a fleet marks the store. Raises StorageError, also when the store proves that the database was
+    restored from an older backup: it has a snapshot whose epoch is not below that of the fresh ``lease``, and epochs
+    only grow.
     """
     if not await fleet.rows(_MARK):
         async with fleet.transaction() as connection:  # another worker waits here until the store is marked
@@ -91,6 +93,13 @@ async def check_store(fleet: FleetDatabase, snapshots: SnapshotStore, lease: Sit
     if await snapshots.read_mark() != known["value"]:
         raise _fault(snapshots, "is not marked as that of this fleet")
     await snapshots.write_mark(known["value"], lease.site)
+    newest = max(await snapshots.snapshots(lease.site), key=lambda snapshot: snapshot.epoch, default=None)
+    if newest and newest.epoch >= lease.epoch:
+        raise StorageError(
+            f"the database of the fleet is older than the state store, which has a newer state of {lease.site} "
+            f"(generation {newest.generation}). If the database was restored from a backup, stop all workers, and run "
+            "siteatlas fleet recover"
+        )
 
 
 def _fault(snapshots: SnapshotStore, problem: str) -> StoreFault:

@@ -4,19 +4,19 @@ A configuration is applied as a whole and any number of times: what is in it is 
 any more is retired. Secrets stay references (``env:NAME``, ``file:PATH``), which each worker resolves by itself.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 from psycopg.types.json import Jsonb
 from pydantic import ValidationError
 
 from crawler.config.config import Config
-from crawler.config.load import SECRET_KEYS
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.errors import UsageError
 from crawler.fleet.database import Connection, FleetDatabase, rows
 from crawler.fleet.leases import SITE_COLUMNS, load_attempts, next_time, state_of
+from crawler.fleet.trust import SECRET_SETTINGS, texts_in
 from crawler.url.normalize import origin_of
 
 _BATCH: Final = 1_000
@@ -50,14 +50,14 @@ _RUN_NOW: Final = """UPDATE site SET run_now = now(), requested = coalesce(%(ask
   WHERE name = ANY(%(names)s) AND retired IS NULL RETURNING name"""
 
 
-class AppliedSites(Struct, frozen=True):
+class AppliedSites(Struct):
     """What applying a configuration did, by names of sites; ``renamed`` has the former names by the new ones."""
 
-    added: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
-    retired: list[str] = field(default_factory=list)
+    added: list[str] = []
+    changed: list[str] = []
+    retired: list[str] = []
     unchanged: int = 0
-    renamed: dict[str, str] = field(default_factory=dict)
+    renamed: dict[str, str] = {}
 
 
 class FleetSite(Struct, frozen=True):
@@ -77,22 +77,14 @@ def fleet_site(name: str, plan: CrawlPlan) -> FleetSite:
     settings = plan.config.model_dump(mode="json", exclude_defaults=True)
     settings.pop("fleet", None)
     settings.get("state", {}).pop("directory", None)  # each worker has its own
-    for setting, value in _secrets(settings):
-        if not value.startswith(("env:", "file:")):
+    for section, key in sorted(SECRET_SETTINGS):
+        texts = filter(None, texts_in(settings.get(section, {}).get(key)))
+        if not all(text.startswith(("env:", "file:")) for text in texts):
             raise UsageError(
-                f'the site "{name}" has {setting} in plain text. Write env:NAME or file:PATH, because the database of '
-                f"a fleet must not contain secrets"
+                f'the site "{name}" has {section}.{key} in plain text. Write env:NAME or file:PATH, because the '
+                "database of a fleet must not contain secrets"
             )
     return FleetSite(name, settings, origin_of(plan.seed), plan.state.name)
-
-
-def _secrets(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The settings that are secret, with their values."""
-    for section, keys in SECRET_KEYS.items():
-        for key in keys:
-            value = settings.get(section, {}).get(key) or ()
-            values = [value] if isinstance(value, str) else value.values() if isinstance(value, dict) else value
-            yield from ((f"{section}.{key}", str(secret)) for secret in values)
 
 
 async def apply_sites(fleet: FleetDatabase, sites: Sequence[FleetSite]) -> AppliedSites:
@@ -101,7 +93,6 @@ async def apply_sites(fleet: FleetDatabase, sites: Sequence[FleetSite]) -> Appli
     A site with the state of a retired one is that site under a new name.
     """
     done = AppliedSites()
-    unchanged = 0
     async with fleet.transaction() as connection:
         await connection.execute("SELECT pg_advisory_xact_lock(hashtext('siteatlas apply'))")
         names = [site.name for site in sites]
@@ -121,9 +112,9 @@ async def apply_sites(fleet: FleetDatabase, sites: Sequence[FleetSite]) -> Appli
             await _put(connection, [*added, *changed], {name: row["config"] for name, row in known.items()})
             done.added.extend(site.name for site in added)
             done.changed.extend(site.name for site in changed if site.name not in done.renamed)
-            unchanged += len(batch) - len(added) - len(changed)
-    gone = sorted(retired - set(done.renamed.values()))
-    return AppliedSites(done.added, done.changed, gone, unchanged, done.renamed)
+            done.unchanged += len(batch) - len(added) - len(changed)
+    done.retired = sorted(retired - set(done.renamed.values()))
+    return done
 
 
 async def _rename(connection: Connection, sites: Sequence[FleetSite]) -> dict[str, str]:

@@ -23,7 +23,7 @@ from crawler.fleet.deliveries import RunDeliveries
 from crawler.fleet.leases import SiteLease, end_lease, store_output, store_snapshot
 from crawler.fleet.origins import OriginBroker, RunOrigins
 from crawler.fleet.recovery import check_store
-from crawler.fleet.snapshot import StoreFault, is_damaged, local_mark, mark_damaged, mark_local
+from crawler.fleet.snapshot import LocalMark, StoreFault, is_damaged, local_mark, mark_damaged, mark_local
 from crawler.fleet.state_store import SnapshotLost, SnapshotStore
 from crawler.fleet.trust import permitted_config
 from crawler.publish.write import existing_sitemap
@@ -61,15 +61,19 @@ class LeasedRun:
         self.store_fault = ""  # why the run does without the state store
         self.left_out: str | None = None  # what the worker does not allow
         self.unsaved = ""  # why the newest state is on this machine only
-        self.origins: RunOrigins | None = None
-        self.deliveries: RunDeliveries | None = None
-        self._put, self._deadlines = create_memory_object_stream[float](math.inf)
+        self.origins: RunOrigins
+        self.deliveries: RunDeliveries
+        self._put, self._lines = create_memory_object_stream[bytes](math.inf)
 
     def renew(self, deadline: float) -> None:
-        """Take a new deadline of the lease; a run that has just ended needs none."""
+        """Take a new deadline of the lease."""
         self.deadline = deadline
+        self.tell(lease_line(deadline))
+
+    def tell(self, line: bytes) -> None:
+        """Send a line to the process; one that has just ended needs none."""
         with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-            self._put.send_nowait(deadline)
+            self._put.send_nowait(line)
 
     def lose(self) -> None:
         """The lease is over: end the run."""
@@ -78,23 +82,20 @@ class LeasedRun:
 
     def hear(self, line: bytes) -> None:
         """Take a line of the run's standard output."""
-        for part in (self.origins, self.deliveries):
-            if part:
-                part.hear(line)
+        self.origins.hear(line)
+        self.deliveries.hear(line)
 
     async def talk(self, send: Callable[[bytes], Awaitable[None]]) -> None:
-        """Tell the process of the run its deadlines and its origins."""
+        """Send the process of the run its deadlines and origins, and the answers about its notices."""
         async with anyio.create_task_group() as tasks:
-            for part in (self.origins, self.deliveries):
-                if part:
-                    tasks.start_soon(part.talk, send)
-            async for deadline in self._deadlines:
-                await send(lease_line(deadline))
+            tasks.start_soon(self.deliveries.talk, send)
+            async for line in self._lines:
+                await send(line)
 
     def close(self) -> None:
-        """No more deadlines."""
+        """No more lines."""
         self._put.close()
-        self._deadlines.close()
+        self._lines.close()
 
 
 class SiteWorker:
@@ -126,7 +127,8 @@ class SiteWorker:
         """Run a site to its end, and record that; None when the lease got lost, so that nothing is recorded."""
         lease = run.lease
         try:
-            config = self._local(lease.config)
+            state = lease.config.state.model_copy(update={"directory": str(self._root)})
+            config = lease.config.model_copy(update={"state": state})
             result = await self._run(run, config)
             if not run.is_lost:
                 await self._save(run, config, run.asked)
@@ -142,18 +144,18 @@ class SiteWorker:
         log.warning("%s: the lease is over, so the run does not count; another worker takes the site", lease.site)
         return None
 
-    def _local(self, config: Config) -> Config:
-        state = config.state.model_copy(update={"directory": str(self._root)})
-        return config.model_copy(update={"state": state})
-
     async def _run(self, run: LeasedRun, config: Config) -> RunResult:
         """The result of the run; a fault of the configuration or of the state is a result too."""
         lease = run.lease
         try:
             config, run.left_out = permitted_config(config, self._settings)
             plan = await self._bring_state(run, config)
-            run.options = {"replace": await self._owns_output(run, plan)} | run.asked
+            run.options = {"replace": await self._owns_output(run, plan), **run.asked}
+            if not (lease.snapshots or lease.is_same_worker or "fresh" in run.asked):
+                run.options["restart"] = True  # another worker may have published since the crawl that is here
             site = scheduled_site(lease.site, plan)
+            if lease.snapshots and self._snapshots:
+                mark_local(plan.state, LocalMark(lease.snapshots[0], has_begun=True))
         except StateInUse as error:
             return RunResult(exit_code=error.exit_code, status=RunStatus.BUSY, message=str(error))
         except SiteatlasError as error:
@@ -163,7 +165,7 @@ class SiteWorker:
         command = "siteatlas fleet run-now"
         runner = ProcessRunner(_log_line, lambda _: lease.last, is_verbose=self._is_verbose, command=command)
         async with AsyncExitStack() as stack:
-            run.origins = await stack.enter_async_context(self._broker.run(lease.site, lease.epoch))
+            run.origins = await stack.enter_async_context(self._broker.run(lease.site, lease.epoch, run.tell))
             values = self._fleet, lease.site, lease.epoch
             deliveries = run.deliveries = RunDeliveries(*values, lambda: self._save_before_notices(run, config))
             result = await runner.run(site, lease.attempt, run.stop, run)
@@ -179,28 +181,26 @@ class SiteWorker:
             return plan
         try:
             await self._insist(run, lambda: check_store(self._fleet, snapshots, lease))
-            await self._check_database(snapshots, lease)
         except StoreFault as error:
             if not (snapshots.is_optional or lease.is_notify_only):
                 raise
             run.store_fault = str(error)
-        is_newest = (lease.is_unsaved and STATE_DB.is_in(plan.state)) or local_mark(plan.state) in lease.snapshots[:1]
+        mark = local_mark(plan.state)
+        # a run that lost its lease may have left the first part of a crawl, before another worker published
+        is_newest = mark.key in lease.snapshots[:1] and (lease.is_same_worker or not mark.has_begun)
+        is_newest |= lease.is_unsaved and STATE_DB.is_in(plan.state)
         if not lease.snapshots or (is_newest and not is_damaged(plan.state)):
             return plan
         if run.store_fault:
             raise StorageError(run.store_fault)
         try:
-            restored = await snapshots.restore(lease.site, config, lease.snapshots)
+            return await snapshots.restore(lease.site, config, lease.snapshots)
         except SnapshotLost as error:
             if not lease.asked.get("fresh"):
                 raise
             log.warning("%s: begins anew: %s", lease.site, error)
             mark_damaged(plan.state)
             return plan
-        for sentence in restored.fallbacks:
-            log.warning("%s: an older state is used: %s", lease.site, sentence)
-        log.info("%s: the state of generation %d is here", lease.site, restored.snapshot.generation)
-        return restored.plan
 
     async def _owns_output(self, run: LeasedRun, plan: CrawlPlan) -> bool:
         """Whether files in the output directory are the site's own, though its state may not know them.
@@ -216,52 +216,46 @@ class SiteWorker:
         await self._insist(run, lambda: store_output(self._fleet, lease, place))
         return True
 
-    async def _check_database(self, snapshots: SnapshotStore, lease: SiteLease) -> None:
-        """Raise StorageError when the state store proves that the database is that of an older backup, StoreFault."""
-        if overtaken := await snapshots.overtaken(lease.site, lease.epoch):
-            raise StorageError(
-                "the database of the fleet is older than the state store, which has a newer state of "
-                f"{lease.site} (generation {overtaken.generation}). If the database was restored from a backup, "
-                "stop all "
-                "workers, and run siteatlas fleet recover"
-            )
-
-    async def _save_before_notices(self, run: LeasedRun, config: Config) -> None:
-        """Take a snapshot of what was published, while the process of the run waits for the first claim."""
+    async def _save_before_notices(self, run: LeasedRun, config: Config) -> bool:
+        """Take a snapshot of what was published, while the process of the run waits; whether it may tell of that."""
         try:
-            await self._save(run, config, run.asked if run.lease.is_notify_only else {})
+            is_saved = await self._save(run, config, run.asked if run.lease.is_notify_only else {})
         except LeaseLost as error:
             log.warning("%s", error)
             run.lose()
+            return False
+        return is_saved or self._snapshots is None or self._snapshots.is_optional
 
-    async def _save(self, run: LeasedRun, config: Config, asked: dict[str, Any]) -> None:
-        """Take a snapshot of the state and record it, with what is ``asked`` that it does not have. Raises LeaseLost.
+    async def _save(self, run: LeasedRun, config: Config, asked: dict[str, Any]) -> bool:
+        """Take and record a snapshot of the state, with what is ``asked`` that it does not have; whether that was done.
 
-        A failure leaves the snapshot before it. A run that did not begin may have left an older state here.
+        A failure leaves the snapshot before it. A run that did not begin may have left an older state here. Raises
+        LeaseLost.
         """
         lease = run.lease
         plan = plan_crawl(config)  # the first run of a site may have followed its start URL
         if self._snapshots is None or not run.has_begun or not STATE_DB.is_in(plan.state):
-            return
+            return False
         run.unsaved = run.store_fault
         if not run.store_fault:
             try:
                 snapshot = await self._snapshots.save(lease.site, plan, run.generation + 1, lease.epoch)
             except DamagedFile as error:  # the snapshot before it is the newest state
                 log.warning("%s: %s", lease.site, error)
-                return
+                return False
             except StorageError as error:
                 run.unsaved = str(error)
         if run.unsaved:
             log.warning("%s: no snapshot of its state could be stored: %s", lease.site, run.unsaved)
-            return
+            return False
         run.asked = asked
         run.snapshots = [snapshot.key, *run.snapshots][: self._snapshots.keep]
         values = self.name, snapshot.generation, run.snapshots, asked
         await self._insist(run, lambda: store_snapshot(self._fleet, lease, *values))
         run.generation = snapshot.generation
-        mark_local(plan.state, snapshot.key)
+        mark_local(plan.state, LocalMark(snapshot.key))
         await self._snapshots.prune(snapshot)
+        return True
 
     async def _end(self, run: LeasedRun, result: RunResult) -> RunResult | None:
         """Record the result. A run whose state no other machine could continue is no success."""

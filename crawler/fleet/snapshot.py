@@ -99,16 +99,20 @@ class SnapshotHeader(Struct, frozen=True, kw_only=True):
 
 
 class LocalMark(Struct, frozen=True):
-    """The ``key`` in the state store of the snapshot that a local state became, or came from."""
+    """The ``key`` in the state store of the snapshot that a local state became, or came from; "" for none.
 
-    key: str
+    ``has_begun``: a run has begun since, which may have changed the state.
+    """
+
+    key: str = ""
+    has_begun: bool = False
 
 
-def local_mark(state: Path) -> str:
-    """The key of the snapshot that a state directory became or came from; "" for none."""
+def local_mark(state: Path) -> LocalMark:
+    """The mark of a state directory."""
     with contextlib.suppress(OSError, msgspec.MsgspecError):
-        return msgspec.json.decode((state / _HEADER).read_bytes(), type=LocalMark).key
-    return ""
+        return msgspec.json.decode((state / _HEADER).read_bytes(), type=LocalMark)
+    return LocalMark()
 
 
 def is_damaged(state: Path) -> bool:
@@ -123,10 +127,10 @@ def mark_damaged(state: Path) -> None:
         (state / DAMAGED_MARK).touch(mode=0o600)
 
 
-def mark_local(state: Path, key: str) -> None:
-    """Note that the present state is that of a snapshot, once the fleet has recorded that. Raises StorageError."""
+def mark_local(state: Path, mark: LocalMark) -> None:
+    """Note what the present state is, once the fleet has recorded a snapshot of it. Raises StorageError."""
     with _disk_errors(state), replacement(state / _HEADER, 0o600) as file:
-        file.write(msgspec.json.encode(LocalMark(key)))
+        file.write(msgspec.json.encode(mark))
 
 
 @contextlib.contextmanager
@@ -142,8 +146,8 @@ def new_archive(plan: CrawlPlan) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def pack(state: Path, header: SnapshotHeader, archive: Path) -> tuple[str, int]:
-    """Write a state directory to a new ``archive``; returns its SHA-256 in hexadecimal and its size in bytes.
+def pack(state: Path, header: SnapshotHeader, archive: Path) -> str:
+    """Write a state directory to a new ``archive``; returns its SHA-256 in hexadecimal.
 
     May run while another process holds the state. Needs room for the archive and for the largest database. Raises
     DamagedFile when a database is damaged, so that no snapshot spreads the damage, and StorageError.
@@ -160,12 +164,12 @@ def pack(state: Path, header: SnapshotHeader, archive: Path) -> tuple[str, int]:
                 _add_file(tar, path, path.relative_to(state).as_posix(), archive.with_name("copy"))
             generations = state / GENERATIONS_DIRECTORY
             if generations.is_dir():
-                with _sitemap_errors(), Generations(generations).unchanging():
+                with Generations(generations).unchanging():
                     for path in _files(generations):
                         _add_file(tar, path, path.relative_to(state).as_posix(), archive.with_name("copy"))
         raw.flush()
     with archive.open("rb") as raw:
-        return hashlib.file_digest(raw, "sha256").hexdigest(), archive.stat().st_size
+        return hashlib.file_digest(raw, "sha256").hexdigest()
 
 
 def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:
@@ -196,7 +200,7 @@ def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:
                 _extract(tar, new)
                 while packed.read(_PIECE):  # to the end, where zstd compares the checksum
                     pass
-                mark_local(new, key)
+                mark_local(new, LocalMark(key))
                 _exchange(plan.state, new, old)
         finally:
             shutil.rmtree(new, ignore_errors=True)
@@ -235,7 +239,7 @@ def put_back_published(plan: CrawlPlan) -> bool:
     with STATE_DB.reading(plan.state) as db:
         run = RunStore(db).published()
     generations = Generations(plan.state / GENERATIONS_DIRECTORY, plan.config.output.generations)
-    with _sitemap_errors():
+    with _disk_errors(plan.state):
         for number in reversed(generations.numbers() if run else []):
             if run and published_files(generations.published(number)) == run.files:
                 generations.restore(number, build_destination(plan))
@@ -386,11 +390,5 @@ def _disk_errors(state: Path) -> Iterator[None]:
         raise StorageError(
             f"a snapshot of the state {state} cannot be stored or restored. Error at {place}: {error.strerror or error}"
         ) from error
-
-
-@contextlib.contextmanager
-def _sitemap_errors() -> Iterator[None]:
-    try:
-        yield
     except SitemapError as error:
         raise StorageError(str(error)) from error

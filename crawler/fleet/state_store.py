@@ -25,9 +25,7 @@ from typing_extensions import override
 
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
-from crawler.config.secrets import mask_password
-from crawler.config.sections import FleetConfig
-from crawler.errors import StorageError, UsageError
+from crawler.errors import StorageError
 from crawler.fleet.snapshot import (
     BadSnapshot,
     SnapshotHeader,
@@ -38,15 +36,12 @@ from crawler.fleet.snapshot import (
     put_back_published,
     unpack,
 )
-from crawler.packages import missing_packages
-from crawler.publish.upload.target import parse_s3_address
 from sitemap import create_file, make_directory, replacement
 
 MARK: Final = "fleet-id"  # the file that says which fleet a state store belongs to: an empty mount point has none
 _SUFFIX: Final = ".tar.zst"
 _PIECE: Final = 1024 * 1024  # bytes
 _ATTEMPTS: Final = 2  # to fetch a snapshot: its bytes may be damaged in transit
-_SETTING: Final = "fleet.state_store"
 _ACCOUNTS: Final = (
     "All workers need the same user ID, or a state store that a group of them owns and may write to (chmod g+w)"
 )
@@ -66,20 +61,11 @@ class Snapshot(Struct, frozen=True, order=True):
     epoch: int
     site: str
     sha256: str
-    size: int = 0
 
     @property
     def key(self) -> str:
         """Its key in the state store."""
         return f"{_folder(self.site)}{self.generation:010d}-{self.epoch:010d}-{self.sha256}{_SUFFIX}"
-
-
-class Restored(Struct, frozen=True):
-    """What :meth:`SnapshotStore.restore` did. ``fallbacks`` are sentences on newer snapshots that could not be used."""
-
-    plan: CrawlPlan
-    snapshot: Snapshot
-    fallbacks: tuple[str, ...] = ()
 
 
 def parse_key(key: str) -> Snapshot | None:
@@ -144,8 +130,8 @@ class SnapshotStore:
         """
         header = SnapshotHeader(site=site, generation=generation, epoch=epoch, start=plan.seed)
         with new_archive(plan) as archive:
-            sha256, size = await _in_thread(partial(pack, plan.state, header, archive))
-            snapshot = Snapshot(generation, epoch, site, sha256, size)
+            sha256 = await _in_thread(partial(pack, plan.state, header, archive))
+            snapshot = Snapshot(generation, epoch, site, sha256)
             await self._store.put(snapshot.key, archive)
         return snapshot
 
@@ -189,31 +175,26 @@ class SnapshotStore:
             newest[snapshot.site] = max(snapshot, newest.get(snapshot.site, snapshot))
         return newest
 
-    async def overtaken(self, site: str, epoch: int) -> Snapshot | None:
-        """The newest snapshot when its epoch is not below that of a fresh lease; None otherwise. Raises StorageError.
-
-        Epochs only grow, so it proves that the database of the fleet was restored from an older backup.
-        """
-        newest = max(await self.snapshots(site), key=lambda snapshot: snapshot.epoch, default=None)
-        return newest if newest and newest.epoch >= epoch else None
-
     async def snapshots(self, site: str) -> list[Snapshot]:
         """The snapshots of a site, the oldest first. Raises StorageError."""
         return sorted(filter(None, map(parse_key, await self._store.keys(_folder(site)))))
 
-    async def restore(self, site: str, config: Config, keys: Iterable[str]) -> Restored:
-        """Replace the local state of a site by the first snapshot of these keys that can be used.
+    async def restore(self, site: str, config: Config, keys: Iterable[str]) -> CrawlPlan:
+        """Replace the local state of a site by the first snapshot of these keys that can be used; returns its plan.
 
         Nobody who only writes to the store can add one: the keys come from the database, and have the digests. Raises
         SnapshotLost when none is left, StateInUse while a process uses the local state, StorageError, UsageError.
         """
         problems: list[str] = []
         for key in keys:
-            snapshot = parse_key(key)
-            if snapshot is None:
-                problems.append(f"{key} is not the name of a snapshot")
-            elif restored := await self._restore(snapshot, config, problems):
-                return restored
+            try:
+                plan = await self._restore(key, config)
+            except BadSnapshot as error:
+                problems.append(str(error))
+                continue
+            for problem in problems:
+                log.warning("%s: an older state is used: %s", site, problem)
+            return plan
         reasons = "; ".join(problems) or "it has none"
         raise SnapshotLost(
             f"no snapshot of the site {site} in {self._store.name} can be used ({reasons}). Put a snapshot back "
@@ -221,35 +202,34 @@ class SnapshotStore:
             f"{shlex.quote(site)} --fresh"
         )
 
-    async def _restore(self, snapshot: Snapshot, config: Config, problems: list[str]) -> Restored | None:
-        """Restore one snapshot; None, and why in ``problems``, when it cannot be used."""
-        local = plan_crawl(config)
-        with new_archive(local) as archive:
+    async def _restore(self, key: str, config: Config) -> CrawlPlan:
+        """Restore one snapshot. Raises BadSnapshot when it cannot be used."""
+        if (snapshot := parse_key(key)) is None:
+            raise BadSnapshot(f"{key} is not the name of a snapshot")
+        name = f"generation {snapshot.generation}"
+        with new_archive(plan_crawl(config)) as archive:
             for _ in range(_ATTEMPTS):
                 archive.unlink(missing_ok=True)
                 try:
-                    is_there = await self._store.get(snapshot.key, archive)
+                    is_there = await self._store.get(key, archive)
                 except StoreFault as error:
                     if error.may_retry:
                         raise
                     await self.read_mark()  # or the fault is that of the whole store
-                    problems.append(f"generation {snapshot.generation} cannot be read: {error.reason}")
-                    return None
+                    raise BadSnapshot(f"{name} cannot be read: {error.reason}") from None
                 if not is_there:
-                    problems.append(f"generation {snapshot.generation} is missing")
-                    return None
+                    raise BadSnapshot(f"{name} is missing")
                 if await _in_thread(partial(_sha256, archive)) == snapshot.sha256:
                     break
             else:
-                problems.append(f"generation {snapshot.generation} is damaged: its checksum differs")
-                return None
+                raise BadSnapshot(f"{name} is damaged: its checksum differs")
             try:
-                plan = await _in_thread(partial(unpack, archive, config, snapshot.site, snapshot.key))
+                plan = await _in_thread(partial(unpack, archive, config, snapshot.site, key))
             except BadSnapshot as error:
-                problems.append(f"generation {snapshot.generation} cannot be used: {error}")
-                return None
+                raise BadSnapshot(f"{name} cannot be used: {error}") from None
         await _in_thread(partial(put_back_published, plan))
-        return Restored(plan, snapshot, tuple(problems))
+        log.info("%s: the state of %s is here", snapshot.site, name)
+        return plan
 
 
 class DirectoryStore(StateStore):
@@ -307,24 +287,6 @@ class DirectoryStore(StateStore):
             for path in folder.glob("*" if prefix else "*/*")
             if path.name.endswith(_SUFFIX) and not path.name.startswith(".")
         ]
-
-
-def connect_store(section: FleetConfig, retries: int = 3) -> StateStore:
-    """The state store of a fleet; ``retries`` are those of one request. Nothing is sent yet. Raises UsageError."""
-    scheme, _, rest = section.state_store.partition("://")
-    if scheme == "file" and rest.startswith("/"):
-        return DirectoryStore(Path(rest))
-    if scheme != "s3":
-        shapes = "file:///mnt/shared/siteatlas or s3://bucket/prefix"
-        raise UsageError(f"{_SETTING} must be like {shapes}, not {mask_password(section.state_store)!r}")
-    address = parse_s3_address(rest, _SETTING)
-    try:
-        from crawler.fleet.bucket_store import connect_bucket  # noqa: PLC0415 - an extra, and slow to load
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("boto3", "botocore"):
-            raise
-        raise missing_packages(f"{_SETTING} = {address.display_name}", "s3") from None
-    return connect_bucket(address, section, retries)
 
 
 def _folder(site: str) -> str:

@@ -58,14 +58,16 @@ _UNSURE: Final = f"""SELECT left(d.notice, {ID_LENGTH}) AS id, d.site, d.what, c
   FROM delivery d JOIN site s ON s.name = d.site WHERE {UNSURE} ORDER BY d.claimed DESC LIMIT %(limit)s"""  # noqa: S608
 _ACTIVE: Final = "SELECT attempt FROM site WHERE name = ANY(%(names)s) AND lease_until > now()"
 _LAST: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt ORDER BY number DESC LIMIT %(limit)s"  # noqa: S608
-_FAILING: Final = f"{_FAILED} SELECT count(*) AS failing FROM site WHERE {STATES['failing']}"  # noqa: S608 - of our own
+_FAILING: Final = f"{_FAILED} SELECT count(*) AS number FROM site WHERE {STATES['failing']}"  # noqa: S608 - of our own
 _SITES: Final = f"""SELECT name, origin, coalesce(config->'site'->>'url', origin) AS url, worker, home, epoch,
   generation, extract(epoch FROM saved)::float8 AS saved, coalesce(requested, applying, '{{}}') AS asked, left_out,
   extract(epoch FROM next_at)::float8 AS next_at,
-  {", ".join(f"({condition}) IS TRUE AS {state}" for state, condition in STATES.items())} FROM site"""  # noqa: S608
+  array_remove(ARRAY[{", ".join(f"CASE WHEN {test} THEN '{state}' END" for state, test in STATES.items())}], NULL)
+    AS states FROM site"""  # noqa: S608
 _MATCHES: Final = """NOT EXISTS (SELECT 1 FROM unnest(%(words)s::text[]) AS w (word)
   WHERE position(word IN lower(name || ' ' || origin)) = 0)"""
-_ORDER: Final = "ORDER BY name = ANY(%(names)s) DESC, failing DESC, lost DESC, next_at, name LIMIT %(limit)s"
+_ORDER: Final = f"""ORDER BY name = ANY(%(names)s) DESC, {STATES["failing"]} DESC,
+  coalesce({STATES["lost"]}, false) DESC, next_at, name LIMIT %(limit)s"""
 _OF_SITE: Final = f"""SELECT {", ".join(ATTEMPT_COLUMNS)} FROM attempt WHERE site = ANY(%(names)s)
   AND number < coalesce(%(before)s::bigint, number + 1)
   ORDER BY number DESC LIMIT %(limit)s"""  # noqa: S608
@@ -111,7 +113,7 @@ class UnsureNotification(Struct, frozen=True):
 
 
 class FleetSiteStatus(Struct, frozen=True):
-    """One site. ``next_at`` is when its next attempt is due as a Unix time, None for never or while it runs.
+    """One site, with its ``states``. ``next_at`` is when its next attempt is due as a Unix time, None for never.
 
     ``last`` is the last run that ended, ``failures`` the number of attempts in a row that failed. ``saved`` is the time
     of the newest snapshot, and ``asked`` what a person asked the next run to do (``SiteJob.options``).
@@ -121,16 +123,7 @@ class FleetSiteStatus(Struct, frozen=True):
     name: str
     origin: str
     url: str
-    running: bool
-    lost: bool
-    queued: bool
-    late: bool
-    failing: bool
-    held: bool
-    restricted: bool
-    unsaved: bool
-    paused: bool
-    retired: bool
+    states: list[str]
     worker: str | None
     home: str | None
     epoch: int
@@ -144,9 +137,9 @@ class FleetSiteStatus(Struct, frozen=True):
 
 
 class FleetStatus(Struct, frozen=True, kw_only=True):
-    """The fleet. Counts of sites: ``late`` of the ``due`` ones wait longer than a minute, the first for ``lateness`` s.
+    """The fleet. ``counts`` has the number of sites in each state; the first of the ``due`` ones waits ``lateness`` s.
 
-    ``lost`` have a lease that is over and wait to be taken up; ``failing`` have a last run that failed. ``started`` is
+    ``started`` is
     the number of runs that ever started, ``oldest_snapshot`` how many seconds ago the site had its newest snapshot for
     which that was longest ago, and ``now`` the time of the database, a Unix time. Of the
     ``unsure_notifications`` of the last week, ``unsure`` has the newest. ``active`` has the numbers of
@@ -154,19 +147,10 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     """
 
     sites: int
-    paused: int
-    retired: int
-    running: int
-    lost: int
-    queued: int
+    counts: dict[str, int]
     due: int
-    late: int
     lateness: float
-    held: int
-    restricted: int
-    unsaved: int
     oldest_snapshot: float | None
-    failing: int
     jobs: int
     now: float
     started: int
@@ -176,10 +160,6 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     active: list[int] = []
     unsure_notifications: int = 0
     unsure: list[UnsureNotification] = []
-
-    def counts(self) -> dict[str, int]:
-        """The number of sites in each state."""
-        return {state: getattr(self, state) for state in STATES}
 
 
 async def fleet_status(
@@ -192,7 +172,7 @@ async def fleet_status(
     queued = await _queued(fleet)
     async with fleet.transaction() as connection:
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        (counts,) = await rows(connection, _COUNTS, queued=queued)
+        (found,) = await rows(connection, _COUNTS, queued=queued)
         (failing,) = await rows(connection, _FAILING)
         workers = [WorkerStatus(**row) for row in await rows(connection, _WORKERS)]
         unsure = await rows(connection, _UNSURE, limit=_MAX_UNSURE)
@@ -201,10 +181,14 @@ async def fleet_status(
         attempts = await rows(connection, query, limit=runs, before=None, names=[site.name for site in shown])
         open_sites = [row["site"] for row in attempts if row["ended"] is None]
         active = await rows(connection, _ACTIVE, names=open_sites) if open_sites else []
-    counts["lateness"] = max(0.0, counts["lateness"])
     return FleetStatus(
-        **counts,
-        **failing,
+        sites=found["sites"],
+        counts={state: found.get(state, failing["number"]) for state in STATES},
+        due=found["due"],
+        lateness=max(0.0, found["lateness"]),
+        oldest_snapshot=found["oldest_snapshot"],
+        now=found["now"],
+        started=found["started"],
         jobs=len(queued),
         workers=workers,
         shown=shown,

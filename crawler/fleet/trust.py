@@ -19,7 +19,8 @@ from crawler.fleet.database import FleetDatabase
 
 _WRITTEN: Final = {("output", "directory"), ("state", "directory"), ("daemon", "directory"), ("audit", "report")}
 _READ: Final = {(section, key) for section, keys in keys_of_kind(ValueKind.PATH).items() for key in keys} - _WRITTEN
-_SECRET: Final = {(section, key) for section, keys in SECRET_KEYS.items() for key in keys}
+SECRET_SETTINGS: Final = {(section, key) for section, keys in SECRET_KEYS.items() for key in keys}
+"""The sections and keys of settings that are secret."""
 _BATCH: Final = "SELECT name, config FROM site WHERE retired IS NULL AND name > %(after)s ORDER BY name LIMIT 1000"
 
 
@@ -52,9 +53,9 @@ def permitted_config(config: Config, own: FleetConfig) -> tuple[Config, str]:
 def named_by_site(config: Config) -> tuple[str, list[str]]:
     """The hook of a site as a command line, or "", and the secrets and files that it reads: env:NAME, file:PATH."""
     settings = config.model_dump(mode="json", exclude_defaults=True)
-    found = {text for text in _texts(settings.get("plugins")) if _is_reference(text)}
-    for section, key in _READ | _SECRET:
-        texts = _texts(settings.get(section, {}).get(key))
+    found = {text for text in texts_in(settings.get("plugins")) if _is_reference(text)}
+    for section, key in _READ | SECRET_SETTINGS:
+        texts = texts_in(settings.get(section, {}).get(key))
         found |= {text for text in texts if _is_reference(text) or ((section, key) in _READ and _is_path(text))}
     return shlex.join(config.hook.command), sorted(map(_reference, found))
 
@@ -71,13 +72,13 @@ def _reference(text: str) -> str:
     return text if text.startswith("env:") else f"file:{posixpath.normpath(text.removeprefix('file:'))}"
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_in(value: Any) -> Iterator[str]:
     """The texts in a setting."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | dict):
         for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+            yield from texts_in(each)
 
 
 async def named_by_sites(fleet: FleetDatabase) -> dict[str, dict[str, list[str]]]:

@@ -4,16 +4,16 @@ The number of statements for a page does not depend on the number of sites. All 
 again after a pause that is longer the longer the read takes, because it counts all sites.
 """
 
+import asyncio
 import logging
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 import anyio
-from anyio.abc import TaskStatus
 from msgspec import Struct
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -46,12 +46,11 @@ _RETRY: Final = {"retry-after": "5"}
 class FleetView(Struct, frozen=True):
     """The status of a fleet, and the sites that a person should look at, the most urgent first.
 
-    ``is_cut``: there are more of these sites.
+    ``attention`` has one site more than are shown, if there are more.
     """
 
     status: FleetStatus
     attention: list[FleetSiteStatus]
-    is_cut: bool = False
 
     @property
     def silent(self) -> int:
@@ -62,18 +61,10 @@ class FleetView(Struct, frozen=True):
 async def serve_fleet(fleet: FleetDatabase, listener: socket.socket, settings: DaemonConfig, max_sites: int) -> None:
     """Answer requests on a socket that listens until SIGTERM or SIGINT; ``max_sites`` of each list are shown."""
     stop = anyio.Event()
-
-    async def handle_signals(*, task_status: TaskStatus[None]) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            task_status.started()
-            async for _ in signals:
-                stop.set()
-
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(handle_signals)
-        log.info("siteatlas %s serves the status of the fleet: %s", __version__, address_text(listener))
-        await serve_on(listener, build_fleet_app(fleet, settings, max_sites), settings, stop)
-        tasks.cancel_scope.cancel()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    log.info("siteatlas %s serves the status of the fleet: %s", __version__, address_text(listener))
+    await serve_on(listener, build_fleet_app(fleet, settings, max_sites), settings, stop)
     log.info("stopped")
 
 
@@ -133,15 +124,7 @@ class _StatusCache:
     async def _read(self) -> FleetView:
         with _reading():
             status = await fleet_status(self._fleet, runs=MAX_RUNS)
-            return FleetView(status, *await _first_sites(self._fleet, self._max_sites, only=ATTENTION))
-
-
-async def _first_sites(
-    fleet: FleetDatabase, number: int, *, only: str, words: str = ""
-) -> tuple[list[FleetSiteStatus], bool]:
-    """The first sites in a state whose name and origin contain all words, and whether there are more."""
-    found = await find_sites(fleet, only=only, words=words, limit=number + 1)
-    return found[:number], len(found) > number
+            return FleetView(status, await find_sites(self._fleet, only=ATTENTION, limit=self._max_sites + 1))
 
 
 class _Endpoints:
@@ -160,19 +143,19 @@ class _Endpoints:
         query = query.replace("\0", "")  # which no text in the database contains
         if state and state not in STATES:
             raise HTTPException(404, f"there is no such state of a site. The states are {', '.join(STATES)}")
-        sites, is_cut = view.attention, view.is_cut
+        sites, number = view.attention, self._max_sites
         if state or query.strip():
             with _reading():
-                sites, is_cut = await _first_sites(self._fleet, self._max_sites, only=state, words=query)
+                sites = await find_sites(self._fleet, only=state, words=query, limit=number + 1)
         return render_page(
             "fleet.html",
             board=self._board(view),
             fleet=view.status,
             figures=list(_figures(view)),
-            rows=[(site, site_condition(site)) for site in sites],
+            rows=[(site, site_condition(site)) for site in sites[:number]],
             state=state,
             query=query,
-            is_cut=is_cut,
+            is_cut=len(sites) > number,
             silent_seconds=SILENT_SECONDS,
             result=status_text,
             **page_frame(request),
@@ -193,7 +176,7 @@ class _Endpoints:
             site=found[0],
             condition=site_condition(found[0]),
             runs=runs[:MAX_RUNS],
-            active=[run.number for run in runs[:1] if found[0].running and before is None],
+            active=[run.number for run in runs[:1] if "running" in found[0].states and before is None],
             before=before,
             older=runs[MAX_RUNS - 1].number if len(runs) > MAX_RUNS else None,
             result=status_text,
@@ -209,7 +192,7 @@ class _Endpoints:
         except HTTPException as error:
             return JSONResponse({"status": "unhealthy", "why": error.detail, **values}, 503)
         status = view.status
-        counts = {"sites": status.sites, **status.counts(), "lateness_seconds": status.lateness, "jobs": status.jobs}
+        counts = {"sites": status.sites, **status.counts, "lateness_seconds": status.lateness, "jobs": status.jobs}
         counts |= {"unsure_notifications": status.unsure_notifications}
         oldest, others = status.oldest_snapshot, {"workers": len(status.workers), "silent_workers": view.silent}
         return JSONResponse({"status": "ok", **values, **counts, **others, "oldest_snapshot_seconds": oldest})
@@ -217,7 +200,7 @@ class _Endpoints:
     async def metrics(self, request: Request) -> Response:
         """``/metrics``."""
         view = await self._cache.read()
-        text, media_type = exposition(FleetMetrics(view), request.headers.get("accept", ""))
+        text, media_type = exposition(FleetMetrics(view, self._max_sites), request.headers.get("accept", ""))
         return Response(text, headers={"content-type": media_type})
 
     def _board(self, view: FleetView) -> ScheduleStatus:
@@ -228,25 +211,27 @@ class _Endpoints:
 
 def site_condition(site: FleetSiteStatus) -> Condition:
     """The most urgent condition of a site."""
-    if site.retired:
+    if "retired" in site.states:
         return Condition(Tone.QUIET, "retired", "the configuration no longer contains this site")
-    if failed := failure(site.last, site.failures) if site.failing else None:
+    if failed := failure(site.last, site.failures) if "failing" in site.states else None:
         return failed
-    if site.unsaved:
-        return Condition(Tone.WARNING, "unsaved", f"no snapshot: the newest state is only on {site.home}")
-    if site.held:
-        return Condition(Tone.WARNING, "held", site.last.message if site.last else "")
-    if site.restricted:
-        return Condition(Tone.WARNING, "restricted", site.left_out)
-    if site.lost:
-        return Condition(Tone.WARNING, "lost", f"the worker {site.worker} no longer renews its lease")
-    if site.late:
-        return Condition(Tone.WARNING, "late", "no worker has started the run that is due")
-    if site.running:
+    for state, reason in _WARNINGS.items():
+        if state in site.states:
+            return Condition(Tone.WARNING, state, reason(site))
+    if "running" in site.states:
         return Condition(Tone.RUNNING, "running", f"on {site.worker}")
-    if site.paused or site.queued:
-        return Condition(Tone.QUIET, "paused" if site.paused else "queued")
+    if waiting := [state for state in ("paused", "queued") if state in site.states]:
+        return Condition(Tone.QUIET, waiting[0])
     return Condition(Tone.GOOD, "healthy") if site.last else Condition(Tone.QUIET, "not run yet")
+
+
+_WARNINGS: Final[dict[str, Callable[[FleetSiteStatus], str]]] = {
+    "unsaved": lambda site: f"no snapshot: the newest state is only on {site.home}",
+    "held": lambda site: site.last.message if site.last else "",
+    "restricted": lambda site: site.left_out,
+    "lost": lambda site: f"the worker {site.worker} no longer renews its lease",
+    "late": lambda _: "no worker has started the run that is due",
+}
 
 
 def _figures(view: FleetView) -> Iterator[tuple[str, int, str, str]]:
@@ -255,9 +240,9 @@ def _figures(view: FleetView) -> Iterator[tuple[str, int, str, str]]:
     yield "sites" if status.sites != 1 else "site", status.sites, "", ""
     tones = {"failing": "error", "queued": ""}
     for state in ("failing", "held", "restricted", "unsaved", "lost", "late", "queued"):
-        yield state, getattr(status, state), tones.get(state, "warning"), state
-    yield "running now", status.running, "running", "running"
-    yield "paused", status.paused, "", "paused"
+        yield state, status.counts[state], tones.get(state, "warning"), state
+    yield "running now", status.counts["running"], "running", "running"
+    yield "paused", status.counts["paused"], "", "paused"
 
 
 class FleetMetrics(Collector):
@@ -267,9 +252,9 @@ class FleetMetrics(Collector):
     https://prometheus.io/docs/practices/naming/
     """
 
-    def __init__(self, view: FleetView) -> None:
+    def __init__(self, view: FleetView, max_sites: int) -> None:
         self._status = view.status
-        self._sites = view.attention
+        self._sites = view.attention[:max_sites]
 
     def collect(self) -> Iterator[Metric]:
         """All metric families, also those without a sample."""
@@ -277,7 +262,7 @@ class FleetMetrics(Collector):
         yield InfoMetricFamily("siteatlas_build", "The version of siteatlas", {"version": __version__})
         yield GaugeMetricFamily("siteatlas_sites", "Sites in the configuration", status.sites)
         by_state = GaugeMetricFamily("siteatlas_fleet_sites", "Sites in each state", labels=["state"])
-        for state, number in (*status.counts().items(), ("due", status.due)):
+        for state, number in (*status.counts.items(), ("due", status.due)):
             by_state.add_metric([state], number)
         yield by_state
         for name, help_, field in _FLEET_METRICS:

@@ -18,15 +18,14 @@ import socket
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import anyio
-from anyio.abc import TaskStatus
 from procrastinate import App, JobContext
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
 
-from crawler.config.secrets import reveal_secret
+from crawler.config.secrets import mask_password, reveal_secret
 from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError, UsageError
 from crawler.fleet.database import FleetDatabase
@@ -35,7 +34,9 @@ from crawler.fleet.dispatch import CLOCK_SECONDS, IS_ALIVE, RUN_QUEUE, RUN_TASK,
 from crawler.fleet.leases import renew_leases, take_lease
 from crawler.fleet.origins import OriginBroker, forget_origins
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
-from crawler.fleet.state_store import SnapshotStore, connect_store
+from crawler.fleet.state_store import DirectoryStore, SnapshotStore, StateStore
+from crawler.packages import missing_packages
+from crawler.publish.upload.target import parse_s3_address
 from crawler.state.lock import boot_time, hold_lock
 from crawler.version import __version__
 from sitemap import make_directory, replacement
@@ -43,16 +44,17 @@ from sitemap import make_directory, replacement
 log = logging.getLogger(__name__)
 WORKER_LOCK: Final = "worker.lock"
 _NAME_FILE: Final = "worker"
+_STORE: Final = "fleet.state_store"
 _RETRY_SECONDS: Final = 2.0  # until the database is tried again
 _UPKEEP_QUEUE: Final = "upkeep"
 _FORGET_TIMES: Final = "*/10 * * * *"  # when all origins are read: with a million of them, that takes 0.2 s
-_REGISTER: Final = """INSERT INTO worker (id, host, process, version, slots, token, clock)
+_SIGN: Final = """INSERT INTO worker (id, host, process, version, slots, token, clock)
   VALUES (%(id)s, %(host)s, %(process)s, %(version)s, %(slots)s, %(token)s, %(clock)s)
   ON CONFLICT (id) DO UPDATE SET host = excluded.host, process = excluded.process, version = excluded.version,
-    slots = excluded.slots, token = excluded.token, clock = excluded.clock, started = now(), seen = now(),
-    draining = false"""
-_SIGN: Final = """UPDATE worker SET seen = now(), clock = %(clock)s WHERE id = %(id)s AND token = %(token)s
-  RETURNING draining"""
+    slots = excluded.slots, token = excluded.token, clock = excluded.clock, seen = now(),
+    started = CASE WHEN %(is_first)s THEN now() ELSE worker.started END,
+    draining = worker.draining AND NOT %(is_first)s
+  WHERE worker.token = excluded.token OR %(is_first)s RETURNING draining"""
 _CLOCK: Final = "SELECT extract(epoch FROM clock_timestamp())::float8 AS now"
 _RENAME: Final = """UPDATE site SET home = CASE home WHEN %(old)s THEN %(new)s ELSE home END,
   worker = CASE WHEN name = ANY(%(names)s) THEN %(new)s ELSE worker END
@@ -80,6 +82,24 @@ def new_name(root: Path) -> str:
     with replacement(root / _NAME_FILE, 0o600) as file:
         file.write(f"{name}\n".encode())
     return name
+
+
+def connect_store(settings: FleetConfig, retries: int = 3) -> StateStore:
+    """The state store of a fleet; ``retries`` are those of one request. Nothing is sent yet. Raises UsageError."""
+    scheme, _, rest = settings.state_store.partition("://")
+    if scheme == "file" and rest.startswith("/"):
+        return DirectoryStore(Path(rest))
+    if scheme != "s3":
+        shapes = "file:///mnt/shared/siteatlas or s3://bucket/prefix"
+        raise UsageError(f"{_STORE} must be like {shapes}, not {mask_password(settings.state_store)!r}")
+    address = parse_s3_address(rest, _STORE)
+    try:
+        from crawler.fleet.bucket_store import BucketStore  # noqa: PLC0415 - an extra, and slow to load
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("boto3", "botocore"):
+            raise
+        raise missing_packages(f"{_STORE} = {address.display_name}", "s3") from None
+    return BucketStore(address, settings, retries=retries)
 
 
 def snapshot_store(settings: FleetConfig) -> SnapshotStore | None:
@@ -124,9 +144,10 @@ class FleetWorker:
         """Work until a signal or a drain; then let the runs save their states. Raises StateInUse, StorageError."""
         descriptor = hold_lock(self._root, WORKER_LOCK)
         try:
-            await self._register()
+            await self._sign(is_first=True)
             async with anyio.create_task_group() as tasks:
-                await tasks.start(self._handle_signals)
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    asyncio.get_running_loop().add_signal_handler(number, self._stop)
                 for service in (self._broker.serve, self._keep_leases, self._search):
                     tasks.start_soon(service)
                 log.info(
@@ -143,30 +164,19 @@ class FleetWorker:
         finally:
             os.close(descriptor)
 
-    async def _register(self) -> None:
-        """Store that this process is the worker."""
-        await self._compare_clocks()
-        host, slots = socket.gethostname(), self._settings.sites_at_once
-        values = {"host": host, "process": os.getpid(), "version": __version__, "slots": slots, **self._mine}
-        await self._fleet.rows(_REGISTER, **values)
-
-    @property
-    def _mine(self) -> dict[str, Any]:
-        return {"id": self.name, "token": self._token, "clock": self._clock}
-
-    async def _sign(self) -> bool:
+    async def _sign(self, *, is_first: bool = False) -> bool:
         """Give a sign of life; whether the worker is to drain. If a younger process has its name, it gets a new one."""
         await self._compare_clocks()
-        if found := await self._fleet.rows(_SIGN, **self._mine):
+        mine = {"id": self.name, "token": self._token, "clock": self._clock, "process": os.getpid()}
+        mine |= {"host": socket.gethostname(), "version": __version__, "slots": self._settings.sites_at_once}
+        if found := await self._fleet.rows(_SIGN, **mine, is_first=is_first):
             return bool(found[0]["draining"])
-        if await self._fleet.rows("SELECT 1 FROM worker WHERE id = %(id)s", id=self.name):
-            old, self.name = self.name, new_name(self._root)
-            self._sites.name = self.name
-            await self._fleet.rows(_RENAME, old=old, new=self.name, names=list(self._runs))
-            log.warning("another worker has a copy of the state directory of %s; this one is now %s", old, self.name)
-            self._take_no_more(stops=False)
-        await self._register()
-        return False
+        old, self.name = self.name, new_name(self._root)
+        self._sites.name = self.name
+        await self._fleet.rows(_RENAME, old=old, new=self.name, names=list(self._runs))
+        log.warning("another worker has a copy of the state directory of %s; this one is now %s", old, self.name)
+        self._take_no_more(stops=False)
+        return await self._sign(is_first=True)
 
     async def _compare_clocks(self) -> None:
         """Compare the clock with that of the database: runs would publish its dates."""
@@ -298,16 +308,14 @@ class FleetWorker:
         log.info("draining: takes no more sites, and ends when %d runs have ended", len(self._runs))
         self._take_no_more(stops=False)
 
-    async def _handle_signals(self, *, task_status: TaskStatus[None]) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            task_status.started()
-            async for _ in signals:
-                if self._is_stopping and not self._is_draining:
-                    log.warning("stopped at once; other workers continue the runs")
-                    os._exit(1)
-                self._is_draining, self._is_stopping = False, True
-                log.info("stopping: %d runs save their states; send the signal again to stop at once", len(self._runs))
-                self._take_no_more(stops=True)
+    def _stop(self) -> None:
+        """Let the runs save their states, and end; at the second signal, end at once."""
+        if self._is_stopping and not self._is_draining:
+            log.warning("stopped at once; other workers continue the runs")
+            os._exit(1)
+        self._is_draining, self._is_stopping = False, True
+        log.info("stopping: %d runs save their states; send the signal again to stop at once", len(self._runs))
+        self._take_no_more(stops=True)
 
 
 def database_url(settings: FleetConfig) -> str:

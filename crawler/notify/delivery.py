@@ -28,12 +28,14 @@ _POLL: Final = 0.05  # seconds
 class ClaimMessage(Struct, frozen=True):
     """What a run tells: it wants to send a notice, has sent it, or could not send it.
 
-    ``what`` tells a person what the notice is about.
+    ``what`` tells a person what the notice is about, and ``changes`` after which run or audit its news begin. It is ""
+    for news that do not follow from the state of the site, such as a run that failed.
     """
 
     notice: str
     claim: Literal["ask", "sent", "unsent"]
     what: str = ""
+    changes: str = ""
 
 
 class ClaimResult(StrEnum):
@@ -42,6 +44,7 @@ class ClaimResult(StrEnum):
     GRANTED = "granted"
     SENT = "sent"  # another worker sent it
     UNSURE = "unsure"  # another worker failed while it sent it: only a person may have it sent again
+    LATER = "later"  # the state that it follows from is not stored: a repeated run could find other changes
 
 
 class ClaimAnswer(Struct, frozen=True):
@@ -59,8 +62,8 @@ def claim_key(channel: str, *content: object) -> str:
 class Claims(Protocol):
     """Asked before a notice is sent, and told how that ended."""
 
-    async def claim(self, notice: str, what: str = "") -> ClaimResult:
-        """Claim a notice about ``what``. Raises LeaseLost."""
+    async def claim(self, notice: str, what: str = "", changes: str = "") -> ClaimResult:
+        """Claim a notice; see :class:`ClaimMessage`. Raises LeaseLost."""
 
     def end(self, notice: str, *, is_sent: bool) -> None:
         """A claimed notice was sent, or could not be sent, so that its claim ends."""
@@ -69,7 +72,7 @@ class Claims(Protocol):
 class NoClaims:
     """For a process that no other one can double."""
 
-    async def claim(self, notice: str, what: str = "") -> ClaimResult:  # noqa: ARG002
+    async def claim(self, notice: str, what: str = "", changes: str = "") -> ClaimResult:  # noqa: ARG002
         """Always granted."""
         return ClaimResult.GRANTED
 
@@ -84,10 +87,10 @@ class SharedClaims:
         self._send = send
         self._answers: dict[str, ClaimResult] = {}
 
-    async def claim(self, notice: str, what: str = "") -> ClaimResult:
+    async def claim(self, notice: str, what: str = "", changes: str = "") -> ClaimResult:
         """Ask the parent, and wait for its answer. Raises LeaseLost when the lease ends before."""
         self._answers.pop(notice, None)
-        self._send(ClaimMessage(notice, "ask", what))
+        self._send(ClaimMessage(notice, "ask", what, changes))
         while (answer := self._answers.get(notice)) is None:
             RUN_LEASE.check()
             await anyio.sleep(_POLL)
@@ -124,6 +127,9 @@ _NOT_SENT: Final = {
     ClaimResult.UNSURE: SendResult.refused(
         "it may have been sent: a worker of the fleet failed while it sent it (siteatlas fleet status)"
     ),
+    ClaimResult.LATER: SendResult.deferred(
+        "no snapshot of the state could be stored in the state store of the fleet, so that a later run sends it"
+    ),
 }
 
 
@@ -133,15 +139,16 @@ async def send_with_retry(
     is_worth: Callable[[], Awaitable[bool]],
     notice: str = "",
     what: str = "",
+    changes: str = "",
 ) -> SendResult:
     """Send a message, and retry it while it is deferred, unless the receiver's requested delay is too long.
 
     ``is_worth`` decides before each further try. A message still DEFERRED at the end is left to a later process. One
     with a ``notice`` (its :func:`claim_key`) that another worker of a fleet sent, or may have sent, is not sent.
-    ``what`` tells an operator what it is about.
+    ``what`` and ``changes`` are as in :class:`ClaimMessage`.
     """
     try:
-        claim = await run_claims().claim(notice, what) if notice else ClaimResult.GRANTED
+        claim = await run_claims().claim(notice, what, changes) if notice else ClaimResult.GRANTED
         if claim is not ClaimResult.GRANTED:
             return _NOT_SENT[claim]
         retries = Retries(RetryPolicy(section.attempts - 1, section.retry_delay, math.inf, section.max_retry_after))

@@ -236,12 +236,13 @@ async def send_message(session: NotifySession, channel: MessageChannel, notice: 
         return True
 
     if session.dry_run:
-        changes = [f"{change.kind} {change.url}" for change in notice.changes]
-        return session.dry_run.record(channel.key, changes or [notice_sentence(notice)])
+        lines = [f"{change.kind} {change.url}" for change in notice.changes]
+        return session.dry_run.record(channel.key, lines or [notice_sentence(notice)])
     content = f"audit {notice.audit.number}" if notice.audit else f"run {notice.after}, up to run {notice.until}"
     what = f"{channel.key}: {notice.occasion.value} after {content}"
+    changes = "" if notice.occasion in (Occasion.TROUBLE, Occasion.RECOVERY) else content
     section, key = session.plan.config.notify, _claim_key(channel, notice)
-    return await send_with_retry(partial(channel.send, notice), section, is_worth, key, what)
+    return await send_with_retry(partial(channel.send, notice), section, is_worth, key, what, changes)
 
 
 def _claim_key(channel: MessageChannel, notice: Notice) -> str:

@@ -140,10 +140,12 @@ class BatchNotifier:
     async def _send(self, cursor: DeliveryCursor, until: int, host: str, urls: Sequence[str]) -> SendResult:
         if dry_run := self._session.dry_run:
             return dry_run.record(self._channel.key, urls)
-        what = f"{self._channel.key}: {count_text(len(urls), 'URL')} of {host}, changes after run {cursor.told}"
+        changes = f"run {cursor.told}"
+        what = f"{self._channel.key}: {count_text(len(urls), 'URL')} of {host}, changes after {changes}"
         section, is_worth = self._session.plan.config.notify, partial(self._is_ready, host)
         notice = self._claim_key(cursor, until, host, urls)
-        return await send_with_retry(partial(self._channel.send, host, urls), section, is_worth, notice, what)
+        send = partial(self._channel.send, host, urls)
+        return await send_with_retry(send, section, is_worth, notice, what, changes)
 
     def _claim_key(self, cursor: DeliveryCursor, until: int, host: str, urls: Sequence[str]) -> str:
         return claim_key(self._channel.key, cursor.told, until, host, urls)

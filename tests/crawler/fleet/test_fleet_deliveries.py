@@ -134,7 +134,7 @@ async def test_ours_a_notice_whose_run_lost_its_lease_before_it_was_sent_is_sent
         assert await second.claims.claim("notice") is ClaimResult.GRANTED
 
 
-async def _losing(claim: Callable[[str], Awaitable[ClaimResult]], notice: str, _what: str) -> ClaimResult:
+async def _losing(claim: Callable[[str], Awaitable[ClaimResult]], notice: str, *_: str) -> ClaimResult:
     """Claim a notice, and lose the lease at once."""
     answer = await claim(notice)
     RUN_LEASE.renew(0.0)
@@ -178,28 +178,33 @@ async def test_ours_the_state_is_stored_before_the_first_claim_and_before_later_
     database: str,
 ) -> None:
     seen: list[int] = []
+    is_away = False
     async with runs(database) as (fleet, _):
 
-        async def prepare() -> None:
+        async def store() -> bool:
             seen.append(len(await fleet.rows("SELECT 1 FROM delivery")))
+            return not is_away
 
         prepared = Run(fleet, 1)
-        prepared.deliveries = RunDeliveries(fleet, "shop", 1, prepare)
+        prepared.deliveries = RunDeliveries(fleet, "shop", 1, store)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(prepared.listen)
-            for number, what in enumerate(
+            for number, (what, changes) in enumerate(
                 (
-                    "webhook a: changes after run 1, up to run 2",
-                    "webhook b: changes after run 1, up to run 2",
-                    "indexnow: 10 URLs of shop, changes after run 1",
-                    "indexnow: 3 URLs of shop, changes after run 1",
-                    "webhook b: changes after run 2, up to run 3",
-                    "webhook a: changes after run 2, up to run 3",
+                    ("webhook a: changes", "run 1, up to run 2"),
+                    ("webhook b: changes", "run 1, up to run 2"),
+                    ("indexnow: 10 URLs of shop", "run 1"),
+                    ("indexnow: 3 URLs of shop", "run 1"),
+                    ("webhook b: changes", "run 2, up to run 3"),
+                    ("webhook a: changes", "run 2, up to run 3"),
                 )
             ):
-                assert await prepared.claims.claim(str(number), what) is ClaimResult.GRANTED
+                assert await prepared.claims.claim(str(number), what, changes) is ClaimResult.GRANTED
+            is_away = True
+            assert await prepared.claims.claim("changes", "webhook a: changes", "run 3") is ClaimResult.LATER
+            assert await prepared.claims.claim("trouble", "webhook a: trouble") is ClaimResult.GRANTED
             tasks.cancel_scope.cancel()
-    assert seen == [0, 4]
+    assert seen == [0, 4, 6, 6]
 
 
 async def test_ours_what_another_worker_sent_counts_as_sent(database: str) -> None:

@@ -1,11 +1,12 @@
 """Runs on several workers that share an origin: together they are as polite as one, and hear one Retry-After."""
 
 import http.server
+import math
 import random
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,10 @@ from crawler.config.load import build_config
 from crawler.config.plan import plan_crawl
 from crawler.fetch.permits import OriginGrant, OriginMessage, SharedOrigins, decode_line, encode_line
 from crawler.fleet.database import initialize, open_fleet
+from crawler.fleet.deliveries import RunDeliveries
+from crawler.fleet.leases import SiteLease
 from crawler.fleet.origins import OriginBroker, RunOrigins, forget_origins
+from crawler.fleet.site_run import LeasedRun
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.site import scheduled_site
 from crawler.schedule.site_state import Attempt, Trigger
@@ -138,9 +142,12 @@ async def crawl(broker: OriginBroker, folder: Path, url: str, name: str, results
     )
     said: list[str] = []
     attempt = Attempt(number=1, site=name, slot=0, trigger=Trigger.FIRST, try_number=1, began=time.time())
-    async with broker.run(name, 1) as origins:
-        runner = ProcessRunner(lambda _, line: said.append(line))
-        results[name] = await runner.run(scheduled_site(name, plan_crawl(config)), attempt, anyio.Event(), origins)
+    lease = SiteLease(name, 1, attempt, None, config, 0, [], "")
+    with closing(LeasedRun(lease, math.inf)) as run:
+        run.deliveries = RunDeliveries(broker.fleet, name, 1)
+        async with broker.run(name, 1, run.tell) as run.origins:
+            runner = ProcessRunner(lambda _, line: said.append(line))
+            results[name] = await runner.run(scheduled_site(name, plan_crawl(config)), attempt, anyio.Event(), run)
     assert results[name].status is RunStatus.DONE, (results[name], said)
 
 
@@ -180,20 +187,18 @@ async def test_ours_two_runs_on_one_origin_are_as_polite_as_one_and_hear_one_ret
 class Simulated:
     """A run that sends requests to origins as fast as it may, and notes them in ``log``."""
 
-    def __init__(self, origins: RunOrigins, name: str, log: list[Seen]) -> None:
+    origins: RunOrigins
+
+    def __init__(self, name: str, log: list[Seen]) -> None:
         self.name = name
-        self._origins = origins
         self._log = log
         self._shared = SharedOrigins(self._tell, boottime)
 
     def _tell(self, message: OriginMessage) -> None:
-        assert self._origins.hear(encode_line(message))
+        assert self.origins.hear(encode_line(message))
 
-    async def listen(self) -> None:
-        async def send(line: bytes) -> None:
-            self._shared.hear(decode_line(line, list[OriginGrant]) or [])
-
-        await self._origins.talk(send)
+    def hear(self, line: bytes) -> None:
+        self._shared.hear(decode_line(line, list[OriginGrant]) or [])
 
     async def work(self, origin: str, until: float) -> None:
         while (now := boottime()) < until:
@@ -219,23 +224,17 @@ async def test_ours_no_two_runs_ever_hold_an_origin(
     postgres: PostgresServer, database: str, origins: tuple[str, ...], by_address: bool, crash: bool
 ) -> None:
     log: list[Seen] = []
-    async with (
-        workers(database, 3, lease=2.0, by_address=by_address) as brokers,
-        AsyncExitStack() as stack,
-        anyio.create_task_group() as listening,
-    ):
+    async with workers(database, 3, lease=2.0, by_address=by_address) as brokers, AsyncExitStack() as stack:
         until = boottime() + 4
         async with anyio.create_task_group() as tasks:
             for number in range(6):
-                held = await stack.enter_async_context(brokers[number % 3].run(f"site{number}", 1))
-                run = Simulated(held, f"site{number}", log)
-                listening.start_soon(run.listen)
+                run = Simulated(f"site{number}", log)
+                run.origins = await stack.enter_async_context(brokers[number % 3].run(run.name, 1, run.hear))
                 for origin in origins:
                     tasks.start_soon(run.work, origin, until)
             if crash:
                 await anyio.sleep(1.5)
                 await anyio.to_thread.run_sync(postgres.restart)
-        listening.cancel_scope.cancel()
     for group in [origins] if by_address else [(origin,) for origin in origins]:
         seen = [each for each in log if each.path in group]
         for earlier, later in pairwise(seen):
@@ -250,7 +249,7 @@ async def test_ours_a_run_stores_the_address_of_its_site(database: str) -> None:
             "INSERT INTO site (name, config, origin) VALUES ('shop', '{}', 'http://127.0.0.1:7'), "
             "('blog', '{}', 'http://127.0.0.1:8')"
         )
-        async with broker.run("shop", 1) as run:
+        async with broker.run("shop", 1, lambda _: None) as run:
             for origin in ("http://127.0.0.1:7", "http://127.0.0.2:8"):
                 assert run.hear(encode_line(OriginMessage(origin, "take")))
             with anyio.fail_after(20):

@@ -9,10 +9,13 @@ import pytest
 from postgres_server import PostgresServer
 from run import siteatlas
 
-from crawler.errors import UsageError
+from crawler.config.config import Config
+from crawler.errors import StorageError, UsageError
 from crawler.fleet.database import FleetDatabase, initialize, open_fleet
-from crawler.fleet.recovery import EPOCHS_AHEAD, adopt, find_newer
+from crawler.fleet.leases import SiteLease
+from crawler.fleet.recovery import EPOCHS_AHEAD, adopt, check_store, find_newer
 from crawler.fleet.state_store import DirectoryStore, Snapshot, SnapshotStore
+from crawler.schedule.site_state import Attempt, Trigger
 
 pytestmark = [pytest.mark.thorough, pytest.mark.anyio]
 
@@ -29,6 +32,12 @@ async def lease_and_store(fleet: FleetDatabase, store: DirectoryStore, site: str
         name=site,
     )
     return snapshot
+
+
+def lease_of(site: str, epoch: int) -> SiteLease:
+    """A fresh lease."""
+    attempt = Attempt(number=1, site=site, slot=0.0, trigger=Trigger.DUE, try_number=1, began=0.0)
+    return SiteLease(site, epoch, attempt, None, Config(), 0, [], "")
 
 
 async def register(fleet: FleetDatabase, *sites: str) -> None:
@@ -70,9 +79,10 @@ async def test_ours_an_older_back_up_is_noticed_and_takes_over_what_the_store_ha
         assert found.unknown == ("new",)
         assert found.newest_epoch == 5
         (row,) = await fleet.rows("SELECT epoch FROM site WHERE name = 'busy'")
-        assert await snapshots.overtaken("busy", row["epoch"] + 1) == newest
-        assert await snapshots.overtaken("still", 2) is None
-        assert await snapshots.overtaken("zombie", 3) is None
+        with pytest.raises(StorageError, match=r"has a newer state of busy \(generation 5\)"):
+            await check_store(fleet, snapshots, lease_of("busy", row["epoch"] + 1))
+        await check_store(fleet, snapshots, lease_of("still", 2))
+        await check_store(fleet, snapshots, lease_of("zombie", 3))
 
         await fleet.rows("INSERT INTO worker (id, host, process, version, slots) VALUES ('w', 'host1', 1, '1', 1)")
         with pytest.raises(UsageError, match=r"workers are running \(host1\)\. Stop all workers"):
@@ -86,7 +96,7 @@ async def test_ours_an_older_back_up_is_noticed_and_takes_over_what_the_store_ha
         assert all(row["next_at"] for row in rows)
         again = await find_newer(fleet, snapshots)
         assert (again.newer, again.unknown) == ((), ("new",))
-        assert await snapshots.overtaken("busy", rows[0]["epoch"] + 1) is None
+        await check_store(fleet, snapshots, lease_of("busy", rows[0]["epoch"] + 1))
 
 
 async def test_ours_recover_says_what_it_adopts(database: str, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ pytest -m slow tests/crawler/fleet/test_fleet_site_run.py
 
 import http.server
 import json
+import os
 import shutil
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -18,7 +19,7 @@ import pytest
 import test_plugins
 from example_plugins import install_example
 from msgspec.structs import replace
-from scripted import Site, links, scripted
+from scripted import Answer, Site, links, scripted
 
 from crawler.config.config import Config
 from crawler.config.load import ConfigFile, build_config, load_site
@@ -45,6 +46,19 @@ def site() -> Iterator[Site]:
         yield running
 
 
+def config_of(site: Site, folder: Path, **sections: dict[str, Any]) -> Config:
+    """The configuration of a site that is published to ``out``; the webhook in FLEET_HOOK, if set, is told of it."""
+    common = {
+        "site": {"url": site.url},
+        "output": {"directory": str(folder / "out"), "swap_delay": 0},
+        "pace": {"rate": 0},
+        "parse": {"processes": 1},
+        "notify": {"check_live": False},
+    }
+    hook = {"webhook": {"urls": ["env:FLEET_HOOK"]}} if "FLEET_HOOK" in os.environ else {}
+    return build_config({**common, **hook, **sections})
+
+
 @asynccontextmanager
 async def fleet_of(database: str, config: Config) -> AsyncIterator[tuple[FleetDatabase, OriginBroker]]:
     """A fleet with the site ``shop``."""
@@ -57,9 +71,9 @@ async def fleet_of(database: str, config: Config) -> AsyncIterator[tuple[FleetDa
         tasks.cancel_scope.cancel()
 
 
-@contextmanager
-def receiver() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A webhook, and what it received."""
+@pytest.fixture
+def received(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    """What the webhook in FLEET_HOOK received."""
     received: list[dict[str, Any]] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -74,34 +88,68 @@ def receiver() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
+    monkeypatch.setenv("FLEET_HOOK", f"http://127.0.0.1:{server.server_address[1]}/")
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/", received
+        yield received
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
 
 
+@contextmanager
+def full_store() -> Iterator[None]:
+    """The state store takes no snapshot."""
+
+    async def full(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(SnapshotStore, "save", full)
+        yield
+
+
+def added_pages(received: list[dict[str, Any]]) -> list[str]:
+    """The pages that the webhook was told of, in order."""
+    changes = [change for message in received for change in message["changes"]]
+    return [change["url"] for change in changes if change["kind"] == "added"]
+
+
 class Machine:
     """A machine of the fleet, which runs the site ``shop`` on demand."""
 
     def __init__(
-        self, fleet: FleetDatabase, broker: OriginBroker, folder: Path, name: str, **allowed: Sequence[str]
+        self, fleet: FleetDatabase, broker: OriginBroker, folder: Path, name: str, **allowed: Sequence[str] | bool
     ) -> None:
         self.root = folder / name
         self._name = name
         self._fleet = fleet
-        snapshots = SnapshotStore(DirectoryStore(folder / "store"))
         settings = FleetConfig(**{"allow_secrets": ("env:FLEET_*",), **allowed})  # type: ignore[arg-type]
+        is_optional = settings.publish_without_store
+        snapshots = SnapshotStore(DirectoryStore(folder / "store"), is_optional=is_optional)
         self._worker = SiteWorker(fleet, name, self.root, snapshots, broker, settings)
 
     async def run(self, *, only_notifies: bool = False, **asked: bool) -> RunResult | None:
         if not only_notifies:
             await run_sites_now(self._fleet, ["shop"], asked)
+        return await self._worker.run(await self._begin())
+
+    async def run_until_lost(self, site: Site, path: str) -> None:
+        """A run that loses its lease when the site is asked for a path."""
+        await run_sites_now(self._fleet, ["shop"])
+        run = await self._begin()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._worker.run, run)
+            while path not in site.paths:  # noqa: ASYNC110 - of another thread
+                await anyio.sleep(0.01)
+            run.lose()
+        await self._fleet.rows("UPDATE site SET lease_until = now() WHERE name = 'shop'")
+
+    async def _begin(self) -> LeasedRun:
         asked_at = boot_time()
         lease = await take_lease(self._fleet, "shop", self._name, None, 60)
         assert lease
-        return await self._worker.run(LeasedRun(lease, lease_deadline(asked_at, 60)))
+        return LeasedRun(lease, lease_deadline(asked_at, 60))
 
     @property
     def state(self) -> Path:
@@ -114,22 +162,22 @@ class Machine:
             return [outcome for (outcome,) in db.execute("SELECT outcome FROM run ORDER BY number")]
 
 
+@asynccontextmanager
+async def two_machines(
+    database: str, folder: Path, config: Config, **allowed: bool
+) -> AsyncIterator[tuple[FleetDatabase, Machine, Machine]]:
+    """A fleet with the site ``shop``, and its machines ``one`` and ``two``."""
+    async with fleet_of(database, config) as (fleet, broker):
+        yield fleet, *(Machine(fleet, broker, folder, name, **allowed) for name in ("one", "two"))  # type: ignore[misc]
+
+
 @pytest.mark.thorough
 async def test_ours_a_worker_loads_only_plugins_that_its_own_configuration_names(
     database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(install_example(tmp_path / "packages")))
     (tmp_path / "spool").mkdir()
-    config = build_config(
-        {
-            "site": {"url": site.url},
-            "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
-            "pace": {"rate": 0},
-            "parse": {"processes": 1},
-            "notify": {"check_live": False},
-            "plugins": {"messages": {"use": "spool", "folder": str(tmp_path / "spool")}},
-        }
-    )
+    config = config_of(site, tmp_path, plugins={"messages": {"use": "spool", "folder": str(tmp_path / "spool")}})
     async with fleet_of(database, config) as (fleet, broker):
         refused = await Machine(fleet, broker, tmp_path, "one", plugins=["shop"]).run()
         assert refused
@@ -162,7 +210,7 @@ async def test_ours_a_worker_loads_only_plugins_that_its_own_configuration_names
 async def test_ours_a_hostile_row_reads_no_file_and_no_secret_of_the_worker(
     database: str, tmp_path: Path, site: Site, hostile: dict[str, Any]
 ) -> None:
-    config = build_config({"site": {"url": site.url}, "output": {"directory": str(tmp_path / "out")}})
+    config = config_of(site, tmp_path)
     async with fleet_of(database, config) as (fleet, broker):
         text = json.dumps(hostile).replace("SECRETS", str(tmp_path / "secrets"))
         await fleet.rows("UPDATE site SET config = config || %(hostile)s::jsonb", hostile=text)
@@ -196,17 +244,7 @@ async def test_ours_plugins_of_every_kind_work_in_a_fleet(
 async def test_ours_a_site_goes_on_whatever_happens_to_its_states_and_snapshots(
     database: str, tmp_path: Path, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    config = build_config(
-        {
-            "site": {"url": site.url},
-            "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
-            "pace": {"rate": 0},
-            "parse": {"processes": 1},
-        }
-    )
-    async with fleet_of(database, config) as (fleet, broker):
-        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
-
+    async with two_machines(database, tmp_path, config_of(site, tmp_path)) as (fleet, one, two):
         assert await one.run()
         shutil.rmtree(one.state)  # a disk was replaced
         assert await one.run()
@@ -234,28 +272,32 @@ async def test_ours_a_site_goes_on_whatever_happens_to_its_states_and_snapshots(
 
 
 @pytest.mark.thorough
-async def test_ours_a_worker_that_dies_before_its_first_snapshot_leaves_files_that_others_may_replace(
+async def test_ours_a_foreign_sitemap_is_replaced_as_the_message_says_and_the_next_worker_knows(
     database: str, tmp_path: Path, site: Site
 ) -> None:
-    output = tmp_path / "out"
-    config = build_config(
-        {
-            "site": {"url": site.url},
-            "output": {"directory": str(output), "swap_delay": 0},
-            "pace": {"rate": 0},
-            "parse": {"processes": 1},
-        }
-    )
-    output.mkdir()
-    (output / "sitemap.xml").write_text("of somebody else")
-    async with fleet_of(database, config) as (fleet, broker):
-        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
+    foreign = tmp_path / "out" / "sitemap.xml"
+    foreign.parent.mkdir()
+    foreign.write_text("of somebody else")
+    async with two_machines(database, tmp_path, config_of(site, tmp_path)) as (fleet, one, two):
         for machine in (one, two):
             refused = await machine.run()
             assert refused
             assert refused.status is RunStatus.BROKEN
-        assert (output / "sitemap.xml").read_text() == "of somebody else"
-        (output / "sitemap.xml").unlink()
+            assert "run siteatlas fleet run-now shop --replace" in refused.message
+        assert foreign.read_text() == "of somebody else"
+        for machine, asked in ((two, {"replace": True}), (one, {}), (two, {"fresh": True}), (one, {"restart": True})):
+            result = await machine.run(**asked)
+            assert result
+            assert (result.status, result.exit_code) == (RunStatus.DONE, 0)
+            assert (await fleet.rows("SELECT requested, applying FROM site")) == [{"requested": None, "applying": {}}]
+        assert one.runs() == ["published", "unchanged", "unchanged", "unchanged"]
+
+
+@pytest.mark.thorough
+async def test_ours_a_worker_that_dies_before_its_first_snapshot_leaves_files_that_others_may_replace(
+    database: str, tmp_path: Path, site: Site
+) -> None:
+    async with two_machines(database, tmp_path, config_of(site, tmp_path)) as (fleet, one, two):
         assert await one.run()
         await fleet.rows("UPDATE site SET snapshot = '', generation = 0, epoch = epoch + 1")
         shutil.rmtree(tmp_path / "store" / "shop")
@@ -266,147 +308,93 @@ async def test_ours_a_worker_that_dies_before_its_first_snapshot_leaves_files_th
 
 
 @pytest.mark.thorough
-async def test_ours_a_state_without_a_snapshot_is_no_success_and_waits_for_its_worker(
-    database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("runs_before", [0, 1])
+async def test_ours_a_worker_does_not_go_on_with_a_crawl_after_another_one_published(
+    database: str, tmp_path: Path, site: Site, runs_before: int
 ) -> None:
-    config = build_config(
-        {
-            "site": {"url": site.url},
-            "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
-            "pace": {"rate": 0},
-            "parse": {"processes": 1},
-        }
-    )
-    async with fleet_of(database, config) as (fleet, broker):
-        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
-        assert await one.run()
-
-        async def full(*_: object) -> None:
-            raise StorageError("the disk is full")
-
-        with monkeypatch.context() as patched:
-            patched.setattr(SnapshotStore, "save", full)
-            site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
-            result = await one.run(accept_shrink=True)
-        assert result
-        assert (result.status, result.exit_code) == (RunStatus.FAILED, 7)
-        assert result.message.endswith("no snapshot of its state could be stored: the disk is full")
-        (row,) = await fleet.rows("SELECT home, unsaved IS NOT NULL AS unsaved, applying FROM site")
-        assert row == {"home": "one", "unsaved": True, "applying": {"accept_shrink": True}}
-        await fleet.rows("INSERT INTO worker (id, host, process, version, slots) VALUES ('one', 'h', 1, '', 1)")
-        assert await take_lease(fleet, "shop", "two", None, 60) is None, "its worker lives"
-        assert await one.run()
-        assert one.runs() == ["published", "published", "unchanged"]
+    async with two_machines(database, tmp_path, config_of(site, tmp_path)) as (fleet, one, two):
+        for _ in range(runs_before):
+            assert await one.run()
+        site.routes |= {"/": links("/a", "/slow"), "/slow": Answer("<title>slow</title>", delay=1)}
+        await one.run_until_lost(site, "/slow")
+        (known,) = await fleet.rows("SELECT snapshot, generation, home FROM site")
+        site.routes |= {"/": links("/a", "/slow", "/b"), "/b": "<title>b</title><p>About b."}
         assert await two.run()
-        assert two.runs() == ["published", "published", "unchanged", "unchanged"]
+        columns = "snapshot = %(snapshot)s, generation = %(generation)s, home = %(home)s, older = '{}'"
+        await fleet.rows(f"UPDATE site SET {columns}", **known)  # as if the worker had died before its snapshots
+        assert await one.run()
+        assert f"{site.url}b" in (tmp_path / "out" / "sitemap.xml").read_text()
 
 
 @pytest.mark.thorough
-async def test_ours_a_state_without_a_snapshot_is_not_replaced_by_an_older_one(
-    database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+async def test_ours_a_state_without_a_snapshot_is_no_success_tells_no_changes_and_waits_for_its_worker(
+    database: str, tmp_path: Path, site: Site, received: list[dict[str, Any]]
 ) -> None:
-    config = build_config(
-        {
-            "site": {"url": site.url},
-            "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
-            "pace": {"rate": 0},
-            "parse": {"processes": 1},
-        }
-    )
-    async with fleet_of(database, config) as (fleet, broker):
-        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
+    async with two_machines(database, tmp_path, config_of(site, tmp_path)) as (fleet, one, two):
+        assert await one.run()
+        with full_store():
+            site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
+            result = await one.run(accept_shrink=True)
+        assert result
+        assert (result.status, result.exit_code, result.notify_pending) == (RunStatus.FAILED, 7, True)
+        assert result.message.endswith("no snapshot of its state could be stored: the disk is full")
+        (row,) = await fleet.rows("SELECT home, unsaved IS NOT NULL AS unsaved, applying FROM site")
+        assert row == {"home": "one", "unsaved": True, "applying": {"accept_shrink": True}}
+        assert added_pages(received) == [], "whoever repeats this run tells of other changes"
+        await fleet.rows("INSERT INTO worker (id, host, process, version, slots) VALUES ('one', 'h', 1, '', 1)")
+        assert await take_lease(fleet, "shop", "two", None, 60) is None, "its worker lives"
+        await fleet.rows("DELETE FROM worker")
+        site.routes |= {"/": links("/a", "/b", "/c"), "/c": "<title>c</title><p>About c."}
+        assert await two.run()
+        assert two.runs() == ["published", "published"], "the run of the worker that is gone is repeated"
+        assert sorted(added_pages(received)) == [f"{site.url}b", f"{site.url}c"]
+
+
+@pytest.mark.thorough
+async def test_ours_a_state_without_a_snapshot_is_not_replaced_by_an_older_one_and_is_told_of_if_it_may_publish(
+    database: str, tmp_path: Path, site: Site, received: list[dict[str, Any]]
+) -> None:
+    config = config_of(site, tmp_path)
+    async with two_machines(database, tmp_path, config, publish_without_store=True) as (_, one, two):
         assert await one.run()
         assert await one.run()
         newest = max((tmp_path / "store" / "shop").glob("*.zst"))
         newest.unlink()
         newest.mkdir()
-
-        async def full(*_: object) -> None:
-            raise StorageError("the disk is full")
-
-        with monkeypatch.context() as patched:
-            patched.setattr(SnapshotStore, "save", full)
+        with full_store():
             site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
             assert await two.run()  # from the snapshot before the newest
         assert two.runs() == ["published", "published"]
+        assert added_pages(received) == [f"{site.url}b"]
         assert await two.run()
         assert two.runs() == ["published", "published", "unchanged"]
 
 
-@pytest.mark.thorough
-async def test_ours_a_foreign_sitemap_is_replaced_as_the_message_says_and_the_next_worker_knows(
-    database: str, tmp_path: Path, site: Site
-) -> None:
-    output = tmp_path / "out"
-    config = build_config(
-        {
-            "site": {"url": site.url},
-            "output": {"directory": str(output), "swap_delay": 0},
-            "pace": {"rate": 0},
-            "parse": {"processes": 1},
-        }
-    )
-    output.mkdir()
-    (output / "sitemap.xml").write_text("of somebody else")
-    async with fleet_of(database, config) as (fleet, broker):
-        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
-        refused = await one.run()
-        assert refused
-        assert refused.status is RunStatus.BROKEN
-        assert "run siteatlas fleet run-now shop --replace" in refused.message
-        for machine, asked in ((two, {"replace": True}), (one, {}), (two, {"fresh": True}), (one, {"restart": True})):
-            result = await machine.run(**asked)
-            assert result
-            assert (result.status, result.exit_code) == (RunStatus.DONE, 0)
-            assert (await fleet.rows("SELECT requested, applying FROM site")) == [{"requested": None, "applying": {}}]
-        assert one.runs() == ["published", "unchanged", "unchanged", "unchanged"]
-
-
 async def test_ours_a_receiver_is_told_that_a_run_could_not_begin(
-    database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+    database: str, tmp_path: Path, site: Site, received: list[dict[str, Any]]
 ) -> None:
-    with receiver() as (url, received):
-        config = build_config(
-            {
-                "site": {"url": site.url},
-                "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
-                "pace": {"rate": 0},
-                "parse": {"processes": 1},
-                "webhook": {"urls": ["env:FLEET_HOOK"], "on": ["trouble"]},
-                "notify": {"check_live": False},
-                "schedule": {"every": 86_400, "retries": 0, "retry_delay": 0.01},
-            }
-        )
-        monkeypatch.setenv("FLEET_HOOK", url)
-        async with fleet_of(database, config) as (fleet, broker):
-            one = Machine(fleet, broker, tmp_path, "one")
-            assert await one.run()
-            (tmp_path / "store").rename(tmp_path / "away")
-            failed = await one.run()
-            assert failed
-            assert (failed.exit_code, received) == (7, [])
-            await anyio.sleep(0.05)  # until the notification is due
-            told = await one.run(only_notifies=True)
-            assert told
-            assert told.status is RunStatus.DONE
-            assert "is not marked as that of this fleet" in received[0]["sentence"]
-            assert received[0]["occasion"] == "trouble"
+    hook = {"urls": ["env:FLEET_HOOK"], "on": ["trouble"]}
+    schedule = {"every": 86_400, "retries": 0, "retry_delay": 0.01}
+    config = config_of(site, tmp_path, webhook=hook, schedule=schedule)
+    async with two_machines(database, tmp_path, config) as (_, one, _):
+        assert await one.run()
+        (tmp_path / "store").rename(tmp_path / "away")
+        failed = await one.run()
+        assert failed
+        assert (failed.exit_code, received) == (7, [])
+        await anyio.sleep(0.05)  # until the notification is due
+        told = await one.run(only_notifies=True)
+        assert told
+        assert told.status is RunStatus.DONE
+        assert "is not marked as that of this fleet" in received[0]["sentence"]
+        assert received[0]["occasion"] == "trouble"
 
 
 @pytest.mark.thorough
 async def test_ours_a_run_that_cannot_begin_stores_no_older_state_as_the_newest(
     database: str, tmp_path: Path, site: Site
 ) -> None:
-    config = build_config(
-        {
-            "site": {"url": site.url},
-            "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
-            "pace": {"rate": 0},
-            "parse": {"processes": 1},
-        }
-    )
-    async with fleet_of(database, config) as (fleet, broker):
-        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
+    async with two_machines(database, tmp_path, config_of(site, tmp_path)) as (fleet, one, two):
         assert await one.run()
         assert await two.run()
         for snapshot in (tmp_path / "store" / "shop").glob("*.zst"):
@@ -424,12 +412,8 @@ async def test_ours_a_run_that_cannot_begin_stores_no_older_state_as_the_newest(
 
 
 async def test_ours_one_of_many_first_runs_marks_the_state_store(database: str, tmp_path: Path, site: Site) -> None:
-    store = SnapshotStore(DirectoryStore(tmp_path / "store"))
-    other = SnapshotStore(DirectoryStore(tmp_path / "other"))
-    async with fleet_of(database, build_config({"site": {"url": site.url}, "output": {"directory": "out"}})) as (
-        fleet,
-        _,
-    ):
+    store, other, empty = (SnapshotStore(DirectoryStore(tmp_path / name)) for name in ("store", "other", "empty"))
+    async with fleet_of(database, config_of(site, tmp_path)) as (fleet, _):
         await run_sites_now(fleet, ["shop"])
         lease = await take_lease(fleet, "shop", "one", None, 60)
         assert lease
@@ -444,42 +428,22 @@ async def test_ours_one_of_many_first_runs_marks_the_state_store(database: str, 
             await check_store(fleet, store, lease)
         await fleet.rows("DELETE FROM fleet")  # as of a version that marked no store, on a machine without the disk
         with pytest.raises(StoreFault, match="has no snapshot of shop"):
-            await check_store(
-                fleet, SnapshotStore(DirectoryStore(tmp_path / "empty")), replace(lease, snapshots=["key"])
-            )
+            await check_store(fleet, empty, replace(lease, snapshots=["key"]))
         await check_store(fleet, other, lease)
 
 
 @pytest.mark.slow
 async def test_ours_a_repeated_run_announces_no_page_again_also_of_a_site_that_has_changed(
-    database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+    database: str, tmp_path: Path, site: Site, received: list[dict[str, Any]]
 ) -> None:
-    with receiver() as (url, received):
-        config = build_config(
-            {
-                "site": {"url": site.url},
-                "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
-                "pace": {"rate": 0},
-                "parse": {"processes": 1},
-                "webhook": {"urls": ["env:FLEET_HOOK"]},
-                "notify": {"check_live": False},
-            }
-        )
-        monkeypatch.setenv("FLEET_HOOK", url)
-        async with fleet_of(database, config) as (fleet, broker):
-            one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
-            assert await one.run()
-            site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
-            assert await one.run()
-            assert len(received) == 2
-            max(
-                (tmp_path / "store" / "shop").glob("*.zst")
-            ).unlink()  # as if the worker had died before its last snapshot
-            site.routes |= {"/": links("/a", "/b", "/c"), "/c": "<title>c</title><p>About c."}
-            assert await two.run()
-            assert two.runs() == ["published", "published", "published"]
-            added = [
-                change["url"] for message in received for change in message["changes"] if change["kind"] == "added"
-            ]
-            assert added == [f"{site.url}b", f"{site.url}c"]
-            assert len(received) == 3
+    async with two_machines(database, tmp_path, config_of(site, tmp_path)) as (_, one, two):
+        assert await one.run()
+        site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
+        assert await one.run()
+        assert len(received) == 2
+        max((tmp_path / "store" / "shop").glob("*.zst")).unlink()  # as if the worker died before its last snapshot
+        site.routes |= {"/": links("/a", "/b", "/c"), "/c": "<title>c</title><p>About c."}
+        assert await two.run()
+        assert two.runs() == ["published", "published", "published"]
+        assert added_pages(received) == [f"{site.url}b", f"{site.url}c"]
+        assert len(received) == 3

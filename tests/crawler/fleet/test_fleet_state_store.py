@@ -19,16 +19,9 @@ from crawler.config.plan import plan_crawl
 from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError, UsageError
 from crawler.fleet.bucket_store import BucketStore
-from crawler.fleet.snapshot import StoreFault, local_mark, mark_local
-from crawler.fleet.state_store import (
-    DirectoryStore,
-    Snapshot,
-    SnapshotLost,
-    SnapshotStore,
-    StateStore,
-    connect_store,
-    parse_key,
-)
+from crawler.fleet.snapshot import LocalMark, StoreFault, local_mark, mark_local
+from crawler.fleet.state_store import DirectoryStore, Snapshot, SnapshotLost, SnapshotStore, StateStore, parse_key
+from crawler.fleet.worker import connect_store
 
 pytestmark = pytest.mark.anyio
 
@@ -110,7 +103,9 @@ async def saved(snapshots: SnapshotStore, folder: Path, generations: int, site: 
     return done
 
 
-async def test_ours_the_newest_snapshot_is_restored_and_old_ones_go(store: StateStore, tmp_path: Path) -> None:
+async def test_ours_the_newest_snapshot_is_restored_and_old_ones_go(
+    store: StateStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     snapshots = SnapshotStore(store, keep=2)
     done = await saved(snapshots, tmp_path / "here", 4)
     await saved(snapshots, tmp_path / "other", 1, "shop2")
@@ -118,23 +113,26 @@ async def test_ours_the_newest_snapshot_is_restored_and_old_ones_go(store: State
     assert [each.generation for each in await snapshots.snapshots("shop2")] == [1]
     restored = await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
     assert read(tmp_path / "there") == "shop 4"
-    assert local_mark(restored.plan.state) == done[-1].key
-    assert restored.fallbacks == ()
+    assert local_mark(restored.state).key == done[-1].key
+    assert "an older state is used" not in caplog.text
 
 
 @pytest.mark.parametrize("content", [None, b"", b"other bytes"])
 async def test_ours_a_bad_snapshot_is_passed_over_and_said(
-    store: StateStore, spoil: Callable[[str, bytes | None], None], tmp_path: Path, content: bytes | None
+    store: StateStore,
+    spoil: Callable[[str, bytes | None], None],
+    tmp_path: Path,
+    content: bytes | None,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     snapshots = SnapshotStore(store)
     done = await saved(snapshots, tmp_path / "here", 3)
     spoil(done[2].key, content)
     restored = await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
     assert read(tmp_path / "there") == "shop 2"
-    assert local_mark(restored.plan.state) == done[1].key
-    assert restored.fallbacks == (
-        "generation 3 is missing" if content is None else "generation 3 is damaged: its checksum differs",
-    )
+    assert local_mark(restored.state).key == done[1].key
+    problem = "is missing" if content is None else "is damaged: its checksum differs"
+    assert f"shop: an older state is used: generation 3 {problem}" in caplog.text
     for snapshot in done[:2]:
         spoil(snapshot.key, content)
     write(tmp_path / "there", "mine")
@@ -146,7 +144,9 @@ async def test_ours_a_bad_snapshot_is_passed_over_and_said(
 
 
 @pytest.mark.parametrize("kind", ["directory", "link", "loop"])
-async def test_ours_a_snapshot_that_cannot_be_read_is_passed_over_and_named(tmp_path: Path, kind: str) -> None:
+async def test_ours_a_snapshot_that_cannot_be_read_is_passed_over_and_named(
+    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
     snapshots = SnapshotStore(DirectoryStore(tmp_path / "shared"))
     done = await saved(snapshots, tmp_path / "here", 2)
     path = tmp_path / "shared" / done[1].key
@@ -155,9 +155,9 @@ async def test_ours_a_snapshot_that_cannot_be_read_is_passed_over_and_named(tmp_
         path.mkdir()
     else:
         path.symlink_to(tmp_path / "shared" / done[0].key if kind == "link" else path)
-    restored = await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
+    await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
     assert read(tmp_path / "there") == "shop 1"
-    assert restored.fallbacks[0].startswith(f"generation 2 cannot be read: Error at {path}: ")
+    assert f"generation 2 cannot be read: Error at {path}: " in caplog.text
 
 
 async def test_ours_a_disk_that_goes_away_during_a_run_gets_no_snapshot(tmp_path: Path) -> None:
@@ -171,13 +171,15 @@ async def test_ours_a_disk_that_goes_away_during_a_run_gets_no_snapshot(tmp_path
         (tmp_path / "shared").mkdir(exist_ok=True)  # an empty mount point
 
 
-async def test_ours_an_object_that_the_storage_does_not_give_is_passed_over(bucket: Bucket, tmp_path: Path) -> None:
+async def test_ours_an_object_that_the_storage_does_not_give_is_passed_over(
+    bucket: Bucket, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     snapshots = SnapshotStore(connect_store(in_bucket(bucket), retries=0))
     done = await saved(snapshots, tmp_path / "here", 2)
     bucket.fails("GET", Fault("error", 403, "InvalidObjectState"))
-    restored = await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
+    await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
     assert read(tmp_path / "there") == "shop 1"
-    assert restored.fallbacks[0].startswith("generation 2 cannot be read: ")
+    assert "generation 2 cannot be read: " in caplog.text
     bucket.fails("GET", Fault("error", 503, "SlowDown"))
     with pytest.raises(StoreFault, match="it is busy"):  # it may pass: an older state would tell wrong dates
         await snapshots.restore("shop", settings(tmp_path / "there"), newest_first(done))
@@ -337,9 +339,9 @@ async def test_ours_a_listing_has_all_pages(bucket: Bucket, tmp_path: Path) -> N
 async def test_ours_a_large_snapshot_is_sent_in_parts(bucket: Bucket, tmp_path: Path) -> None:
     store = connect_store(in_bucket(bucket), retries=1)
     assert isinstance(store, BucketStore)
-    store.single, store.part = 2_000_000, 1_000_000
+    store.single, store.part = 8 << 20, 5 << 20  # a part has 5 MiB at least
     file = tmp_path / "file"
-    file.write_bytes(os.urandom(2_500_000))
+    file.write_bytes(os.urandom(12 << 20))
     await store.put("shop/1.tar.zst", file)
     assert bucket.objects["states/shop/1.tar.zst"].body == file.read_bytes()
     assert bucket.objects["states/shop/1.tar.zst"].etag.endswith("-3")
@@ -377,12 +379,12 @@ def test_ours_the_settings_of_the_bucket_are_named_as_the_fleet_has_them() -> No
 
 
 def test_ours_the_mark_is_durable_and_private(tmp_path: Path) -> None:
-    mark_local(tmp_path, "shop/key")
-    assert local_mark(tmp_path) == "shop/key"
+    mark_local(tmp_path, LocalMark("shop/key"))
+    assert local_mark(tmp_path).key == "shop/key"
     (file,) = tmp_path.iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_text("{")
-    assert local_mark(tmp_path) == ""
+    assert local_mark(tmp_path).key == ""
 
 
 @pytest.mark.parametrize("store", ["s3"], indirect=True)

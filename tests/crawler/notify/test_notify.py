@@ -577,7 +577,7 @@ class RepeatedClaims:
         self.kept = ledger.with_suffix(".kept")
         self.results: dict[str, ClaimResult] = {}
 
-    async def claim(self, notice: str, what: str = "") -> ClaimResult:
+    async def claim(self, notice: str, what: str = "", changes: str = "") -> ClaimResult:
         if not self.kept.exists():
             with closing(sqlite3.connect(self._ledger)) as live, closing(sqlite3.connect(self.kept)) as copy:
                 live.backup(copy)
