@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.parse.snapshot.blocks import read_blocks, stable_hash
+from crawler.parse.snapshot.blocks import ContentBlock, blocks_of, read_entries, stable_hash
 from crawler.parse.snapshot.text import clean_url, common_prefix, mask_variable_text
 
 # The look-ahead rejects most tags by their first letter, which saves a third of the time.
@@ -25,6 +25,8 @@ _between_tags = re.compile(r"<[^<>]*+>").split
 _any_tag = re.compile(r"<[^<>]*+>").search
 _attributes = re.compile(r"([^\s/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"']++))?+)?+").finditer
 _alt = re.compile(r"<img\b[^<>]{0,2000}?\balt\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')", re.IGNORECASE).search
+# Most links of most pages: their blocks need not be read, which takes most of the time
+_only_link = re.compile(r"\s*+<a (?:class=\"[^\"<>]*+\" )?href=\"([^\"<>&\s]++)\"[^<>]*+>[^<]*+</a>\s*+").fullmatch
 _is_heading = re.compile(rb"\x1fh[1-6][^\x1f]*\Z").search
 _head_end = re.compile(r"</head\b|<body\b", re.IGNORECASE).search
 MAX_TEXT: Final = 300
@@ -159,22 +161,38 @@ def _find_slots(markup: str, anchors: list[Anchor]) -> list[tuple[int, int, int]
     hrefs = [clean_url(anchor.href) for anchor in anchors]
     texts = []
     at = 0
-    for block in read_blocks(markup):
-        _, *targets = block.compared_text.split("\x1f")
-        found = []
-        for target in targets:
-            with suppress(ValueError):  # a picture, or a link without an anchor
-                at = hrefs.index(target, at, at + _MAX_UNREAD) + 1
-                found.append(anchors[at - 1])
-        words = len(block.text.split()) - sum(len(anchor.text.split()) for anchor in found)
-        if words >= _MIN_TEXT or _is_heading(block.place):
-            text = mask_variable_text(block.text).encode("utf-8", "surrogatepass")
-            texts.append((at - len(found), at, stable_hash(text)))
-        slot = stable_hash(block.place) if found else 0
-        for anchor in found:
-            anchor.slot, anchor.in_prose = slot, words >= _MIN_PROSE
-            anchor.landmark = anchor.landmark or ("nav" if block.is_frame else "")
+    for entry in read_entries(markup):
+        if not isinstance(entry, ContentBlock) and at < len(anchors):
+            container, leaf, raw, _ = entry
+            only = _only_link(raw)
+            if only and only[1] == anchors[at].href and not _is_heading(leaf):
+                _set_slot(anchors[at], container.place + leaf, is_frame=container.is_frame, in_prose=False)
+                at += 1
+                continue
+        for block in blocks_of(entry):
+            _, *targets = block.compared_text.split("\x1f")
+            found = []
+            for target in targets:
+                with suppress(ValueError):  # a picture, or a link without an anchor
+                    at = hrefs.index(target, at, at + _MAX_UNREAD) + 1
+                    found.append(anchors[at - 1])
+            words = len(block.text.split()) - sum(len(anchor.text.split()) for anchor in found)
+            if words >= _MIN_TEXT or _is_heading(block.place):
+                text = mask_variable_text(block.text).encode("utf-8", "surrogatepass")
+                texts.append((at - len(found), at, stable_hash(text)))
+            for anchor in found:
+                _set_slot(anchor, block.place, is_frame=block.is_frame, in_prose=words >= _MIN_PROSE)
     return texts
+
+
+def _set_slot(anchor: Anchor, place: bytes, *, is_frame: bool, in_prose: bool) -> None:
+    anchor.slot, anchor.in_prose = _slot(place), in_prose
+    anchor.landmark = anchor.landmark or ("nav" if is_frame else "")
+
+
+@lru_cache(maxsize=20_000)
+def _slot(place: bytes) -> int:
+    return stable_hash(place)
 
 
 def _enter(around: list[str], name: str, is_end: str) -> None:
