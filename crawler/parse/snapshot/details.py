@@ -40,7 +40,7 @@ _OUTER: Final = frozenset({"footer", "aside"})
 _LANDMARKS: Final = frozenset({"nav", "header", "footer", "aside", "main"})
 
 
-class Anchor(Struct, array_like=True):
+class Anchor(Struct, array_like=True, gc=False):
     """One link as it stands in the markup: its href, its text, its rel, and the landmark element around it, or "".
 
     ``slot`` is its place in the template, as :mod:`.blocks` knows it, or 0; ``in_prose``: it stands in a sentence.
