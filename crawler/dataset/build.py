@@ -6,6 +6,7 @@ from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from hashlib import blake2b
 from itertools import chain, islice, repeat
 from operator import itemgetter
@@ -19,7 +20,7 @@ from crawler.audit.graph.load import load_figures
 from crawler.audit.graph.places import CONTENT
 from crawler.config.plan import AUDIT
 from crawler.dataset.audit_tables import audit_rows, audit_stamp
-from crawler.dataset.history import FAILED_SQL, read_history, recorded_runs
+from crawler.dataset.history import FAILED_SQL, last_words, read_history, recorded_runs
 from crawler.dataset.pages import SHOWN, Batch, PageReader, Visited
 from crawler.dataset.readers import PageReaders
 from crawler.dataset.schema import DATASET, TABLES, VERSION
@@ -267,7 +268,7 @@ class _Builder:
         self.put("changes", state.execute("SELECT run, url, kind, target, before, lastmod, reason FROM change"))
         schemas = {name for _, name, _ in state.execute("PRAGMA database_list")}
         schema = _SITE if _SITE in schemas else "main"
-        self.put("history", read_history(state, schema))
+        self.put("history", read_history(state, partial(self._words, schema), schema))
         reached = recorded_runs(state, schema)
         runs = state.execute(
             "SELECT number, started, ended, version, completeness, because, outcome, exit_code, fetched, unchanged,"
@@ -275,6 +276,12 @@ class _Builder:
         )
         rows = ((number, w3c(begun), w3c(ended), *rest, number in reached) for number, begun, ended, *rest in runs)
         self.put("runs", rows)
+
+    def _words(self, schema: str, url: str) -> int | None:
+        if schema == _SITE:  # these pages are those of an audit
+            return last_words(self._state, schema, url)
+        found = self._db.execute("SELECT words FROM pages WHERE url = ?", (url,)).fetchone()
+        return found[0] if found else None
 
 
 def _count(counts: "array[int]", numbers: Iterable[int]) -> None:

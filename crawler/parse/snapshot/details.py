@@ -21,6 +21,7 @@ _tags = re.compile(
     r"<(?=/?[abfhmnABFHMN])(/?)(a|area|nav|header|footer|aside|main|base)(?=[\s/>])([^<>]*+)>", re.IGNORECASE
 ).finditer
 _naming_tags = re.compile(r"<(?=[hmHM])(h1|meta)(?=[\s/>])([^<>]*+)>", re.IGNORECASE).finditer
+_naming_tag = re.compile(r"</?(?:h1|meta)\b", re.IGNORECASE).search
 _between_tags = re.compile(r"<[^<>]*+>").split
 _any_tag = re.compile(r"<[^<>]*+>").search
 _attributes = re.compile(r"([^\s/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"']++))?+)?+").finditer
@@ -118,35 +119,50 @@ def read_headline(markup: str) -> Headline:
 
 def count_words(markup: str) -> int:
     """The words in the body of a page, from the markup of its snapshot."""
-    return _words_in(_body_of(markup))
+    return _words_in(markup[_body_start(markup) :])
 
 
-def _body_of(markup: str) -> str:
+def _body_start(markup: str) -> int:
     head = _head_end(markup)
-    return markup[head.start() if head else 0 :]
+    return head.start() if head else 0
 
 
 def _words_in(markup: str) -> int:
     return len(unescape(" ".join(_between_tags(markup))).split())
 
 
-def compare_words(old: str, new: str) -> tuple[int, int] | None:
-    """The words in the bodies of two versions of a page, None if they are equally many.
+class Edit(NamedTuple):
+    """What differs between two versions of a page: words in their bodies, and whether the headline may differ.
 
-    What is between the last tag before a difference and the first one behind it is counted in both, and the rest once
-    at most: to count a page takes as long as to unpack it five times.
+    ``before`` and ``after`` are counted from the last tag before a difference to the first one behind it: to count a
+    page takes as long as to unpack it five times.
     """
-    old, new = _body_of(old), _body_of(new)
+
+    before: int
+    after: int
+    has_headline: bool
+
+
+def read_edit(old: str, new: str) -> Edit:
+    """What differs between two versions of a page, from the markup of their snapshots."""
     alike = common_prefix(old, new)
     start = next((tag.end() for tag in _tags_before(old, alike)), 0)
     rest = common_prefix(old[start:][::-1], new[start:][::-1])
     tag = _any_tag(old, len(old) - rest)
     rest = len(old) - tag.start() if tag else 0
-    before, after = (_words_in(body[start : len(body) - rest]) for body in (old, new))
-    if before == after:
-        return None
-    total = _words_in(old)
-    return total, total - before + after
+    before, after = old[start : len(old) - rest], new[start : len(new) - rest]
+    is_in_heading = _last_of(("<h1", "<H1"), old, start) > _last_of(("</h1", "</H1"), old, start)
+    has_headline = is_in_heading or any(_naming_tag(part) for part in (before, after))
+    bodies = [(_body_start(markup), len(markup) - rest) for markup in (old, new)]
+    if len({(begin >= start, begin >= end) for begin, end in bodies}) > 1:  # what is alike is in one of the bodies alone
+        return Edit(count_words(old), count_words(new), has_headline)
+    (begin, end), (new_begin, new_end) = bodies
+    words = _words_in(old[max(start, begin) : end]), _words_in(new[max(start, new_begin) : new_end])
+    return Edit(*words, has_headline)
+
+
+def _last_of(names: tuple[str, ...], markup: str, end: int) -> int:
+    return max(markup.rfind(name, 0, end) for name in names)
 
 
 def _tags_before(markup: str, end: int) -> Iterator[re.Match[str]]:
