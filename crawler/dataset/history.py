@@ -7,7 +7,6 @@ and no history. Only what differs is decoded, so that a run without changes cost
 """
 
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -17,6 +16,7 @@ from isal import isal_zlib
 from msgspec import Struct
 
 from crawler.crawl.frontier.storage import unpack_groups
+from crawler.dataset.compare import SWAPPED
 from crawler.dataset.schema import TABLES
 from crawler.fetch.retry import FAILURES
 from crawler.model import DiscoveredBy, DocumentKind, Page, State
@@ -273,7 +273,7 @@ _PRESENT: Final = "SELECT url, {} FROM pages"
 # Of each field the change that says most of a run comes last: the last one up to it, else the first one after it.
 _PAST: Final = """SELECT url, field, iif(run > :run, before, after) FROM history
   WHERE field NOT IN (:link, :nofollow) ORDER BY run <= :run, iif(run > :run, -run, run)"""
-_PAST_INLINKS: Final = """SELECT coalesce(before, after), sum(iif(before IS NULL, -1, 1)) FROM history
+_PAST_INLINKS: Final = """SELECT coalesce(before, after), sum(iif(before IS NULL, -1, 1)), count(*) FROM history
   WHERE field = :link AND run > :run AND url != coalesce(before, after) GROUP BY 1"""
 _INTEGERS: Final = frozenset(column.name for column in TABLES["pages"] if column.type == "INTEGER")
 
@@ -292,17 +292,18 @@ def pages_at(dataset: sqlite3.Connection, run: int, fields: Sequence[str]) -> It
     past: dict[str, dict[str, Value]] = {}
     for url, field, value in dataset.execute(_PAST, values):
         past.setdefault(url, {})[field] = int(value) if field in _INTEGERS and value is not None else value
-    inlinks = Counter(dict(dataset.execute(_PAST_INLINKS, values).fetchall()))
+    links = {url: (more, swapped) for url, more, swapped in dataset.execute(_PAST_INLINKS, values)}
     unseen = dict.fromkeys(past)
     for url, *present in dataset.execute(_PRESENT.format(", ".join(fields))):
         unseen.pop(url, None)
         shown = dict(zip(fields, present, strict=True)) | past.get(url, {})
         if shown["state"] is not None:
-            yield url, _as_of_then(shown, inlinks[url])
+            yield url, _as_of_then(shown, *links.get(url, (0, 0)))
     for url in unseen:
         if past[url].get("state") is not None:
-            yield url, _as_of_then(dict.fromkeys(fields) | past[url], inlinks[url])
+            yield url, _as_of_then(dict.fromkeys(fields) | past[url], *links.get(url, (0, 0)))
 
 
-def _as_of_then(shown: dict[str, Value], inlinks: int) -> dict[str, Value]:
-    return shown | {"depth": None, "inlinks": max(0, int(shown["inlinks"] or 0) + inlinks)}
+def _as_of_then(shown: dict[str, Value], more: int, swapped: int) -> dict[str, Value]:
+    inlinks = max(0, int(shown["inlinks"] or 0) + more)
+    return shown | {"depth": None, "inlinks": inlinks, SWAPPED: swapped}

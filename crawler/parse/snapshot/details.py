@@ -154,7 +154,7 @@ def read_edit(old: str, new: str) -> Edit:
     is_in_heading = _last_of(("<h1", "<H1"), old, start) > _last_of(("</h1", "</H1"), old, start)
     has_headline = is_in_heading or any(_naming_tag(part) for part in (before, after))
     bodies = [(_body_start(markup), len(markup) - rest) for markup in (old, new)]
-    if len({(begin >= start, begin >= end) for begin, end in bodies}) > 1:  # what is alike is in one of the bodies alone
+    if len({(begin >= start, begin >= end) for begin, end in bodies}) > 1:  # one of the bodies has what is alike
         return Edit(count_words(old), count_words(new), has_headline)
     (begin, end), (new_begin, new_end) = bodies
     words = _words_in(old[max(start, begin) : end]), _words_in(new[max(start, new_begin) : new_end])
