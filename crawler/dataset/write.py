@@ -108,6 +108,7 @@ def _write_sqlite(db: sqlite3.Connection, tables: Sequence[str], draft: Path) ->
         for name in dropped:
             copy.execute(f"DROP {'VIEW' if name == 'links' else 'TABLE'} {name}")
         if dropped:
+            copy.execute("DROP VIEW pages_in_search")
             copy.execute("VACUUM")
 
 
