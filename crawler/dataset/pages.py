@@ -13,6 +13,7 @@ from crawler.audit.graph.places import CONTENT, Place, PlacedPage, find_places
 from crawler.audit.page_findings import section_of
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.dataset.history import StatedFields
+from crawler.dataset.schema import TABLES
 from crawler.model import DISCOVERY_NAMES, DiscoveredBy, DocumentKind, Page, Request, State, Url
 from crawler.parse.snapshot.details import Anchor, read_details
 from crawler.parse.snapshot.snapshot import load_markup
@@ -23,6 +24,7 @@ from crawler.url.resolve import UrlResolver
 ANCHORS: Final = DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW
 SHOWN: Final = ("description", "h1", "h1_count", "words", "robots")
 """Columns of ``pages`` that only the markup of a page has."""
+_PAGE_COLUMNS: Final = ("id", *(column.name for column in TABLES["pages"]))
 _PART: Final = 50  # pages whose rows are given at once
 _NAMES: Final = "SELECT id, url FROM url WHERE id IN (SELECT value FROM json_each(?))"
 
@@ -189,13 +191,11 @@ class PageReader:
             for number, flags in flags_of.items():  # a menu of scripts, an encoding
                 is_nofollow = page.nofollow or not flags & DiscoveredBy.LINK
                 links.append((row.id, number, "link", is_nofollow, None, None, None, None))
+        url = row.url
         for name, rows in (
-            ("images", [(row.url, image) for image in page.images]),
-            ("alternates", [(row.url, version.hreflang, version.href) for version in page.alternates]),
-            (
-                "videos",
-                [(row.url, v.title, v.content_loc, v.player_loc, v.thumbnail_loc, v.duration) for v in page.videos],
-            ),
+            ("images", [(url, image) for image in page.images]),
+            ("alternates", [(url, version.hreflang, version.href) for version in page.alternates]),
+            ("videos", [(url, v.title, v.content_loc, v.player_loc, v.thumbnail_loc, v.duration) for v in page.videos]),
         ):
             if rows:
                 tables.setdefault(name, []).extend(rows)
@@ -205,44 +205,23 @@ class PageReader:
 
 
 def _page_row(row: Visited, page: Page, shown: Shown, counts: tuple[int | None, int | None]) -> tuple[Any, ...]:
-    *headline, robots = shown
     requests = Request.read(row.trail)
     last = next((request for request in reversed(requests) if request.answer != "304"), None)
-    stated = StatedFields.of(page)
-    return (
-        row.id,
-        row.url,
-        section_of(row.url),
-        row.state,
-        row.reason,
-        row.state == State.INDEXABLE,
-        row.listed,
-        row.status,
-        row.content_type,
-        row.target,
-        stated.canonical,
-        robots,
-        stated.title,
-        *headline,
-        stated.language,
-        row.lastmod or None,
-        row.lastmod_source or None,
-        row.evidence or None,
-        row.depth,
-        0,
-        0,
-        None,
-        *counts,
-        stated.images,
-        stated.alternates,
-        last.wire if last else None,
-        last.elapsed if last else None,
-        ", ".join(name for flag, name in DISCOVERY_NAMES.items() if row.found & flag) or None,
-        row.source,
-        row.first_run,
-        row.changed_run,
-        row.failures,
-        w3c(row.seen_at) if row.seen_at else None,
-        w3c(requests[-1].at) if requests else None,
-        page.rendered,
-    )
+    values = msgspec.structs.asdict(row) | StatedFields.of(page)._asdict() | dict(zip(SHOWN, shown, strict=True))
+    values |= dict(zip(("outlinks", "external_outlinks"), counts, strict=True))
+    values |= {
+        "section": section_of(row.url),
+        "indexable": row.state == State.INDEXABLE,
+        "lastmod": row.lastmod or None,
+        "lastmod_source": row.lastmod_source or None,
+        "lastmod_evidence": row.evidence or None,
+        "inlinks": 0,
+        "content_inlinks": 0,
+        "bytes": last.wire if last else None,
+        "seconds": last.elapsed if last else None,
+        "found": ", ".join(name for flag, name in DISCOVERY_NAMES.items() if row.found & flag) or None,
+        "visited": w3c(row.seen_at) if row.seen_at else None,
+        "requested": w3c(requests[-1].at) if requests else None,
+        "rendered": page.rendered,
+    }
+    return tuple(map(values.get, _PAGE_COLUMNS))
