@@ -13,7 +13,7 @@ from forked import Forked
 from run import FAST, NIGHTLY
 from scripted import Answer, scripted
 
-from crawler.dataset.compare import FIELDS, ComparedPage, compare
+from crawler.dataset.compare import FIELDS, SWAPPED, ComparedPage, compare
 from crawler.dataset.history import LINK, pages_at
 from crawler.dataset.schema import DATASET
 
@@ -115,7 +115,8 @@ def undone(before: dict[str, Values], after: dict[str, Values]) -> list[tuple[st
         rows += [(2, url, name, old[name], new[name]) for name in names if old[name] != new[name]]
         lost = int(old["inlinks"] or 0) - int(new["inlinks"] or 0)
         link = (url, None) if lost > 0 else (None, url)
-        rows += [(2, f"https://a.example/from/{n}", LINK, *link) for n in range(abs(lost))]
+        swapped = [(url, None), (None, url)] * 5  # boxes draw other links, and not only fewer or more
+        rows += [(2, f"https://a.example/from/{n}", LINK, *each) for n, each in enumerate([link] * abs(lost) + swapped)]
     with closing(DATASET.empty()) as tables:
         tables.executemany("INSERT INTO history VALUES (?, ?, ?, ?, ?)", rows)
         columns, places = ", ".join(FIELDS), ", ".join("?" * len(FIELDS))
@@ -141,6 +142,16 @@ def test_ours_a_planted_regression_is_one_row_by_the_history_of_one_state(name: 
         return
     assert len(groups) == 1, groups
     assert 900 <= groups[0][2] <= 1_000
+
+
+@pytest.mark.parametrize(("came", "went", "told"), [(0, 22, True), (0, 6, False), (14, 36, False), (10, 50, True)])
+def test_ours_links_that_went_are_told_unless_boxes_may_draw_as_many(came: int, went: int, *, told: bool) -> None:
+    before, after = crawled(5), crawled(5)
+    url = "https://a.example/docs/0"
+    before[url]["inlinks"], after[url]["inlinks"] = 500, 500 + came - went
+    assert found(before, after) == []  # of two crawls, nobody knows which links came and went
+    before[url][SWAPPED] = came + went
+    assert found(before, after) == ([("inlinks", "fewer", 1)] if told else [])
 
 
 def test_ours_noise_is_no_row() -> None:

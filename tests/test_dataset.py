@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,8 +20,9 @@ from run import AT_ONCE, FAST, siteatlas
 from scripted import Answer, Site, links, scripted
 
 from crawler.dataset.build import open_dataset
+from crawler.dataset.pages import Batch, Rows
 from crawler.dataset.query import ask, questions
-from crawler.dataset.readers import DetailReaders
+from crawler.dataset.readers import PageReaders
 from crawler.dataset.schema import TABLES
 from crawler.dataset.write import DataFormat, write_dataset
 from crawler.errors import UsageError
@@ -426,7 +427,7 @@ def test_ours_the_notebook_of_the_manual_runs(crawled: tuple[Path, str], monkeyp
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_ours_details_read_by_other_processes_are_the_same(
+def test_ours_pages_read_by_other_processes_are_the_same(
     is_killed: bool, crawled: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def tables(name: str) -> list[object]:
@@ -435,16 +436,16 @@ def test_ours_details_read_by_other_processes_are_the_same(
             return [db.execute(f"SELECT * FROM {table}").fetchall() for table in ("pages", "links")]
 
     alone = tables("alone")
-    begin = DetailReaders.begin
+    begin = PageReaders._begin
 
-    def begun(readers: DetailReaders, snapshots: Sequence[bytes]) -> None:
-        begin(readers, snapshots)
-        assert len(readers._processes) > 0
+    def begun(readers: PageReaders, number: int, batch: Batch) -> Iterator[Rows]:
         if is_killed:
             readers._processes[0].kill()
+        assert len(readers._processes) > 0
+        return begin(readers, number, batch)
 
     monkeypatch.setattr("crawler.dataset.readers.LEAST", 0)
-    monkeypatch.setattr(DetailReaders, "begin", begun)
+    monkeypatch.setattr(PageReaders, "_begin", begun)
     assert tables("together") == alone
 
 

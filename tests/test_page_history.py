@@ -16,7 +16,7 @@ from crawler.dataset.build import open_dataset
 from crawler.dataset.compare import FIELDS
 from crawler.dataset.history import MAX_LINKS, MAX_VALUE, pages_at, reached_runs
 from crawler.dataset.query import ask, named
-from crawler.parse.snapshot.details import compare_words, count_words
+from crawler.parse.snapshot.details import count_words, read_edit, read_headline
 
 WORDS = (*NIGHTLY, "--render", "never", "--set=fetch.not_found_checks=0", "--set=fetch.second_reads=0")
 KNOWN = [name for name in FIELDS if name != "depth"]
@@ -195,9 +195,10 @@ def test_ours_a_run_that_comes_to_nothing_leaves_the_pages_of_the_run_before(nig
         assert reached_runs(dataset) == [1]
 
 
-def test_ours_words_that_came_and_went_are_counted_where_markup_differs() -> None:
+def test_ours_words_and_headlines_are_read_where_markup_differs() -> None:
     dice = random.Random(1)
     parts = ["<p>", "</p>", "one", " two ", "<b", ">", "<", "&lt;", "<head><title>x y</title></head>", "<body>", "a=1"]
+    parts += ["<h1>", "</h1>", "<H1 a>", "<meta name=robots content=", "<h10>"]
     for _ in range(5_000):
         old = dice.choices(parts, k=dice.randrange(15))
         new = old[:]
@@ -206,7 +207,9 @@ def test_ours_words_that_came_and_went_are_counted_where_markup_differs() -> Non
             new[at : at + dice.randrange(2)] = dice.choices(parts, k=dice.randrange(3))
         texts = "".join(old), "".join(new)
         before, after = map(count_words, texts)
-        assert compare_words(*texts) == (None if before == after else (before, after)), texts
+        edit = read_edit(*texts)
+        assert edit.after - edit.before == after - before, texts
+        assert edit.has_headline or read_headline(texts[0]) == read_headline(texts[1]), texts
 
 
 @pytest.mark.thorough

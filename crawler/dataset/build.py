@@ -3,41 +3,36 @@
 import sqlite3
 import tempfile
 from array import array
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from itertools import chain, islice
+from functools import partial
+from hashlib import blake2b
+from itertools import chain, islice, repeat
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
 import msgspec
-from isal import isal_zlib
-from msgspec import Struct
 
 from crawler.audit.graph.changing_links import load_boxes
-from crawler.audit.graph.load import load_graph
-from crawler.audit.graph.places import CONTENT, PlacedPage, find_places
-from crawler.audit.page_findings import section_of
+from crawler.audit.graph.load import load_figures
+from crawler.audit.graph.places import CONTENT
 from crawler.config.plan import AUDIT
-from crawler.crawl.frontier.storage import unpack_groups
 from crawler.dataset.audit_tables import audit_rows, audit_stamp
-from crawler.dataset.history import FAILED_SQL, StatedFields, read_history, recorded_runs
-from crawler.dataset.readers import DetailReaders
+from crawler.dataset.history import FAILED_SQL, last_words, read_history, recorded_runs
+from crawler.dataset.pages import SHOWN, Batch, PageReader, Visited
+from crawler.dataset.readers import PageReaders
 from crawler.dataset.schema import DATASET, TABLES, VERSION
 from crawler.errors import SiteatlasError, UsageError
-from crawler.model import DISCOVERY_NAMES, DiscoveredBy, DocumentKind, Page, Request, State, Url
-from crawler.parse.snapshot.details import Anchor, Details
+from crawler.model import State
 from crawler.state.schema import STATE_DB
 from crawler.units import w3c
-from crawler.url.normalize import InvalidUrl, join_url
-from crawler.url.resolve import UrlResolver
-from sitemap import Video
 
-_ANCHORS: Final = DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW
-_BATCH: Final = 1_000  # pages whose rows are written together
-_NEAR: Final = 200  # pages before a batch that show, too, what the pages of the batch repeat
-_MAX_URLS: Final = 300_000  # URLs of targets that are kept in memory
+_LAST_OF_BATCH: Final = 1_000
+"""The page whose id is a multiple of it is the last one of its batch, so that a page that comes or goes changes one."""
+_MOST: Final = 2_000  # pages of a batch
+_ENOUGH: Final = 300  # pages that show what pages repeat; a smaller batch is read with those before it
 
 # Of the last finished run: while another is active, its visits replace those of the last.
 _FINISHED: Final = f"""SELECT u.id, u.url, v.kind, v.state, v.reason, v.status, v.target,
@@ -53,45 +48,20 @@ _ACTIVE: Final = f"""SELECT u.id, u.url, iif(m.state = '{State.SITEMAP_FILE}', 1
 _IS_ACTIVE: Final = """SELECT count(*) FROM main.run
   WHERE ended IS NULL OR (outcome = 'nothing' AND number = (SELECT max(number) FROM main.run))"""
 _WITH_CONTENT: Final = (
-    "SELECT r.*, c.type, c.links, c.page, c.text, c.digest FROM ({}) r LEFT JOIN content c ON c.id = r.content"
+    "SELECT r.*, c.type, c.links, c.page, c.text, c.digest FROM ({} ORDER BY u.id) r"
+    " LEFT JOIN content c ON c.id = r.content"
 )
-_SET_FIGURES: Final = """UPDATE pages SET inlinks = ?, content_inlinks = ?, weight = ?, depth = ?
-  WHERE url = (SELECT url FROM url WHERE id = ?)"""
-_INSERT_LINK: Final = "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-
-
-class _Visited(Struct, frozen=True, array_like=True):
-    """One row of the state: what a run knows of a URL, with the content of its page."""
-
-    id: int
-    url: Url
-    kind: int
-    state: str
-    reason: str
-    status: int | None
-    target: str | None
-    content: int | None
-    lastmod: str
-    lastmod_source: str
-    evidence: str
-    depth: int | None
-    trail: str
-    found: int
-    source: str | None
-    first_run: int | None
-    changed_run: int | None
-    failures: int | None
-    seen_at: float | None
-    listed: int
-    content_type: str | None
-    links: bytes | None
-    page: bytes | None
-    text: bytes | None
-    digest: bytes | None
-
-
-_decode_details = msgspec.msgpack.Decoder(Details).decode
-_decode_page = msgspec.msgpack.Decoder(Page).decode
+_SET_FIGURES: Final = "UPDATE pages SET inlinks = ?, content_inlinks = ?, weight = ?, depth = ? WHERE rowid = ?"
+_KEPT: Final = f"SELECT rowid, {', '.join(SHOWN)} FROM earlier.pages WHERE rowid BETWEEN ? AND ?"  # noqa: S608 - our own
+_KEEP_LINKS: Final = "INSERT INTO link SELECT * FROM earlier.link WHERE source BETWEEN ? AND ?"
+_KEPT_CHOSEN: Final = f"""SELECT target FROM earlier.link WHERE source BETWEEN ? AND ? AND source != target
+  AND NOT nofollow AND place IN ({", ".join(f"'{place}'" for place in sorted(CONTENT))})
+  GROUP BY source, target"""  # noqa: S608 - our own
+_IS_KEPT: Final = "SELECT 1 FROM earlier.read WHERE id = ? AND key = ?"
+_COLUMNS: Final = {
+    "pages": ("rowid", *(column.name for column in TABLES["pages"])),
+    "link": ("source", "target", "kind", "nofollow", "anchor", "rel", "place", "position"),
+}
 
 
 def open_dataset(site: Path, *, is_audited: bool = True) -> sqlite3.Connection:
@@ -111,10 +81,10 @@ def open_dataset(site: Path, *, is_audited: bool = True) -> sqlite3.Connection:
         stamp = f"{_stamp(db)} {audit_stamp(site)}"
         if _kept_stamp(path) != stamp:
             try:
-                path = _build(db, site, path, stamp)
+                path = _build(db, newest, site, path, stamp)
             except (OSError, SiteatlasError):
                 place = Path(tempfile.mkdtemp(prefix="siteatlas-"))
-                path = _build(db, site, place / DATASET.file, stamp)
+                path = _build(db, newest, site, place / DATASET.file, stamp)
     return DATASET.open_read_only(path)
 
 
@@ -164,18 +134,17 @@ def _kept_stamp(path: Path) -> str:
     return ""
 
 
-def _build(state: sqlite3.Connection, site: Path, path: Path, stamp: str) -> Path:
+def _build(state: sqlite3.Connection, newest: Path, site: Path, path: Path, stamp: str) -> Path:
     has_earlier = _kept_stamp(path).partition(" ")[0] == str(VERSION)
     # a folder of its own: several commands may make the tables at once
     with tempfile.TemporaryDirectory(prefix=f".{path.stem}-", dir=path.parent) as folder:
         draft = Path(folder) / path.name
         with closing(DATASET.create(draft)) as db:
-            db.execute("ATTACH ? AS earlier", (f"{path.absolute().as_uri()}?mode=ro" if has_earlier else ":memory:",))
-            if not has_earlier:
-                db.execute("CREATE TABLE earlier.read (id INTEGER PRIMARY KEY, digest BLOB, details BLOB)")
+            if has_earlier:
+                db.execute("ATTACH ? AS earlier", (f"{path.absolute().as_uri()}?mode=ro",))
             db.execute("BEGIN")
-            builder = _Builder(state, db)
-            builder.run()
+            builder = _Builder(state, db, has_earlier=has_earlier)
+            builder.run(newest / STATE_DB.file)
             for name, rows in audit_rows(site) if audit_stamp(site) else ():
                 builder.put(name, rows)
             db.execute("INSERT INTO about VALUES ('stamp', ?)", (stamp,))
@@ -186,30 +155,28 @@ def _build(state: sqlite3.Connection, site: Path, path: Path, stamp: str) -> Pat
 class _Builder:
     """Fills the tables, in one pass over the pages of a state."""
 
-    def __init__(self, state: sqlite3.Connection, db: sqlite3.Connection) -> None:
+    def __init__(self, state: sqlite3.Connection, db: sqlite3.Connection, *, has_earlier: bool) -> None:
         self._state = state
         self._db = db
-        self._resolver = UrlResolver()
-        self._urls: dict[int, str] = {}
+        self._has_earlier = has_earlier
         (self._is_active,) = state.execute(_IS_ACTIVE).fetchone()
         (highest,) = state.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()
         self._inlinks = array("I", bytes(4 * (highest + 1)))
         self._content_inlinks = array("I", bytes(4 * (highest + 1)))
         self._boxes = load_boxes(state).links()
-        self._near: list[PlacedPage] = []  # whose links are stored
-        self._placed: list[tuple[int, PlacedPage, list[tuple[int, int, Anchor]], bool]] = []  # whose links are not
         self._is_external = bytearray(highest + 1)
 
-    def run(self) -> None:
-        """Fill all tables."""
+    def run(self, state: Path) -> None:
+        """Fill all tables. ``state`` is the file of the state."""
         visited = _ACTIVE if self._is_active else _FINISHED
         self._copy_urls(visited)
-        select = _WITH_CONTENT.format(visited)
-        rows = (msgspec.convert(row, _Visited) for row in self._state.execute(select))
-        with closing(DetailReaders()) as readers:
-            for batch in self._batches(rows, readers):
-                self.put("pages", [shown for row, packed in batch for shown in self._read(row, packed)])
-                self._put_placed()
+        external = bytes(self._is_external)
+        with closing(PageReaders(PageReader(self._state, external), state, external)) as readers:
+            for rows in readers.rows(self._batches(visited)):
+                for name, found in rows.tables.items():
+                    self.put(name, found)
+                _count(self._inlinks, rows.linked)
+                _count(self._content_inlinks, rows.chosen)
         self._put_figures()
         self._db.execute("CREATE INDEX link_target ON link (target)")
         self._db.execute("CREATE INDEX link_source ON link (source)")
@@ -218,151 +185,65 @@ class _Builder:
         self.put("redirects", self._redirects())
         self._copy_records()
 
-    def put(self, table: str, rows: Iterable[tuple[object, ...]]) -> None:
+    def put(self, table: str, rows: Iterable[Sequence[object]]) -> None:
         """Store rows of a table."""
-        places = ", ".join("?" * len(TABLES[table]))
+        names = _COLUMNS.get(table) or [column.name for column in TABLES[table]]
+        places = ", ".join("?" * len(names))
         first = [*islice(rows := iter(rows), 1)]
         if first:  # most pages have no pictures, and a statement without rows costs as much as one with a few
-            self._db.executemany(f"INSERT INTO {table} VALUES ({places})", chain(first, rows))  # noqa: S608 - our own
+            statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})"  # noqa: S608 - our own
+            self._db.executemany(statement, chain(first, rows))
 
     def _copy_urls(self, visited: str) -> None:
-        inside = {row for (row,) in self._state.execute(f"SELECT id FROM ({visited})")}  # noqa: S608 - our own
+        self._is_external = bytearray(b"\1" * len(self._is_external))
+        for (number,) in self._state.execute(f"SELECT id FROM ({visited})"):  # noqa: S608 - our own
+            self._is_external[number] = 0
         rows = self._state.execute("SELECT id, url FROM url")
-        for id_, url in rows:
-            self._is_external[id_] = id_ not in inside
-            self._db.execute("INSERT INTO url VALUES (?, ?, ?)", (id_, url, id_ in inside))
+        internal = ((number, url, not self._is_external[number]) for number, url in rows)
+        self._db.executemany("INSERT INTO url VALUES (?, ?, ?)", internal)
 
-    def _batches(self, rows: Iterator[_Visited], readers: DetailReaders) -> Iterator[list[tuple[_Visited, bytes]]]:
-        """The rows with the packed details of their pages: those of the earlier data set if its content is the same.
+    def _batches(self, visited: str) -> Iterator[Batch]:
+        """The pages in batches. The links of a batch that the earlier data set has are copied from there."""
+        before: deque[Visited] = deque(maxlen=_ENOUGH)
+        rows: list[Visited] = []
+        for values in self._state.execute(_WITH_CONTENT.format(visited)):
+            rows.append(msgspec.convert(values, Visited))
+            if rows[-1].id % _LAST_OF_BATCH == 0 or len(rows) == _MOST:
+                yield self._batch(rows, [*before])
+                before += rows
+                rows = []
+        if rows:
+            yield self._batch(rows, [*before])
 
-        While one batch is stored, the next one is read.
-        """
-        ahead: list[_Visited] = []
-        known: dict[int, bytes] = {}
-        while True:
-            read = iter(readers.packed())
-            ready = [(row, known.get(row.id) or (next(read) if row.text else b"")) for row in ahead]
-            ahead = [*islice(rows, _BATCH)]
-            known = {row.id: kept for row in ahead if (kept := self._earlier(row))}
-            readers.begin([row.text for row in ahead if row.text and row.id not in known])
-            if ready:
-                yield ready
-            elif not ahead:
-                return
-
-    def _earlier(self, row: _Visited) -> bytes:
-        query = "SELECT details FROM earlier.read WHERE id = ? AND digest = ?"  # a state may number its pages anew
-        found = self._db.execute(query, (row.id, row.digest)).fetchone() if row.text else None
-        return found[0] if found else b""
-
-    def _read(self, row: _Visited, packed: bytes) -> Iterator[tuple[object, ...]]:
-        page = _decode_page(row.page) if row.page else Page(is_html=False)
-        if row.kind != DocumentKind.PAGE:
-            self.put(
-                "sitemap_entries", ((url, row.url, 0, None) for url in self._urls_of([*_targets(row.links or b"")]))
-            )
-            return
-        details = None
-        if packed:
-            details = _decode_details(isal_zlib.decompress(packed))
-            self._db.execute("INSERT INTO read VALUES (?, ?, ?)", (row.id, row.digest, packed))
-        inside, outside = self._read_links(row, page, details)
-        self.put("images", ((row.url, image) for image in page.images))
-        self.put("alternates", ((row.url, version.hreflang, version.href) for version in page.alternates))
-        self.put("videos", (_video(row.url, video) for video in page.videos))
-        yield _page_row(row, page, details, inside, outside)
-
-    def _read_links(self, row: _Visited, page: Page, details: Details | None) -> tuple[int, int]:
-        """Store the links of a page. Returns how many URLs in the scope and outside it has it links to."""
-        links: list[tuple[object, ...]] = []
-        inside: set[int] = set()
-        outside: set[int] = set()
-        anchors: dict[int, int] = {}
-        for flags, ids in unpack_groups(row.links or b""):
-            if flags & _ANCHORS:
-                anchors |= dict.fromkeys(ids, flags)
-                for number in ids:
-                    (outside if self._is_external[number] else inside).add(number)
-                    if flags & DiscoveredBy.LINK and not page.nofollow and number != row.id:
-                        self._inlinks[number] += 1
-            kinds = [name for flag, name in DISCOVERY_NAMES.items() if flags & flag and not flag & _ANCHORS]
-            links += ((row.id, number, kind, 0, None, None, None, None) for number in ids for kind in kinds)
-        places = self._anchors(row, details, anchors) if details and anchors else []
-        if details and places:
-            at = [position - 1 for _, position, _ in places]
-            texts = [(bisect_left(at, begin), bisect_left(at, end), text) for begin, end, text in details.texts]
-            targets, found = [self._urls[number] for number, _, _ in places], [anchor for _, _, anchor in places]
-            self._placed.append((row.id, PlacedPage(row.url, targets, found, texts), places, page.nofollow))
-        for number in anchors.keys() - {number for number, _, _ in places}:  # a menu of scripts, an encoding
-            is_nofollow = page.nofollow or not anchors[number] & DiscoveredBy.LINK
-            links.append((row.id, number, "link", is_nofollow, None, None, None, None))
-        if links:
-            self._db.executemany(_INSERT_LINK, links)
-        return len(inside - {row.id}), len(outside)
-
-    def _anchors(self, row: _Visited, details: Details, known: dict[int, int]) -> list[tuple[int, int, Anchor]]:
-        """The links of the markup whose target is one of ``known``: target, number on the page, and the link."""
-        self._load_urls(known)
-        # of a page that fails, the state may have forgotten where its earlier content leads
-        numbers = {self._urls[number]: number for number in known if number in self._urls}
-        base = row.url
-        with suppress(InvalidUrl):
-            base = join_url(row.url, details.base) if details.base else row.url
-        self._resolver.begin()
-        urls = self._resolver.resolve_all(base, [anchor.href.partition("#")[0] for anchor in details.anchors])
-        return [
-            (numbers[url], position, anchor)
-            for position, (url, anchor) in enumerate(zip(urls, details.anchors, strict=True), 1)
-            if url in numbers and not anchor.href.startswith("#")
-        ]
-
-    def _load_urls(self, numbers: Iterable[int]) -> None:
-        missing = [number for number in numbers if number not in self._urls]
-        if len(self._urls) > _MAX_URLS:
-            self._urls.clear()
-            missing = [*numbers]
-        query = "SELECT id, url FROM url WHERE id IN (SELECT value FROM json_each(?))"
-        self._urls.update(self._state.execute(query, (msgspec.json.encode(missing).decode(),)) if missing else ())
-
-    def _urls_of(self, numbers: Collection[int]) -> Iterator[str]:
-        self._load_urls(numbers)
-        return (self._urls[number] for number in numbers if number in self._urls)
-
-    def _put_placed(self) -> None:
-        """Store the links of a batch of pages with their places."""
-        pages = [page for _, page, _, _ in self._placed]
-        changing = {}
-        for source, page, _, _ in self._placed:
-            if shown := self._boxes.get(source):
-                changing[page.url] = {*self._urls_of(shown)}
-        found = find_places([*self._near, *pages], changing)[len(self._near) :]
-        for places, (source, _, links, has_nofollow) in zip(found, self._placed, strict=True):
-            followed = set()
-            rows = []
-            for place, (target, position, anchor) in zip(places, links, strict=True):
-                is_nofollow = has_nofollow or "nofollow" in anchor.rel.split()
-                rows.append((source, target, "link", is_nofollow, anchor.text, anchor.rel or None, place, position))
-                if place in CONTENT and not is_nofollow and target != source:
-                    followed.add(target)
-            self._db.executemany(_INSERT_LINK, rows)
-            for target in followed:
-                self._content_inlinks[target] += 1
-        self._near = pages[-_NEAR:]
-        self._placed.clear()
+    def _batch(self, rows: list[Visited], before: list[Visited]) -> Batch:
+        near = before[-max(0, _ENOUGH - len(rows)) :] if len(rows) < _ENOUGH else []
+        boxes = {row.id: shown for row in (*near, *rows) if (shown := self._boxes.get(row.id))}
+        read = [(row.id, row.url, row.digest, row.links) for row in (*near, *rows)]
+        key = blake2b(msgspec.msgpack.encode((read, boxes)), digest_size=16).digest()
+        self._db.execute("INSERT INTO read VALUES (?, ?)", (rows[0].id, key))
+        ends = rows[0].id, rows[-1].id
+        if not self._has_earlier or self._db.execute(_IS_KEPT, (rows[0].id, key)).fetchone() is None:
+            return Batch(rows, near, boxes, {})
+        self._db.execute(_KEEP_LINKS, ends)
+        _count(self._content_inlinks, map(itemgetter(0), self._db.execute(_KEPT_CHOSEN, ends)))
+        kept = {number: tuple(shown) for number, *shown in self._db.execute(_KEPT, ends)}
+        return Batch([msgspec.structs.replace(row, text=None) for row in rows], [], {}, kept)
 
     def _put_figures(self) -> None:
         """Store what the links of all pages say of each page."""
-        graph = None if self._is_active else load_graph(self._state)
-        ranks = zip(graph.nodes.ids, graph.weight, graph.depth, strict=True) if graph else ()
-        figures = {number: (round(weight, 3), None if depth < 0 else depth) for number, weight, depth in ranks}
+        ids, figures = (None if self._is_active else load_figures(self._state)) or (range(len(self._inlinks)), None)
+        ranks = zip(figures.weight, figures.depth, strict=True) if figures else repeat((None, -1))
         rows = (
-            (count, self._content_inlinks[number], *figures.get(number, (None, None)), number)
-            for number, count in enumerate(self._inlinks)
-            if count or number in figures
+            (
+                self._inlinks[number],
+                self._content_inlinks[number],
+                None if weight is None else round(weight, 3),
+                None if depth < 0 else depth,
+                number,
+            )
+            for number, (weight, depth) in zip(ids, ranks, strict=False)
         )
-        self._db.execute("CREATE UNIQUE INDEX page_url ON pages (url)")
         self._db.executemany(_SET_FIGURES, rows)
-        self._db.execute("DROP INDEX page_url")
 
     def _redirects(self) -> Iterator[tuple[object, ...]]:
         query = "SELECT url, status, target FROM pages WHERE state = 'redirect' AND target IS NOT NULL"
@@ -387,7 +268,7 @@ class _Builder:
         self.put("changes", state.execute("SELECT run, url, kind, target, before, lastmod, reason FROM change"))
         schemas = {name for _, name, _ in state.execute("PRAGMA database_list")}
         schema = _SITE if _SITE in schemas else "main"
-        self.put("history", read_history(state, schema))
+        self.put("history", read_history(state, partial(self._words, schema), schema))
         reached = recorded_runs(state, schema)
         runs = state.execute(
             "SELECT number, started, ended, version, completeness, because, outcome, exit_code, fetched, unchanged,"
@@ -396,54 +277,13 @@ class _Builder:
         rows = ((number, w3c(begun), w3c(ended), *rest, number in reached) for number, begun, ended, *rest in runs)
         self.put("runs", rows)
 
-
-def _targets(links: bytes) -> Iterator[int]:
-    return (number for _, ids in unpack_groups(links) for number in ids)
-
-
-def _page_row(row: _Visited, page: Page, details: Details | None, inside: int, outside: int) -> tuple[object, ...]:
-    shown = (details.description, details.h1, details.h1_count, details.words) if details else (None,) * 4
-    requests = Request.read(row.trail)
-    last = next((request for request in reversed(requests) if request.answer != "304"), None)
-    stated = StatedFields.of(page)
-    return (
-        row.url,
-        section_of(row.url),
-        row.state,
-        row.reason,
-        row.state == State.INDEXABLE,
-        row.listed,
-        row.status,
-        row.content_type,
-        row.target,
-        stated.canonical,
-        details.robots if details else None,
-        stated.title,
-        *shown,
-        stated.language,
-        row.lastmod or None,
-        row.lastmod_source or None,
-        row.evidence or None,
-        row.depth,
-        0,
-        0,
-        None,
-        inside if page.is_html else None,
-        outside if page.is_html else None,
-        stated.images,
-        stated.alternates,
-        last.wire if last else None,
-        last.elapsed if last else None,
-        ", ".join(name for flag, name in DISCOVERY_NAMES.items() if row.found & flag) or None,
-        row.source,
-        row.first_run,
-        row.changed_run,
-        row.failures,
-        w3c(row.seen_at) if row.seen_at else None,
-        w3c(requests[-1].at) if requests else None,
-        page.rendered,
-    )
+    def _words(self, schema: str, url: str) -> int | None:
+        if schema == _SITE:  # these pages are those of an audit
+            return last_words(self._state, schema, url)
+        found = self._db.execute("SELECT words FROM pages WHERE url = ?", (url,)).fetchone()
+        return found[0] if found else None
 
 
-def _video(page: str, video: Video) -> tuple[object, ...]:
-    return (page, video.title, video.content_loc, video.player_loc, video.thumbnail_loc, video.duration)
+def _count(counts: "array[int]", numbers: Iterable[int]) -> None:
+    for number in numbers:
+        counts[number] += 1

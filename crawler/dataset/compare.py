@@ -33,6 +33,8 @@ LEAST_DEEPER: Final = 2
 """Clicks by which a page must be deeper or higher."""
 WHOLE: Final = frozenset({"complete", "carried"})
 """Completeness of a run that saw the whole site: of the pages that it did not ask for, it has the earlier visits."""
+SWAPPED: Final = "swapped links"
+"""The value of an earlier page that says how many links to it came and went since; None if nobody knows."""
 _CHANCE: Final = 4.0
 """Standard deviations by which two counts must differ that boxes draw: chance does so on one page of 16,000."""
 _EXAMPLES: Final = 3
@@ -131,7 +133,8 @@ def _differences(url: str, old: Values, new: Values) -> Iterator[Difference]:
         if abs(clicks) >= LEAST_DEEPER:
             yield Difference(url, "depth", f"{'more' if clicks > 0 else 'fewer'} clicks from the start")
     for name in (*DRAWN, *DECIDED):
-        if cause := _count_cause(name, old[name], new[name]):
+        swapped = old.get(SWAPPED) if name == "inlinks" else None
+        if cause := _count_cause(name, old[name], new[name], swapped):
             yield Difference(url, name, cause)
 
 
@@ -145,21 +148,22 @@ def _text_cause(old: str, new: str) -> str:
     return f"without {_quoted(removed)}" if removed else f"with {_quoted(added)}"
 
 
-def _count_cause(name: str, old: str | int | None, new: str | int | None) -> str:
+def _count_cause(name: str, old: str | int | None, new: str | int | None, swapped: str | int | None) -> str:
     if old is None or new is None:
         return ""
     few, many = sorted((int(old), int(new)))
     if few == 0 and name != "inlinks":
         is_alike = many < (LEAST_DIFFERENCE if name in DRAWN else 1)
     elif name in DRAWN:
-        is_alike = many - few < _CHANCE * sqrt(many + few)  # of two counts of Poisson
+        drawn = many + few if swapped is None else int(swapped)  # boxes draw no more than what came and went
+        is_alike = many - few < _CHANCE * sqrt(drawn)  # of two counts of Poisson
     else:
         is_alike = many < 2 * few or many - few < LEAST_DIFFERENCE
     if is_alike or many == few:
         return ""
     if few == 0:
         return "none now" if int(new) == 0 else "were none"
-    return "far fewer" if int(new) < int(old) else "far more"
+    return "fewer" if int(new) < int(old) else "more"
 
 
 def _quoted(text: str) -> str:

@@ -23,6 +23,7 @@ from crawler.dataset.schema import TABLES
 
 _FACETS: Final = {
     "pages": ["state", "section", "status", "language"],
+    "pages_in_search": ["section", "state"],
     "links": ["kind", "place"],
     "changes": ["change"],
     "history": ["run", "field"],

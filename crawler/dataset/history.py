@@ -7,8 +7,7 @@ and no history. Only what differs is decoded, so that a run without changes cost
 """
 
 import sqlite3
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -17,16 +16,18 @@ from isal import isal_zlib
 from msgspec import Struct
 
 from crawler.crawl.frontier.storage import unpack_groups
+from crawler.dataset.compare import SWAPPED
 from crawler.dataset.schema import TABLES
 from crawler.fetch.retry import FAILURES
 from crawler.model import DiscoveredBy, DocumentKind, Page, State
-from crawler.parse.snapshot.details import Headline, compare_words, count_words, read_headline
+from crawler.parse.snapshot.details import Edit, Headline, count_words, read_edit, read_headline
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import storage_errors
 
 LINK: Final = "link"
 """The field of a link that may be followed; ``NOFOLLOW_LINK`` that of one that must not be."""
 NOFOLLOW_LINK: Final = "nofollow link"
+_EDITED_WORDS: Final = "edited words"  # the field of the words where markup differs: the rest of a page is not counted
 MAX_VALUE: Final = 500
 """Characters of a value; a longer one ends with "…"."""
 MAX_LINKS: Final = 100
@@ -105,14 +106,35 @@ def recorded_runs(db: sqlite3.Connection, schema: str = "main") -> set[int]:
         return {run for (run,) in rows}  # none in a state of an earlier release
 
 
-def read_history(db: sqlite3.Connection, schema: str = "main") -> Iterator[tuple[int, str, str, Value, Value]]:
-    """The rows of the history of a state: run, URL, field, value before and after. Raises StorageError."""
+def read_history(
+    db: sqlite3.Connection, words: Callable[[str], int | None], schema: str = "main"
+) -> Iterator[tuple[int, str, str, Value, Value]]:
+    """The rows of the history of a state, the newest first: run, URL, field, value before and after.
+
+    ``words`` tells how many a page had in the last run. Raises StorageError.
+    """
     if not recorded_runs(db, schema):
         return
+    later: dict[str, int | None] = {}  # words of a page in the run that comes next
+    query = f"SELECT run, url, changes FROM {schema}.history ORDER BY run DESC, url"  # noqa: S608 - our own
     with storage_errors():
-        for run, url, packed in db.execute(f"SELECT run, url, changes FROM {schema}.history ORDER BY run, url"):  # noqa: S608
-            for change in _decode_changes(isal_zlib.decompress(packed)):
-                yield run, url, *change
+        for run, url, packed in db.execute(query):
+            for field, before, after in _decode_changes(isal_zlib.decompress(packed)):
+                if field == "words":
+                    later[url] = None if before is None else int(before)
+                if field != _EDITED_WORDS:
+                    yield run, url, field, before, after
+                elif (now := later[url] if url in later else words(url)) is not None:
+                    later[url] = now + int(before or 0) - int(after or 0)
+                    yield run, url, "words", later[url], now
+
+
+def last_words(db: sqlite3.Connection, schema: str, url: str) -> int | None:
+    """The words that a page had in the last run of a state, None without a page."""
+    query = f"""SELECT c.text FROM {schema}.url u JOIN {schema}.seen s ON s.id = u.id
+      JOIN {schema}.content c ON c.id = s.content WHERE u.url = ?"""  # noqa: S608 - our own
+    found = db.execute(query, (url,)).fetchone()
+    return count_words(load_markup(found[0])) if found and found[0] else None
 
 
 def _oldest_kept(db: sqlite3.Connection, keep: int) -> int:
@@ -182,11 +204,15 @@ class _ChangeReader:
         if before.content == after.content:
             return
         sides = self._content(before.content), self._content(after.content)
-        fields = [_fields(side) for side in sides]
-        words = _words(*sides)
-        for name, old, new in (*zip(fields[0], fields[0].values(), fields[1].values(), strict=True), ("words", *words)):
-            if old != new:
-                yield name, _cut(old), _cut(new)
+        edit = (
+            read_edit(*markups) if (markups := [side.markup for side in sides if side.markup is not None])[1:] else None
+        )
+        fields = [_fields(side, edit) for side in sides]
+        for name, old in fields[0].items():
+            if old != fields[1][name]:
+                yield name, _cut(old), _cut(fields[1][name])
+        if edit and edit.before != edit.after:
+            yield _EDITED_WORDS, edit.before, edit.after
         if sides[0].links != sides[1].links:
             yield from self._link_changes(number, *sides)
 
@@ -220,27 +246,22 @@ class _ChangeReader:
             yield LINK, f"and {more:,} more"
 
 
-def _fields(side: _Content) -> dict[str, Value]:
+def _fields(side: _Content, edit: Edit | None) -> dict[str, Value]:
+    """The fields of a page without those that an edit of it leaves as they were."""
     page = _decode_page(side.page) if side.page else Page(is_html=False)
-    headline = None if side.markup is None else read_headline(side.markup)
-    return {
-        "content_type": side.type,
-        **StatedFields.of(page)._asdict(),
-        **(headline._asdict() if headline else dict.fromkeys(Headline._fields)),
-    }
+    fields: dict[str, Value] = {"content_type": side.type, **StatedFields.of(page)._asdict()}
+    if edit is None or edit.has_headline:
+        shown = None if side.markup is None else read_headline(side.markup)
+        fields |= shown._asdict() if shown else dict.fromkeys(Headline._fields)
+    if edit is None:
+        fields["words"] = None if side.markup is None else count_words(side.markup)
+    return fields
 
 
 def _links(side: _Content) -> set[tuple[int, str]]:
     """The links of a page: the id of the target, and the kind."""
     groups = ((flags, ids) for flags, ids in unpack_groups(side.links) if flags & _ANCHORS)
     return {(n, LINK if flags & DiscoveredBy.LINK else NOFOLLOW_LINK) for flags, ids in groups for n in ids}
-
-
-def _words(old: _Content, new: _Content) -> tuple[int | None, int | None]:
-    if old.markup is not None and new.markup is not None:
-        return compare_words(old.markup, new.markup) or (None, None)
-    before, after = (None if side.markup is None else count_words(side.markup) for side in (old, new))
-    return before, after
 
 
 def _cut(value: Value) -> Value:
@@ -252,7 +273,7 @@ _PRESENT: Final = "SELECT url, {} FROM pages"
 # Of each field the change that says most of a run comes last: the last one up to it, else the first one after it.
 _PAST: Final = """SELECT url, field, iif(run > :run, before, after) FROM history
   WHERE field NOT IN (:link, :nofollow) ORDER BY run <= :run, iif(run > :run, -run, run)"""
-_PAST_INLINKS: Final = """SELECT coalesce(before, after), sum(iif(before IS NULL, -1, 1)) FROM history
+_PAST_INLINKS: Final = """SELECT coalesce(before, after), sum(iif(before IS NULL, -1, 1)), count(*) FROM history
   WHERE field = :link AND run > :run AND url != coalesce(before, after) GROUP BY 1"""
 _INTEGERS: Final = frozenset(column.name for column in TABLES["pages"] if column.type == "INTEGER")
 
@@ -271,17 +292,18 @@ def pages_at(dataset: sqlite3.Connection, run: int, fields: Sequence[str]) -> It
     past: dict[str, dict[str, Value]] = {}
     for url, field, value in dataset.execute(_PAST, values):
         past.setdefault(url, {})[field] = int(value) if field in _INTEGERS and value is not None else value
-    inlinks = Counter(dict(dataset.execute(_PAST_INLINKS, values).fetchall()))
+    links = {url: (more, swapped) for url, more, swapped in dataset.execute(_PAST_INLINKS, values)}
     unseen = dict.fromkeys(past)
     for url, *present in dataset.execute(_PRESENT.format(", ".join(fields))):
         unseen.pop(url, None)
         shown = dict(zip(fields, present, strict=True)) | past.get(url, {})
         if shown["state"] is not None:
-            yield url, _as_of_then(shown, inlinks[url])
+            yield url, _as_of_then(shown, *links.get(url, (0, 0)))
     for url in unseen:
         if past[url].get("state") is not None:
-            yield url, _as_of_then(dict.fromkeys(fields) | past[url], inlinks[url])
+            yield url, _as_of_then(dict.fromkeys(fields) | past[url], *links.get(url, (0, 0)))
 
 
-def _as_of_then(shown: dict[str, Value], inlinks: int) -> dict[str, Value]:
-    return shown | {"depth": None, "inlinks": max(0, int(shown["inlinks"] or 0) + inlinks)}
+def _as_of_then(shown: dict[str, Value], more: int, swapped: int) -> dict[str, Value]:
+    inlinks = max(0, int(shown["inlinks"] or 0) + more)
+    return shown | {"depth": None, "inlinks": inlinks, SWAPPED: swapped}

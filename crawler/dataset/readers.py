@@ -1,75 +1,89 @@
-"""Reads the details of many pages in other processes, which takes most of the time of a large data set."""
+"""Reads the pages of a crawl in other processes, which takes most of the time of a large data set."""
 
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
+from itertools import islice
+from pathlib import Path
 from typing import Final
 
 import msgspec
-from isal import isal_zlib
 
+from crawler.dataset.pages import Batch, PageReader, Rows
 from crawler.parse.protocol import bare_environment, encode_message, read_message, worker_command
-from crawler.parse.snapshot.details import read_details
-from crawler.parse.snapshot.snapshot import load_markup
+from crawler.state.schema import STATE_DB
 
 LEAST: Final = 500
-"""Pages of one batch from which on processes are started: to start one takes as long as to read that many."""
+"""Pages from which on processes are started: to start one takes as long as to read that many."""
+_KEPT: Final = 4  # pages whose links the tables have take the time of one whose links are read
 _MOST_PROCESSES: Final = 4
-_encode = msgspec.msgpack.Encoder().encode
 
 
-class _Parts(msgspec.Struct, frozen=True, array_like=True):
-    """Snapshots, or what is read of them."""
+class _Start(msgspec.Struct, frozen=True, array_like=True):
+    """The file of the state, and which URLs are external."""
 
-    parts: list[bytes]
-
-
-_decode_parts = msgspec.msgpack.Decoder(_Parts).decode
+    state: str
+    external: bytes
 
 
-def pack_details(snapshot: bytes) -> bytes:
-    """The details of a page from its snapshot, compressed."""
-    packed: bytes = isal_zlib.compress(_encode(read_details(load_markup(snapshot))), 1)
-    return packed
+_decode_start = msgspec.msgpack.Decoder(_Start).decode
+_decode_batch = msgspec.msgpack.Decoder(Batch).decode
+_decode_rows = msgspec.msgpack.Decoder(Rows).decode
 
 
-class DetailReaders:
-    """Processes that read while this one does something else. They end when this is closed, or this process ends."""
+class PageReaders:
+    """Processes that read while this one writes. They end when this is closed, or this process ends.
 
-    def __init__(self) -> None:
+    ``here`` reads in this process: few pages, and those of a process that was killed.
+    """
+
+    def __init__(self, here: PageReader, state: Path, external: bytes) -> None:
+        self._here = here
+        self._start = encode_message(_Start(str(state), external))
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._given: list[Sequence[bytes]] = []
+        self._pages = 0
 
-    def begin(self, snapshots: Sequence[bytes]) -> None:
-        """Begin to read a batch. Few are read in :meth:`packed`, without another process."""
-        count = min(_MOST_PROCESSES, os.cpu_count() or 1) if len(snapshots) >= LEAST or self._processes else 0
-        while len(self._processes) < count:
-            self._processes.append(
-                subprocess.Popen(  # noqa: S603 - ours
-                    worker_command(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=bare_environment()
-                )
+    def rows(self, batches: Iterable[Batch]) -> Iterator[Rows]:
+        """The rows of all batches, in their order."""
+        begun: deque[Iterator[Rows]] = deque()
+        for number, batch in enumerate(batches):
+            self._pages += len(batch.rows) // (_KEPT if batch.kept else 1)
+            if self._pages >= LEAST and not self._processes:
+                self._start_processes()
+            if len(begun) >= max(1, len(self._processes)):
+                yield from begun.popleft()
+            begun.append(self._begin(number, batch))
+        while begun:
+            yield from begun.popleft()
+
+    def _start_processes(self) -> None:
+        for _ in range(min(_MOST_PROCESSES, os.cpu_count() or 1)):
+            process = subprocess.Popen(  # noqa: S603 - ours
+                worker_command(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=bare_environment()
             )
-        size = -(-len(snapshots) // max(1, count))
-        self._given = [snapshots[at : at + size] for at in range(0, len(snapshots), max(1, size))]
-        for process, given in zip(self._processes, self._given, strict=False):
-            with suppress(OSError):  # of one that was killed, this process reads the pages itself
-                if process.stdin:
-                    process.stdin.write(encode_message(_Parts([*given])))
-                    process.stdin.flush()
+            self._processes.append(process)
+            _send(process, self._start)
 
-    def packed(self) -> list[bytes]:
-        """What :func:`pack_details` gives for each page of the batch, in its order."""
-        found: list[bytes] = []
-        for place, given in enumerate(self._given):
-            answer = None
-            if place < len(self._processes) and (source := self._processes[place].stdout):
-                answer = read_message(source)
-            found += _decode_parts(answer).parts if answer else map(pack_details, given)
-        self._given = []
-        return found
+    def _begin(self, number: int, batch: Batch) -> Iterator[Rows]:
+        if not self._processes:
+            return self._here.rows(batch)
+        process = self._processes[number % len(self._processes)]
+        _send(process, encode_message(batch))
+        return self._answers(process, batch)
+
+    def _answers(self, process: subprocess.Popen[bytes], batch: Batch) -> Iterator[Rows]:
+        count = 0
+        while process.stdout and (message := read_message(process.stdout)):
+            rows = _decode_rows(message)
+            if not rows.tables:
+                return
+            count += 1
+            yield rows
+        yield from islice(self._here.rows(batch), count, None)  # it was killed
 
     def close(self) -> None:
         """End the processes."""
@@ -80,12 +94,24 @@ class DetailReaders:
         self._processes.clear()
 
 
+def _send(process: subprocess.Popen[bytes], message: bytearray) -> None:
+    with suppress(OSError):  # of one that was killed, this process reads the pages itself
+        if process.stdin:
+            process.stdin.write(message)
+            process.stdin.flush()
+
+
 def main() -> None:
     """Read what comes on standard input, until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
-    while message := read_message(sys.stdin.buffer):
-        sys.stdout.buffer.write(encode_message(_Parts([pack_details(part) for part in _decode_parts(message).parts])))
-        sys.stdout.buffer.flush()
+    start = _decode_start(read_message(sys.stdin.buffer) or b"")
+    with closing(STATE_DB.open_read_only(Path(start.state))) as state:
+        reader = PageReader(state, start.external)
+        while message := read_message(sys.stdin.buffer):
+            for rows in reader.rows(_decode_batch(message)):
+                sys.stdout.buffer.write(encode_message(rows))
+            sys.stdout.buffer.write(encode_message(Rows({}, [], [])))
+            sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

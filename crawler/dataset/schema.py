@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from crawler.state.database import Database
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Of the tables: it grows when they change."""
 
 
@@ -37,7 +37,11 @@ CREATE TABLE link (
 CREATE VIEW links AS
   SELECT s.url AS source, t.url AS target, l.kind, l.nofollow, l.anchor, l.rel, l.place, l.position, t.internal
   FROM link l JOIN url s ON s.id = l.source JOIN url t ON t.id = l.target;
-CREATE TABLE read (id INTEGER PRIMARY KEY, digest BLOB NOT NULL, details BLOB NOT NULL);
+CREATE VIEW pages_in_search AS
+  SELECT p.url, p.section, p.title, p.state, s.clicks, s.impressions, p.inlinks, p.content_inlinks, p.depth, p.words
+  FROM (SELECT url, sum(clicks) AS clicks, sum(impressions) AS impressions FROM search GROUP BY url) s
+  JOIN pages p ON p.url = s.url;
+CREATE TABLE read (id INTEGER PRIMARY KEY, key BLOB NOT NULL);
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 _CREATE: Final = "CREATE TABLE {} ({});\n".format

@@ -7,24 +7,22 @@ from contextlib import closing
 from enum import StrEnum
 from functools import partial
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from crawler.audit.report.tables import cell_text
-from crawler.dataset.schema import DATASET, TABLES, Column
+from crawler.dataset.schema import DATASET, TABLES
 from crawler.errors import StorageError, UsageError
 from crawler.packages import missing_packages
 from sitemap import create_file
 
 _ROWS_OF_SHEET: Final = 1_048_575  # https://support.microsoft.com/office/excel-specifications-and-limits
 _CHUNK: Final = 5_000  # rows
-_DUCKDB: Final[dict[str, str | bool | int | float | list[str]]] = {
-    "memory_limit": "150MB",
-    "threads": 1,
-    "preserve_insertion_order": False,
-}
+_CACHE: Final = 64_000  # kB of the database in memory
+_ROW_GROUP: Final = 50_000  # rows of a Parquet file that are written together
 
 
 class DataFormat(StrEnum):
@@ -95,6 +93,7 @@ def _replace(target: Path, write: Callable[[Path], list[str] | None]) -> list[st
 
 
 def _rows(db: sqlite3.Connection, table: str) -> Iterator[tuple[object, ...]]:
+    db.execute(f"PRAGMA cache_size = -{_CACHE}")  # each link looks for two URLs
     names = ", ".join(column.name for column in TABLES[table])
     cursor = db.execute(f"SELECT {names} FROM {table}")  # noqa: S608 - our own
     while rows := cursor.fetchmany(_CHUNK):
@@ -102,13 +101,15 @@ def _rows(db: sqlite3.Connection, table: str) -> Iterator[tuple[object, ...]]:
 
 
 def _write_sqlite(db: sqlite3.Connection, tables: Sequence[str], draft: Path) -> None:
-    db.execute("VACUUM INTO ?", (str(draft),))  # a copy that no writer disturbs
-    with closing(DATASET.open(draft, is_durable=False)) as copy:
+    with closing(DATASET.create(draft)) as copy:
+        db.backup(copy)
         copy.execute("DROP TABLE read")
-        for name in TABLES.keys() - {*tables}:
+        dropped = TABLES.keys() - {*tables}
+        for name in dropped:
             copy.execute(f"DROP {'VIEW' if name == 'links' else 'TABLE'} {name}")
-        copy.execute("VACUUM")
-        copy.execute("PRAGMA journal_mode = DELETE")  # one file alone
+        if dropped:
+            copy.execute("DROP VIEW pages_in_search")
+            copy.execute("VACUUM")
 
 
 def _write_csv(db: sqlite3.Connection, table: str, draft: Path) -> None:
@@ -131,26 +132,20 @@ def _write_jsonl(db: sqlite3.Connection, table: str, draft: Path) -> None:
 
 
 def _write_parquet(db: sqlite3.Connection, table: str, draft: Path) -> None:
-    if find_spec("duckdb") is None:
+    if find_spec("pyarrow") is None:
         raise missing_packages("Parquet", "parquet")
-    import duckdb  # noqa: PLC0415 - an extra
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - an extra
 
-    lines = draft.with_name(draft.name + ".jsonl")
-    try:
-        _write_jsonl(db, table, lines)
-        kinds = ", ".join(f"{column.name}: '{_duck_type(column)}'" for column in TABLES[table])
-        with duckdb.connect(config=_DUCKDB) as memory:
-            memory.execute(
-                f"COPY (SELECT * FROM read_json(?, format = 'newline_delimited', columns = {{{kinds}}}))"  # noqa: S608
-                f" TO '{str(draft).replace(chr(39), chr(39) * 2)}' (FORMAT parquet, COMPRESSION zstd)",
-                [str(lines)],
-            )
-    finally:
-        lines.unlink(missing_ok=True)
-
-
-def _duck_type(column: Column) -> str:
-    return {"TEXT": "VARCHAR", "INTEGER": "BIGINT", "REAL": "DOUBLE"}[column.type]
+    kinds = {"TEXT": pa.string(), "INTEGER": pa.int64(), "REAL": pa.float64()}
+    schema = pa.schema([(column.name, kinds[column.type]) for column in TABLES[table]])
+    rows = _rows(db, table)
+    with ParquetWriter(draft, schema, compression="zstd") as writer:
+        while group := [*islice(rows, _ROW_GROUP)]:
+            columns = [
+                pa.array(values, kind) for values, kind in zip(zip(*group, strict=True), schema.types, strict=True)
+            ]
+            writer.write_batch(pa.record_batch(columns, schema=schema))
 
 
 def _write_xlsx(db: sqlite3.Connection, tables: Sequence[str], draft: Path) -> list[str]:

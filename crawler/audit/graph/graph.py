@@ -57,10 +57,7 @@ class LinkGraph:
         self.nodes = nodes
         self.edges = edges
         self._first = start
-        pairs = [*zip(nodes.state, nodes.target, strict=True)]
-        self.moved = [target if state is State.REDIRECT else -1 for state, target in pairs]
-        leading = (State.REDIRECT, State.CANONICAL_ELSEWHERE)
-        self.target = [target if target >= 0 and state in leading else -1 for state, target in pairs]
+        self.moved, self.target = moved_targets(nodes), leading_targets(nodes)
         self.home, self._through = _chain_ends(self.target, self.moved)
         self.start = _chain_end(self.moved, start)
         self.depth = click_depths(edges, self.moved, start)
@@ -78,10 +75,7 @@ class LinkGraph:
     @property
     def pages(self) -> Mask:
         """A mask of the pages that were read and whose links count, reached or not."""
-        return bytearray(
-            state is State.INDEXABLE or (status == 200 and state in PAGE_STATES)
-            for state, status in zip(self.nodes.state, self.nodes.status, strict=True)
-        )
+        return indexed_pages(self.nodes)
 
     @cached_property
     def visitor_reachable(self) -> Mask:
@@ -241,6 +235,30 @@ class LinkGraph:
                 is_linked = ways[alias] & _REACHED_KINDS or alias == start
                 ways[home] |= (self._through[alias] if is_linked else 0) | (ways[alias] & LinkKind.UNREACHED)
         return ways
+
+
+def moved_targets(nodes: Nodes) -> list[int]:
+    """The node that each redirect leads to, -1 for other nodes."""
+    return [target if state is State.REDIRECT else -1 for state, target in zip(nodes.state, nodes.target, strict=True)]
+
+
+def leading_targets(nodes: Nodes) -> list[int]:
+    """The same for redirects and for canonicals."""
+    leading = (State.REDIRECT, State.CANONICAL_ELSEWHERE)
+    return [target if state in leading else -1 for state, target in zip(nodes.state, nodes.target, strict=True)]
+
+
+def home_pages(nodes: Nodes) -> list[int]:
+    """The node where the redirects and canonicals of each node end."""
+    return _chain_ends(leading_targets(nodes), moved_targets(nodes))[0]
+
+
+def indexed_pages(nodes: Nodes) -> Mask:
+    """A mask of the pages that were read and whose links count."""
+    return bytearray(
+        state is State.INDEXABLE or (status == 200 and state in PAGE_STATES)
+        for state, status in zip(nodes.state, nodes.status, strict=True)
+    )
 
 
 def _chain_ends(target: list[int], moved: list[int]) -> tuple[list[int], bytearray]:

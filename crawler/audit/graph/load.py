@@ -3,7 +3,7 @@
 import sqlite3
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -15,6 +15,7 @@ import msgspec
 
 from crawler.audit.finding import LinkSuggestion
 from crawler.audit.graph.changing_links import load_boxes
+from crawler.audit.graph.figures import PageFigures, page_figures
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.links import PAGE_STATES, Edges, LinkGroup, Nodes
 from crawler.audit.graph.suggestions import LinkSuggestions
@@ -87,18 +88,33 @@ def load_graph(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | 
     Takes about a second and 20 MB for a million links. Raises StorageError.
     """
     with storage_errors(), _snapshot(db):
-        query, key = (_START, DiscoveredBy.SEED) if start is None else (_FIND_URL, start)
-        row = db.execute(query, (key,)).fetchone()
-        nodes = _nodes(db)
-        first = nodes.node(row[0]) if row else -1
-        if row:
-            _link_aliases(db, nodes, row[1])
-        earlier = _earlier_links(db, nodes) if row else []
-        nodes = replace(nodes, remembered=[nodes.node(number) for number, _ in earlier])
-        edges = _edges(db, nodes, earlier) if first >= 0 else None
-        if edges:
-            _add_boxes(db, nodes, edges)
-    return None if edges is None else LinkGraph(nodes, edges, first)
+        nodes, first, earlier = _start_nodes(db, start)
+        if first < 0:
+            return None
+        edges = Edges([()] * len(nodes))
+        for node, groups in _groups(db, nodes, earlier):
+            edges.of_page[node] = groups
+    return LinkGraph(nodes, edges, first)
+
+
+def load_figures(db: sqlite3.Connection) -> tuple[Sequence[int], PageFigures] | None:
+    """The ids of the visited pages with their figures, or None when the start was not visited. Raises StorageError."""
+    with storage_errors(), _snapshot(db):
+        nodes, first, earlier = _start_nodes(db, None)
+        return None if first < 0 else (nodes.ids, page_figures(nodes, _groups(db, nodes, earlier), first))
+
+
+def _start_nodes(db: sqlite3.Connection, start: Url | None) -> tuple[Nodes, int, list[tuple[int, bytes]]]:
+    """The nodes, that of the start or -1, and the earlier links of the pages that failed."""
+    query, key = (_START, DiscoveredBy.SEED) if start is None else (_FIND_URL, start)
+    row = db.execute(query, (key,)).fetchone()
+    nodes = _nodes(db)
+    if not row:
+        return nodes, -1, []
+    _link_aliases(db, nodes, row[1])
+    earlier = _earlier_links(db, nodes)
+    remembered = [nodes.node(number) for number, _ in earlier]
+    return replace(nodes, remembered=remembered), nodes.node(row[0]), earlier
 
 
 @contextmanager
@@ -142,27 +158,24 @@ def _earlier_links(db: sqlite3.Connection, nodes: Nodes) -> list[tuple[int, byte
     return [row for row in rows if row]
 
 
-def _edges(db: sqlite3.Connection, nodes: Nodes, earlier: Iterable[tuple[int, bytes]] = ()) -> Edges:
+def _groups(
+    db: sqlite3.Connection, nodes: Nodes, earlier: Iterable[tuple[int, bytes]] = ()
+) -> Iterator[tuple[int, tuple[LinkGroup, ...]]]:
+    """The links of each node, with those that boxes of pages showed at other reads."""
     # the node of each id: a list is as fast as can be, and all links share its numbers
     node_of = [-1] * (nodes.ids[-1] + 1)
     for node, number in enumerate(nodes.ids):
         node_of[number] = node
-    of_page: list[tuple[LinkGroup, ...]] = [()] * len(nodes)
+    boxes = load_boxes(db).links()
     rows: Iterator[tuple[int, bytes]] = db.execute(_LINKS, (DocumentKind.PAGE,))
     for number, packed in chain(rows, earlier):
-        of_page[node_of[number]] = tuple(
-            (flags, targets) for flags, ids in unpack_groups(packed) if (targets := _known(ids, node_of))
-        )
-    return Edges(of_page)
-
-
-def _add_boxes(db: sqlite3.Connection, nodes: Nodes, edges: Edges) -> None:
-    """Add the links that boxes of pages showed at other reads."""
-    for number, ids in load_boxes(db).links().items():
-        if (node := nodes.node(number)) >= 0 and nodes.state[node] in PAGE_STATES:
-            linked = {target for _, targets in edges.of_page[node] for target in targets}
-            more = tuple(target for target in map(nodes.node, ids) if target >= 0 and target not in linked)
-            edges.of_page[node] += ((int(DiscoveredBy.LINK), more),)
+        node = node_of[number]
+        groups = tuple((flags, targets) for flags, ids in unpack_groups(packed) if (targets := _known(ids, node_of)))
+        if number in boxes and nodes.state[node] in PAGE_STATES:
+            linked = {target for _, targets in groups for target in targets}
+            more = tuple(target for target in map(nodes.node, boxes[number]) if target >= 0 and target not in linked)
+            groups += ((int(DiscoveredBy.LINK), more),)
+        yield node, groups
 
 
 def _known(ids: list[int], node_of: list[int]) -> tuple[int, ...]:

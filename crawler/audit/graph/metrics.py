@@ -1,7 +1,7 @@
 """Metrics of the link graph: click depth, reach, islands and weight. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Final
@@ -110,24 +110,34 @@ def page_ranks(followed: Sequence[Sequence[int]], home: list[int], pages: Mask) 
     that. Random visits, and those of pages without links, spread evenly over ``pages``. Iterates until the weights are
     stable, at most :data:`MAX_ITERATIONS` times. https://doi.org/10.1016/S0169-7552(98)00110-X
     """
-    total = sum(pages)
-    if not total:
-        return [0.0] * len(home)
     degrees = Counter(chain.from_iterable(followed))
     inverse = [1 / degrees[node] if node in degrees else 0.0 for node in range(len(home))]
     once = [(node, sources[0]) for node, sources in enumerate(followed) if len(sources) == 1]
     # itemgetter takes the items of a list several times as fast as a loop
     often = [(node, itemgetter(*sources)) for node, sources in enumerate(followed) if len(sources) > 1]
-    jump = [page / total for page in pages]
-    away = [(node, end) for node, end in enumerate(home) if node != end]
-    rank = jump
-    for _ in range(MAX_ITERATIONS):
+
+    def flows(rank: list[float]) -> list[float]:
         share = [*map(float.__mul__, rank, inverse)]
         flow = [0.0] * len(home)
         for node, source in once:
             flow[node] = share[source]
         for node, shares_of in often:
             flow[node] = sum(shares_of(share))
+        return flow
+
+    return iterate_ranks(flows, home, pages)
+
+
+def iterate_ranks(flows: Callable[[list[float]], list[float]], home: list[int], pages: Mask) -> list[float]:
+    """The same. ``flows`` gives what links bring to each node, from the ranks of all nodes."""
+    total = sum(pages)
+    if not total:
+        return [0.0] * len(home)
+    jump = [page / total for page in pages]
+    away = [(node, end) for node, end in enumerate(home) if node != end]
+    rank = jump
+    for _ in range(MAX_ITERATIONS):
+        flow = flows(rank)
         for node, end in away:
             flow[end] += flow[node]
             flow[node] = 0.0

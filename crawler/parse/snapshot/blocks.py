@@ -81,9 +81,15 @@ def parse_blocks(snapshot: bytes, limit: int | None = None) -> list[ContentBlock
 
 def read_blocks(markup: str) -> list[ContentBlock]:
     """The blocks of the markup of a snapshot in document order, at most ``MAX_BLOCKS``; those of JSON-LD come first."""
+    entries = read_entries(markup)
+    return list(islice((block for entry in entries for block in blocks_of(entry)), MAX_BLOCKS))
+
+
+def read_entries(markup: str) -> "list[Entry]":
+    """The same, with texts that nobody has read."""
     markup, entries = _extract_jsonld(markup)
     _Reader().read(split_markup(markup), entries)
-    return list(islice((block for entry in entries for block in blocks_of(entry)), MAX_BLOCKS))
+    return entries
 
 
 Passage = tuple["_Container", bytes, str, str]

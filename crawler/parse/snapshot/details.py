@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.parse.snapshot.blocks import read_blocks, stable_hash
+from crawler.parse.snapshot.blocks import ContentBlock, blocks_of, read_entries, stable_hash
 from crawler.parse.snapshot.text import clean_url, common_prefix, mask_variable_text
 
 # The look-ahead rejects most tags by their first letter, which saves a third of the time.
@@ -21,10 +21,13 @@ _tags = re.compile(
     r"<(?=/?[abfhmnABFHMN])(/?)(a|area|nav|header|footer|aside|main|base)(?=[\s/>])([^<>]*+)>", re.IGNORECASE
 ).finditer
 _naming_tags = re.compile(r"<(?=[hmHM])(h1|meta)(?=[\s/>])([^<>]*+)>", re.IGNORECASE).finditer
+_naming_tag = re.compile(r"</?(?:h1|meta)\b", re.IGNORECASE).search
 _between_tags = re.compile(r"<[^<>]*+>").split
 _any_tag = re.compile(r"<[^<>]*+>").search
 _attributes = re.compile(r"([^\s/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"']++))?+)?+").finditer
 _alt = re.compile(r"<img\b[^<>]{0,2000}?\balt\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')", re.IGNORECASE).search
+# Most links of most pages: their blocks need not be read, which takes most of the time
+_only_link = re.compile(r"\s*+<a (?:class=\"[^\"<>]*+\" )?href=\"([^\"<>&\s]++)\"[^<>]*+>[^<]*+</a>\s*+").fullmatch
 _is_heading = re.compile(rb"\x1fh[1-6][^\x1f]*\Z").search
 _head_end = re.compile(r"</head\b|<body\b", re.IGNORECASE).search
 MAX_TEXT: Final = 300
@@ -38,7 +41,7 @@ _OUTER: Final = frozenset({"footer", "aside"})
 _LANDMARKS: Final = frozenset({"nav", "header", "footer", "aside", "main"})
 
 
-class Anchor(Struct, array_like=True):
+class Anchor(Struct, array_like=True, gc=False):
     """One link as it stands in the markup: its href, its text, its rel, and the landmark element around it, or "".
 
     ``slot`` is its place in the template, as :mod:`.blocks` knows it, or 0; ``in_prose``: it stands in a sentence.
@@ -116,35 +119,50 @@ def read_headline(markup: str) -> Headline:
 
 def count_words(markup: str) -> int:
     """The words in the body of a page, from the markup of its snapshot."""
-    return _words_in(_body_of(markup))
+    return _words_in(markup[_body_start(markup) :])
 
 
-def _body_of(markup: str) -> str:
+def _body_start(markup: str) -> int:
     head = _head_end(markup)
-    return markup[head.start() if head else 0 :]
+    return head.start() if head else 0
 
 
 def _words_in(markup: str) -> int:
     return len(unescape(" ".join(_between_tags(markup))).split())
 
 
-def compare_words(old: str, new: str) -> tuple[int, int] | None:
-    """The words in the bodies of two versions of a page, None if they are equally many.
+class Edit(NamedTuple):
+    """What differs between two versions of a page: words in their bodies, and whether the headline may differ.
 
-    What is between the last tag before a difference and the first one behind it is counted in both, and the rest once
-    at most: to count a page takes as long as to unpack it five times.
+    ``before`` and ``after`` are counted from the last tag before a difference to the first one behind it: to count a
+    page takes as long as to unpack it five times.
     """
-    old, new = _body_of(old), _body_of(new)
+
+    before: int
+    after: int
+    has_headline: bool
+
+
+def read_edit(old: str, new: str) -> Edit:
+    """What differs between two versions of a page, from the markup of their snapshots."""
     alike = common_prefix(old, new)
     start = next((tag.end() for tag in _tags_before(old, alike)), 0)
     rest = common_prefix(old[start:][::-1], new[start:][::-1])
     tag = _any_tag(old, len(old) - rest)
     rest = len(old) - tag.start() if tag else 0
-    before, after = (_words_in(body[start : len(body) - rest]) for body in (old, new))
-    if before == after:
-        return None
-    total = _words_in(old)
-    return total, total - before + after
+    before, after = old[start : len(old) - rest], new[start : len(new) - rest]
+    is_in_heading = _last_of(("<h1", "<H1"), old, start) > _last_of(("</h1", "</H1"), old, start)
+    has_headline = is_in_heading or any(_naming_tag(part) for part in (before, after))
+    bodies = [(_body_start(markup), len(markup) - rest) for markup in (old, new)]
+    if len({(begin >= start, begin >= end) for begin, end in bodies}) > 1:  # one of the bodies has what is alike
+        return Edit(count_words(old), count_words(new), has_headline)
+    (begin, end), (new_begin, new_end) = bodies
+    words = _words_in(old[max(start, begin) : end]), _words_in(new[max(start, new_begin) : new_end])
+    return Edit(*words, has_headline)
+
+
+def _last_of(names: tuple[str, ...], markup: str, end: int) -> int:
+    return max(markup.rfind(name, 0, end) for name in names)
 
 
 def _tags_before(markup: str, end: int) -> Iterator[re.Match[str]]:
@@ -159,22 +177,38 @@ def _find_slots(markup: str, anchors: list[Anchor]) -> list[tuple[int, int, int]
     hrefs = [clean_url(anchor.href) for anchor in anchors]
     texts = []
     at = 0
-    for block in read_blocks(markup):
-        _, *targets = block.compared_text.split("\x1f")
-        found = []
-        for target in targets:
-            with suppress(ValueError):  # a picture, or a link without an anchor
-                at = hrefs.index(target, at, at + _MAX_UNREAD) + 1
-                found.append(anchors[at - 1])
-        words = len(block.text.split()) - sum(len(anchor.text.split()) for anchor in found)
-        if words >= _MIN_TEXT or _is_heading(block.place):
-            text = mask_variable_text(block.text).encode("utf-8", "surrogatepass")
-            texts.append((at - len(found), at, stable_hash(text)))
-        slot = stable_hash(block.place) if found else 0
-        for anchor in found:
-            anchor.slot, anchor.in_prose = slot, words >= _MIN_PROSE
-            anchor.landmark = anchor.landmark or ("nav" if block.is_frame else "")
+    for entry in read_entries(markup):
+        if not isinstance(entry, ContentBlock) and at < len(anchors):
+            container, leaf, raw, _ = entry
+            only = _only_link(raw)
+            if only and only[1] == anchors[at].href and not _is_heading(leaf):
+                _set_slot(anchors[at], container.place + leaf, is_frame=container.is_frame, in_prose=False)
+                at += 1
+                continue
+        for block in blocks_of(entry):
+            _, *targets = block.compared_text.split("\x1f")
+            found = []
+            for target in targets:
+                with suppress(ValueError):  # a picture, or a link without an anchor
+                    at = hrefs.index(target, at, at + _MAX_UNREAD) + 1
+                    found.append(anchors[at - 1])
+            words = len(block.text.split()) - sum(len(anchor.text.split()) for anchor in found)
+            if words >= _MIN_TEXT or _is_heading(block.place):
+                text = mask_variable_text(block.text).encode("utf-8", "surrogatepass")
+                texts.append((at - len(found), at, stable_hash(text)))
+            for anchor in found:
+                _set_slot(anchor, block.place, is_frame=block.is_frame, in_prose=words >= _MIN_PROSE)
     return texts
+
+
+def _set_slot(anchor: Anchor, place: bytes, *, is_frame: bool, in_prose: bool) -> None:
+    anchor.slot, anchor.in_prose = _slot(place), in_prose
+    anchor.landmark = anchor.landmark or ("nav" if is_frame else "")
+
+
+@lru_cache(maxsize=20_000)
+def _slot(place: bytes) -> int:
+    return stable_hash(place)
 
 
 def _enter(around: list[str], name: str, is_end: str) -> None:

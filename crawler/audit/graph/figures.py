@@ -1,0 +1,94 @@
+"""The depth and the weight of each page, in four bytes for each link, for what needs no more of the link graph. Pure.
+
+Both are those of :class:`crawler.audit.graph.graph.LinkGraph`, which takes fifty bytes.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from crawler.audit.graph.graph import home_pages, indexed_pages, leading_targets, moved_targets
+from crawler.audit.graph.links import CLICK_FLAGS, EVIDENCE_FLAGS, PAGE_STATES, LinkGroup, Nodes
+from crawler.audit.graph.metrics import iterate_ranks
+
+
+class PageFigures(NamedTuple):
+    """By node: the clicks from the start, -1 without a way, and the weight."""
+
+    depth: Sequence[int]
+    weight: Sequence[float]
+
+
+class _Links:
+    """The targets of each node, one after the other."""
+
+    def __init__(self, count: int) -> None:
+        self._targets = array("I")
+        self._begin, self._end = array("Q", bytes(8 * count)), array("Q", bytes(8 * count))
+
+    def set(self, node: int, groups: Iterable[LinkGroup], accepted: int, refused: int = 0) -> None:
+        """Store the links of a node whose flags are accepted."""
+        self._begin[node] = len(self._targets)
+        for flags, targets in groups:
+            if flags & accepted and not flags & refused:
+                self._targets.extend(targets)
+        self._end[node] = len(self._targets)
+
+    def of(self, node: int) -> "array[int]":
+        """The targets of a node."""
+        return self._targets[self._begin[node] : self._end[node]]
+
+
+def page_figures(nodes: Nodes, groups: Iterable[tuple[int, Sequence[LinkGroup]]], start: int) -> PageFigures:
+    """The figures of all nodes. ``groups`` are the links of each node that has some."""
+    clicks, others = _Links(len(nodes)), _Links(len(nodes))
+    for node, links in groups:
+        clicks.set(node, links, CLICK_FLAGS)
+        others.set(node, links, EVIDENCE_FLAGS, CLICK_FLAGS)
+    moved = moved_targets(nodes)
+    leading = leading_targets(nodes)
+    depth = _levels([clicks.of], moved, start)
+    touched = _levels([clicks.of, others.of], leading, start)
+    home = home_pages(nodes)
+    counted = {*nodes.remembered}
+    sources = [
+        node
+        for node, state in enumerate(nodes.state)
+        if touched[node] >= 0 and (state in PAGE_STATES or node in counted)
+    ]
+    families = {home[node] for node in range(len(home)) if home[node] != node}
+
+    def targets_of(node: int) -> Sequence[int]:
+        targets = clicks.of(node)
+        if home[node] in families:  # links between spellings of a page do not count
+            return [target for target in targets if home[target] != home[node]]
+        return targets
+
+    def flows(rank: list[float]) -> list[float]:
+        flow = [0.0] * len(home)
+        for node in sources:
+            if targets := targets_of(node):
+                share = rank[node] / len(targets)
+                for target in targets:
+                    flow[target] += share
+        return flow
+
+    return PageFigures(depth, iterate_ranks(flows, home, indexed_pages(nodes)))
+
+
+def _levels(links: Sequence[Callable[[int], Iterable[int]]], moved: Sequence[int], start: int) -> "array[int]":
+    """The number of links from the start to each node, -1 without a way. ``moved`` leads on for nothing."""
+    level = array("i", [-1]) * len(moved)
+    steps = 0
+    frontier = {start}
+    while frontier:
+        nodes = []
+        for first in frontier:
+            node = first
+            while node >= 0 and level[node] < 0:
+                level[node] = steps
+                nodes.append(node)
+                node = moved[node]
+        frontier = {target for node in nodes for of in links for target in of(node) if level[target] < 0}
+        steps += 1
+    return level
