@@ -27,11 +27,11 @@ class _Links:
         self._begin, self._end = array("Q", bytes(8 * count)), array("Q", bytes(8 * count))
 
     def set(self, node: int, groups: Iterable[LinkGroup], accepted: int, refused: int = 0) -> None:
-        """Store the links of a node whose flags are accepted."""
+        """Store the links of a node to others whose flags are accepted."""
         self._begin[node] = len(self._targets)
         for flags, targets in groups:
             if flags & accepted and not flags & refused:
-                self._targets.extend(targets)
+                self._targets.extend(targets if node not in targets else [to for to in targets if to != node])
         self._end[node] = len(self._targets)
 
     def of(self, node: int) -> "array[int]":
