@@ -20,7 +20,7 @@ from run import AT_ONCE, FAST, siteatlas
 from scripted import Answer, Site, links, scripted
 
 from crawler.dataset.build import open_dataset
-from crawler.dataset.pages import Batch, Rows
+from crawler.dataset.pages import Batch, PageReader, Rows
 from crawler.dataset.query import ask, questions
 from crawler.dataset.readers import PageReaders
 from crawler.dataset.schema import TABLES
@@ -240,6 +240,38 @@ def test_ours_a_table_follows_the_last_run(process: Forked, tmp_path: Path) -> N
                 anchors = db.execute("SELECT anchor FROM links WHERE kind = 'link'").fetchall()
             assert titles == {title, "A"}
             assert anchors == [("A",)]
+
+
+def test_ours_batches_that_are_kept_give_the_tables_of_a_new_data_set(
+    process: Forked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page changes and another comes, so that some batches stay and some do not."""
+    read: list[bool] = []
+    rows_of = PageReader.rows
+
+    def rows(reader: PageReader, batch: Batch) -> Iterator[Rows]:
+        read.append(not batch.kept)
+        return rows_of(reader, batch)
+
+    def tables(state: Path) -> list[object]:
+        with closing(open_dataset(state)) as db:
+            return [sorted(db.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for name in TABLES]
+
+    monkeypatch.setattr(PageReader, "rows", rows)
+    monkeypatch.setattr("crawler.dataset.build._LAST_OF_BATCH", 3)
+    monkeypatch.setattr("crawler.dataset.build._ENOUGH", 2)
+    with scripted({}) as site:
+        planted(site)
+        process.run(tmp_path, 0, "crawl", site.url, *WORDS, "--state", "state")
+        tables(state_of(tmp_path))
+        site.routes["/deep/4"] = page("<a href=/new>new</a>", "Now", described("Now"))
+        site.routes["/new"] = page(MANY, "New")
+        process.run(tmp_path, 1, "crawl", site.url, *WORDS, "--state", "state")
+        read.clear()
+        again = tables(state_of(tmp_path))
+        assert {*read} == {True, False}
+        (state_of(tmp_path) / "dataset.db").unlink()
+        assert tables(state_of(tmp_path)) == again
 
 
 def test_ours_the_tables_have_the_findings_and_visits_of_an_audit(process: Forked, tmp_path: Path) -> None:

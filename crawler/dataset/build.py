@@ -57,6 +57,7 @@ _KEEP_LINKS: Final = "INSERT INTO link SELECT * FROM earlier.link WHERE source B
 _KEPT_CHOSEN: Final = f"""SELECT target FROM earlier.link WHERE source BETWEEN ? AND ? AND source != target
   AND NOT nofollow AND place IN ({", ".join(f"'{place}'" for place in sorted(CONTENT))})
   GROUP BY source, target"""  # noqa: S608 - our own
+_COUNTED: Final = ("state", "section", "status", "language", "inlinks")  # what explore counts and sorts by at once
 _IS_KEPT: Final = "SELECT 1 FROM earlier.read WHERE id = ? AND key = ?"
 _COLUMNS: Final = {
     "pages": ("rowid", *(column.name for column in TABLES["pages"])),
@@ -182,6 +183,8 @@ class _Builder:
         self._db.execute("CREATE INDEX link_source ON link (source)")
         self._db.execute("CREATE UNIQUE INDEX page_url ON pages (url)")
         self._db.execute("CREATE INDEX history_url ON history (url)")
+        for name in _COUNTED:
+            self._db.execute(f"CREATE INDEX page_{name} ON pages ({name})")
         self.put("redirects", self._redirects())
         self._copy_records()
 

@@ -27,11 +27,11 @@ class _Links:
         self._begin, self._end = array("Q", bytes(8 * count)), array("Q", bytes(8 * count))
 
     def set(self, node: int, groups: Iterable[LinkGroup], accepted: int, refused: int = 0) -> None:
-        """Store the links of a node whose flags are accepted."""
+        """Store the links of a node to others whose flags are accepted."""
         self._begin[node] = len(self._targets)
         for flags, targets in groups:
             if flags & accepted and not flags & refused:
-                self._targets.extend(targets)
+                self._targets.extend(targets if node not in targets else [to for to in targets if to != node])
         self._end[node] = len(self._targets)
 
     def of(self, node: int) -> "array[int]":
@@ -49,13 +49,12 @@ def page_figures(nodes: Nodes, groups: Iterable[tuple[int, Sequence[LinkGroup]]]
     leading = leading_targets(nodes)
     depth = _levels([clicks.of], moved, start)
     touched = _levels([clicks.of, others.of], leading, start)
-    home = home_pages(nodes)
+    home = array("I", home_pages(nodes))
     counted = {*nodes.remembered}
-    sources = [
-        node
-        for node, state in enumerate(nodes.state)
-        if touched[node] >= 0 and (state in PAGE_STATES or node in counted)
-    ]
+    sources = array("I")
+    for node, state in enumerate(nodes.state):
+        if touched[node] >= 0 and (state in PAGE_STATES or node in counted):
+            sources.append(node)
     families = {home[node] for node in range(len(home)) if home[node] != node}
 
     def targets_of(node: int) -> Sequence[int]:
@@ -64,8 +63,8 @@ def page_figures(nodes: Nodes, groups: Iterable[tuple[int, Sequence[LinkGroup]]]
             return [target for target in targets if home[target] != home[node]]
         return targets
 
-    def flows(rank: list[float]) -> list[float]:
-        flow = [0.0] * len(home)
+    def flows(rank: "array[float]") -> "array[float]":
+        flow = array("d", bytes(8 * len(home)))
         for node in sources:
             if targets := targets_of(node):
                 share = rank[node] / len(targets)
@@ -79,16 +78,21 @@ def page_figures(nodes: Nodes, groups: Iterable[tuple[int, Sequence[LinkGroup]]]
 def _levels(links: Sequence[Callable[[int], Iterable[int]]], moved: Sequence[int], start: int) -> "array[int]":
     """The number of links from the start to each node, -1 without a way. ``moved`` leads on for nothing."""
     level = array("i", [-1]) * len(moved)
+    queued = bytearray(len(moved))
     steps = 0
-    frontier = {start}
+    frontier = array("I", [start])
     while frontier:
-        nodes = []
+        nodes = array("I")
         for first in frontier:
             node = first
             while node >= 0 and level[node] < 0:
                 level[node] = steps
                 nodes.append(node)
                 node = moved[node]
-        frontier = {target for node in nodes for of in links for target in of(node) if level[target] < 0}
+        frontier = array("I")
+        for target in (target for node in nodes for of in links for target in of(node)):
+            if not queued[target]:
+                queued[target] = 1
+                frontier.append(target)
         steps += 1
     return level

@@ -1,5 +1,6 @@
 """Metrics of the link graph: click depth, reach, islands and weight. Pure."""
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -116,9 +117,9 @@ def page_ranks(followed: Sequence[Sequence[int]], home: list[int], pages: Mask) 
     # itemgetter takes the items of a list several times as fast as a loop
     often = [(node, itemgetter(*sources)) for node, sources in enumerate(followed) if len(sources) > 1]
 
-    def flows(rank: list[float]) -> list[float]:
+    def flows(rank: "array[float]") -> "array[float]":
         share = [*map(float.__mul__, rank, inverse)]
-        flow = [0.0] * len(home)
+        flow = array("d", bytes(8 * len(home)))
         for node, source in once:
             flow[node] = share[source]
         for node, shares_of in often:
@@ -128,12 +129,12 @@ def page_ranks(followed: Sequence[Sequence[int]], home: list[int], pages: Mask) 
     return iterate_ranks(flows, home, pages)
 
 
-def iterate_ranks(flows: Callable[[list[float]], list[float]], home: list[int], pages: Mask) -> list[float]:
+def iterate_ranks(flows: "Callable[[array[float]], array[float]]", home: Sequence[int], pages: Mask) -> list[float]:
     """The same. ``flows`` gives what links bring to each node, from the ranks of all nodes."""
     total = sum(pages)
     if not total:
         return [0.0] * len(home)
-    jump = [page / total for page in pages]
+    jump = array("d", (page / total for page in pages))
     away = [(node, end) for node, end in enumerate(home) if node != end]
     rank = jump
     for _ in range(MAX_ITERATIONS):
@@ -142,7 +143,7 @@ def iterate_ranks(flows: Callable[[list[float]], list[float]], home: list[int], 
             flow[end] += flow[node]
             flow[node] = 0.0
         rest = 1.0 - DAMPING * sum(flow)
-        updated = [DAMPING * came + rest * page for came, page in zip(flow, jump, strict=True)]
+        updated = array("d", (DAMPING * came + rest * page for came, page in zip(flow, jump, strict=True)))
         moved = sum(map(abs, map(float.__sub__, updated, rank)))
         rank = updated
         if moved < TOLERANCE:
