@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 from unicodedata import normalize
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 T = TypeVar("T")
 _MAX_MEMO_ENTRIES: Final = 4_096
@@ -558,3 +559,17 @@ def _read_text(raw: str) -> tuple[TextReading, ...]:
 
 TEXTS: Final = Memo(_read_text)
 """The parts of each text, by its markup."""
+_KEPT: Final = "\x02"  # stands for what a text in one line would lose; no text has it
+_indent = re.compile(r"(\n(?:<[^<>]*+>)*+)([ \t]++)").sub
+
+
+def _read_code(raw: str) -> tuple[TextReading, ...]:
+    """The parts of a text whose lines, indents and dashes mean something, such as that of a ``pre``."""
+    marked = _indent(lambda found: found[1] + _KEPT * len(found[2]), raw).replace("--", f"-{_KEPT}-")
+    return tuple(replace(part, text=part.text.replace(_KEPT, "")) for part in _read_text(marked))
+
+
+CODES: Final = Memo(_read_code)
+"""The same of texts in ``pre``."""
+CODE_LEAF: Final = LEAF + b"pre"
+"""The beginning of the place of such a text, behind its containers."""

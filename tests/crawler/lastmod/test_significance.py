@@ -592,3 +592,22 @@ def test_html_the_words_of_a_time_that_is_stated_as_data_do_not_count() -> None:
     assert said(before, {**before, 5: article(5, told.format(15, "February 15, 2025", 5))}) == set()
     assert said(before, {**before, 5: article(5, told.format(16, "3 <b>days</b> ago", 5))}) == {5}
     assert said(before, {**before, 5: article(5, told.format(15, "3 <b>days</b> ago", 77))}) == {5}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("if a:\n    b()\n    c()", "if a:\n    b()\nc()"),
+        ("<code>- a:\n<b>    - b</b></code>", "<code>- a:\n<b>  - b</b></code>"),
+        ("rm -r build -- old", "rm -r build - old"),
+    ],
+)
+def test_html_indents_and_dashes_of_code_are_content(before: str, after: str) -> None:
+    pages = site(40, lambda n: article(n, f"<pre>{before}</pre>"))
+    assert said(pages, {**pages, 5: article(5, f"<pre>{after}</pre>")}) == {5}
+
+
+def test_mathml_signs_are_content() -> None:
+    formula = "<math><mrow><mi>x</mi><mo>{}</mo><mn>78</mn></mrow></math>"
+    pages = site(40, lambda n: article(n, formula.format("+")))
+    assert said(pages, {**pages, 5: article(5, formula.format("\u2212"))}) == {5}
