@@ -296,7 +296,10 @@ class SignificanceModel:
         """Whether the slot, or the same text anywhere or beside the same text, moved on most pages that have it."""
         if d.flags & (FACT | MONEY):
             return False
-        is_shared = any(self._agree(self._changed[k], of) for k, of in text_slots(d, move) if self._changed[k] >= FEW)
+        shared = {of for k, of in text_slots(d, move) if self._changed[k] >= FEW and self._agree(self._changed[k], of)}
+        if {0, d.place} <= shared:  # on most pages of the site, and here
+            return True
+        is_shared = bool(shared)
         if move.is_born:
             is_shared = is_shared or any(
                 self._changed[k] >= max(FEW, BORN * self._pages) for k, _ in text_slots(d, move)

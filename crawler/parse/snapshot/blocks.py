@@ -17,6 +17,8 @@ from msgspec import Struct, field
 from crawler.parse.html import jsonld
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.parse.snapshot.text import (
+    CODE_LEAF,
+    CODES,
     LEAF,
     NO_CONTENT,
     NO_EFFECT,
@@ -103,7 +105,7 @@ def blocks_of(entry: Entry) -> list[ContentBlock]:
         return [entry]
     container, leaf, raw, heading = entry
     blocks = []
-    for part in TEXTS[raw]:
+    for part in (CODES if leaf.startswith(CODE_LEAF) else TEXTS)[raw]:
         if text := part.compared_text:
             place, box = container.place + leaf, container.box + leaf
             if part.token:

@@ -133,6 +133,8 @@ def compare(before: bytes, after: bytes) -> Delta:
     _drop_divided_anew(in_lost, in_gained)
     lost = _differences(versions[0], in_lost, moved, True)
     gained = _differences(versions[1], in_gained, moved, False)
+    if _states_same_price(versions[1], in_lost, in_gained):
+        lost, gained = ([replace(d, flags=d.flags & ~MONEY) for d in side] for side in (lost, gained))
     listed = lost[: max(MAX_DIFFERENCES // 2, MAX_DIFFERENCES - len(gained))]
     listed += gained[: MAX_DIFFERENCES - len(listed)]
     more = len(listed) < len(lost) + len(gained)
@@ -181,6 +183,13 @@ def content_keys(snapshot: bytes) -> list[int]:
         at[place] += 1
     keys.update(_nth_key(place, n - count) for place, count in at.items() for n in range(count))
     return list(keys)
+
+
+def _states_same_price(version: PageVersion, lost: dict[int, ContentBlock], gained: dict[int, ContentBlock]) -> bool:
+    """Whether a page states prices as data, and the same ones as before: then other prices on it are not its own."""
+    if any(block.is_fact for changed in (lost, gained) for block in changed.values()):
+        return False
+    return any(isinstance(entry, ContentBlock) and entry.is_fact for entry in version.entries)
 
 
 def _surplus(counts: Counter[str], other: Counter[str]) -> dict[str, int]:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 from unicodedata import normalize
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 T = TypeVar("T")
 _MAX_MEMO_ENTRIES: Final = 4_096
@@ -130,6 +131,7 @@ _fingerprint = re.compile(
     r"|(?=(?:[a-z]+[0-9]+){2}|(?:[0-9]+[a-z]+){2})[0-9a-z]{8,64})(?=[._-])"
     r"|(?![A-Z]?[a-z]+[0-9]*[._-])(?=[A-Za-z0-9_-]{0,32}?[A-Z])(?=[A-Za-z0-9_-]{0,32}?[a-z])[A-Za-z0-9_-]{8,32}(?=\.))"
 ).sub
+_picture_format = re.compile(r"\.(?:png|jpeg|gif|webp|avif)\Z", re.IGNORECASE).sub
 MAX_CLEANED_URL: Final = 2_000
 
 
@@ -137,13 +139,13 @@ def clean_url(href: str) -> str:
     """A URL without surrounding white space, cache busters, session ids and tokens.
 
     Of an asset, only the path counts, and a fingerprint in it is "*": build tools name a file by a digest of its bytes
-    (``photo.3f2a1b9c.jpg``), and all names move with a new version of the tool.
+    (``photo.3f2a1b9c.jpg``), and all names move with a new version of the tool. All formats of a picture show the same.
     """
     href = href.strip()[:MAX_CLEANED_URL]
     path, mark, query = href.partition("?")
     if is_asset(path):
         name = path.rfind("/") + 1
-        return path[:name] + _fingerprint("*", path[name:])
+        return path[:name] + _picture_format(".jpg", _fingerprint("*", path[name:]))
     if not mark:
         return href
     query, mark, fragment = query.partition("#")
@@ -179,12 +181,12 @@ _MAX_PARTS: Final = 64
 _sentence_end = re.compile(r"(?<=[.!?\u2026])\s+(?![a-z0-9\s])|(?<=[\u3002\uff01\uff1f])(?=.)")
 _LEAF_TAGS: Final = _names(
     "p li dt dd td th tr thead tbody tfoot caption figcaption h1 h2 h3 h4 h5 h6 pre option optgroup legend summary"
-    " address label button hr textarea colgroup col param head title link meta base html body noscript input frame"
+    " address label button hr textarea colgroup col param head title link meta base html body input frame"
 )
 """Elements that give a text its role and are no containers: their end tag may be missing."""
 _HEADING_TAGS: Final = _names("h1 h2 h3 h4 h5 h6")
 _MEDIA_TAGS: Final = _names("iframe video audio object frame")
-_MUTE_TAGS: Final = _names("template svg math datalist iframe canvas object")
+_MUTE_TAGS: Final = _names("template svg datalist iframe canvas object noscript")
 """Elements whose text the page does not show: drawings, templates and fallback content."""
 _SECTION_TAGS: Final = _names("article main section dialog")
 _OUTER_TAGS: Final = _names("footer aside")
@@ -272,8 +274,8 @@ def _read_attributes(text: str) -> dict[str, str]:
 
 def _media_source(attributes: dict[str, str]) -> str:
     """The URL of a picture or a player, lazily loaded ones included; "" for a data URL."""
-    source = attributes.get("src") or attributes.get("data-src") or attributes.get("data") or ""
-    return "" if source.startswith("data:") else clean_url(source)
+    sources = (attributes.get(name) for name in ("src", "data-src", "data"))
+    return clean_url(next((source for source in sources if source and not source.startswith("data:")), ""))
 
 
 def _microdata_value(tag: str, attributes: dict[str, str]) -> tuple[str, str]:
@@ -441,7 +443,11 @@ class TextReading(Struct, frozen=True, gc=False):
 
 
 class _InlineTag(Struct, frozen=True, gc=False):
-    """The effect of a tag inside a text. ``begins`` and ``ends`` are for links; ``token`` is for an own part."""
+    """The effect of a tag inside a text. ``begins`` and ``ends`` are for links; ``token`` is for an own part.
+
+    ``time`` is what a ``time`` element states as data (https://html.spec.whatwg.org/#the-time-element): it counts in
+    place of its words, such as "3 days ago".
+    """
 
     begins: bool = False
     ends: bool = False
@@ -450,6 +456,7 @@ class _InlineTag(Struct, frozen=True, gc=False):
     fact: tuple[str, str] = ("", "")
     name: str = ""
     token: bytes = b""
+    time: str = ""
 
 
 def _read_inline_tag(written: str) -> _InlineTag:
@@ -470,6 +477,7 @@ def _read_inline_tag(written: str) -> _InlineTag:
         fact=_microdata_value(tag, attributes),
         name=tag,
         token=_token(tag, attributes) if is_named else b"",
+        time=attributes.get("datetime", "") if tag == "time" else "",
     )
 
 
@@ -517,10 +525,12 @@ def _read_text(raw: str) -> tuple[TextReading, ...]:
         return tuple(TextReading(fold_typography(text), text) for text in map(_in_one_line, sentences) if text)
     parts: list[TextReading] = []
     part = _OpenPart()
-    is_in_link, named, depth = False, "", 0  # named: the open element that is a part of its own
+    is_in_link, is_in_time, named, depth = False, False, "", 0  # named: the open element that is a part of its own
     pieces = ["", *_any_tag.split(raw)]
-    for written, text in zip(pieces[::2], pieces[1::2], strict=True):
+    for written, shown in zip(pieces[::2], pieces[1::2], strict=True):
         tag = _INLINE_TAGS[written]
+        is_in_time = bool(tag.time) or (is_in_time and tag.name != "/time")
+        text = tag.time if is_in_time else shown
         if named:
             depth += (tag.name == named) - (tag.name[1:] == named)
         elif tag.token and not is_in_link and part.number < _MAX_PARTS:
@@ -549,3 +559,17 @@ def _read_text(raw: str) -> tuple[TextReading, ...]:
 
 TEXTS: Final = Memo(_read_text)
 """The parts of each text, by its markup."""
+_KEPT: Final = "\x02"  # stands for what a text in one line would lose; no text has it
+_indent = re.compile(r"(\n(?:<[^<>]*+>)*+)([ \t]++)").sub
+
+
+def _read_code(raw: str) -> tuple[TextReading, ...]:
+    """The parts of a text whose lines, indents and dashes mean something, such as that of a ``pre``."""
+    marked = _indent(lambda found: found[1] + _KEPT * len(found[2]), raw).replace("--", f"-{_KEPT}-")
+    return tuple(replace(part, text=part.text.replace(_KEPT, "")) for part in _read_text(marked))
+
+
+CODES: Final = Memo(_read_code)
+"""The same of texts in ``pre``."""
+CODE_LEAF: Final = LEAF + b"pre"
+"""The beginning of the place of such a text, behind its containers."""

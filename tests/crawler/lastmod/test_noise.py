@@ -93,12 +93,17 @@ def test_ours_a_paragraph_that_moved_is_an_edit_and_a_list_that_is_shuffled_is_n
     assert lab.visit() == {"/8"}
 
 
-def test_ours_the_same_sentence_among_the_own_texts_of_all_pages_is_an_edit() -> None:
+def test_ours_the_same_sentence_among_the_own_texts_of_a_section_is_an_edit_and_of_the_site_is_none() -> None:
     site = Template(30, lambda n, _: "")
     lab = visited(site, 3)
+    section = {f"/{n}" for n in range(0, 30, 3)}
+    for path in section:
+        site.pages[path].append("Orders are delivered from the new store.")
+    assert lab.visit() == section
     for texts in site.pages.values():
-        texts.append("Orders are delivered from the new store.")
-    assert lab.visit() == set(site.pages)
+        texts.append("Text and pictures belong to the harbour office.")
+    site.pages["/4"][1] = "Something else was written here today."
+    assert lab.visit() == {"/4"}
 
 
 def test_ours_a_rotation_inside_a_sentence_is_no_edit_and_the_words_around_it_are() -> None:

@@ -294,29 +294,33 @@ def test_ours_a_new_box_of_all_pages_is_no_change_wherever_the_templates_have_it
     assert said(before, on_a_section) == {0, 5, 10, 15}
 
 
-def test_ours_the_same_sentence_between_texts_of_its_own_page_is_an_edit_of_every_page() -> None:
-    new = "<p>Orders are delivered from the new store on the northern pier.</p>"
+def test_ours_the_same_sentence_between_texts_of_its_own_page_is_an_edit_of_every_page_of_a_section() -> None:
+    new, section = "<p>Orders are delivered from the new store on the northern pier.</p>", set(range(0, 40, 3))
+
+    def made(told: Callable[[str, int], str]) -> Site:
+        return site(40, lambda n: article(n, told(new if n in section else "", n)))
+
     texts = site(40, lambda n: article(n, f"<p>{own(n, 2)}</p>"))
-    assert said(texts, site(40, lambda n: article(n, f"{new}<p>{own(n, 2)}</p>"))) == set(range(40))
-    assert said(texts, site(40, lambda n: article(n, f"<p>{own(n, 2)}</p>{new}"))) == set(range(40))
-    chapter = f"<h2>Delivery</h2>{new}"
-    assert said(texts, site(40, lambda n: article(n, f"<p>{own(n, 2)}</p>{chapter}"))) == set(range(40))
+    assert said(texts, made(lambda new, n: f"{new}<p>{own(n, 2)}</p>")) == section
+    assert said(texts, made(lambda new, n: f"<p>{own(n, 2)}</p>{new}")) == section
+    assert said(texts, made(lambda new, n: f"<p>{own(n, 2)}</p>{new and '<h2>Delivery</h2>'}{new}")) == section
+    assert said(texts, site(40, lambda n: article(n, f"{new}<p>{own(n, 2)}</p>"))) == set()
     votes = site(40, lambda n: article(n, "<p>This review has no votes.</p><p>Write a review.</p>"))
     after = site(40, lambda n: article(n, f"<p>This review has no votes.</p>{new}<p>Write a review.</p>"))
     assert said(votes, after) == set()
 
 
 def test_ours_a_text_that_two_of_few_pages_have_is_none_of_their_own() -> None:
-    new = "<p>Orders are delivered from the new store on the northern pier.</p>"
+    new, section = "<p>Orders are delivered from the new store on the northern pier.</p>", set(range(0, 40, 3))
 
     def made(shown: str, pages: int) -> Site:
-        return site(
-            40,
-            lambda n: article(n, f"<div class=t><p>{own(n // pages, 2)}</p>{shown}<p>{own(n // pages, 3)}</p></div>"),
-        )
+        def page(n: int) -> str:
+            told = shown if n in section else ""
+            return article(n, f"<div class=t><p>{own(n // pages, 2)}</p>{told}<p>{own(n // pages, 3)}</p></div>")
 
-    assert said(made("", 1), made(new, 1)) == set(range(40))
-    assert said(made("", 2), made(new, 2)) == set()
+        return site(40, page)
+
+    assert said(made("", 1), made(new, 1)) == section
 
 
 def test_ours_the_same_sentence_for_another_among_the_own_texts_of_all_pages_is_no_change() -> None:
@@ -548,3 +552,62 @@ def test_ours_a_night_in_another_language_moves_no_date() -> None:
     assert said(plain, other, learnt) == set()
     assert said(other, plain, learnt) == set()
     assert learnt.history == {}
+
+
+def test_ours_prices_of_a_page_that_states_the_same_price_as_data_are_not_its_own() -> None:
+    def shop(stated: str, shown: str, rate: float) -> Site:
+        def page(n: int) -> str:
+            data = f'<script type="application/ld+json">{{"offers": {{"price": "{n}{stated}"}}}}</script>'
+            return data + article(n, f"<p class=price>EUR {n}{shown}</p><p class=fx>approx. USD {n * rate:.2f}</p>")
+
+        return site(40, page)
+
+    before = shop("0.50", "0.50", 1.1)
+    assert said(before, shop("0.50", "0.50", 1.2)) == set()
+    assert said(before, shop("0.50", "0,50", 1.1)) == set()
+    assert said(before, shop("1.50", "1.50", 1.1)) == set(range(40))
+
+
+def test_html_fallbacks_for_browsers_without_scripts_are_no_content() -> None:
+    """https://html.spec.whatwg.org/#the-noscript-element"""
+    before = site(40, lambda n: article(n, f"<img src=/boat-{n}.jpg alt='boat {n}'>"))
+    lazy = "<img src='data:image/gif;base64,R0' data-src=/boat-{0}.jpg alt='boat {0}'>"
+    fallback = "<noscript><img src=/boat-{0}.jpg alt='boat {0}'></noscript>"
+    after = site(40, lambda n: article(n, (lazy + fallback).format(n)))
+    assert said(before, {**before, 5: after[5]}) == set()
+
+
+def test_ours_a_picture_in_another_format_is_the_same_picture() -> None:
+    before = site(40, lambda n: article(n, f"<img src=/boat-{n}.jpg alt='boat {n}'>"))
+    source = "<source type=image/avif srcset='/boat-{0}-480.avif 480w'>"
+    sources = f"<picture>{source}<img src=/{{1}}-{{0}}.webp alt='boat {{0}}'></picture>"
+    assert said(before, {**before, 5: article(5, sources.format(5, "boat"))}) == set()
+    assert said(before, {**before, 5: article(5, sources.format(5, "ship"))}) == {5}
+
+
+def test_html_the_words_of_a_time_that_is_stated_as_data_do_not_count() -> None:
+    """https://html.spec.whatwg.org/#the-time-element"""
+    told = "<p>Sent <time datetime=2025-02-{0}>{1}</time> by boat {2}.</p>"
+    before = site(40, lambda n: article(n, told.format(15, "3 <b>days</b> ago", n)))
+    assert said(before, {**before, 5: article(5, told.format(15, "February 15, 2025", 5))}) == set()
+    assert said(before, {**before, 5: article(5, told.format(16, "3 <b>days</b> ago", 5))}) == {5}
+    assert said(before, {**before, 5: article(5, told.format(15, "3 <b>days</b> ago", 77))}) == {5}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("if a:\n    b()\n    c()", "if a:\n    b()\nc()"),
+        ("<code>- a:\n<b>    - b</b></code>", "<code>- a:\n<b>  - b</b></code>"),
+        ("rm -r build -- old", "rm -r build - old"),
+    ],
+)
+def test_html_indents_and_dashes_of_code_are_content(before: str, after: str) -> None:
+    pages = site(40, lambda n: article(n, f"<pre>{before}</pre>"))
+    assert said(pages, {**pages, 5: article(5, f"<pre>{after}</pre>")}) == {5}
+
+
+def test_mathml_signs_are_content() -> None:
+    formula = "<math><mrow><mi>x</mi><mo>{}</mo><mn>78</mn></mrow></math>"
+    pages = site(40, lambda n: article(n, formula.format("+")))
+    assert said(pages, {**pages, 5: article(5, formula.format("\u2212"))}) == {5}
