@@ -26,6 +26,7 @@ from crawler.config.plan import plan_crawl
 from crawler.config.start import parse_url_setting
 from crawler.errors import StorageError, UsageError
 from crawler.packages import IMAGE, WHEEL, installed_from
+from crawler.publish.write import foreign_sitemap
 from crawler.url.normalize import host_of
 from crawler.url.params import UrlParams
 from sitemap import create_file, is_planted, make_directory
@@ -40,8 +41,12 @@ def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[S
         program = f"{_sudo_prefix(kit.user)}{shlex.join(kit.program)}"
     file = shlex.quote(str(config))
     where = "in the directories it names" if len(kit.sites) > 1 else f"in {relative_path(kit.outputs[0])}"
-    yield f"{program} run --config {file} --dry-run", "crawls, and shows what would be published"
-    yield f"{program} run --config {file}", f"publishes the sitemap {where}"
+    found = filter(None, map(foreign_sitemap, kit.sites.values()))
+    once = replaces = ""
+    if foreign := ", ".join(str(relative_path(path)) for path in found):
+        once, replaces = " --replace", f", and replaces {foreign}; later runs need no --replace"
+    yield f"{program} run --config {file}{once} --dry-run", "crawls, and shows what would be published"
+    yield f"{program} run --config {file}{once}", f"publishes the sitemap {where}{replaces}"
     yield f"siteatlas robots --config {file}", "checks that search engines find it"
     if any(config.indexnow.is_on for config in kit.sites.values()):
         yield f"siteatlas notify --config {file} --test", "checks that IndexNow is ready: that the site serves the key"
