@@ -189,7 +189,13 @@ def test_ours_a_sitemap_of_somebody_else_is_not_overwritten(tmp_path: Path) -> N
             assert ran.code == 2
             assert all(word in ran.err for word in (f"out/{name} already exists", "--replace", "-o")), ran.err
             assert not site.log
-            assert crawl(tmp_path, site.url, "--dry-run").code == 0
+            shown = siteatlas(tmp_path, "status").out
+            assert "cut short" not in shown
+            assert f"out/{name} already exists" in " ".join(shown.split())
+            tried = crawl(tmp_path, site.url, "--dry-run")
+            assert (tried.code, "2 pages would be listed" in tried.out) == (2, True)
+            assert f"a run would be refused: out/{name} already exists" in " ".join(tried.out.split())
+            assert crawl(tmp_path, site.url, "--dry-run", "--replace").code == 0
             assert (tmp_path / "out" / name).read_bytes() == foreign
             gzip = ("--gzip",) if name.endswith(".gz") else ()
             assert crawl(tmp_path, site.url, "--replace", *gzip).code == 0

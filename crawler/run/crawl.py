@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.config import plan as planning
 from crawler.config.plan import CrawlPlan
@@ -84,9 +85,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         carry = recheck.begin if recheck and not choices.accept_shrink else None
         with Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock(), carry=carry) as store:
             _adopt_published(plan, store)
-            if not (choices.dry_run or choices.replace_foreign):
-                check_output_is_ours(plan, store)
-                check_formats_are_ours(plan, store)
+            foreign = None if choices.replace_foreign else _check_output(plan, store, choices, clock)
             frontier = open_frontier(plan, store)
             finisher = RunFinisher(plan, store, None if choices.dry_run else destination, commits, recheck)
             try:
@@ -101,6 +100,9 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
                 raise
             examples = None if choices.all_left_out else MAX_EXAMPLES
             report = build_report(plan, store, frontier, visited, finished, examples)
+            if foreign:
+                refusal = f"{report.refusal}; a run would be refused: {foreign}"
+                report = replace(report, refusal=refusal, exit_code=foreign.exit_code)
             if visited.ending in (FinishReason.SITE_DOWN, FinishReason.PARKED):
                 requeue_failed(store.db)
             return report
@@ -108,6 +110,19 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:
         raise single_error(group) from None
+
+
+def _check_output(plan: CrawlPlan, store: Store, choices: RunChoices, clock: Clock) -> UsageError | None:
+    """The error of a dry run whose output directory has files of somebody else. A run records and raises it."""
+    try:
+        check_output_is_ours(plan, store)
+        check_formats_are_ours(plan, store)
+    except UsageError as error:
+        if choices.dry_run:
+            return error
+        store.record_failure(error, clock())
+        raise
+    return None
 
 
 async def _visit_and_finish(  # noqa: PLR0913 - the parts of one run
