@@ -222,6 +222,8 @@ def _run_status(report: Report) -> RunStatus:
     """Meaning of the run for the schedule. A refusal is retried when the site was in trouble."""
     if report.ending == FinishReason.INTERRUPTED.value:
         return RunStatus.STOPPED
+    if report.exit_code == StateInUse.exit_code:  # another process uploads
+        return RunStatus.BUSY
     if report.exit_code == Incomplete.exit_code:
         return RunStatus.DONE if report.ending in _LIMITS else RunStatus.FAILED
     if report.exit_code == PublishRefused.exit_code:
