@@ -31,6 +31,10 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
         write(tmp_path, **pages)
         assert siteatlas(tmp_path, *words, "--set=output.grace_period=0").code == 0
         sets.append(published(tmp_path))
+        if len(sets) == 1:
+            alone = siteatlas(tmp_path, "rollback", URL, "-o", "out")
+            said = "there is no earlier sitemap to publish again: the only copy is that of run 1"
+            assert (alone.code, said in alone.err) == (2, True)
     assert sets[0] != sets[1] != sets[2]
 
     went_back = siteatlas(tmp_path, "rollback", URL, "-o", "out", anew=True)
