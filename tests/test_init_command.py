@@ -50,6 +50,26 @@ def test_ours_a_sitemap_that_is_there_is_replaced_once_by_a_person(tmp_path: Pat
         assert "--replace" not in init(tmp_path, site.url, "-o", "site", "--cron", "--force").out
 
 
+@pytest.mark.parametrize(
+    ("marker", "text", "static"),
+    [
+        ("mkdocs.yml", "site_name: x", "docs"),
+        ("mkdocs.yml", "docs_dir: text", "text"),
+        ("hugo.toml", "", "static"),
+        ("astro.config.mjs", "", "public"),
+        ("eleventy.config.js", "input: 'src'", ""),
+        ("README.md", "", ""),
+    ],
+)
+def test_ours_a_build_does_not_delete_the_key(tmp_path: Path, marker: str, text: str, static: str) -> None:
+    (tmp_path / marker).write_text(text)
+    for folder in ("docs", "text", "static", "public", "src"):
+        (tmp_path / folder).mkdir()
+    made = init(tmp_path, URL, "-o", "site", "--indexnow")
+    assert {Path(name).parent.name for name in files(tmp_path) if name.endswith(".txt")} == {"site", static or "site"}
+    assert ("put a copy of the key file" in made.err) is not bool(static)
+
+
 def test_ours_several_sites_get_names_and_directories_of_their_own(tmp_path: Path) -> None:
     words = ("https://shop.example.com/", "https://blog.example.com/", "-o", "www", "--config", "conf/sites.toml")
     assert init(tmp_path, *words).code == 0
