@@ -199,6 +199,8 @@ def test_ours_a_sitemap_of_somebody_else_is_not_overwritten(tmp_path: Path) -> N
             tried = crawl(tmp_path, site.url, "--dry-run")
             assert (tried.code, "2 pages would be listed" in tried.out) == (2, True)
             assert f"a run would be refused: out/{name} already exists" in " ".join(tried.out.split())
+            sites = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
+            assert ("dry", 2) in [(each["runs"][0]["outcome"], each["runs"][0]["exit_code"]) for each in sites]
             assert crawl(tmp_path, site.url, "--dry-run", "--replace").code == 0
             assert (tmp_path / "out" / name).read_bytes() == foreign
             gzip = ("--gzip",) if name.endswith(".gz") else ()

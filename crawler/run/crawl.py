@@ -5,6 +5,7 @@
     plan | store | visit(engine, frontier) | finish | report
 """
 
+import dataclasses
 import time
 from collections.abc import Iterable
 from functools import partial
@@ -41,6 +42,7 @@ from crawler.publish.store import requeue_failed
 from crawler.publish.write import build_destination, build_writer, check_output_is_ours
 from crawler.run.finish import FinishedRun, RunFinisher
 from crawler.run.report import Report, build_report
+from crawler.state.runs import RunStore
 from crawler.state.store import Resume, Store
 from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.params import UrlParams
@@ -98,11 +100,13 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
             except NothingCrawlable as error:
                 store.record_failure(error, clock())
                 raise
+            if foreign:
+                refusal = f"{finished.run.refusal}; a run would be refused: {foreign}"
+                run = replace(finished.run, refusal=refusal, exit_code=foreign.exit_code)
+                RunStore(store.db).write(run)
+                finished = dataclasses.replace(finished, run=run)
             examples = None if choices.all_left_out else MAX_EXAMPLES
             report = build_report(plan, store, frontier, visited, finished, examples)
-            if foreign:
-                refusal = f"{report.refusal}; a run would be refused: {foreign}"
-                report = replace(report, refusal=refusal, exit_code=foreign.exit_code)
             if visited.ending in (FinishReason.SITE_DOWN, FinishReason.PARKED):
                 requeue_failed(store.db)
             return report
