@@ -211,6 +211,7 @@ def test_ours_the_program_prints_the_pages_of_its_manual(tmp_path: Path) -> None
     assert siteatlas(tmp_path, "manual").out == (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     hugo = siteatlas(tmp_path, "manual", "docs/setups/hugo.md")
     assert hugo.out == (ROOT / "docs" / "setups" / "hugo.md").read_text(encoding="utf-8")
+    assert siteatlas(tmp_path, "manual", "hugo").out == hugo.out
     unknown = siteatlas(tmp_path, "manual", "../README")
     assert (unknown.code, unknown.out) == (2, "")
     assert "siteatlas manual lists the pages" in unknown.err

@@ -37,6 +37,39 @@ def test_ours_what_is_written_can_be_run_at_once(tmp_path: Path) -> None:
     assert (tmp_path / ".siteatlas").is_dir()
 
 
+def test_ours_a_sitemap_that_is_there_is_replaced_once_by_a_person(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitemap.xml").write_text("of a generator")
+    with scripted({"/": Answer(links("/a")), "/a": Answer("<p>a")}) as site:
+        made = init(tmp_path, site.url, "-o", "site", "--cron")
+        step = "siteatlas run --config siteatlas.toml --replace"
+        assert f"\n  {step} --dry-run\n" in made.out
+        assert "and replaces site/sitemap.xml; later runs need no --replace" in " ".join(made.out.split())
+        assert siteatlas(tmp_path, *step.split()[1:], "--rate", "0").code == 0
+        assert siteatlas(tmp_path, "run", "--rate", "0", "--quiet").code == 0
+        assert "--replace" not in init(tmp_path, site.url, "-o", "site", "--cron", "--force").out
+
+
+@pytest.mark.parametrize(
+    ("marker", "text", "static"),
+    [
+        ("mkdocs.yml", "site_name: x", "docs"),
+        ("mkdocs.yml", "docs_dir: text", "text"),
+        ("hugo.toml", "", "static"),
+        ("astro.config.mjs", "", "public"),
+        ("eleventy.config.js", "input: 'src'", ""),
+        ("README.md", "", ""),
+    ],
+)
+def test_ours_a_build_does_not_delete_the_key(tmp_path: Path, marker: str, text: str, static: str) -> None:
+    (tmp_path / marker).write_text(text)
+    for folder in ("docs", "text", "static", "public", "src"):
+        (tmp_path / folder).mkdir()
+    made = init(tmp_path, URL, "-o", "site", "--indexnow")
+    assert {Path(name).parent.name for name in files(tmp_path) if name.endswith(".txt")} == {"site", static or "site"}
+    assert ("put a copy of the key file" in made.err) is not bool(static)
+
+
 def test_ours_several_sites_get_names_and_directories_of_their_own(tmp_path: Path) -> None:
     words = ("https://shop.example.com/", "https://blog.example.com/", "-o", "www", "--config", "conf/sites.toml")
     assert init(tmp_path, *words).code == 0

@@ -72,7 +72,8 @@ def notify(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
 
 def test_ours_what_is_outstanding_is_shown_then_told_and_then_there_is_none(site: Site, notify: Command) -> None:
     site.run(["/"])
-    assert notify("--config", str(notify.file))[:2] == (0, "  nothing to send: indexnow\n")
+    note = "indexnow: changes of later runs are sent, but not the pages so far (indexnow.first_run)"
+    assert notify("--config", str(notify.file))[:2] == (0, f"  {note}\n")
     site.run(["/", *(f"/{n}" for n in range(7))])
     code, out, _ = notify("--config", str(notify.file), "--dry-run")
     assert code == 0

@@ -31,6 +31,10 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
         write(tmp_path, **pages)
         assert siteatlas(tmp_path, *words, "--set=output.grace_period=0").code == 0
         sets.append(published(tmp_path))
+        if len(sets) == 1:
+            alone = siteatlas(tmp_path, "rollback", URL, "-o", "out")
+            said = "there is no earlier sitemap to publish again: the only copy is that of run 1"
+            assert (alone.code, said in alone.err) == (2, True)
     assert sets[0] != sets[1] != sets[2]
 
     went_back = siteatlas(tmp_path, "rollback", URL, "-o", "out", anew=True)
@@ -189,7 +193,15 @@ def test_ours_a_sitemap_of_somebody_else_is_not_overwritten(tmp_path: Path) -> N
             assert ran.code == 2
             assert all(word in ran.err for word in (f"out/{name} already exists", "--replace", "-o")), ran.err
             assert not site.log
-            assert crawl(tmp_path, site.url, "--dry-run").code == 0
+            shown = siteatlas(tmp_path, "status").out
+            assert "cut short" not in shown
+            assert f"out/{name} already exists" in " ".join(shown.split())
+            tried = crawl(tmp_path, site.url, "--dry-run")
+            assert (tried.code, "2 pages would be listed" in tried.out) == (2, True)
+            assert f"a run would be refused: out/{name} already exists" in " ".join(tried.out.split())
+            sites = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
+            assert ("dry", 2) in [(each["runs"][0]["outcome"], each["runs"][0]["exit_code"]) for each in sites]
+            assert crawl(tmp_path, site.url, "--dry-run", "--replace").code == 0
             assert (tmp_path / "out" / name).read_bytes() == foreign
             gzip = ("--gzip",) if name.endswith(".gz") else ()
             assert crawl(tmp_path, site.url, "--replace", *gzip).code == 0

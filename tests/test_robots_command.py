@@ -81,6 +81,15 @@ def test_ours_the_sites_of_a_configuration_are_checked_and_patched(tmp_path: Pat
     assert "--patch edits only one" in refused.err
 
 
+def test_ours_a_local_sitemap_that_no_run_wrote_is_not_called_ours(tmp_path: Path, site: Site) -> None:
+    (tmp_path / "out").mkdir()
+    served = f'<urlset xmlns="{NS}"><url><loc>{site.url}</loc></url></urlset>'
+    (tmp_path / "out" / "sitemap.xml").write_text(served)
+    told = siteatlas(tmp_path, "robots", site.url, "-o", "out", *NOW).out
+    assert "\n  ?        the sitemap is identical to out/sitemap.xml, but no run with the state" in told
+    assert "\n           siteatlas run with --replace" in told
+
+
 @pytest.mark.parametrize(
     ("named", "redirects", "lacks"),
     [

@@ -93,6 +93,17 @@ def test_ours_the_exit_code_is_that_of_the_worst_and_json_tells_each(tmp_path: P
         assert quiet.err.startswith("siteatlas: blog: the start URL")
 
 
+def test_ours_a_hint_of_several_sites_is_the_whole_command(tmp_path: Path) -> None:
+    with scripted(pages(2)) as shop, scripted(pages(5)) as blog:
+        configure(tmp_path, shop=shop.url, blog=blog.url)
+        assert run(tmp_path, "-q").code == 0
+        blog.routes.update({f"/p{number}": Answer("", 404) for number in range(1, 5)})
+        _, held = json.loads(run(tmp_path, "--json").out)["sites"]
+        command = "siteatlas run --config sites.toml --site blog --accept-shrink"
+        assert f"If this is intended, run {command}." in held["refusal"]
+        assert siteatlas(tmp_path, *command.split()[1:], *FAST).code == 0
+
+
 def test_ours_a_site_is_named_to_be_run_alone_and_a_dry_run_publishes_nothing(tmp_path: Path) -> None:
     with scripted(pages(3)) as shop, scripted(pages(4)) as blog:
         configure(tmp_path, shop=shop.url, blog=blog.url)

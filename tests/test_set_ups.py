@@ -59,6 +59,10 @@ def test_ours_the_first_crawl_names_the_page_once(tmp_path: Path) -> None:
         told = crawl(tmp_path, site.url).out
         assert "note: Hugo makes this site. siteatlas manual setups/hugo shows the shortest way to its" in told
         assert "makes this site" not in crawl(tmp_path, site.url).out
+    (tmp_path / "built").mkdir()
+    (tmp_path / "built" / "index.html").write_text(links("/a", head=HEADS["Hugo"]))
+    built = siteatlas(tmp_path, "crawl", "https://www.example.com/", "--source", "built", "-o", "made", *AT_ONCE)
+    assert (built.code, "makes this site" in built.out) == (0, False), built.err
 
 
 @pytest.mark.parametrize(("pages", "is_told"), [(4, False), (5, True)])

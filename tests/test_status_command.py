@@ -90,8 +90,8 @@ def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
     assert max(map(len, lines)) <= 80
     head, *rows = lines[:6]
     assert head.split() == ["site", "pages", "last", "run", "verdict", "took", "next", "run"]
-    verdicts = ("failing", "refused", "healthy", "interrupted", "not run yet")
-    for name, verdict, row in zip((names[n] for n in (3, 1, 0, 2, 4)), verdicts, rows, strict=True):
+    verdicts = ("refused", "failing", "healthy", "interrupted", "not run yet")
+    for name, verdict, row in zip((names[n] for n in (1, 3, 0, 2, 4)), verdicts, rows, strict=True):
         assert row.startswith(name)
         assert f" {verdict} " in row
     assert f"{names[1]}: refused: the start URL failed" in lines

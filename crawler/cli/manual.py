@@ -25,6 +25,8 @@ def manual(page: str = "README") -> None:
             for file in folder.rglob("*.md")
         }
         name = page.removeprefix("docs/").removesuffix(".md")
-        if name not in pages:
+        if name not in pages:  # without its folder
+            name = next((known for known in pages if known.endswith(f"/{name}")), "")
+        if not name:
             raise UsageError(f"the manual has no page {page!r}. siteatlas manual lists the pages")
         sys.stdout.write(pages[name].read_text(encoding="utf-8"))

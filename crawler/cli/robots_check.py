@@ -19,6 +19,7 @@ from crawler.config.config import Config
 from crawler.config.plan import plan_scope, state_directory
 from crawler.errors import UsageError
 from crawler.model import Url
+from crawler.publish.write import foreign_sitemap
 from crawler.state.status import published_sitemap_url
 from crawler.units import count_text
 from sitemap import safe
@@ -65,6 +66,13 @@ def declarations(sites: Sequence[tuple[str, Config]], *, as_readers: bool) -> It
     """
     for name, config in sites:
         declaration = check_discovery(name, config, as_readers=as_readers)
+        if config.output.directory and (foreign := foreign_sitemap(config)):
+            told = check("sitemap.same/foreign", file=foreign)
+            checks = (
+                told if each.about == told.about and each.status is CheckStatus.OK else each
+                for each in declaration.checks
+            )
+            declaration = replace(declaration, checks=tuple(checks))
         if as_readers and config.search_console.account:
             status = anyio.run(_ask_search_console, config, declaration.sitemap_url)
             *others, cause = declaration.checks

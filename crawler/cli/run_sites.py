@@ -1,5 +1,6 @@
 """Runs the sites of a configuration one after the other, and then their audits; a failure does not stop the others."""
 
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from crawler.cli.summary import print_summary
 from crawler.config.load import ConfiguredSite, SitePaths, check_distinct_paths
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.crawl.engine import FinishReason
-from crawler.errors import Incomplete, UsageError
+from crawler.errors import NEXT_RUN, Incomplete, UsageError
 from crawler.publish.upload.target import target_name
 from crawler.run.options import RunOptions
 from crawler.run.regenerate import check_services, crawl_and_report
@@ -88,10 +89,12 @@ def _site_paths(name: str, plan: CrawlPlan) -> SitePaths:
 
 
 def run_sites(
-    sites: Sequence[tuple[str, CrawlPlan]], options: RunOptions, errors: CommandErrors
+    sites: Sequence[tuple[str, CrawlPlan]], file: Path, options: RunOptions, errors: CommandErrors
 ) -> Iterator[SiteResult]:
-    """Run the sites one after the other. An interrupt ends the current site, and starts no other."""
+    """Run the sites of a file one after the other. An interrupt ends the current site, and starts no other."""
     for number, (name, plan) in enumerate(sites):
+        if len(sites) > 1:
+            NEXT_RUN.command = shlex.join(("siteatlas", "run", "--config", str(file), "--site", name))
         result = _run_site(name, plan, options, errors)
         if result.report and not options.as_json:
             _print_report(result.report, name, options, errors)
@@ -100,7 +103,8 @@ def run_sites(
             for other, _ in sites[number + 1 :]:
                 errors.print_line(f"{other}: not started")
                 yield SiteResult(name=other, exit_code=Incomplete.exit_code, error="not started: interrupted")
-            return
+            break
+    NEXT_RUN.command = ""
 
 
 def with_audits(

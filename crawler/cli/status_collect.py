@@ -16,7 +16,7 @@ from crawler.config.config import Config
 from crawler.errors import SiteatlasError
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus, SiteStatus
-from crawler.schedule.web.snapshots import Condition, SiteSnapshot, condition, read_snapshot
+from crawler.schedule.web.snapshots import Condition, SiteSnapshot, condition, read_snapshot, settled
 from crawler.state.runs import PUBLISHING_OUTCOMES, Run
 from crawler.state.status import StateStatus
 from crawler.units import w3c
@@ -90,7 +90,7 @@ def collect_status(file: Path | None, flags: Mapping[str, Any], names: Sequence[
                 directory=directory,
                 snapshot=snapshot,
                 runs=shown,
-                schedule=status,
+                schedule=settled(status, snapshot) if status else None,
                 attempts=attempts.get(name, ()),
             )
         )

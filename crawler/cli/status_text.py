@@ -218,7 +218,7 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
             else f"process {state.holder} is using the state"
         )
     elif run:
-        reason = f" ({safe(run.reason)})" if run.reason else ""
+        reason = f" ({safe(why)})" if (why := run.reason or run.refusal) else ""
         yield f"run {run.number} was cut short{reason}; the next run continues it"
 
 

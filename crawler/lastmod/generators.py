@@ -138,7 +138,8 @@ def _docusaurus_name(path: str) -> str:
 
 class GeneratorRules(Struct, frozen=True):
     """``markers`` are files that tell a generator, by their names in the directory of the site. ``types`` are the
-    endings of its pages. ``setting`` is the one that names another directory than ``directory`` for them.
+    endings of its pages. ``setting`` is the one that names another directory than ``directory`` for them. A build
+    copies the files in ``static`` to the root of the site; "" where only settings say which.
     """
 
     markers: tuple[str, ...]
@@ -146,6 +147,7 @@ class GeneratorRules(Struct, frozen=True):
     candidates: Candidates
     directory: str = ""
     setting: str = ""
+    static: str = ""
 
 
 GENERATORS: Final[dict[GeneratorName, GeneratorRules]] = {
@@ -156,12 +158,19 @@ GENERATORS: Final[dict[GeneratorName, GeneratorRules]] = {
         _hugo,
         "content/",
         "contentDir",
+        "static/",
     ),
     "docusaurus": GeneratorRules(
-        tuple(f"docusaurus.config.{end}" for end in _SCRIPTS), ("md", "mdx", "js", "jsx", "ts", "tsx"), _docusaurus
+        tuple(f"docusaurus.config.{end}" for end in _SCRIPTS),
+        ("md", "mdx", "js", "jsx", "ts", "tsx"),
+        _docusaurus,
+        static="static/",
     ),
     "astro": GeneratorRules(
-        tuple(f"astro.config.{end}" for end in _SCRIPTS), ("astro", "md", "mdx", "mdoc", "html"), _astro
+        tuple(f"astro.config.{end}" for end in _SCRIPTS),
+        ("astro", "md", "mdx", "mdoc", "html"),
+        _astro,
+        static="public/",
     ),
     "eleventy": GeneratorRules(
         (".eleventy.js", *(f"eleventy.config.{end}" for end in _SCRIPTS)),
@@ -170,7 +179,7 @@ GENERATORS: Final[dict[GeneratorName, GeneratorRules]] = {
         "",
         "input",
     ),
-    "mkdocs": GeneratorRules(("mkdocs.yml", "mkdocs.yaml"), ("md", "markdown"), _mkdocs, "docs/", "docs_dir"),
+    "mkdocs": GeneratorRules(("mkdocs.yml", "mkdocs.yaml"), ("md", "markdown"), _mkdocs, "docs/", "docs_dir", "docs/"),
     "jekyll": GeneratorRules(("_config.yml", "_config.yaml", "_config.toml"), ("md", "markdown", "html"), _jekyll),
     "sphinx": GeneratorRules(("conf.py",), ("rst", "md", "ipynb", "txt"), _sphinx),
 }
@@ -196,6 +205,12 @@ class SiteGenerator(Struct, frozen=True):
             return self
         directory = stated[1].removeprefix("./").strip("/")
         return SiteGenerator(self.name, self.root, self.marker, f"{directory}/" if directory not in ("", ".") else "")
+
+    @property
+    def static(self) -> str:
+        """The directory below ``root`` whose files a build copies to the root of the site, or ""."""
+        rules = GENERATORS[self.name]
+        return self.directory if rules.static and rules.static == rules.directory else rules.static
 
     def is_page(self, file: str) -> bool:
         """Whether a file of the repository has the place and the ending of a page."""

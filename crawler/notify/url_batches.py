@@ -59,7 +59,12 @@ class BatchNotifier:
         """Send every outstanding delivery, until none is left or the channel defers."""
         session, reports = self._session, []
         last_run = session.last_run()
-        session.cursors(self._channel.key, all_of_first=False, all_there_is=self._is_first_told)
+        is_new = not session.ledger.cursors(self._channel.key)
+        cursors = session.cursors(self._channel.key, all_of_first=False, all_there_is=self._is_first_told)
+        if is_new and any(cursor.told == last_run for cursor in cursors):
+            session.note(
+                f"{self._channel.key}: changes of later runs are sent, but not the pages so far (indexnow.first_run)"
+            )
         if report := self._deferred_report(last_run):
             return [report]
         while not self._is_stopped and (cursor := self._next(last_run)):

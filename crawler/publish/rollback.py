@@ -95,10 +95,13 @@ def publish_previous(plan: CrawlPlan, number: int | None = None) -> Run:
     with lock_state(plan.state):
         numbers = generations.numbers()
         chosen = number if number is not None else (numbers[-2] if len(numbers) > 1 else None)
-        if chosen is None or chosen not in numbers:
-            available = ", ".join(map(str, numbers)) or "none"
-            description = "an earlier run" if chosen is None else f"run {chosen}"
-            raise UsageError(f"there is no copy of the sitemap of {description}. The runs with a copy are {available}")
+        available = ", ".join(map(str, numbers))
+        if chosen is None:
+            only = f": the only copy is that of run {available}" if available else ""
+            raise UsageError(f"there is no earlier sitemap to publish again{only}")
+        if chosen not in numbers:
+            known = available or "none"
+            raise UsageError(f"there is no copy of the sitemap of run {chosen}. The runs with a copy are {known}")
         try:
             return _record(plan, chosen, generations.restore(chosen, build_destination(plan)))
         except SitemapError as error:

@@ -9,14 +9,15 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from crawler.config.config import OutputConfig
-from crawler.config.plan import CrawlPlan
-from crawler.errors import NEXT_RUN, UsageError
+from crawler.config.config import Config, OutputConfig
+from crawler.config.plan import CrawlPlan, plan_crawl
+from crawler.errors import NEXT_RUN, SiteatlasError, UsageError
 from crawler.model import Url
 from crawler.publish.entries import EntryBuilder, EntryCounts
 from crawler.publish.listing import Listing
@@ -24,6 +25,7 @@ from crawler.publish.shards import ShardAssigner
 from crawler.state.database import storage_errors
 from crawler.state.lock import RUN_LEASE
 from crawler.state.runs import PublishedFile, Run
+from crawler.state.schema import STATE_DB
 from crawler.state.store import Store, read_about, write_about
 from sitemap import (
     Assignment,
@@ -70,9 +72,7 @@ def sitemap_names(plan: CrawlPlan) -> list[str]:
 
 def check_output_is_ours(plan: CrawlPlan, store: Store) -> None:
     """Raises UsageError when the output directory has a sitemap that no run of this state wrote."""
-    if not store.is_first or read_about(store.db, _OUTPUT_KEY) == str(plan.output.resolve()):
-        return
-    if found := existing_sitemap(plan):
+    if found := _foreign_sitemap(plan, store.db):
         raise UsageError(
             f"{found} already exists, and Siteatlas did not write it with this state. To overwrite the file, "
             f"{NEXT_RUN.having('--replace')}. Or choose another directory for the sitemap (-o, output.directory)"
@@ -83,6 +83,24 @@ def existing_sitemap(plan: CrawlPlan) -> Path | None:
     """The leading file in the output directory, whoever wrote it; None without one."""
     paths = (plan.output / name for name in sitemap_names(plan))
     return next((path for path in paths if os.path.lexists(path)), None)
+
+
+def foreign_sitemap(config: Config) -> Path | None:
+    """The sitemap in the output directory that no run of the site's state wrote; None if that cannot be known."""
+    with suppress(SiteatlasError):
+        plan = plan_crawl(config)
+        if not STATE_DB.is_in(plan.state):
+            return existing_sitemap(plan)
+        with STATE_DB.reading(plan.state) as db:
+            return _foreign_sitemap(plan, db)
+    return None
+
+
+def _foreign_sitemap(plan: CrawlPlan, db: sqlite3.Connection) -> Path | None:
+    with storage_errors():
+        has_published = db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is not None
+        is_ours = has_published or read_about(db, _OUTPUT_KEY) == str(plan.output.resolve())
+    return None if is_ours else existing_sitemap(plan)
 
 
 class PublishedDigests:

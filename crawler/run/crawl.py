@@ -5,12 +5,14 @@
     plan | store | visit(engine, frontier) | finish | report
 """
 
+import dataclasses
 import time
 from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.config import plan as planning
 from crawler.config.plan import CrawlPlan
@@ -40,6 +42,7 @@ from crawler.publish.store import requeue_failed
 from crawler.publish.write import build_destination, build_writer, check_output_is_ours
 from crawler.run.finish import FinishedRun, RunFinisher
 from crawler.run.report import Report, build_report
+from crawler.state.runs import RunStore
 from crawler.state.store import Resume, Store
 from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.params import UrlParams
@@ -84,9 +87,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         carry = recheck.begin if recheck and not choices.accept_shrink else None
         with Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock(), carry=carry) as store:
             _adopt_published(plan, store)
-            if not (choices.dry_run or choices.replace_foreign):
-                check_output_is_ours(plan, store)
-                check_formats_are_ours(plan, store)
+            foreign = None if choices.replace_foreign else _check_output(plan, store, choices, clock)
             frontier = open_frontier(plan, store)
             finisher = RunFinisher(plan, store, None if choices.dry_run else destination, commits, recheck)
             try:
@@ -99,6 +100,11 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
             except NothingCrawlable as error:
                 store.record_failure(error, clock())
                 raise
+            if foreign:
+                refusal = f"{finished.run.refusal}; a run would be refused: {foreign}"
+                run = replace(finished.run, refusal=refusal, exit_code=foreign.exit_code)
+                RunStore(store.db).write(run)
+                finished = dataclasses.replace(finished, run=run)
             examples = None if choices.all_left_out else MAX_EXAMPLES
             report = build_report(plan, store, frontier, visited, finished, examples)
             if visited.ending in (FinishReason.SITE_DOWN, FinishReason.PARKED):
@@ -108,6 +114,19 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:
         raise single_error(group) from None
+
+
+def _check_output(plan: CrawlPlan, store: Store, choices: RunChoices, clock: Clock) -> UsageError | None:
+    """The error of a dry run whose output directory has files of somebody else. A run records and raises it."""
+    try:
+        check_output_is_ours(plan, store)
+        check_formats_are_ours(plan, store)
+    except UsageError as error:
+        if choices.dry_run:
+            return error
+        store.record_failure(error, clock())
+        raise
+    return None
 
 
 async def _visit_and_finish(  # noqa: PLR0913 - the parts of one run

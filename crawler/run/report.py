@@ -157,20 +157,20 @@ def build_report(
         directory=str(plan.output),
         refusal=run.refusal,
         left_out=omitted_urls(frontier, examples),
-        notes=[*run.notes, *notes, *_hints(frontier, listed.pages, visited, is_first=store.is_first)],
+        notes=[*run.notes, *notes, *_hints(frontier, listed.pages, visited, is_new=store.is_first and not plan.source)],
         state_directory=str(store.directory),
         exit_code=run.exit_code or (1 if tally.internal_errors else 0),
         asked=asked_counts(store.db),
     )
 
 
-def _hints(frontier: Frontier, pages: int, visited: VisitResult, *, is_first: bool) -> list[str]:
-    """Hints about a result that looks wrong, and about the set-up of a site that is new."""
+def _hints(frontier: Frontier, pages: int, visited: VisitResult, *, is_new: bool) -> list[str]:
+    """Hints about a result that looks wrong, and about the set-up of a site that is new and has no ``fetch.source``."""
     states = set(frontier.counts()) - {State.INDEXABLE, State.SITEMAP_FILE, State.OUT_OF_SCOPE}
     was_rendered = any("rendered" in note for note in visited.notes)  # a browser was tried
     if pages == 1 and not states and not was_rendered and visited.ending is FinishReason.COMPLETE:
         return [_ONE_PAGE_HINT.format(install_command("render"))]
-    return [visited.set_up_hint] if is_first and visited.set_up_hint else []
+    return [visited.set_up_hint] if is_new and visited.set_up_hint else []
 
 
 def omitted_urls(frontier: Frontier, examples: int | None = 3) -> list[OmittedUrls]:
@@ -222,6 +222,8 @@ def _run_status(report: Report) -> RunStatus:
     """Meaning of the run for the schedule. A refusal is retried when the site was in trouble."""
     if report.ending == FinishReason.INTERRUPTED.value:
         return RunStatus.STOPPED
+    if report.exit_code == StateInUse.exit_code:  # another process uploads
+        return RunStatus.BUSY
     if report.exit_code == Incomplete.exit_code:
         return RunStatus.DONE if report.ending in _LIMITS else RunStatus.FAILED
     if report.exit_code == PublishRefused.exit_code:

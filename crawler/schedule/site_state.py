@@ -173,7 +173,9 @@ class SiteState(Struct):
         if attempt.trigger is Trigger.NOTIFY:
             self._after_notify(ended_at, is_sent=attempt.status is RunStatus.DONE and not attempt.notify_pending)
             return
-        self.last, self.cut_short = attempt, 0
+        self.cut_short = 0
+        if attempt.status is not RunStatus.BUSY:  # nothing was run
+            self.last = attempt
         delay = self.site_schedule.schedule.retry_delay
         if attempt.notify_pending:
             self.notify_retry = ScheduledRetry(Trigger.NOTIFY, ended_at, delay)

@@ -9,6 +9,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -25,7 +26,9 @@ from crawler.config.load import ConfigFile, SitePaths, check_distinct_paths, loa
 from crawler.config.plan import plan_crawl
 from crawler.config.start import parse_url_setting
 from crawler.errors import StorageError, UsageError
+from crawler.lastmod.generators import find_generator
 from crawler.packages import IMAGE, WHEEL, installed_from
+from crawler.publish.write import foreign_sitemap
 from crawler.url.normalize import host_of
 from crawler.url.params import UrlParams
 from sitemap import create_file, is_planted, make_directory
@@ -40,8 +43,12 @@ def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[S
         program = f"{_sudo_prefix(kit.user)}{shlex.join(kit.program)}"
     file = shlex.quote(str(config))
     where = "in the directories it names" if len(kit.sites) > 1 else f"in {relative_path(kit.outputs[0])}"
-    yield f"{program} run --config {file} --dry-run", "crawls, and shows what would be published"
-    yield f"{program} run --config {file}", f"publishes the sitemap {where}"
+    found = filter(None, map(foreign_sitemap, kit.sites.values()))
+    once = replaces = ""
+    if foreign := ", ".join(str(relative_path(path)) for path in found):
+        once, replaces = " --replace", f", and replaces {foreign}; later runs need no --replace"
+    yield f"{program} run --config {file}{once} --dry-run", "crawls, and shows what would be published"
+    yield f"{program} run --config {file}{once}", f"publishes the sitemap {where}{replaces}"
     yield f"siteatlas robots --config {file}", "checks that search engines find it"
     if any(config.indexnow.is_on for config in kit.sites.values()):
         yield f"siteatlas notify --config {file} --test", "checks that IndexNow is ready: that the site serves the key"
@@ -197,7 +204,8 @@ def plan_files(options: InitOptions) -> InitFiles:
     kit = _build_kit(options, text)
     files = {options.config: text} if is_new else {}
     if options.indexnow_key:
-        files |= {relative_path(path / f"{options.indexnow_key}.txt"): options.indexnow_key for path in kit.outputs}
+        folders = [*kit.outputs, *filter(None, map(_static_folder, kit.outputs))]
+        files |= {relative_path(path / f"{options.indexnow_key}.txt"): options.indexnow_key for path in folders}
     notes, steps = list(_notes(options, kit)), list[tuple[str, str]]()
     for name, (word, make) in SCHEDULERS.items():
         if name in options.chosen:
@@ -208,7 +216,24 @@ def plan_files(options: InitOptions) -> InitFiles:
     return InitFiles(files, notes, [*preparation, *first_runs, *steps, *upkeep])
 
 
+def _static_folder(output: Path) -> Path | None:
+    """The folder of a generator's sources beside an output directory, whose files each build copies into that."""
+    with suppress(OSError, UnicodeDecodeError):
+        names = [f"{path.name}/" if path.is_dir() else path.name for path in output.parent.iterdir()]
+        if found := find_generator(names):
+            found = found.with_settings((output.parent / found.marker).read_text(encoding="utf-8"))
+            folder = output.parent / found.static
+            return folder if found.static and folder.is_dir() else None
+    return None
+
+
 def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
+    for output in kit.outputs if options.indexnow_key else ():
+        if not _static_folder(output):
+            yield (
+                f"if a generator or a deploy empties {relative_path(output)}, put a copy of the key file "
+                f"{options.indexnow_key}.txt into the folder of static files of your site"
+            )
     if kit.moment.note and options.schedulers:
         yield kit.moment.note
     if len(options.schedulers) > 1:

@@ -52,8 +52,8 @@ def init(  # noqa: PLR0913 - the command line is wide
     """Write a configuration file, and files for schedulers such as systemd.
 
     init writes all files into the directory of the configuration file, and the key of IndexNow into the published
-    directory. Read them, and install them yourself. init sends no requests, and replaces existing files only with
-    --force.
+    directory and into the static files of a generator that it finds beside it. Read them, and install them
+    yourself. init sends no requests, and replaces existing files only with --force.
     """
     with CommandErrors(verbose) as errors:
         if signing_key or signature_agent:

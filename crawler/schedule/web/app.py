@@ -17,7 +17,7 @@ from crawler.schedule.web.files import OpenPublishedFile, PublishedFiles, find_p
 from crawler.schedule.web.metrics import SiteMetrics, exposition
 from crawler.schedule.web.pages import overview_page, render_page, site_page, w3c_time
 from crawler.schedule.web.server import HEALTH_PATH, UNIX_PREFIX, RequestGuard, is_own_host
-from crawler.schedule.web.snapshots import URGENT, SiteSnapshot, StatusCache, condition
+from crawler.schedule.web.snapshots import URGENT, SiteSnapshot, StatusCache, condition, settled
 
 
 def health_response(
@@ -29,6 +29,7 @@ def health_response(
     """
     known = {site: snapshots[site.name] for site in board.sites if site.name in snapshots}
     conditions = {site.name: condition(site, snapshot) for site, snapshot in known.items()}
+    failures = {site.name: settled(site, snapshots.get(site.name, SiteSnapshot())).failures for site in board.sites}
     trouble = trouble or board.trouble or ("the daemon is stopping" if board.is_stopping else "")
     return 503 if trouble else 200, {
         "status": "unhealthy" if trouble else "ok",
@@ -38,7 +39,7 @@ def health_response(
         "uptime_seconds": round(board.now - board.started, 3) if board.started is not None else None,
         "sites": len(board.sites),
         "running": [site.name for site in board.sites if site.running_since is not None],
-        "failing": {site.name: site.failures for site in board.sites if site.failures},
+        "failing": {name: count for name, count in failures.items() if count},
         "attention": {name: found.sentence for name, found in conditions.items() if found.tone in URGENT},
         "refused_messages": {site.name: len(snapshot.refused) for site, snapshot in known.items() if snapshot.refused},
         "audit_errors": {site.name: snapshot.audit.errors for site, snapshot in known.items() if snapshot.audit.errors},

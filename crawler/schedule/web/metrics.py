@@ -18,7 +18,7 @@ from crawler.notify.messages import NEUTRAL_EXIT_CODES
 from crawler.notify.notice import SendStatus
 from crawler.publish.changes import ChangeKind
 from crawler.schedule.status import ScheduleStatus, SiteStatus
-from crawler.schedule.web.snapshots import SiteSnapshot, notify_pending
+from crawler.schedule.web.snapshots import SiteSnapshot, is_by_hand, notify_pending
 from crawler.state.runs import Run
 
 _Sample = Callable[[SiteStatus, SiteSnapshot], float | None]
@@ -136,17 +136,9 @@ def _ended(site: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     return max(times, default=None)
 
 
-def _is_by_hand(site: SiteStatus, run: Run | None) -> bool:
-    """Whether somebody ran the site by hand since the last attempt of the daemon."""
-    attempt = site.last
-    return run is not None and (
-        attempt is None or (run.number != attempt.run and (run.ended or 0.0) > (attempt.ended or 0.0))
-    )
-
-
 def _exit_code(site: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     run, attempt = snapshot.last_ended, site.last
-    if run and (_is_by_hand(site, run) or attempt is None or attempt.exit_code is None):
+    if run and (is_by_hand(site, run) or attempt is None or attempt.exit_code is None):
         return run.exit_code
     return attempt.exit_code if attempt else None
 
@@ -155,7 +147,7 @@ def _failures(site: SiteStatus, snapshot: SiteSnapshot) -> float:
     """The failed attempts of the daemon, which may leave no run, or the failed runs."""
     since_success = takewhile(lambda run: run.exit_code != 0, (run for run in snapshot.runs if run.ended is not None))
     failed = sum(run.exit_code not in NEUTRAL_EXIT_CODES for run in since_success)
-    return failed if _is_by_hand(site, snapshot.last_ended) else max(site.failures, failed)
+    return failed if is_by_hand(site, snapshot.last_ended) else max(site.failures, failed)
 
 
 def _pages(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:

@@ -239,9 +239,23 @@ class Condition(Struct, frozen=True):
         return f"{self.word}: {self.reason}" if self.reason else self.word
 
 
+def is_by_hand(site: SiteStatus, run: Run | None) -> bool:
+    """Whether somebody did this run by hand after the last attempt of the daemon."""
+    attempt = site.last
+    return run is not None and (
+        attempt is None or (run.number != attempt.run and (run.ended or 0.0) > (attempt.ended or 0.0))
+    )
+
+
+def settled(site: SiteStatus, snapshot: SiteSnapshot) -> SiteStatus:
+    """The status of a site without the failures before a good run by hand."""
+    return replace(site, failures=0, last=None) if is_by_hand(site, snapshot.last_good) else site
+
+
 def condition(site: SiteStatus | None, snapshot: SiteSnapshot) -> Condition:
     """The most urgent condition of a site; ``site`` is its status in a schedule, None without one."""
-    failed = failure(site.last, site.failures) if site else None
+    now = settled(site, snapshot) if site else None
+    failed = failure(now.last, now.failures) if now else None
     if failed is None and snapshot.error:
         failed = Condition(Tone.ERROR, "unreadable", snapshot.error)
     return failed or next(_warnings(site, snapshot), None) or _quiet_badge(site, snapshot)
@@ -269,9 +283,9 @@ def _run_warning(ended: Run) -> Iterator[Condition]:
     if ended.has_held:
         yield Condition(Tone.WARNING, "held", ended.refusal)
     elif ended.exit_code and ended.outcome in PUBLISHING_OUTCOMES:
-        yield Condition(Tone.WARNING, "not uploaded", ended.reason)
+        yield Condition(Tone.ERROR, "not uploaded", ended.reason)
     elif ended.exit_code and ended.refusal:
-        yield Condition(Tone.WARNING, "refused" if ended.has_figures else "failed", ended.refusal)
+        yield Condition(Tone.ERROR, "refused" if ended.has_figures else "failed", ended.refusal)
 
 
 def failure(last: Attempt | None, failures: int) -> Condition | None:

@@ -91,7 +91,15 @@ def test_indexnow_org_pages_that_left_are_sent_whatever_became_of_them(site: Sit
     assert site.double.taken == dict.fromkeys(map(site.url, ("/gone", "/moved", "/hidden", "/new")), 1)
 
 
-def test_ours_the_first_run_is_sent_only_if_asked_for(site: Site) -> None:
+def test_ours_the_first_run_is_not_sent_and_a_note_says_so_once(site: Site) -> None:
+    first = site.run(["/a", "/b"])
+    (note,) = tell(site, first).notes
+    assert note == "indexnow: changes of later runs are sent, but not the pages so far (indexnow.first_run)"
+    assert not tell(site, first).notes
+    assert not site.double.messages
+
+
+def test_ours_the_first_run_is_sent_if_asked_for(site: Site) -> None:
     tell(site, site.run(["/a", "/b"]), indexnow__first_run=True)
     assert site.double.taken == dict.fromkeys(map(site.url, ("/a", "/b")), 1)
 

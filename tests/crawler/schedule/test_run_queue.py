@@ -181,6 +181,7 @@ def test_ours_a_site_that_another_process_works_on_is_tried_again_and_that_is_no
         assert desk.went(HOUR + (turn - 1) * 300 - 1) is None
         assert desk.went(HOUR + (turn - 1) * 300, RunStatus.BUSY) == (DUE, HOUR, turn)
     assert desk.agenda["a"].failures == 0
+    assert desk.agenda["a"].last is None, "nothing was run"
 
 
 def test_ours_a_run_that_the_daemon_stopped_is_gone_on_with_by_the_next_one() -> None:

@@ -15,8 +15,9 @@ from crawler.audit.summary import NewFinding
 from crawler.notify.ledger import Ledger, SentMessage, SubmissionStatus
 from crawler.notify.notice import Occasion, SendStatus
 from crawler.schedule.status import ScheduleStatus, SiteStatus
+from crawler.schedule.web.app import health_response
 from crawler.schedule.web.pages import line_pieces, relative_time, time_text
-from crawler.schedule.web.snapshots import SiteSnapshot, condition, trend_points
+from crawler.schedule.web.snapshots import SiteSnapshot, condition, read_snapshot, trend_points
 from crawler.state.runs import PublishedFile, RunStatus, RunStore
 from crawler.state.schema import STATE_DB
 
@@ -70,7 +71,7 @@ def test_ours_trouble_comes_first_and_then_the_names(tmp_path: Path) -> None:
         ]  # fmt: skip
         told = words(html)
         for said in (
-            "3 with errors", "2 with warnings", "1 running now", "12 pages listed",
+            "4 with errors", "1 with warnings", "1 running now", "12 pages listed",
             "failing 3 runs in a row failed: robots.txt cannot be had", "failed, exit code 5, took 1:30",
             "action needed output.directory is not writable", "refused 42 of 60 pages would leave", "not scheduled",
             "cannot be used as state", "running started 1 min ago", "not run yet", "in 3 h",
@@ -331,6 +332,18 @@ def test_ours_the_daemon_tells_what_is_wrong_with_itself(tmp_path: Path) -> None
 def test_ours_a_site_is_told_in_a_word(tmp_path: Path, values: dict[str, object], tone: str, word: str) -> None:
     found = condition(site(tmp_path, "x", **values), SiteSnapshot())
     assert (found.tone, found.word) == (tone, word)
+
+
+def test_ours_a_good_run_by_hand_clears_the_failures_before_it(tmp_path: Path) -> None:
+    last = attempt("shop", status=RunStatus.FAILED, exit_code=5, run=1)
+    early, late = replace(last, run=None, ended=0.0), replace(last, run=None, ended=NOW)
+    shop = usual(tmp_path, last=early, failures=2)
+    snapshot = read_snapshot(shop.state, SiteSnapshot())
+    assert condition(shop, snapshot).word == "healthy"
+    assert condition(replace(shop, last=late), snapshot).word == "failing"
+    seen = {"shop": snapshot, "late": snapshot}
+    _, told = health_response(board(shop, replace(shop, name="late", last=late)), "", seen)
+    assert told["failing"] == {"late": 2}
 
 
 def test_ours_an_error_of_a_moment_keeps_what_was_known(tmp_path: Path) -> None:
