@@ -477,6 +477,9 @@ def test_ours_after_an_audit_alone_clicks_count_depths_and_its_sitemaps_are_know
         site.routes["/sitemap.xml"] = Answer(own, headers={"Content-Type": "application/xml"})
         assert siteatlas(tmp_path, "audit", site.url, *FAST, "--render", "never").code == 0
         (folder,) = (path.parents[1] for path in tmp_path.glob(".siteatlas/*/audit/state.db"))
+        refused = siteatlas(tmp_path, "compare")
+        assert refused.code == 2
+        assert "siteatlas compare before.sqlite after.sqlite" in refused.err
         with closing(open_dataset(folder)) as db:
             depths = dict(db.execute("SELECT url, depth FROM pages").fetchall())
             entries = "SELECT url, sitemap, published, lastmod FROM sitemap_entries"
