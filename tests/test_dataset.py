@@ -393,7 +393,7 @@ def test_ours_after_an_audit_the_tables_still_say_what_the_sitemap_lists(tmp_pat
 def test_ours_all_sites_are_asked_at_once(tmp_path: Path) -> None:
     with scripted({"/": links("/a"), "/a": "<p>A."}) as one, scripted({"/": "<title>Two</title>"}) as two:
         for site in (one, two):
-            options = (*FAST, "--set=output.swap_delay=0", "--state", "state", "-o", f"out{site.url[-3:-1]}")
+            options = (*FAST, "--set=output.swap_delay=0", "--state", "state", "-o", f"out{site.url[-6:-1]}")
             assert siteatlas(tmp_path, "crawl", site.url, *options).code == 0
         named = "".join(f"[sites.{name}.site]\nurl = '{site.url}'\n" for name, site in (("one", one), ("two", two)))
         new = "[sites.new.site]\nurl = 'http://127.0.0.1:9/'\n"
