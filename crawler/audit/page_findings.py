@@ -309,7 +309,7 @@ class PageFindings:
                 once = f" (as {', '.join(base.spellings)})" if base.spellings else ""
                 return f"it was published once{once}, and now it {base.sentence}{asked and f'; {asked}'}"
             case "gone.named":
-                return f"it is known from {' and '.join(base.known)} data, but now it {base.sentence}"
+                return f"it is known from {' and '.join(base.known)} data, but it {base.sentence}"
             case "gone.down":
                 return f"{base.sentence}; {'it answered before' if stats.ok else 'somebody requests it'}"
             case "gone.linked" | "gone.failing":

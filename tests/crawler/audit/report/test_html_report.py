@@ -201,6 +201,12 @@ def test_ours_a_likely_verdict_names_no_other_reason_than_its_doubts(tmp_path: P
     assert doubt in text(verdict)
 
 
+def test_ours_a_column_of_bars_has_no_heading(tmp_path: Path) -> None:
+    tree = page(tmp_path, *made(100, is_compared=True))
+    assert tree.css(".bars .bar")
+    assert "Bar" not in {text(each) for each in tree.css("th")}
+
+
 def test_ours_what_became_of_the_audit_before_is_told(tmp_path: Path) -> None:
     report, findings = made(300, is_compared=True)
     assert report.compared is not None
