@@ -135,7 +135,8 @@ def test_ours_what_an_audit_did_not_look_for_or_did_not_see_is_neither_new_nor_m
         audit(*whole)
         backdate("2026-01-31")
 
-        audit(site.url, "-o", "out")  # the log is left out once
+        unseen = audit(site.url, "-o", "out")  # the log is left out once
+        assert f"not decided: {site.url}asked" in unseen.out
         without = told()
         assert not without["mended"]
         assert trend(without, "orphan.log")["undecided"] == 1

@@ -68,6 +68,7 @@ def test_ours_a_page_is_a_page_whatever_its_path_ends_in(audit: Command) -> None
         assert found("orphan.") == {"/lost", "/wiki/File:Lost.png", "/tech/in-logs.js", "/alone/story.csv"}
         assert found("entry.") == {"/tech/gone.js"}
         assert found("gone.visited") == {"/tech/gone.js", "/tech/old.js"}
+        assert "somebody requests it, but it answered 404" in ran.out  # and never otherwise: it may have been so always
         asked = {path for path in site.paths if path.startswith("/static/")}
         assert asked == {"/static/logo.png"}  # one of them shows what the others are
     (source,) = [each for each in report()["inputs"] if each["source"] == "log"]

@@ -175,6 +175,29 @@ def test_ours_a_page_that_a_partial_crawl_did_not_see_is_not_gone() -> None:
     assert compare(pages, pages[:5], is_whole=True).gone == 5
 
 
+def test_ours_pages_that_left_are_one_line_and_a_page_that_nothing_links_to_is_told() -> None:
+    before, after = crawled(6), crawled(6)
+    none = dict.fromkeys(FIELDS) | {"title": "", "h1": "", "inlinks": 0}
+    for number in range(10):
+        old = f"https://a.example/blog/{5 * number + 2}"
+        after[old] = none | {"state": "redirect", "status": 301, "target": old.replace("blog", "news/all")}
+    after["https://a.example/docs/0"] = none | {"state": "client error", "status": 404}
+    del after["https://a.example/docs/5"]
+    before["https://a.example/shop/1"]["inlinks"] = after["https://a.example/help/3"]["inlinks"] = 0
+    for crawl in (before, after):
+        crawl["https://a.example/shop/1"]["inlinks"] = crawl["https://a.example/shop/1"]["inlinks"] and 1
+        crawl["https://a.example/help/3"]["inlinks"] = crawl["https://a.example/help/3"]["inlinks"] and 2
+    assert found(before, after) == [
+        ("pages", "moved: /blog/ → /news/all/", 10),
+        ("pages", "gone", 2),
+        ("inlinks", "none now", 1),
+        ("inlinks", "were none", 1),
+    ]
+    pages = [[ComparedPage(url, values) for url, values in crawl.items()] for crawl in (before, after)]
+    whole = compare(*pages, is_whole=True)
+    assert (whole.gone, whole.moved) == (2, 10)
+
+
 def test_ours_two_exports_are_compared_with_other_hosts(process: Forked, tmp_path: Path) -> None:
     words = (
         *FAST,

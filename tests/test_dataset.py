@@ -425,7 +425,7 @@ def test_ours_after_an_audit_the_tables_still_say_what_the_sitemap_lists(tmp_pat
 def test_ours_all_sites_are_asked_at_once(tmp_path: Path) -> None:
     with scripted({"/": links("/a"), "/a": "<p>A."}) as one, scripted({"/": "<title>Two</title>"}) as two:
         for site in (one, two):
-            options = (*FAST, "--set=output.swap_delay=0", "--state", "state", "-o", f"out{site.url[-3:-1]}")
+            options = (*FAST, "--set=output.swap_delay=0", "--state", "state", "-o", f"out{site.url[-6:-1]}")
             assert siteatlas(tmp_path, "crawl", site.url, *options).code == 0
         named = "".join(f"[sites.{name}.site]\nurl = '{site.url}'\n" for name, site in (("one", one), ("two", two)))
         new = "[sites.new.site]\nurl = 'http://127.0.0.1:9/'\n"
@@ -437,6 +437,9 @@ def test_ours_all_sites_are_asked_at_once(tmp_path: Path) -> None:
     assert len(siteatlas(tmp_path, *query, "--state", "state").out.splitlines()) == 3
     assert siteatlas(tmp_path, *query, "--state", "state", "--limit", "1").out.count("\n") == 2
     assert siteatlas(tmp_path, *query, "http://127.0.0.1:9/", "--state", "state").code == 2
+    unknown = siteatlas(tmp_path, "query", "--named", "missing-in-sitemap", site.url, "--state", "state")
+    assert (unknown.code, unknown.out) == (2, "")
+    assert "nor an audit has read a sitemap that the site has" in unknown.err
 
 
 def test_ours_the_notebook_of_the_manual_runs(crawled: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -499,15 +502,26 @@ def test_ours_tables_kept_of_another_state_do_not_name_its_pages(tmp_path: Path)
         assert (h1, description) == (f"Head {name}", f"About {name}")
 
 
-def test_ours_a_page_that_no_click_leads_to_has_no_depth(tmp_path: Path) -> None:
+def test_ours_after_an_audit_alone_clicks_count_depths_and_its_sitemaps_are_known(tmp_path: Path) -> None:
     with scripted({"/": page("<a href=/a>a</a>"), "/a": page(MANY), "/lonely": page(MANY, "Lonely")}) as site:
         urls = "".join(f"<url><loc>{site.url}{name}</loc></url>" for name in ("a", "lonely"))
         own = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
         site.routes["/sitemap.xml"] = Answer(own, headers={"Content-Type": "application/xml"})
         assert siteatlas(tmp_path, "audit", site.url, *FAST, "--render", "never").code == 0
         (folder,) = (path.parents[1] for path in tmp_path.glob(".siteatlas/*/audit/state.db"))
+        refused = siteatlas(tmp_path, "compare")
+        assert refused.code == 2
+        assert "siteatlas compare before.sqlite after.sqlite" in refused.err
         with closing(open_dataset(folder)) as db:
             depths = dict(db.execute("SELECT url, depth FROM pages").fetchall())
+            entries = "SELECT url, sitemap, published, lastmod FROM sitemap_entries"
+            assert db.execute(entries).fetchall() == [
+                (f"{site.url}{name}", f"{site.url}sitemap.xml", 0, None) for name in ("a", "lonely")
+            ]
+            asked = {each.name: [row[0] for row in ask(db, each.sql, limit=0, seconds=20).rows] for each in questions()}
+            assert asked["missing-in-sitemap"] == [site.url]
+            assert asked["orphans-in-sitemap"] == [f"{site.url}lonely"]
+            assert asked["sitemap-not-indexable"] == []
     assert {url.removeprefix(site.url): depth for url, depth in depths.items()} == {"": 0, "a": 1, "lonely": None}
 
 

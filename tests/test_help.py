@@ -111,6 +111,12 @@ def test_ours_an_option_that_went_is_read_as_the_setting_in_its_place(
     assert "hunter2" not in ran.err
 
 
+def test_ours_an_option_that_is_nearly_right_is_read_as_the_option_of_the_command(tmp_path: Path) -> None:
+    ran = siteatlas(tmp_path, "audit", "--logs", "access.log")
+    assert ran.code == 2
+    assert ran.err.startswith("siteatlas: --logs is an older form of --log\n")
+
+
 def test_ours_an_old_command_line_sets_what_it_set(tmp_path: Path) -> None:
     words = ["http://127.0.0.1:9/", "--retries", "3", "-o", "out", "--retries=x", "--no-check-live"]
     ran = siteatlas(tmp_path, "crawl", *words)

@@ -140,11 +140,16 @@ def test_ours_a_side_may_be_the_state_of_an_audit_and_no_exported_database(tmp_p
     (tmp_path / "new").mkdir()
     for path, body in pages.items():
         (tmp_path / "new" / f"moved-{path[-1]}.html").write_text(body)
+    line = '1.2.3.4 - - [01/Nov/2026:10:00:00 +0000] "GET /old/1 HTTP/1.1" 200 9 "-" "Mozilla/5.0 (X11) Firefox/130"\n'
+    (tmp_path / "access.log").write_text(7 * line)
     with scripted({"/": links(*pages), **pages}) as site:
-        assert siteatlas(tmp_path, "audit", site.url, *FAST, "--state", "state").code == 0
+        log = ("--log", "access.log")
+        assert siteatlas(tmp_path, "audit", site.url, *FAST, "--state", "state", *log).code == 0
     ran = siteatlas(tmp_path, "move", "map", "state", "new", "-o", "moves.csv")
     assert ran.code == 0, ran.err
-    assert {old for old, row in rows_of(tmp_path / "moves.csv").items() if row["new"]} == pages.keys()
+    rows = rows_of(tmp_path / "moves.csv")
+    assert {old for old, row in rows.items() if row["new"]} == pages.keys()
+    assert [next(iter(rows)), rows["/old/1"]["visits"], rows["/old/2"]["visits"]] == ["/old/1", "7", "0"]
     assert siteatlas(tmp_path, "export", "-o", "kept.sqlite", "--state", "state").code == 0
     ran = siteatlas(tmp_path, "move", "map", "kept.sqlite", "new")
     assert (ran.code, ran.out) == (2, "")
@@ -212,17 +217,23 @@ def test_ours_a_server_is_asked_for_every_row(tmp_path: Path) -> None:
     (tmp_path / "map.csv").write_text("old,new\n" + "".join(f"{old},{new}\n" for old, new in targets.items()))
     with scripted(routes) as site:
         ran = siteatlas(tmp_path, "move", "check", "map.csv", "--ask", site.url, "--json", "--rate", "0")
+        site.routes["/plain"] = Answer("", 301, moved)
+        (tmp_path / "plain.csv").write_text("old,new\n/plain,/new\n")
+        plain = siteatlas(tmp_path, "move", "check", "plain.csv", "--ask", site.url, "--rate", "0")
+    assert plain.code == 0, plain.out
+    assert f"{site.url}plain/ answers 404" in plain.out
+    assert "1 row, 0 problems" in plain.out
     assert ran.code == 10, ran.err
     found = {(finding["rule"], finding["source"]) for finding in json.loads(ran.out)["findings"]}
-    assert {row for row in found if row[0] != "spelling"} == {
+    assert {row for row in found if row[0] != "note"} == {
         ("temporary", "/temporary"),
         ("hops", "/twice"),
         ("answer", "/gone"),
         ("elsewhere", "/wrong"),
         ("target", "/noindex"),
     }
-    assert ("spelling", "/good") not in found
-    assert ("spelling", "/twice") in found
+    assert ("note", "/good") not in found
+    assert ("note", "/twice") in found
 
 
 def test_ours_a_map_is_converted_and_a_limit_is_named(tmp_path: Path) -> None:
@@ -274,8 +285,9 @@ def test_ours_urls_of_live_sites_and_their_sitemaps_are_sides_of_a_move(tmp_path
         return f"<title>Page {name}</title><p>" + " ".join(f"{name}{number}" for number in range(30))
 
     names = [f"subject-{letter}" for letter in "abcdef"]
+    lonely = "/products/lonely"
     urlset = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
-    old_pages = {f"/blog/{name}": text(name) for name in names}
+    old_pages = {f"/blog/{name}": text(name) for name in names} | {lonely: "<title>Alone</title>", "/dead": "Dead"}
     new_pages = {f"/news/{name}": text(name) for name in names}
     with scripted({"/": links(*old_pages), **old_pages}) as old, scripted({"/": links(*new_pages), **new_pages}) as new:
         for site, pages in (old, old_pages), (new, new_pages):
@@ -284,13 +296,16 @@ def test_ours_urls_of_live_sites_and_their_sitemaps_are_sides_of_a_move(tmp_path
             site.routes["/robots.txt"] = Answer(
                 "User-agent: *\nDisallow: /private\n", 200, {"Content-Type": "text/plain"}
             )
-        new.routes["/private"] = "secret"
+        new.routes |= {"/private": "secret", lonely: "<title>Alone</title>"}
         ran = siteatlas(tmp_path, "move", "map", old.url, new.url, "-o", "crawled.csv", "--rate", "0")
         assert ran.code == 0, ran.err
         rows = rows_of(tmp_path / "crawled.csv")
         moved = {f"{old.url[:-1]}/blog/{name}": f"{new.url[:-1]}/news/{name}" for name in names}
         assert {source: row["new"] for source, row in rows.items() if "/blog/" in source} == moved
-        assert {row["grade"] for row in rows.values()} == {"sure"}
+        stay, dead = f"{old.url[:-1]}{lonely}", f"{old.url}dead"
+        moved |= {stay: f"{new.url[:-1]}{lonely}", dead: ""}
+        assert (rows[stay]["new"], rows[stay]["reason"], rows[dead]["grade"]) == (moved[stay], "the same path", "none")
+        assert {row["grade"] for source, row in rows.items() if source != dead} == {"sure"}
         assert not any(path == "/private" for _, path, _ in new.log)
         assert [*tmp_path.iterdir()] == [tmp_path / "crawled.csv"]  # the state of the crawl is gone
         before = len(old.log)

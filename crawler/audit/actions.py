@@ -56,14 +56,14 @@ _MINOR: Final = frozenset({"listed.series"})  # rules that ask for no action
 
 
 class RankedActions(NamedTuple):
-    """The actions, the one with the most effect first, and the patterns of all rules in the order of the reports."""
+    """The actions, the most severe and effective first, and the patterns of all rules in the order of the reports."""
 
     actions: list[Action]
     patterns: list[FindingPattern]
 
 
 def rank_actions(report: AuditReport, findings: AuditFindings) -> RankedActions:
-    """What to do, by effect; what only notes ask for comes last. Reads each finding once; takes O(n log n).
+    """What to do, by severity and then by effect. Reads each finding once; takes O(n log n).
 
     The effect of an action sums up groups of its findings. A group is a pattern, which usually has one cause, or one
     finding. Its effect is the weight of the severity, times the square root of the number of findings plus the square
@@ -81,7 +81,8 @@ def rank_actions(report: AuditReport, findings: AuditFindings) -> RankedActions:
         by_task.setdefault(task, []).append(work)
         patterns += work.patterns
     actions = [_action(task, parts) for task, parts in by_task.items()]
-    actions.sort(key=lambda action: (action.severity == Severity.NOTE, -action.effect, action.name))
+    worst_first = [*sorted(Severity, reverse=True)]
+    actions.sort(key=lambda action: (worst_first.index(Severity(action.severity)), -action.effect, action.name))
     return RankedActions(actions, patterns)
 
 

@@ -145,13 +145,15 @@ class AuditComparisonResult(Struct, frozen=True, kw_only=True):
 
     ``uncompared`` has the reason why nothing is called new or resolved, by the id of a rule: one of the two audits did
     not check it, or could not decide it. A rule that the previous audit could not decide is compared with the last
-    audit that could: its start is in ``earlier``.
+    audit that could: its start is in ``earlier``. ``undecided`` are the first URLs of findings that this one could not
+    decide.
     """
 
     started: float
     trends: list[RuleTrend]
     uncompared: dict[str, str] = {}
     earlier: dict[str, float] = {}
+    undecided: tuple[str, ...] = ()
 
     def trend(self, rule: str) -> RuleTrend:
         """The trend of a rule; zeros if it has none."""

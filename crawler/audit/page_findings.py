@@ -300,16 +300,16 @@ class PageFindings:
             case "gone.soft":
                 return f"{base.sentence}{_linked_by(base)}"
             case "gone.visited":
-                history = "it answered before" if stats.ok else "somebody requests it"
+                history = "it answered before, but now it" if stats.ok else "somebody requests it, but it"
                 comment = ", which is right for a page that is gone permanently" if facts.status == _GONE_STATUS else ""
-                return f"{history}, but now it {base.sentence}{comment}"
+                return f"{history} {base.sentence}{comment}"
             case "lost.visited" | "lost.published":
                 parts = {"people": stats.people, "bots": stats.bots}
                 asked = " and ".join(f"{count:,} requests by {who}" for who, count in parts.items() if count)
                 once = f" (as {', '.join(base.spellings)})" if base.spellings else ""
                 return f"it was published once{once}, and now it {base.sentence}{asked and f'; {asked}'}"
             case "gone.named":
-                return f"it is known from {' and '.join(base.known)} data, but now it {base.sentence}"
+                return f"it is known from {' and '.join(base.known)} data, but it {base.sentence}"
             case "gone.down":
                 return f"{base.sentence}; {'it answered before' if stats.ok else 'somebody requests it'}"
             case "gone.linked" | "gone.failing":

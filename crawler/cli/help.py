@@ -72,6 +72,8 @@ class HelpfulCommand(TyperCommand):
 
                 shown, words = setting_instead(error.option_name, words)
                 if shown:
+                    name = words[1].partition("=")[0].replace(".", "__")
+                    shown = next((parameter.opts[0] for parameter in self.params if parameter.name == name), shown)
                     echo(f"siteatlas: {error.option_name} is an older form of {shown}", err=True)
                     return self.parse_args(ctx, words)
             raise

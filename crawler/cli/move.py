@@ -13,6 +13,7 @@ import typer
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import HelpfulCommand, command_group, epilog_of
 from crawler.cli.options import REQUEST_KEYS, site_config, with_flags
+from crawler.crawl.documents import is_url
 from crawler.errors import FindingsFound, UsageError
 from crawler.moves.formats import FORMATS, Redirect, csv_table, read_map, write_map
 from crawler.moves.matcher import Grade, Match, match_pages
@@ -60,7 +61,7 @@ def map_(  # noqa: PLR0913 - the options of a command
     Check the map with siteatlas move check.
     """
     with CommandErrors(verbose):
-        from crawler.cli.move_sides import open_side, visits_of, write_output  # noqa: PLC0415 - the whole crawler
+        from crawler.cli.move_sides import alive_at, open_side, visits_of, write_output  # noqa: PLC0415 - the whole crawler
         from crawler.moves.inventory import place_of  # noqa: PLC0415
 
         _known_format(form)
@@ -69,6 +70,13 @@ def map_(  # noqa: PLR0913 - the options of a command
         matches = [
             *match_pages(before.pages, after.pages, {place_of(row.source): place_of(row.target) for row in rows})
         ]
+        if is_url(new) and after.origin:
+            # a page that nothing links to may live on unseen
+            living = alive_at(after.origin, [match.old for match in matches if match.grade is Grade.NONE], flags)
+            matches = [
+                Match(match.old, match.old, Grade.SURE, "the same path") if match.old in living else match
+                for match in matches
+            ]
         visits = visits_of(old)
         matches.sort(key=lambda match: (-visits[match.old], match.old))
         is_other = bool(before.origin and after.origin and before.origin != after.origin)
@@ -121,7 +129,7 @@ def check(  # noqa: PLR0913 - the options of a command
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.move_sides import open_side, write_output  # noqa: PLC0415 - the whole crawler
-        from crawler.moves.check import MapFinding, NewSite, check_map  # noqa: PLC0415
+        from crawler.moves.check import NOTE, MapFinding, NewSite, check_map  # noqa: PLC0415
         from crawler.moves.inventory import place_of  # noqa: PLC0415
 
         if convert is not None and platform is None:
@@ -139,20 +147,22 @@ def check(  # noqa: PLR0913 - the options of a command
         found = [*check_map(rows, place, facts), *(MapFinding("limit", "", note) for note in notes)]
         if ask:
             found += _ask(rows, ask, flags)
+        problems = sum(finding.rule != NOTE for finding in found)
         if convert is not None:
             write_output(text, convert)
         if as_json:
             sys.stdout.write(msgspec.json.format(msgspec.json.encode({"rows": len(rows), "findings": found})).decode())
         else:
             sys.stdout.writelines(f"{finding.rule:10} {safe(finding.sentence)}\n" for finding in found)
-            sys.stdout.write(f"{count_text(len(rows), 'row')}, {count_text(len(found), 'problem')}\n")
-        errors.exit_code = FindingsFound.exit_code if found else 0
+            sys.stdout.write(f"{count_text(len(rows), 'row')}, {count_text(problems, 'problem')}\n")
+        errors.exit_code = FindingsFound.exit_code if problems else 0
 
 
 def _ask(rows: Sequence[Redirect], start: str, flags: dict[str, Any]) -> Iterator["MapFinding"]:
     """The findings about what the site answers: for each row, for some in other spellings."""
+    from crawler.cli.move_sides import UNKNOWN_PATH  # noqa: PLC0415
     from crawler.crawl.sitemap_download import Downloader, origins_of  # noqa: PLC0415 - the whole crawler
-    from crawler.moves.check import MapFinding, check_answer  # noqa: PLC0415
+    from crawler.moves.check import NOTE, MapFinding, check_answer  # noqa: PLC0415
     from crawler.moves.probe import MAX_BODY, live_probe, trail  # noqa: PLC0415
 
     with Downloader(site_config(None, flags, start), origins_of([start]), MAX_BODY) as remote:
@@ -162,10 +172,15 @@ def _ask(rows: Sequence[Redirect], start: str, flags: dict[str, Any]) -> Iterato
             hops = trail(probe, source)
             yield from check_answer(row, target, [(hop.status, hop.url) for hop in hops], hops[-1].fault)
             for spelling in _spellings(source) if number < _SAMPLED else ():
-                end = trail(probe, spelling)[-1]
-                if end.status is not None and end.url.partition("?")[0] != target.partition("?")[0]:
+                *hops, end = trail(probe, spelling)
+                if end.status is None or end.url.partition("?")[0] == target.partition("?")[0]:
+                    continue
+                if end.status >= 400 and not hops:
+                    sentence = f"{spelling} answers {end.status}. Redirect it too if somebody links to it"
+                    yield MapFinding(NOTE, row.source, sentence)
+                else:
                     yield MapFinding("spelling", row.source, f"{spelling} leads to {end.url}, not to {target}")
-        unknown = trail(probe, urljoin(start, "/siteatlas-asks-for-no-page"))
+        unknown = trail(probe, urljoin(start, UNKNOWN_PATH))
         if len(unknown) > 1:
             yield MapFinding("catch-all", "", f"an unknown URL redirects to {unknown[-1].url}. Let it answer 404")
 

@@ -4,7 +4,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,12 @@ from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.dataset.build import open_dataset
 from crawler.errors import NothingCrawlable, UsageError
 from crawler.moves.inventory import Inventory, named_urls, place_of, read_folder, read_state, read_urls
+from crawler.moves.probe import live_ends
 from crawler.state.schema import STATE_DB
 from sitemap import SitemapError, iter_entries, replacement
 
 _SITEMAPS = (".xml", ".xml.gz")
+UNKNOWN_PATH = "/siteatlas-asks-for-no-page"
 _MAX_BYTES = 50 * 2**20  # of a sitemap: https://www.sitemaps.org/protocol.html
 
 
@@ -96,12 +98,20 @@ def _crawled(url: str, flags: Mapping[str, Any]) -> Inventory:
         return read_state(state)
 
 
+def alive_at(origin: str, paths: Sequence[str], flags: Mapping[str, Any]) -> set[str]:
+    """The paths that answer 200 on a live site, at the pace of a crawl; none if an unknown path does so too."""
+    urls = [origin + path for path in (UNKNOWN_PATH, *paths)] if paths else []
+    there = {place_of(end.url) for end in live_ends(urls, site_config(None, flags, origin)) if end.ended == "there"}
+    return set() if UNKNOWN_PATH in there else there
+
+
 def visits_of(word: str) -> Counter[str]:
     """Visits and clicks by path, of the sources of the last audit of a state."""
     counts: Counter[str] = Counter()
     place = Path(re.sub(r"@\d+$", "", word))
     if place.is_dir() and (state := state_in(place)):
-        with closing(open_dataset(state)) as db:
+        # what an audit read of logs belongs to the site
+        with closing(open_dataset(state.parent if state.name == AUDIT else state)) as db:
             for number, table in ("people + bots", "visits"), ("clicks", "search"):
                 rows = db.execute(f"SELECT url, sum({number}) FROM {table} GROUP BY 1")  # noqa: S608 - our own
                 counts.update({place_of(url): count or 0 for url, count in rows})

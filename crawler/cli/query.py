@@ -2,10 +2,11 @@
 
 import csv
 import io
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,7 @@ from crawler.cli.options import with_flags
 from crawler.cli.sites import find_state_directory, find_states
 from crawler.crawl.documents import is_url
 from crawler.dataset.build import open_dataset
-from crawler.dataset.query import Answer, ask, named, questions
+from crawler.dataset.query import Answer, ask, named, questions, require_known
 from crawler.dataset.schema import TABLES
 from crawler.errors import UsageError
 from sitemap import safe
@@ -67,7 +68,7 @@ def query(  # noqa: PLR0913 - the options of a command
                 raise UsageError("--all-sites asks each site. Leave out the URL and --site")
             answer = _ask_all(find_states(config, flags, []), sql, limit, seconds)
         else:
-            with closing(open_dataset(find_state_directory(url, config, site, flags, audited=True))) as db:
+            with closing(_open(find_state_directory(url, config, site, flags, audited=True), sql)) as db:
                 answer = ask(db, sql, limit=limit, seconds=seconds)
         sys.stdout.writelines(_FORMS[form](answer))
         sys.stdout.flush()
@@ -86,14 +87,23 @@ def _parse_words(words: list[str], name: str | None) -> tuple[str | None, str]:
     return (urls[0] if urls else None), statements[0]
 
 
+def _open(directory: Path, sql: str) -> sqlite3.Connection:
+    """The tables of a site that can answer a statement. Raises UsageError."""
+    with ExitStack() as opened:
+        tables = opened.enter_context(closing(open_dataset(directory)))
+        require_known(tables, sql)
+        opened.pop_all()
+    return tables
+
+
 def _ask_all(states: Iterable[tuple[str, Path, object]], sql: str, limit: int, seconds: float) -> Answer:
     """The answers of all sites in one, with a column ``site``. Raises UsageError if no site has an answer."""
     found: list[tuple[str, Answer]] = []
     end = time.monotonic() + seconds
     for name, directory, _ in states:
         try:
-            tables = open_dataset(directory)
-        except UsageError as error:  # a site that no run has finished must not hide the others
+            tables = _open(directory, sql)
+        except UsageError as error:  # a site that cannot answer must not hide the others
             sys.stderr.write(f"{name}: {error}\n")
             continue
         with closing(tables):

@@ -143,7 +143,11 @@ def _no_state_message(root: Path) -> str:
     from crawler.config.plan import AUDIT  # noqa: PLC0415 - it loads the whole crawler
 
     if any(any(root.glob(f"{above}{AUDIT}/{STATE_DB.file}")) for above in ("", "*/")):
-        return f"{root} has audits only, and no run published a sitemap. Run siteatlas crawl or siteatlas run first"
+        return (
+            f"{root} has audits only, and no run published a sitemap. Run siteatlas crawl or siteatlas run first. To "
+            "compare two audits, run siteatlas export -o before.sqlite after the first and siteatlas export -o "
+            "after.sqlite after the second. Then run siteatlas compare before.sqlite after.sqlite"
+        )
     return f"{root} contains no state. Run siteatlas crawl first, or give the directory of the state with --state DIR"
 
 

@@ -19,6 +19,7 @@ _VISITS = """SELECT c.url, i.source, nullif(c.first, ''), nullif(c.last, ''), c.
 _SEARCH = """SELECT c.url, i.source, c.clicks, c.impressions, c.sessions, c.views, c.users, c.links, c.domains
   FROM claim c JOIN input i ON i.id = c.input
   WHERE c.clicks + c.impressions + c.sessions + c.views + c.users + c.links + c.domains > 0 ORDER BY c.url, i.id"""
+_ENTRIES = """SELECT DISTINCT url, file, 0, nullif(lastmod, '') FROM entry WHERE url != '' ORDER BY url, file"""
 _BOTS = "SELECT nullif(day, ''), bot, nullif(status, 0), requests FROM bot_request ORDER BY day, bot, status"
 
 
@@ -36,7 +37,8 @@ def audit_rows(site: Path) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
     """The name and the rows of each table that an audit of a site fills. Raises StorageError."""
     with closing(EVIDENCE.open_read_only(site / AUDIT / EVIDENCE.file)) as db:
         yield "findings", list(_findings(db))
-        for name, query in (("visits", _VISITS), ("search", _SEARCH), ("bots", _BOTS)):
+        queries = {"visits": _VISITS, "search": _SEARCH, "bots": _BOTS, "sitemap_entries": _ENTRIES}
+        for name, query in queries.items():
             yield name, db.execute(query).fetchall()
 
 

@@ -22,6 +22,7 @@ from crawler.config.plan import AUDIT
 from crawler.dataset.audit_tables import audit_rows, audit_stamp
 from crawler.dataset.history import FAILED_SQL, last_words, read_history, recorded_runs
 from crawler.dataset.pages import SHOWN, Batch, PageReader, Visited
+from crawler.dataset.query import knows_own_sitemaps
 from crawler.dataset.readers import PageReaders
 from crawler.dataset.schema import DATASET, TABLES, VERSION
 from crawler.errors import SiteatlasError, UsageError
@@ -147,7 +148,8 @@ def _build(state: sqlite3.Connection, newest: Path, site: Path, path: Path, stam
             builder = _Builder(state, db, has_earlier=has_earlier)
             builder.run(newest / STATE_DB.file)
             for name, rows in audit_rows(site) if audit_stamp(site) else ():
-                builder.put(name, rows)
+                if name != "sitemap_entries" or not knows_own_sitemaps(db):  # a crawl may have read them since
+                    builder.put(name, rows)
             db.execute("INSERT INTO about VALUES ('stamp', ?)", (stamp,))
             db.execute("COMMIT")
         return draft.replace(path)

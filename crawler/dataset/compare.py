@@ -3,7 +3,7 @@
 A title, description or heading that differs in digits alone has a counter or a nonce. A count that boxes may draw
 differs if that is more than chance; one that a template decides, if it doubled or halved. What several pages have now
 in place of different texts has one cause. So has what is empty now, and what the same words were added to or taken
-from.
+from. A page that answers 404 or 410 now is gone, and one that redirects moved: it has no fields to compare.
 """
 
 import re
@@ -15,7 +15,10 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from crawler.audit.page_findings import section_of
+from crawler.model import Url
+from crawler.moves.patterns import pattern_of, spelling
 from crawler.parse.snapshot.text import common_prefix
+from crawler.url.normalize import origin_of, path_and_query
 
 TEXTS: Final = ("robots", "canonical", "target", "title", "description", "h1", "language", "content_type")
 """Columns of ``pages`` that are compared as texts."""
@@ -35,6 +38,8 @@ WHOLE: Final = frozenset({"complete", "carried"})
 """Completeness of a run that saw the whole site: of the pages that it did not ask for, it has the earlier visits."""
 SWAPPED: Final = "swapped links"
 """The value of an earlier page that says how many links to it came and went since; None if nobody knows."""
+_PAGES: Final = frozenset({"indexable", "noindex", "canonical elsewhere", "soft 404"})  # states with texts
+_GONE: Final = frozenset({404, 410})
 _CHANCE: Final = 4.0
 """Standard deviations by which two counts must differ that boxes draw: chance does so on one page of 16,000."""
 _EXAMPLES: Final = 3
@@ -85,21 +90,38 @@ def compare(before: Iterable[ComparedPage], after: Iterable[ComparedPage], *, is
     earlier = {page.url: page for page in before}
     later = {page.url: page for page in after}
     found: list[Difference] = []
+    alike: list[str] = []
+    lost = [url for url in earlier.keys() - later.keys() if is_whole and earlier[url].values["state"] == "indexable"]
     moved = 0
     for url in earlier.keys() & later.keys():
         old, new = earlier[url].values, later[url].values
         if old["state"] == "indexable" and new["state"] == "redirect":
             moved += 1
+            found.append(Difference(url, "pages", f"moved: {_move(url, str(new['target']))}"))
+            continue
+        if old["state"] == "indexable" and new["status"] in _GONE:
+            lost.append(url)
+            continue
         found += _differences(url, old, new)
+        if old["state"] == new["state"] or {old["state"], new["state"]} <= _PAGES:
+            alike.append(url)
     for name in TEXTS:
-        pairs = {url: (_masked(earlier[url], name), _masked(later[url], name)) for url in earlier.keys() & later.keys()}
+        pairs = {url: (_masked(earlier[url], name), _masked(later[url], name)) for url in alike}
         found += _text_differences(name, {url: pair for url, pair in pairs.items() if pair[0] != pair[1]})
     added = [url for url in later.keys() - earlier.keys() if later[url].values["state"] == "indexable"]
-    lost = [url for url in earlier.keys() - later.keys() if earlier[url].values["state"] == "indexable"]
     found += (Difference(url, "pages", "new") for url in added)
-    found += (Difference(url, "pages", "gone") for url in lost if is_whole)
+    found += (Difference(url, "pages", "gone") for url in lost)
     both = len(earlier.keys() & later.keys())
     return Comparison(both, len(added), len(lost) if is_whole else None, moved, list(_groups(found)))
+
+
+def _move(url: str, target: str) -> str:
+    """Where a page moved, in words that are the same for pages that moved alike."""
+    old, new = Url(url), Url(target)
+    if origin_of(old) != origin_of(new):
+        return f"to {origin_of(new)}"
+    sides = pattern_of(spelling(path_and_query(old)), spelling(path_and_query(new)))
+    return " → ".join("/".join(("", *side, "")) for side in sides)
 
 
 def _masked(page: ComparedPage, name: str) -> str:
@@ -152,8 +174,8 @@ def _count_cause(name: str, old: str | int | None, new: str | int | None, swappe
     if old is None or new is None:
         return ""
     few, many = sorted((int(old), int(new)))
-    if few == 0 and name != "inlinks":
-        is_alike = many < (LEAST_DIFFERENCE if name in DRAWN else 1)
+    if few == 0:  # a page that no other links to is more than chance
+        is_alike = many < (LEAST_DIFFERENCE if name in DRAWN and name != "inlinks" else 1)
     elif name in DRAWN:
         drawn = many + few if swapped is None else int(swapped)  # boxes draw no more than what came and went
         is_alike = many - few < _CHANCE * sqrt(drawn)  # of two counts of Poisson

@@ -1,5 +1,6 @@
 """Asks the data set: read-only SQL with limits of rows and time, and the questions that come with the program."""
 
+import re
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -12,6 +13,11 @@ from crawler.errors import UsageError
 
 _STEPS: Final = 10_000  # of SQLite's machine, between two looks at the clock: about a millisecond
 _SLOW: Final = "Narrow it, or give it more time with --timeout"
+_NO_SITEMAP: Final = (
+    "neither the crawl nor an audit has read a sitemap that the site has. Run siteatlas audit, and name the sitemap "
+    "with --sitemap if robots.txt does not"
+)
+_of_own_sitemaps = re.compile(r"\bNOT (\w+\.)?published\b").search
 _READING: Final = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
@@ -53,6 +59,17 @@ def ask(db: sqlite3.Connection, sql: str, *, limit: int, seconds: float, slow: s
         raise UsageError("the statement has no answer. Write one SELECT")
     is_cut = bool(limit) and len(rows) > limit
     return Answer([column[0] for column in cursor.description], rows[:limit] if is_cut else rows, is_cut)
+
+
+def knows_own_sitemaps(db: sqlite3.Connection) -> bool:
+    """Whether the tables have entries of sitemaps that the site itself has."""
+    return db.execute("SELECT 1 FROM sitemap_entries WHERE NOT published LIMIT 1").fetchone() is not None
+
+
+def require_known(db: sqlite3.Connection, sql: str) -> None:
+    """Raise UsageError if a statement asks for sitemaps of the site and nobody has read one."""
+    if _of_own_sitemaps(sql) and not knows_own_sitemaps(db):
+        raise UsageError(_NO_SITEMAP)
 
 
 def _why(error: Exception, seconds: float, slow: str) -> str:

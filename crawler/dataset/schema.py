@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from crawler.state.database import Database
 
-VERSION: Final = 5
+VERSION: Final = 6
 """Of the tables: it grows when they change."""
 
 

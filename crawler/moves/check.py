@@ -14,6 +14,8 @@ MAX_TO_ONE: Final = 20
 MAX_TO_HOME: Final = 10
 """Rows to the home page from which search engines may take them for soft 404s: see :data:`SOURCE`."""
 SOURCE: Final = "https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes"
+NOTE: Final = "note"
+"""The rule of a finding that is no problem: nothing may lead to that URL."""
 _TEMPORARY: Final = frozenset({302, 303, 307})
 
 

@@ -62,7 +62,7 @@ def learn_patterns(pairs: Mapping[str, str], old: Iterable[str], new: Iterable[s
     support: defaultdict[Pattern, int] = defaultdict(int)
     for before, after in pairs.items():
         if before != after:
-            support[_pattern_of(spelling(before), spelling(after))] += 1
+            support[pattern_of(spelling(before), spelling(after))] += 1
     patterns = {pattern: count for pattern, count in support.items() if count >= LEAST_PAIRS}
     by_length = sorted(patterns, key=lambda pattern: (-len(pattern.old), -patterns[pattern]))
     found: defaultdict[Pattern, dict[str, str]] = defaultdict(dict)
@@ -81,7 +81,8 @@ def learn_patterns(pairs: Mapping[str, str], old: Iterable[str], new: Iterable[s
     return predictions
 
 
-def _pattern_of(old: Segments, new: Segments) -> Pattern:
+def pattern_of(old: Segments, new: Segments) -> Pattern:
+    """The pattern that a pair of paths follows."""
     same = 0
     while same < min(len(old), len(new)) and old[-1 - same] == new[-1 - same]:
         same += 1

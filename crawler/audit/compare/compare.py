@@ -36,6 +36,7 @@ from crawler.config.plan import CrawlPlan
 from crawler.config.sections import AuditConfig
 from crawler.errors import StorageError, UsageError
 
+_MAX_UNDECIDED: Final = 10  # URLs
 FIRST_AUDIT: Final = "first audit of this site: nothing to compare with"
 _SITEMAP_GROUPS: Final = ("health", "media", "lint")
 _OWN_SITEMAPS: Final = "the sitemaps that the site names"
@@ -88,6 +89,7 @@ class AuditComparison:
                 return replace(report, why_uncompared=FIRST_AUDIT)
             self._past.resolve_missing(self._decider(now, report, media))
             trends = [trend for trend in self._past.trends() if trend.rule in now]  # a rule of your own may be gone
+            undecided = self._past.undecided_urls(_MAX_UNDECIDED)
         except StorageError as error:
             self._warn_unusable(error)
             return self._with_comparison(report, None)
@@ -103,7 +105,10 @@ class AuditComparison:
             if count.rule not in uncompared and compared_start != started
         }
         return self._with_comparison(
-            report, AuditComparisonResult(started=started, trends=trends, uncompared=uncompared, earlier=earlier)
+            report,
+            AuditComparisonResult(
+                started=started, trends=trends, uncompared=uncompared, earlier=earlier, undecided=undecided
+            ),
         )
 
     def audits_before(self, number: int) -> list[AuditSummary]:

@@ -135,6 +135,11 @@ class AuditHistory:
         with AUDIT_HISTORY_DB.used(self._path):
             return [RuleTrend(*row) for row in self._db.execute(_SQL["rule_trends"])]
 
+    def undecided_urls(self, limit: int) -> tuple[str, ...]:
+        """The first URLs of findings that this audit does not have and cannot decide."""
+        with AUDIT_HISTORY_DB.used(self._path):
+            return tuple(url for (url,) in self._db.execute(_SQL["undecided_urls"], (limit,)))
+
     def store(
         self,
         news: AuditSummary,

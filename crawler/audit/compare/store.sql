@@ -57,6 +57,10 @@ SELECT rule, coalesce(sum(new), 0), sum(still), sum(mended), sum(undecided), sum
   UNION ALL SELECT rule, 0, 0, times * (outcome = 1), times * (outcome IN (2, 3)), times * (outcome = 4) FROM temp.gone)
 GROUP BY rule
 
+-- name: undecided_urls
+SELECT DISTINCT iif(b.url = '', b.file, b.url) FROM temp.gone g JOIN past.finding b ON b.id = g.id
+WHERE g.outcome IN (2, 3) ORDER BY 1 LIMIT ?
+
 -- name: forget_findings
 -- Deletes earlier findings, except those that this audit could not decide; these too after so many audits.
 DELETE FROM past.finding WHERE id NOT IN (SELECT id FROM temp.gone WHERE outcome = 2) OR missed + 1 >= ?

@@ -230,8 +230,8 @@ def _swapped_links(coverage: CrawlCoverage) -> Iterator[str]:
     if coverage.swapping:
         pages = count_text(coverage.swapping.count, "page")
         yield (
-            f"{pages} had other links in an earlier audit, {_example_text(coverage.swapping)}, as pages have whose "
-            "boxes change by the day. Audit again on other days"
+            f"{pages} had other links in an earlier audit, {_example_text(coverage.swapping)}. Somebody may have "
+            "edited the links, or a box may show other links each day. Audit again on other days"
         )
 
 

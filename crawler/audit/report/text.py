@@ -129,6 +129,7 @@ class TextReport:
             texts.append(f"{total.undecided:,} not found again, but not decided")
         line = f"since the audit of {utc_minute(compared.started)}: {', '.join(texts)}"
         yield self._paint(line, "31" if total.new else "32")
+        yield from (f"  not decided: {safe(url)}" for url in compared.undecided)
 
     def _actions(self) -> _Lines:
         """What to do first: the actions with the most effect."""

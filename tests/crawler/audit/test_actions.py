@@ -115,6 +115,11 @@ def test_ours_many_notes_do_not_come_before_a_warning() -> None:
     assert ranked(*notes, finding("gone.linked", "/gone")) == ["unlink", "inlinks"]
 
 
+def test_ours_an_error_comes_before_warnings_with_more_effect() -> None:
+    warnings = [finding("orphan.sitemap", f"/{chr(97 + n % 26)}{n}/x", people=900) for n in range(300)]
+    assert ranked(*warnings, finding("entry.gone", "/gone")) == ["entries", "link"]
+
+
 def test_ours_inconclusive_findings_have_less_effect() -> None:
     certain = [finding("gone.linked", f"/a{chr(97 + n)}") for n in range(5)]
     open_ = [finding("orphan.sitemap", f"/b{chr(97 + n)}", is_certain=False) for n in range(6)]

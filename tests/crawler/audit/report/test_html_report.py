@@ -24,6 +24,7 @@ from crawler.audit.finding import (
     AuditFinding,
     AuditFindings,
     AuditReport,
+    Certainty,
     HistogramBar,
     LinkSuggestion,
     Referrer,
@@ -189,6 +190,21 @@ def test_ours_what_nobody_looked_for_is_said_and_no_green_light_is_given(tmp_pat
         "Not decided: cut short", "Hard to reach",
     ]  # fmt: skip
     assert "Nothing: every page" not in text(tree.css_first("#classes"))
+
+
+def test_ours_a_likely_verdict_names_no_other_reason_than_its_doubts(tmp_path: Path) -> None:
+    report, findings = made(100)
+    doubt = "1 page had other links in an earlier audit"
+    likely = msgspec.structs.replace(report, doubts=[doubt], certainty=Certainty.LIKELY)
+    verdict = page(tmp_path, likely, findings).css_first("main > section")
+    assert text(verdict.css_first("h2")) == "Likely: the crawl may have missed some links"
+    assert doubt in text(verdict)
+
+
+def test_ours_a_column_of_bars_has_no_heading(tmp_path: Path) -> None:
+    tree = page(tmp_path, *made(100, is_compared=True))
+    assert tree.css(".bars .bar")
+    assert "Bar" not in {text(each) for each in tree.css("th")}
 
 
 def test_ours_what_became_of_the_audit_before_is_told(tmp_path: Path) -> None:
