@@ -34,6 +34,7 @@ from crawler.parse.snapshot.diff import (
     BEHIND_ALIKE,
     DATED,
     FACT,
+    FINGERPRINT,
     FRAME,
     LINK,
     MONEY,
@@ -79,6 +80,7 @@ MAX_KEYS: Final = 500_000
 
 IN_FRAME: Final = "is in a part that most pages share"
 LANDSLIDE: Final = "changed with most of the texts of most pages"
+NEW_FINGERPRINT: Final = "has a file whose name has a new fingerprint"
 SHARED: Final = "is in a place that changed on most pages"
 VARIES: Final = "differs between two reads of the page"
 VARIES_HERE: Final = "is in a place that differs between two reads of such pages"
@@ -220,6 +222,9 @@ class SignificanceModel:
             return Judgement([], [(d, LANDSLIDE) for d in differences])
         moves = moves_of(differences)
         lost = {word for d in differences if d.gone for word in words_of(d)}
+        # a fingerprint of figures alone looks like a number: then one of the two sides has none
+        sides = [{d.shape: d.flags & FINGERPRINT for d in differences if d.gone is side} for side in (True, False)]
+        printed = {k for k in sides[0].keys() & sides[1].keys() if sides[0][k] != sides[1][k]}
 
         @cache
         def news(place: int) -> int:
@@ -227,7 +232,10 @@ class SignificanceModel:
             here = [(other, move) for other, move in pairs if other.place == place and not other.flags & MONEY]
             return sum(self._is_new(other, move) for other, move in here)
 
-        reasons = [self._reason(page, d, move, lost, news) for d, move in zip(differences, moves, strict=True)]
+        reasons = [
+            NEW_FINGERPRINT if d.shape in printed else self._reason(page, d, move, lost, news)
+            for d, move in zip(differences, moves, strict=True)
+        ]
         if not all(reasons):
             self._explain_by_place(differences, reasons)
             self._explain_links(differences, moves, reasons)

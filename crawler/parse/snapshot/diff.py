@@ -26,7 +26,7 @@ from crawler.parse.snapshot.blocks import (
     stable_hash,
     statement_place,
 )
-from crawler.parse.snapshot.text import Memo, has_date, has_price, is_asset, mask_variable_text
+from crawler.parse.snapshot.text import Memo, has_date, has_fingerprint, has_price, is_asset, mask_variable_text
 from crawler.url.normalize import InvalidUrl, join_url
 
 MAX_DIFFERENCES = 200
@@ -57,6 +57,8 @@ LINK = 4
 """Flag of a difference: it is a link or a picture and nothing else."""
 MOVED = 16
 """Flag of a difference: the page lost and gained the text, which moved among the others of its place."""
+FINGERPRINT = 8
+"""Flag of a difference: it has the URL of an asset whose fingerprint does not count."""
 DATED = 128
 """Flag of a difference: it has a day or a year beside the name of a month."""
 NEWS = 256
@@ -359,6 +361,8 @@ def _difference(  # noqa: PLR0913 - the fields of a difference
 ) -> Difference:
     exact, shape, spot, place = _block_keys(block)
     flags |= FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link
+    if has_fingerprint(block.compared_text):
+        flags |= FINGERPRINT
     flags |= DATED * has_date(block.text)
     flags |= MONEY * (has_price(block.text) or (b"price" in block.box and any(map(str.isdigit, block.text))))
     text = one_line(block.text, MAX_TEXT)

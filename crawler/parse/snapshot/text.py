@@ -153,6 +153,9 @@ def clean_url(href: str) -> str:
     return f"{path}?{query}{mark}{fragment}" if query else f"{path}{mark}{fragment}"
 
 
+has_fingerprint = re.compile(r"[0-9A-Za-z][._-]\*[._-]").search
+
+
 def clean_value(value: str) -> str:
     """A stated value in one line; the URL of an asset is cleaned as in markup."""
     value = " ".join(value.split())
