@@ -290,7 +290,7 @@ async def test_ours_a_foreign_sitemap_is_replaced_as_the_message_says_and_the_ne
             assert result
             assert (result.status, result.exit_code) == (RunStatus.DONE, 0)
             assert (await fleet.rows("SELECT requested, applying FROM site")) == [{"requested": None, "applying": {}}]
-        assert one.runs() == ["published", "unchanged", "unchanged", "unchanged"]
+        assert one.runs() == ["nothing", "nothing", "published", "unchanged", "unchanged", "unchanged"]
 
 
 @pytest.mark.thorough
