@@ -204,9 +204,8 @@ class _ChangeReader:
         if before.content == after.content:
             return
         sides = self._content(before.content), self._content(after.content)
-        edit = (
-            read_edit(*markups) if (markups := [side.markup for side in sides if side.markup is not None])[1:] else None
-        )
+        markups = [side.markup for side in sides if side.markup is not None]
+        edit = read_edit(*markups) if len(markups) == len(sides) else None
         fields = [_fields(side, edit) for side in sides]
         for name, old in fields[0].items():
             if old != fields[1][name]:
