@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import urljoin
 
 import msgspec
@@ -12,17 +12,18 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import HelpfulCommand, command_group, epilog_of
+from crawler.cli.move_sides import UNKNOWN_PATH, alive_at, open_side, visits_of, write_output
 from crawler.cli.options import REQUEST_KEYS, site_config, with_flags
 from crawler.crawl.documents import is_url
+from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.errors import FindingsFound, UsageError
+from crawler.moves.check import NOTE, MapFinding, NewSite, check_answer, check_map
 from crawler.moves.formats import FORMATS, Redirect, csv_table, read_map, write_map
+from crawler.moves.inventory import Inventory, place_of
 from crawler.moves.matcher import Grade, Match, match_pages
+from crawler.moves.probe import MAX_BODY, live_probe, trail
 from crawler.units import count_text
 from sitemap import safe
-
-if TYPE_CHECKING:
-    from crawler.moves.check import MapFinding
-    from crawler.moves.inventory import Inventory
 
 move = command_group("Map the pages of an old site to those of the new one, and check maps of redirects.")
 _REDIRECTED: Final = (Grade.SURE, Grade.LIKELY)
@@ -61,9 +62,6 @@ def map_(  # noqa: PLR0913 - the options of a command
     Check the map with siteatlas move check.
     """
     with CommandErrors(verbose):
-        from crawler.cli.move_sides import alive_at, open_side, visits_of, write_output  # noqa: PLC0415 - the whole crawler
-        from crawler.moves.inventory import place_of  # noqa: PLC0415
-
         _known_format(form)
         before, after = open_side(old, flags, site, former=True), open_side(new, flags, site)
         rows = [row for path in said or () for row in read_map(_read_file(path), str(path))]
@@ -103,7 +101,7 @@ def map_(  # noqa: PLR0913 - the options of a command
         sys.stderr.writelines(f"note: {note}\n" for note in notes)
 
 
-def _redirect(match: Match, before: "Inventory", after: "Inventory", *, is_whole: bool) -> Redirect:
+def _redirect(match: Match, before: Inventory, after: Inventory, *, is_whole: bool) -> Redirect:
     if is_whole:
         return Redirect(before.origin + match.old, after.origin + match.new)
     return Redirect(match.old, match.new)
@@ -128,10 +126,6 @@ def check(  # noqa: PLR0913 - the options of a command
     until you set another grade.
     """
     with CommandErrors(verbose) as errors:
-        from crawler.cli.move_sides import open_side, write_output  # noqa: PLC0415 - the whole crawler
-        from crawler.moves.check import NOTE, MapFinding, NewSite, check_map  # noqa: PLC0415
-        from crawler.moves.inventory import place_of  # noqa: PLC0415
-
         if convert is not None and platform is None:
             raise UsageError("-o needs --for NAME, which says in which format to write")
         rows = read_map(_read_file(file), str(file))
@@ -158,13 +152,8 @@ def check(  # noqa: PLR0913 - the options of a command
         errors.exit_code = FindingsFound.exit_code if problems else 0
 
 
-def _ask(rows: Sequence[Redirect], start: str, flags: dict[str, Any]) -> Iterator["MapFinding"]:
+def _ask(rows: Sequence[Redirect], start: str, flags: dict[str, Any]) -> Iterator[MapFinding]:
     """The findings about what the site answers: for each row, for some in other spellings."""
-    from crawler.cli.move_sides import UNKNOWN_PATH  # noqa: PLC0415
-    from crawler.crawl.sitemap_download import Downloader, origins_of  # noqa: PLC0415 - the whole crawler
-    from crawler.moves.check import NOTE, MapFinding, check_answer  # noqa: PLC0415
-    from crawler.moves.probe import MAX_BODY, live_probe, trail  # noqa: PLC0415
-
     with Downloader(site_config(None, flags, start), origins_of([start]), MAX_BODY) as remote:
         probe = live_probe(remote, reads_pages=True)
         for number, row in enumerate(rows):

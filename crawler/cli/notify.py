@@ -4,19 +4,24 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import anyio
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import CLIENT_KEYS, SitesConfigOption, site_config, with_flags
+from crawler.cli.run_sites import site_plans
+from crawler.config.config import Config
+from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.errors import Incomplete, UsageError, worst_exit_code
+from crawler.notify.configure import check_channels
+from crawler.notify.ledger_status import DeliveryReport, NotifyResult, channels_by_reason
+from crawler.notify.notify import send_notifications, send_test_messages
+from crawler.notify.session import ReplayRequest
 from crawler.units import count_text
+from crawler.url.normalize import host_of
 from sitemap import safe
-
-if TYPE_CHECKING:  # the crawler is not needed to show help
-    from crawler.config.plan import CrawlPlan
-    from crawler.notify.ledger_status import DeliveryReport, NotifyResult
-    from crawler.notify.session import ReplayRequest
 
 _KEYS: Final = (
     *("output.directory", "site.sitemap_url", "state.directory", "fetch.source", "notify.enabled"),
@@ -52,8 +57,6 @@ def notify(  # noqa: PLR0913 - the command line is wide
     ) as errors:
         if test and (dry_run or again or since is not None):
             raise UsageError("--test sends only a test message. Use --test alone, or with --only")
-        from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
-
         sites = _plans(url, config, site or [], flags)
         replay = ReplayRequest(since=since, refused=again, refresh_status=True, only=only)
         _check_replay(sites, replay)
@@ -69,13 +72,13 @@ def notify(  # noqa: PLR0913 - the command line is wide
         sys.stdout.flush()
 
 
-def _exit_code(result: "NotifyResult") -> int:
+def _exit_code(result: NotifyResult) -> int:
     is_refused = any(sent.reception.value == "refused" or sent.refused > 0 for sent in result.deliveries)
     is_left = result.notify_pending or is_refused
     return result.exit_code or (Incomplete.exit_code if is_left else 0)
 
 
-def _check_replay(sites: "list[tuple[str, CrawlPlan]]", replay: "ReplayRequest") -> None:
+def _check_replay(sites: list[tuple[str, CrawlPlan]], replay: ReplayRequest) -> None:
     """Raise UsageError for an impossible request, before anything is sent."""
     if not any(plan.config.notify.enabled for _, plan in sites):
         raise UsageError(_TURNED_OFF)
@@ -86,12 +89,10 @@ def _check_replay(sites: "list[tuple[str, CrawlPlan]]", replay: "ReplayRequest")
             raise UsageError(f"{name}: {error}") from None
 
 
-def _check(results: "list[NotifyResult]", only: str) -> None:
+def _check(results: list[NotifyResult], only: str) -> None:
     """Raise UsageError if no channel matches."""
     channels = sorted({key for result in results for key in result.channels})
     if not channels and not any(result.notify_pending for result in results):
-        from crawler.config.config import Config  # noqa: PLC0415 - not needed to show help
-
         keys = (f"{section.switch} in [{name}]" for name, section in Config().all_channels.items())
         raise UsageError(f"no channel is configured: set {' or '.join(keys)}")
     if channels and not any(key.startswith(only) for key in channels):
@@ -100,13 +101,8 @@ def _check(results: "list[NotifyResult]", only: str) -> None:
 
 def _plans(
     url: str | None, file: Path | None, names: list[str], flags: Mapping[str, Any]
-) -> "list[tuple[str, CrawlPlan]]":
+) -> list[tuple[str, CrawlPlan]]:
     """The plans of the selected sites. Checks all channels before anything is sent."""
-    from crawler.cli.run_sites import site_plans  # noqa: PLC0415
-    from crawler.config.plan import plan_crawl  # noqa: PLC0415
-    from crawler.notify.configure import check_channels  # noqa: PLC0415 - the crawler is not needed to show help
-    from crawler.url.normalize import host_of  # noqa: PLC0415
-
     if url is None and file is None:
         raise UsageError("no site is given. Use siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
     if url is None and file is not None:
@@ -122,12 +118,7 @@ def _plans(
     return sites
 
 
-def _notify_site(name: str, plan: "CrawlPlan", replay: "ReplayRequest", *, dry_run: bool, test: bool) -> "NotifyResult":
-    import anyio  # noqa: PLC0415 - the crawler is not needed to show help
-
-    from crawler.notify.ledger_status import NotifyResult  # noqa: PLC0415
-    from crawler.notify.notify import send_notifications, send_test_messages  # noqa: PLC0415
-
+def _notify_site(name: str, plan: CrawlPlan, replay: ReplayRequest, *, dry_run: bool, test: bool) -> NotifyResult:
     async def send() -> NotifyResult:
         if not plan.config.notify.enabled:
             return NotifyResult(notes=(_TURNED_OFF,))
@@ -139,7 +130,7 @@ def _notify_site(name: str, plan: "CrawlPlan", replay: "ReplayRequest", *, dry_r
 
 
 def _show(
-    results: "list[tuple[str, NotifyResult]]", print_line: Callable[[str], None], *, verbose: bool, quiet: bool
+    results: list[tuple[str, NotifyResult]], print_line: Callable[[str], None], *, verbose: bool, quiet: bool
 ) -> None:
     for name, result in results:
         if quiet:
@@ -150,9 +141,7 @@ def _show(
         sys.stdout.write(fitted((*head, *_lines(result, verbose=verbose))))
 
 
-def _lines(result: "NotifyResult", *, verbose: bool) -> Iterator[str]:
-    from crawler.notify.ledger_status import channels_by_reason  # noqa: PLC0415 - not needed to show help
-
+def _lines(result: NotifyResult, *, verbose: bool) -> Iterator[str]:
     for note in result.notes:
         yield f"  {safe(note)}"
     for delivery in result.deliveries:
@@ -174,18 +163,18 @@ def _lines(result: "NotifyResult", *, verbose: bool) -> Iterator[str]:
         yield f"  nothing to send: {', '.join(map(safe, result.channels))}"
 
 
-def _is_deferred(delivery: "DeliveryReport") -> bool:
+def _is_deferred(delivery: DeliveryReport) -> bool:
     return delivery.reception.value == "later" and not delivery.urls and not delivery.refused
 
 
-def _line(delivery: "DeliveryReport") -> str:
+def _line(delivery: DeliveryReport) -> str:
     """The result of one delivery."""
     reception = "postponed" if delivery.reception.value == "later" else delivery.reception.value
     text = f"{safe(delivery.said)}{_remedy(delivery)}"
     return f"{safe(delivery.channel)}: {reception}: {safe(_contents_text(delivery))}: {text}"
 
 
-def _contents_text(delivery: "DeliveryReport") -> str:
+def _contents_text(delivery: DeliveryReport) -> str:
     """What the delivery reports."""
     if delivery.occasion.value != "changes":
         return delivery.occasion.content
@@ -194,5 +183,5 @@ def _contents_text(delivery: "DeliveryReport") -> str:
     return f"{count_text(delivery.urls or delivery.refused, 'URL')}, {runs}{where}"
 
 
-def _remedy(delivery: "DeliveryReport") -> str:
+def _remedy(delivery: DeliveryReport) -> str:
     return f"; --resend-refused sends {'it' if delivery.refused == 1 else 'them'} again" if delivery.refused else ""

@@ -2,17 +2,20 @@
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import anyio
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import SitesConfigOption, site_config, with_flags
+from crawler.cli.summary import upload_line
+from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.errors import UsageError
+from crawler.publish.rollback import publish_previous
+from crawler.publish.upload.upload import check_upload, upload
+from crawler.state.runs import Run
 from crawler.units import count_text
-
-if TYPE_CHECKING:  # the crawler is not needed to show help
-    from crawler.config.plan import CrawlPlan
-    from crawler.state.runs import Run
 
 _NEXT_RUN_NOTE: Final = (
     "correct the site before the next run: otherwise, the next run publishes the same sitemap as before the rollback"
@@ -39,10 +42,6 @@ def rollback(
         settings = site_config(config, flags, url, site)
         if not settings.site.url:
             raise UsageError("no site is given. Use siteatlas rollback https://example.com/ -o DIR, or --config FILE")
-        from crawler.config.plan import plan_crawl  # noqa: PLC0415
-        from crawler.publish.rollback import publish_previous  # noqa: PLC0415
-        from crawler.publish.upload.upload import check_upload  # noqa: PLC0415 - the crawler is not needed to show help
-
         plan = plan_crawl(settings)
         check_upload(plan)
         run = publish_previous(plan, to)
@@ -56,13 +55,8 @@ def rollback(
             print_line(_upload(plan, run, errors.print_line))
 
 
-def _upload(plan: "CrawlPlan", run: "Run", warn: Callable[[str], None]) -> str:
+def _upload(plan: CrawlPlan, run: Run, warn: Callable[[str], None]) -> str:
     """Upload the set; returns a line about it. Raises SiteatlasError."""
-    import anyio  # noqa: PLC0415
-
-    from crawler.cli.summary import upload_line  # noqa: PLC0415
-    from crawler.publish.upload.upload import upload  # noqa: PLC0415
-
     return f"  {upload_line(anyio.run(upload, plan, run, warn))}"
 
 

@@ -7,8 +7,11 @@ from typing import Any
 from crawler.cli.options import given_layers, site_config
 from crawler.config.config import Config
 from crawler.config.load import ConfigFile, ConfiguredSite, choose_sites, load_shared, load_sites
+from crawler.config.plan import AUDIT, plan_scope, state_directory
+from crawler.config.start import parse_url_setting
 from crawler.errors import NothingCrawlable, UsageError
 from crawler.state.schema import STATE_DB
+from crawler.url.normalize import DEFAULT_PARAMS, host_of
 
 
 def configured_sites(file: Path, flags: Mapping[str, Any], names: Sequence[str]) -> list[ConfiguredSite]:
@@ -37,9 +40,6 @@ def history_directory(config: Config) -> Path:
 def _host(config: Config, source: str) -> str:
     if not config.site.url:
         raise UsageError(f"{source} has no site. Set url in [site], or, for several sites, in [sites.NAME.site]")
-    from crawler.config.start import parse_url_setting  # noqa: PLC0415 - it loads the whole crawler
-    from crawler.url.normalize import DEFAULT_PARAMS, host_of  # noqa: PLC0415
-
     return host_of(parse_url_setting(config.site.url, "site.url", DEFAULT_PARAMS))
 
 
@@ -56,9 +56,6 @@ def find_state_directory(
     config = site_config(file, flags, url, site)
     root = Path(config.state.directory)
     if config.site.url:
-        # it knows all the parts of a crawl
-        from crawler.config.plan import AUDIT, plan_scope, state_directory  # noqa: PLC0415
-
         _, sitemap_url, _ = plan_scope(config)
         directory = state_directory(root, sitemap_url)
         if not STATE_DB.is_in(directory) and not (audited and STATE_DB.is_in(directory / AUDIT)):
@@ -98,9 +95,6 @@ def find_states(
     there is none.
     """
     if file is not None:
-        # it knows all the parts of a crawl
-        from crawler.config.plan import plan_scope, state_directory  # noqa: PLC0415
-
         sites = [(site.name, site.config) for site in configured_sites(file, flags, names) if site.is_wanted]
         return [
             (name, state_directory(Path(config.state.directory), plan_scope(config)[1]), config)
@@ -108,8 +102,6 @@ def find_states(
         ]
     if names:
         raise UsageError("--site needs a configuration. Add --config FILE")
-    from crawler.config.plan import AUDIT  # noqa: PLC0415 - it loads the whole crawler
-
     root = Path(shared_config(None, flags).state.directory)
     is_one = STATE_DB.is_in(root) or STATE_DB.is_in(root / AUDIT)
     directories = [root] if is_one else sorted({*state_directories(root), *audited_directories(root)})
@@ -125,8 +117,6 @@ def state_directories(root: Path) -> list[Path]:
 
 def audited_directories(root: Path) -> list[Path]:
     """The directories of sites with an audit."""
-    from crawler.config.plan import AUDIT  # noqa: PLC0415 - it loads the whole crawler
-
     return sorted(path.parents[1] for path in root.glob(f"*/{AUDIT}/{STATE_DB.file}"))
 
 
@@ -140,8 +130,6 @@ def _has_content(directory: Path) -> bool:
 
 
 def _no_state_message(root: Path) -> str:
-    from crawler.config.plan import AUDIT  # noqa: PLC0415 - it loads the whole crawler
-
     if any(any(root.glob(f"{above}{AUDIT}/{STATE_DB.file}")) for above in ("", "*/")):
         return (
             f"{root} has audits only, and no run published a sitemap. Run siteatlas crawl or siteatlas run first. To "

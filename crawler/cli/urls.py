@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -13,13 +13,18 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.help import HelpfulCommand, command_group, epilog_of
 from crawler.cli.options import REQUEST_KEYS, SitesConfigOption, site_config, with_flags
 from crawler.cli.sites import find_state_directory
+from crawler.cli.url_sources import former_urls
+from crawler.config.plan import plan_audit
 from crawler.errors import FindingsFound, UsageError
 from crawler.model import Url
+from crawler.moves.formats import read_map
+from crawler.moves.probe import folder_probe, live_ends, trail, url_end
+from crawler.moves.register import Register, UrlEnd, written_register
+from crawler.state.schema import STATE_DB
+from crawler.state.store import read_about
 from crawler.units import count_text, w3c
+from crawler.url.normalize import origin_of
 from sitemap import safe
-
-if TYPE_CHECKING:
-    from crawler.moves.register import UrlEnd
 
 urls = command_group("Keep every URL that a site ever published, and find those that are lost.")
 _REMEDY: Final = (
@@ -47,10 +52,6 @@ def check(  # noqa: PLR0913 - the options of a command
     nothing and records nothing.
     """
     with CommandErrors(verbose) as errors:
-        from crawler.moves.probe import live_ends  # noqa: PLC0415 - the whole crawler
-        from crawler.moves.register import Register, written_register  # noqa: PLC0415
-        from crawler.state.schema import STATE_DB  # noqa: PLC0415
-
         state = find_state_directory(url, config, site, flags)
         with STATE_DB.reading(state) as db:
             rows = [row for row in Register(db).rows(listed=folder is not None) if not row.accepted]
@@ -79,12 +80,8 @@ def check(  # noqa: PLR0913 - the options of a command
         errors.exit_code = FindingsFound.exit_code if lost else 0
 
 
-def _ends_in(folder: Path, redirects: Path | None, urls: Sequence[str]) -> list["UrlEnd"]:
+def _ends_in(folder: Path, redirects: Path | None, urls: Sequence[str]) -> list[UrlEnd]:
     """How URLs of a site end in a folder build of it."""
-    from crawler.moves.formats import read_map  # noqa: PLC0415
-    from crawler.moves.probe import folder_probe, trail, url_end  # noqa: PLC0415
-    from crawler.url.normalize import origin_of  # noqa: PLC0415
-
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}. Give the folder that the generator of the site writes")
     file = redirects or folder / "_redirects"
@@ -111,12 +108,6 @@ def import_(
     or the sources of a site generator: every page counts that its history ever had.
     """
     with CommandErrors(verbose):
-        from crawler.cli.url_sources import former_urls  # noqa: PLC0415 - the whole crawler
-        from crawler.config.plan import plan_audit  # noqa: PLC0415
-        from crawler.moves.register import Register, written_register  # noqa: PLC0415
-        from crawler.state.schema import STATE_DB  # noqa: PLC0415
-        from crawler.state.store import read_about  # noqa: PLC0415
-
         state = find_state_directory(url, config, site, flags)
         with STATE_DB.reading(state) as db:
             start = url or (None if config else read_about(db, "url"))
@@ -141,8 +132,6 @@ def accept(
 ) -> None:
     """Record that URLs are gone on purpose, or will be after the next publish, so that no check reports them."""
     with CommandErrors(verbose):
-        from crawler.moves.register import written_register  # noqa: PLC0415 - the whole crawler
-
         with written_register(find_state_directory(url, config, site, flags)) as register:
             count, listed = register.accept(pattern.replace("[", "[[]").replace("?", "[?]"), reason)
         if not count:
@@ -161,9 +150,6 @@ def list_(
 ) -> None:
     """Print the register as CSV: each URL with its dates, how it ended, and its source."""
     with CommandErrors(verbose):
-        from crawler.moves.register import Register  # noqa: PLC0415 - the whole crawler
-        from crawler.state.schema import STATE_DB  # noqa: PLC0415
-
         with STATE_DB.reading(find_state_directory(url, config, site, flags)) as db:
             rows = Register(db).rows()
         writer = csv.writer(sys.stdout, lineterminator="\n")
