@@ -147,11 +147,25 @@ def test_ours_a_planted_regression_is_one_row_by_the_history_of_one_state(name: 
 @pytest.mark.parametrize(("came", "went", "told"), [(0, 22, True), (0, 6, False), (14, 36, False), (10, 50, True)])
 def test_ours_links_that_went_are_told_unless_boxes_may_draw_as_many(came: int, went: int, *, told: bool) -> None:
     before, after = crawled(5), crawled(5)
+    for seed, crawl in enumerate((before, after)):
+        noisy(crawl, random.Random(seed))
     url = "https://a.example/docs/0"
     before[url]["inlinks"], after[url]["inlinks"] = 500, 500 + came - went
     assert found(before, after) == []  # of two crawls, nobody knows which links came and went
     before[url][SWAPPED] = came + went
     assert found(before, after) == ([("inlinks", "fewer", 1)] if told else [])
+
+
+@pytest.mark.parametrize("name", ["outlinks", "words", "images"])
+def test_ours_what_few_pages_lost_is_told_where_no_box_draws(name: str) -> None:
+    before, after = crawled(5), crawled(5)
+    urls = [*before][:9]
+    for url in urls:
+        before[url][name], after[url][name] = 25, 20
+    assert found(before, after) == [(name, "fewer", 9)]
+    for number, url in enumerate(before):
+        before[url][name], after[url][name] = 25, 20 + number % 10
+    assert found(before, after) == []
 
 
 def test_ours_noise_is_no_row() -> None:
@@ -189,13 +203,22 @@ def test_ours_pages_that_left_are_one_line_and_a_page_that_nothing_links_to_is_t
         crawl["https://a.example/help/3"]["inlinks"] = crawl["https://a.example/help/3"]["inlinks"] and 2
     assert found(before, after) == [
         ("pages", "moved: /blog/ → /news/all/", 10),
-        ("pages", "gone", 2),
         ("inlinks", "none now", 1),
         ("inlinks", "were none", 1),
+        ("pages", "gone", 1),
+        ("pages", "gone, but not requested: nothing leads there now", 1),
     ]
     pages = [[ComparedPage(url, values) for url, values in crawl.items()] for crawl in (before, after)]
     whole = compare(*pages, is_whole=True)
-    assert (whole.gone, whole.moved) == (2, 10)
+    assert (whole.gone, whole.unasked, whole.moved) == (2, 1, 10)
+
+
+def test_ours_a_page_that_moved_alone_is_named_as_it_is() -> None:
+    before, after = crawled(6), crawled(6)
+    old = "https://a.example/docs/0.html"
+    before[old] = dict(before["https://a.example/docs/0"])
+    after[old] = dict.fromkeys(FIELDS) | {"state": "redirect", "status": 301, "target": "https://a.example/"}
+    assert found(before, after) == [("pages", "moved: /docs/0.html → /", 1)]
 
 
 def test_ours_two_exports_are_compared_with_other_hosts(process: Forked, tmp_path: Path) -> None:

@@ -260,3 +260,16 @@ def test_ours_the_key_of_a_source_tells_servers_apart_and_holds_no_secret() -> N
     assert len(set(keys)) == len(fetches)
     assert not [each for each in keys if "hush" in each]
     assert server_key(build_config({"fetch": {"resolve": ["other.example.com:443:10.0.0.5"]}}), start) == ""
+
+
+def test_ours_a_login_that_the_server_refuses_is_sent_once_and_named(tmp_path: Path) -> None:
+    """Each further try may lock the account."""
+    routes: dict[str, Route] = {"/": links(*(f"p{number}" for number in range(12)))}
+    with scripted(routes | {f"/p{number}": links() for number in range(12)}, BASIC) as site:
+        ran = crawl(tmp_path, site.url, *SECRET, "--state", "state", "-o", "out")
+        assert (ran.code, len(listed(tmp_path))) == (0, 13)
+        site.log.clear()
+        ran = crawl(tmp_path, site.url, "--basic-auth", "editor:wrong", "--state", "state", "-o", "out")
+        assert (ran.code, len(listed(tmp_path))) == (5, 13)
+        assert "answered 401: the server refuses the login. Correct fetch.basic_auth (--basic-auth)" in ran.err
+        assert {*site.paths} <= {"/robots.txt", "/sitemap.xml", "/"}

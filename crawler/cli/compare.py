@@ -222,6 +222,7 @@ def _counts(result: Comparison) -> str:
     gone = (
         "gone: not known, because the later crawl is not complete" if result.gone is None else f"{result.gone:,} gone"
     )
+    gone += f" ({result.unasked:,} of them not requested)" if result.unasked else ""
     return f"{count_text(result.both, 'URL')} in both crawls; {result.new:,} new pages, {gone}, {result.moved:,} moved"
 
 

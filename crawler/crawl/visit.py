@@ -12,6 +12,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -34,7 +36,7 @@ from crawler.crawl.revalidation import EarlierCrawl, PreviousVisits
 from crawler.crawl.second_reads import Rounds, SecondReads
 from crawler.crawl.soft_404 import Soft404s
 from crawler.crawl.worker import PageParser, PageWorker
-from crawler.errors import NothingCrawlable, StorageError, UsageError
+from crawler.errors import NothingCrawlable, SiteatlasError, StorageError, UsageError
 from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
@@ -330,6 +332,16 @@ def _previous_visits(plan: CrawlPlan, store: Store) -> PreviousVisits:
     return PreviousVisits(store.db, store.run.number, parse_settings_key(plan), source_key(plan), refetch_every)
 
 
+def _rejection(plan: CrawlPlan, reject: RejectStart | None, outcome: Outcome) -> SiteatlasError | None:
+    """The error that ends a crawl because of its start URL. A refused login is not sent again: it may be locked."""
+    if outcome.status == HTTPStatus.UNAUTHORIZED and plan.config.fetch.basic_auth:
+        return NothingCrawlable(
+            f"the start URL {outcome.lease.url} answered 401: the server refuses the login. Correct fetch.basic_auth "
+            "(--basic-auth)"
+        )
+    return reject(outcome) if reject else None
+
+
 async def visit(  # noqa: PLR0913 - three of them have a default
     plan: CrawlPlan,
     store: Store,
@@ -345,8 +357,8 @@ async def visit(  # noqa: PLR0913 - three of them have a default
 
     When nothing is left, ``more`` may admit more URLs, until it returns False. Then the pages of
     ``second_reads`` are fetched a second time, and pages that say that they do not exist become
-    soft 404s. Raises NothingCrawlable when robots.txt allows nothing, the error of ``reject`` for the start URL, and
-    StorageError.
+    soft 404s. Raises NothingCrawlable when robots.txt allows nothing or the server refuses the login, the error of
+    ``reject`` for the start URL, and StorageError.
     """
     plan, files_note = _with_open_files(plan)
     async with AsyncExitStack() as stack:
@@ -370,7 +382,8 @@ async def visit(  # noqa: PLR0913 - three of them have a default
             return frontier.review_postponed() or more(frontier) or frontier.review_postponed()
 
         watch = _with_rendered(watch, renderer)
-        engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further, reject)
+        judge = partial(_rejection, plan, reject)
+        engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further, judge)
         frontier.admit(seed_urls(plan, robots))
         suspect_notes = [_SUSPECT_NOTE.format(url) for url in frontier.crash_suspects()]
         for note in suspect_notes:

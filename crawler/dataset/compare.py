@@ -1,14 +1,15 @@
 """Compares two crawls page by page and field by field, and groups what differs by its cause. Pure.
 
 A title, description or heading that differs in digits alone has a counter or a nonce. A count that boxes may draw
-differs if that is more than chance; one that a template decides, if it doubled or halved. What several pages have now
-in place of different texts has one cause. So has what is empty now, and what the same words were added to or taken
-from. A page that answers 404 or 410 now is gone, and one that redirects moved: it has no fields to compare.
+differs if that is more than chance, or if few pages differ in it: boxes draw on all pages. One that a template decides
+differs if it doubled or halved. What several pages have now in place of different texts has one cause. So has what is
+empty now, and what the same words were added to or taken from. A page that answers 404 or 410 now is gone, and one that
+redirects moved: it has no fields to compare.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from math import sqrt
 from typing import Final, NamedTuple
 
@@ -42,6 +43,8 @@ _PAGES: Final = frozenset({"indexable", "noindex", "canonical elsewhere", "soft 
 _GONE: Final = frozenset({404, 410})
 _CHANCE: Final = 4.0
 """Standard deviations by which two counts must differ that boxes draw: chance does so on one page of 16,000."""
+_FEW: Final = 0.05
+"""Share of the pages up to which a count that boxes may draw differs for a reason of these pages."""
 _EXAMPLES: Final = 3
 _figures = re.compile(r"\d+").sub
 _MAX_SHOWN: Final = 80  # characters of a value
@@ -76,13 +79,17 @@ class Group(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """What differs between two crawls. ``gone`` is None if the later crawl did not see the whole site."""
+    """What differs between two crawls. ``gone`` is None if the later crawl did not see the whole site.
+
+    ``unasked`` of the pages that are gone were not requested, because nothing led to them.
+    """
 
     both: int
     new: int
     gone: int | None
     moved: int
     groups: list[Group]
+    unasked: int = 0
 
 
 def compare(before: Iterable[ComparedPage], after: Iterable[ComparedPage], *, is_whole: bool) -> Comparison:
@@ -91,37 +98,60 @@ def compare(before: Iterable[ComparedPage], after: Iterable[ComparedPage], *, is
     later = {page.url: page for page in after}
     found: list[Difference] = []
     alike: list[str] = []
-    lost = [url for url in earlier.keys() - later.keys() if is_whole and earlier[url].values["state"] == "indexable"]
-    moved = 0
+    unasked = [url for url in earlier.keys() - later.keys() if is_whole and earlier[url].values["state"] == "indexable"]
+    lost: list[str] = []
+    moves: dict[str, str] = {}
+    stayed: list[str] = []
     for url in earlier.keys() & later.keys():
         old, new = earlier[url].values, later[url].values
         if old["state"] == "indexable" and new["state"] == "redirect":
-            moved += 1
-            found.append(Difference(url, "pages", f"moved: {_move(url, str(new['target']))}"))
+            moves[url] = str(new["target"])
             continue
         if old["state"] == "indexable" and new["status"] in _GONE:
             lost.append(url)
             continue
-        found += _differences(url, old, new)
+        stayed.append(url)
         if old["state"] == new["state"] or {old["state"], new["state"]} <= _PAGES:
             alike.append(url)
+    still = {
+        name for name in DRAWN if _is_still([(earlier[url].values[name], later[url].values[name]) for url in alike])
+    }
+    for url in stayed:
+        found += _differences(url, earlier[url].values, later[url].values, still)
+    found += _moves(moves)
     for name in TEXTS:
         pairs = {url: (_masked(earlier[url], name), _masked(later[url], name)) for url in alike}
         found += _text_differences(name, {url: pair for url, pair in pairs.items() if pair[0] != pair[1]})
     added = [url for url in later.keys() - earlier.keys() if later[url].values["state"] == "indexable"]
     found += (Difference(url, "pages", "new") for url in added)
     found += (Difference(url, "pages", "gone") for url in lost)
+    found += (Difference(url, "pages", "gone, but not requested: nothing leads there now") for url in unasked)
     both = len(earlier.keys() & later.keys())
-    return Comparison(both, len(added), len(lost) if is_whole else None, moved, list(_groups(found)))
+    gone = len(lost) + len(unasked) if is_whole else None
+    return Comparison(both, len(added), gone, len(moves), list(_groups(found)), len(unasked))
 
 
-def _move(url: str, target: str) -> str:
-    """Where a page moved, in words that are the same for pages that moved alike."""
-    old, new = Url(url), Url(target)
-    if origin_of(old) != origin_of(new):
-        return f"to {origin_of(new)}"
-    sides = pattern_of(spelling(path_and_query(old)), spelling(path_and_query(new)))
-    return " → ".join("/".join(("", *side, "")) for side in sides)
+def _is_still(pairs: Iterable[tuple[str | int | None, str | int | None]]) -> bool:
+    """Whether few pages differ in a count, from their values before and after."""
+    differ = [old != new for old, new in pairs if old is not None and new is not None]
+    return sum(differ) <= _FEW * len(differ)
+
+
+def _moves(targets: Mapping[str, str]) -> Iterator[Difference]:
+    """Where pages moved, by URL, in words that are the same for pages that moved alike."""
+    ways: dict[str, str] = {}
+    for url, target in targets.items():
+        old, new = Url(url), Url(target)
+        if origin_of(old) == origin_of(new):
+            pattern = pattern_of(spelling(path_and_query(old)), spelling(path_and_query(new)))
+            ways[url] = " → ".join("/".join(("", *side, "")) for side in pattern)
+        else:
+            ways[url] = f"to {origin_of(new)}"
+    counts = Counter(ways.values())
+    for url, way in ways.items():
+        is_alone = counts[way] == 1 and " → " in way
+        paths = (path_and_query(Url(each)) for each in (url, targets[url]))
+        yield Difference(url, "pages", f"moved: {' → '.join(paths) if is_alone else way}")
 
 
 def _masked(page: ComparedPage, name: str) -> str:
@@ -143,7 +173,8 @@ def _text_differences(name: str, pairs: Mapping[str, tuple[str, str]]) -> Iterat
             yield Difference(url, name, _text_cause(old, new))
 
 
-def _differences(url: str, old: Values, new: Values) -> Iterator[Difference]:
+def _differences(url: str, old: Values, new: Values, still: Collection[str]) -> Iterator[Difference]:
+    """The differences of one page in states and counts. ``still`` are the counts in which few pages differ."""
     if old["state"] != new["state"]:
         yield Difference(url, "state", f"{old['state']} → {new['state']}")
     elif old["status"] != new["status"]:
@@ -155,7 +186,7 @@ def _differences(url: str, old: Values, new: Values) -> Iterator[Difference]:
         if abs(clicks) >= LEAST_DEEPER:
             yield Difference(url, "depth", f"{'more' if clicks > 0 else 'fewer'} clicks from the start")
     for name in (*DRAWN, *DECIDED):
-        swapped = old.get(SWAPPED) if name == "inlinks" else None
+        swapped = 0 if name in still else old.get(SWAPPED) if name == "inlinks" else None
         if cause := _count_cause(name, old[name], new[name], swapped):
             yield Difference(url, name, cause)
 
@@ -178,7 +209,7 @@ def _count_cause(name: str, old: str | int | None, new: str | int | None, swappe
         is_alike = many < (LEAST_DIFFERENCE if name in DRAWN and name != "inlinks" else 1)
     elif name in DRAWN:
         drawn = many + few if swapped is None else int(swapped)  # boxes draw no more than what came and went
-        is_alike = many - few < _CHANCE * sqrt(drawn)  # of two counts of Poisson
+        is_alike = many - few < max(LEAST_DIFFERENCE, _CHANCE * sqrt(drawn))  # of two counts of Poisson
     else:
         is_alike = many < 2 * few or many - few < LEAST_DIFFERENCE
     if is_alike or many == few:

@@ -173,11 +173,14 @@ def doubtful_text(reply: Reply, *, was_whole: bool) -> str:
     """What a reply says that may be a challenge, but has too few signs of one; "" for any other reply.
 
     No sign is needed if its URL had links before (``was_whole``): the reply lacks the template of the site. Redirects,
-    a 404, a 410, forms with a password and an error page that speaks of permission are the site's own. So may a 200 be
+    a 404, a 410, forms with a password, a reply that asks for a login by ``WWW-Authenticate`` (RFC 9110, section
+    11.6.1) and an error page that speaks of permission are the site's own. So may a 200 be
     that has no words: a page that scripts fill. Words with figures, and those of the URL, do not count: challenges
     repeat them.
     """
     if not 0 < len(reply.body) <= MAX_BARE_BYTES or _has_more_links(reply.body, MAX_LINKS):
+        return ""
+    if reply.header("www-authenticate"):
         return ""
     bare, low = _bare(reply), reply.body.lower()
     is_own = reply.status in _GONE or 300 <= reply.status < 400 or is_transient(reply) or _has_fields(low)

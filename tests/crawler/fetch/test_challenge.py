@@ -176,6 +176,13 @@ def test_ours_a_bare_page_is_in_no_doubt_if_its_status_says_why(status: int) -> 
     assert not doubtful_text(reply("<p>Go away.</p>", status), was_whole=True)
 
 
+def test_rfc9110_a_reply_that_asks_for_a_login_is_in_no_doubt() -> None:
+    """Section 11.6.1: WWW-Authenticate says what the server asks for."""
+    url, body = Url("https://a.example/"), b"<h1>Anmeldung erforderlich</h1>"
+    for headers, said in ((), "anmeldung erforderlich"), ((("www-authenticate", 'Basic realm="x"'),), ""):
+        assert doubtful_text(Reply(url, 401, headers, body, 0.0, 0.1), was_whole=True) == said
+
+
 def test_ours_an_empty_page_that_scripts_fill_is_in_no_doubt() -> None:
     shell = "<title>Boats</title><div id=root></div><noscript>Enable JavaScript.</noscript><script src=a.js></script>"
     assert not doubtful_text(reply(shell), was_whole=True)
