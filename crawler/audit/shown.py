@@ -43,6 +43,7 @@ _NUMBERS: Final = f"SELECT v.id {_FROM} WHERE {_IS_PAGE} ORDER BY v.id"
 _ROWS: Final = f"SELECT v.id, u.url, c.page {_FROM} WHERE {_IS_PAGE} ORDER BY v.id"
 _MARKUP: Final = f"SELECT u.url, c.text {_FROM} WHERE v.id = ?"
 _URLS: Final = "SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id"
+_LISTED: Final = f"SELECT u.url {_FROM} WHERE {_IS_PAGE} AND u.url IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own
 _NEW: Final = "SELECT v.id FROM visit v LEFT JOIN memory m ON m.id = v.id WHERE m.id IS NULL"
 _decode = msgspec.msgpack.Decoder(Page).decode
 _styles = re.compile(
@@ -111,7 +112,10 @@ class ShownPages:
         for number, shown in load_boxes(self._db).links().items():
             if number in placed:
                 changing[placed[number].url] = {self._url(target) for target in shown}
-        return find_places([*placed.values()], changing)
+        targets = msgspec.json.encode(sorted({target for page in pages for target in page.placed.targets})).decode()
+        with storage_errors():
+            listed = {url for (url,) in self._db.execute(_LISTED, (targets,))}
+        return find_places([*placed.values()], changing, listed)
 
     def with_place(self, found: AuditFinding) -> AuditFinding:
         """A finding about the target of links, with where these stand: one in a template needs one correction."""

@@ -9,7 +9,7 @@ after it. Elements such as nav and footer only decide between boxes that nothing
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
@@ -72,19 +72,25 @@ class _Own(Struct):
     last: int
 
 
-def find_places(pages: Sequence[PlacedPage], changing: Mapping[str, Collection[str]]) -> list[list[Place]]:
+def find_places(
+    pages: Sequence[PlacedPage], changing: Mapping[str, Collection[str]], listed: Container[str] = ()
+) -> list[list[Place]]:
     """The place of each link of each page. ``changing`` are the links of a page that not every read showed.
 
+    ``listed`` are pages of the site that are not among ``pages``: a link to another URL may be a tool, such as "edit".
     Some hundred pages of one site show what repeats. Takes linear time in their links.
     """
-    template = _Template(pages, changing)
+    template = _Template(pages, changing, listed)
     return [template.places(page) for page in pages]
 
 
 class _Template:
     """What the pages repeat."""
 
-    def __init__(self, pages: Sequence[PlacedPage], changing: Mapping[str, Collection[str]]) -> None:
+    def __init__(
+        self, pages: Sequence[PlacedPage], changing: Mapping[str, Collection[str]], listed: Container[str]
+    ) -> None:
+        self.listed = listed
         self.marks = Counter[tuple[int, str]]()  # pages that have a target, or the text of a link, at a slot
         self.pages = Counter[int]()  # pages that have a slot
         self.texts = Counter[int]()  # pages that have a text
@@ -156,7 +162,7 @@ class _Template:
             place = Place.BODY
         elif is_own or (is_page_of_list and not self._is_on_most(slot, target)):
             place = Place.LIST
-        elif is_repeated or (has_same_text and target not in self.boxes):  # the latter is a tool, such as "edit"
+        elif is_repeated or (has_same_text and target not in self.boxes and target not in self.listed):  # a tool
             place = _in_template(page, at, own, is_repeated=is_repeated)
         elif at < own.begin and landmark == "nav" and not has_same_text:
             place = Place.MENU

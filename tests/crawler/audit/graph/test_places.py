@@ -68,6 +68,19 @@ def test_ours_the_places_of_templates_that_the_rule_does_not_know(template: str)
     assert sum(label == place for label, place, _ in links) >= 0.9 * len(links)
 
 
+def test_ours_a_link_to_the_next_page_is_no_tool_where_the_next_page_was_not_read() -> None:
+    link = '<p><a href="/{next}">next</a></p>'
+    markup = "<nav><a href=/>Home</a></nav><main><p>About boats that have sails and {n}.</p>{link}</main>"
+    pages = []
+    for number in range(0, 40, 2):
+        shown = read_details(markup.format(n=chr(97 + number) * 4, link=link.format(next=number + 1)))
+        targets = [f"{HOME}{anchor.href}" for anchor in shown.anchors]
+        pages.append(PlacedPage(f"{HOME}/{number}", targets, shown.anchors, shown.texts))
+    listed = {f"{HOME}/{number}" for number in range(41)}
+    assert {places[-1] for places in find_places(pages, {}, listed)} == {Place.LIST}
+    assert {places[-1] for places in find_places(pages, {})} == {Place.FOOTER}
+
+
 def test_ours_places_take_linear_time() -> None:
     anchors = [Anchor(f"/{n}", str(n), "", "", 1) for n in range(3_000)]
     pages = [PlacedPage(f"{HOME}/{n}", [f"{HOME}/{m}" for m in range(3_000)], anchors, []) for n in range(30)]
