@@ -288,6 +288,7 @@ def test_ours_urls_of_live_sites_and_their_sitemaps_are_sides_of_a_move(tmp_path
     lonely = "/products/lonely"
     urlset = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
     old_pages = {f"/blog/{name}": text(name) for name in names} | {lonely: "<title>Alone</title>", "/dead": "Dead"}
+    old_pages |= {"/sent": "Sent", "/home": "Home", "/off": "Off"}
     new_pages = {f"/news/{name}": text(name) for name in names}
     with scripted({"/": links(*old_pages), **old_pages}) as old, scripted({"/": links(*new_pages), **new_pages}) as new:
         for site, pages in (old, old_pages), (new, new_pages):
@@ -297,6 +298,8 @@ def test_ours_urls_of_live_sites_and_their_sitemaps_are_sides_of_a_move(tmp_path
                 "User-agent: *\nDisallow: /private\n", 200, {"Content-Type": "text/plain"}
             )
         new.routes |= {"/private": "secret", lonely: "<title>Alone</title>"}
+        for path, target in ("/sent", f"/news/{names[0]}"), ("/home", "/"), ("/off", f"{old.url}off"):
+            new.routes[path] = Answer("", 301, {"Location": target})
         ran = siteatlas(tmp_path, "move", "map", old.url, new.url, "-o", "crawled.csv", "--rate", "0")
         assert ran.code == 0, ran.err
         rows = rows_of(tmp_path / "crawled.csv")
@@ -305,6 +308,10 @@ def test_ours_urls_of_live_sites_and_their_sitemaps_are_sides_of_a_move(tmp_path
         stay, dead = f"{old.url[:-1]}{lonely}", f"{old.url}dead"
         moved |= {stay: f"{new.url[:-1]}{lonely}", dead: ""}
         assert (rows[stay]["new"], rows[stay]["reason"], rows[dead]["grade"]) == (moved[stay], "the same path", "none")
+        sent, *others = (rows.pop(f"{old.url}{path}") for path in ("sent", "home", "off"))
+        assert (sent["new"], sent["reason"]) == (f"{new.url}news/{names[0]}", "the site redirects it there")
+        assert {row["grade"] for row in others} == {"none"}
+        moved |= {f"{old.url}sent": sent["new"], f"{old.url}home": "", f"{old.url}off": ""}
         assert {row["grade"] for source, row in rows.items() if source != dead} == {"sure"}
         assert not any(path == "/private" for _, path, _ in new.log)
         assert [*tmp_path.iterdir()] == [tmp_path / "crawled.csv"]  # the state of the crawl is gone

@@ -12,7 +12,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import HelpfulCommand, command_group, epilog_of
-from crawler.cli.move_sides import UNKNOWN_PATH, alive_at, open_side, visits_of, write_output
+from crawler.cli.move_sides import UNKNOWN_PATH, found_at, open_side, visits_of, write_output
 from crawler.cli.options import REQUEST_KEYS, site_config, with_flags
 from crawler.crawl.documents import is_url
 from crawler.crawl.sitemap_download import Downloader, origins_of
@@ -28,6 +28,7 @@ from sitemap import safe
 move = command_group("Map the pages of an old site to those of the new one, and check maps of redirects.")
 _REDIRECTED: Final = (Grade.SURE, Grade.LIKELY)
 Format = Annotated[str, typer.Option("--format", metavar="NAME", help=f"Format: {', '.join(FORMATS)}.")]
+_FOUND: Final = {True: "the same path", False: "the site redirects it there"}
 _SAMPLED: Final = 5  # rows that are also asked in other spellings
 
 
@@ -70,9 +71,11 @@ def map_(  # noqa: PLR0913 - the options of a command
         ]
         if is_url(new) and after.origin:
             # a page that nothing links to may live on unseen
-            living = alive_at(after.origin, [match.old for match in matches if match.grade is Grade.NONE], flags)
+            found = found_at(after.origin, [match.old for match in matches if match.grade is Grade.NONE], flags)
             matches = [
-                Match(match.old, match.old, Grade.SURE, "the same path") if match.old in living else match
+                Match(match.old, place, Grade.SURE, _FOUND[place == match.old])
+                if (place := found.get(match.old))
+                else match
                 for match in matches
             ]
         visits = visits_of(old)

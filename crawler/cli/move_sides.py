@@ -98,11 +98,20 @@ def _crawled(url: str, flags: Mapping[str, Any]) -> Inventory:
         return read_state(state)
 
 
-def alive_at(origin: str, paths: Sequence[str], flags: Mapping[str, Any]) -> set[str]:
-    """The paths that answer 200 on a live site, at the pace of a crawl; none if an unknown path does so too."""
+def found_at(origin: str, paths: Sequence[str], flags: Mapping[str, Any]) -> dict[str, str]:
+    """Where paths of a live site lead that answer 200 or redirect to a page of it, at the pace of a crawl.
+
+    Where a path that does not exist leads tells nothing.
+    """
     urls = [origin + path for path in (UNKNOWN_PATH, *paths)] if paths else []
-    there = {place_of(end.url) for end in live_ends(urls, site_config(None, flags, origin)) if end.ended == "there"}
-    return set() if UNKNOWN_PATH in there else there
+    ends = live_ends(urls, site_config(None, flags, origin))
+    places = {
+        place_of(end.url): place_of(end.target or end.url) for end in ends if end.ended in ("there", "redirected")
+    }
+    nowhere = {places.get(UNKNOWN_PATH), "/"}
+    if UNKNOWN_PATH in nowhere:
+        return {}
+    return {path: place for path, place in places.items() if place not in nowhere}
 
 
 def visits_of(word: str) -> Counter[str]:

@@ -33,6 +33,7 @@ _LEAST_OF_NAME: Final = -1.5  # log odds of a title or a path that is another: b
 _ANOTHER: Final = 0.3  # an agreement below this is not worth a word
 _NAMES: Final = ("main text", "title and heading", "path")
 _NOTHING_LIKE: Final = "no page of the new site is like it"
+_NO_TEXT: Final = "its text is not known, and no title or path of the new site is like it"
 _SURE, _LIKELY, _LOOK = 0.98, 0.7, 0.1  # probabilities
 
 words: Final = re.compile(r"[^\W_]+").findall
@@ -181,7 +182,8 @@ class _Matcher:
             target = self._numbers[predicted.path]
             scores[target] = self._against_rival(number, target) + log(predicted.pairs + 1)
         if not scores:
-            return Match(self._old[number].path, "", Grade.NONE, _NOTHING_LIKE)
+            old = self._old[number]
+            return Match(old.path, "", Grade.NONE, _NOTHING_LIKE if old.text else _NO_TEXT)
         best = max(scores, key=lambda candidate: (scores[candidate], -candidate))
         odds = exp(scores.pop(best))
         rest = sum(map(exp, scores.values()))
@@ -210,7 +212,7 @@ class _Matcher:
                 return Match(old.path, old.path, Grade.LOOK, "the same path, but another text")
             grade, pattern = Grade.LOOK, "another page is at this path now"
         if probability < _LOOK or (new.path == "/" and grade is not Grade.SURE):
-            return Match(old.path, "", Grade.NONE, _NOTHING_LIKE, probability)
+            return Match(old.path, "", Grade.NONE, _NOTHING_LIKE if old.text else _NO_TEXT, probability)
         said = [_agreement_text(name, share) for name, share in zip(_NAMES, agreements, strict=True) if share]
         reason = "; ".join(filter(None, (pattern, ", ".join(filter(None, said)))))
         return Match(old.path, new.path, grade, reason, probability)
