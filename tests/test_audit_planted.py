@@ -221,6 +221,10 @@ def test_ours_hits_of_all_spellings_are_one_pages(audited: Audited) -> None:
     assert audited.finding("orphan.list", "/landing/friend/")["spellings"] == [audited.site.url("/r/friend")]
 
 
+def test_ours_redirects_in_a_loop_are_called_so(audited: Audited) -> None:
+    assert ", and from there in a loop" in audited.finding("gone.failing", "/loop/a/")["sentence"]
+
+
 def test_ours_weak_links_are_shown_with_the_pages_they_stand_on(audited: Audited) -> None:
     url = audited.site.url
     found = audited.finding("weak.noindex", "/guides/kitchen/tagged-three/")

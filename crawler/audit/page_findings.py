@@ -259,7 +259,7 @@ class PageFindings:
         finding = AuditFinding(
             rule="",
             url=url,
-            sentence=reason,
+            sentence=f"{reason}, and from there in a loop" if facts.is_redirect_loop else reason,
             title=page.title if page else "",
             state=state,
             status=status,

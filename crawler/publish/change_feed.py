@@ -170,8 +170,8 @@ class ChangeFeed:
             reason = why_added(row.found or 0, row.source or "", past, row.past_reason or "")
             return ChangeKind.ADDED, "", reason
         if row.kind == "changed":
-            # with some lastmod policies, a page without a change may state a later date
-            default = "its content changed" if row.has_changed else "the page states a later date"
+            # with some lastmod policies, or after a rollback, a page without a change has another date
+            default = "its content changed" if row.has_changed else "its content did not change, only its date"
             return ChangeKind.CHANGED, "", row.evidence or row.past_evidence or default
         state = State(row.state) if row.state else None
         kind, reason = why_delisted(state, row.reason or "", (row.past_failures or 0) + 1)

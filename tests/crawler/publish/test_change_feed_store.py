@@ -67,7 +67,7 @@ def test_ours_what_changed_is_told_with_its_evidence_and_both_dates(history: His
     feed = history.run({"/a": edited, "/b": Seen(lastmod="2025-01-02", changed=0)})
     assert told(feed) == [
         ("/a", "changed", "", "2 of 9 sentences differ"),
-        ("/b", "changed", "", "the page states a later date"),  # where the policy goes by what is stated
+        ("/b", "changed", "", "its content did not change, only its date"),  # where the policy goes by what is stated
     ]
     assert (feed[0].before, feed[0].lastmod) == ("2025-01-01", "2026-01-02")
 
