@@ -399,6 +399,13 @@ def test_ours_a_site_that_cannot_run_is_told_and_does_not_stop_the_others(world:
     assert [[run["exit_code"] for run in site["runs"]] for site in told] == [[2, 0], [0, 0]]
 
 
+def test_ours_a_state_that_cannot_be_written_is_told_after_each_run(world: World) -> None:
+    for _ in range(2):
+        ran = world.run("--set", "state.directory=/proc/no-state")
+        assert (ran.code, world.occasions, world.indexed) == (7, ["trouble"], [])
+        assert "the state cannot be written" in ran.err
+
+
 @pytest.mark.slow
 def test_ours_an_interrupt_while_others_are_told_ends_a_run_of_several(world: World) -> None:
     hook = f'webhook = {{urls = ["{world.ears.url}/hook"]}}\nnotify = {{attempts = 1, check_live = false}}'

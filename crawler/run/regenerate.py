@@ -7,9 +7,12 @@
 A failed upload or notification does not undo the crawl: the report names it, and the next run continues it.
 """
 
+import dataclasses
 import logging
 import time
 from contextlib import closing, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -19,7 +22,7 @@ from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan, result_settings
 from crawler.config.start import StartMoved, remember_move
 from crawler.crawl.engine import FinishReason, Watch
-from crawler.errors import PublishRefused, SiteatlasError, StateInUse, UsageError
+from crawler.errors import PublishRefused, SiteatlasError, StateInUse, StorageError, UsageError
 from crawler.plugins import PluginKind, load_plugins
 from crawler.run.crawl import NO_CHOICES, RunChoices, crawl
 from crawler.run.options import RunOptions, loop_options, read_changed, tune_garbage_collector
@@ -137,12 +140,19 @@ def _record_failed_upload(plan: CrawlPlan, number: int, reason: str, code: int) 
 
 
 async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> "NotifyResult | None":
-    """Send notifications. Channels that were removed from the configuration are still in the ledger."""
+    """Send notifications. Channels that were removed from the configuration are still in the ledger.
+
+    A state that cannot be written is told each time, because no ledger can remember that it was.
+    """
     if not plan.config.notify.enabled or not (plan.config.channels or (plan.state / LEDGER_FILE).is_file()):
         return None
     from crawler.notify.notify import send_notifications  # noqa: PLC0415
 
-    return await send_notifications(plan, name, ended=result)
+    announced = await send_notifications(plan, name, ended=result)
+    if announced.exit_code == result.exit_code == StorageError.exit_code:
+        with TemporaryDirectory(prefix="siteatlas-") as directory:
+            return await send_notifications(dataclasses.replace(plan, state=Path(directory)), name, ended=result)
+    return announced
 
 
 def _log(announced: "NotifyResult | None", error: SiteatlasError) -> None:
