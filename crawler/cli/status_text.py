@@ -243,7 +243,8 @@ def _failing(status: SiteStatus, *, is_kept: bool) -> Iterator[str]:
     if status.last:
         next_try = f"; next try {_next_start_text(status.next_at, is_kept=is_kept)}" if status.next_at else ""
         failed = "the last run" if status.failures == 1 else f"{status.failures:,} runs in a row"
-        yield f"{failed} failed, {_last_attempt(status.last)}{next_try}"
+        then = ", and one after that was stopped" if status.last.status is RunStatus.STOPPED else ""
+        yield f"{failed} failed{then}, {_last_attempt(status.last)}{next_try}"
 
 
 def _last_attempt(attempt: Attempt) -> str:

@@ -204,5 +204,6 @@ def attempt_text(ended: Attempt, next_at: float | None = None) -> str:
         text += "; its notifications are outstanding"
     is_retried = needs_attention(ended) or ended.status is RunStatus.BUSY
     if is_retried and next_at is not None:
-        text += f"; next try in {duration_text(next_at - time.time()) or '0 s'}"
+        left = duration_text(next_at - time.time())
+        text += f"; next try {f'in {left}' if left else 'now'}"
     return text

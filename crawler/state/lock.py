@@ -20,7 +20,7 @@ from sitemap import make_directory
 LOCK: Final = "lock"
 
 
-def hold_lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
+def hold_lock(directory: Path, name: str = LOCK, flag: str = "state.directory (--state)") -> int:
     """Lock the state directory for this process. The kernel releases the lock when the process dies.
 
     Returns the file descriptor that holds the lock. Raises StateInUse, and StorageError that names the ``flag``.

@@ -296,6 +296,8 @@ def failure(last: Attempt | None, failures: int) -> Condition | None:
         return None
     reason = f": {last.message}" if last and last.message else ""
     runs = "the last run" if failures == 1 else f"{count_text(failures, 'run')} in a row"
+    if last and last.status is RunStatus.STOPPED:
+        return Condition(Tone.ERROR, "failing", f"{runs} failed, and one after that was stopped{reason}")
     return Condition(Tone.ERROR, "failing", f"{runs} failed{reason}")
 
 
@@ -324,6 +326,8 @@ def _quiet_badge(site: SiteStatus | None, snapshot: SiteSnapshot) -> Condition:
         return Condition(Tone.QUIET, "interrupted", standing.unfinished.reason or "the next run resumes it")
     if ended is None:
         return Condition(Tone.QUIET, "not run yet")
+    if standing and not standing.published:
+        return Condition(Tone.QUIET, "not published", "these runs have published nothing")
     return Condition(Tone.GOOD, "healthy", ended.refusal or (ended.reason if ended.exit_code else ""))
 
 

@@ -337,7 +337,10 @@ def test_ours_a_state_that_is_not_for_this_account_is_said_and_the_exit_code_of_
             assert (answer.notify_pending, answer.exit_code) == (True, 7)
             assert answer.notes[0].startswith("no notification was sent: ")
             assert not mode or "siteatlas as the " in answers[1].notes[0]
-            assert "siteatlas as the " in answer.notes[0] or "Choose another directory with --state" in answer.notes[0]
+            assert (
+                "siteatlas as the " in answer.notes[0]
+                or "Choose another directory with state.directory (--state)" in answer.notes[0]
+            )
     with only_for(site.plan.state, 0), pytest.raises(StorageError, match="siteatlas as the account"):
         notify_status(site.plan.state)
     with only_for(site.plan.state, 0), pytest.raises(StorageError, match="siteatlas as the account"):

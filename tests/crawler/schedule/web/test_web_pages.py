@@ -334,6 +334,18 @@ def test_ours_a_site_is_told_in_a_word(tmp_path: Path, values: dict[str, object]
     assert (found.tone, found.word) == (tone, word)
 
 
+def test_ours_a_run_that_was_stopped_is_not_told_as_one_that_failed(tmp_path: Path) -> None:
+    shop = site(tmp_path, "x", failures=2, last=attempt("x", status=RunStatus.STOPPED, message="it was interrupted"))
+    told = condition(shop, SiteSnapshot()).sentence
+    assert told == "failing: 2 runs in a row failed, and one after that was stopped: it was interrupted"
+
+
+def test_ours_a_site_whose_runs_published_nothing_is_not_called_healthy(tmp_path: Path) -> None:
+    shop = site(tmp_path, "shop")
+    state(shop.state, [PAGES], [], outcome="dry run")
+    assert condition(shop, read_snapshot(shop.state, SiteSnapshot())).word == "not published"
+
+
 def test_ours_a_good_run_by_hand_clears_the_failures_before_it(tmp_path: Path) -> None:
     last = attempt("shop", status=RunStatus.FAILED, exit_code=5, run=1)
     early, late = replace(last, run=None, ended=0.0), replace(last, run=None, ended=NOW)
