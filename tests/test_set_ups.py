@@ -77,7 +77,21 @@ def test_ours_a_small_site_with_the_date_of_a_build_is_told_so_with_a_remedy(
     words = ("crawl", "https://www.example.com/", "--source", "build", "-o", "out", *AT_ONCE)
     told = siteatlas(tmp_path, *words).out
     note = f"all {pages} lastmods lie between 2023-11-14T22:13:20 and 22:13:24, like those of a build"
-    assert (note in told and "--lastmod git takes those of the commits" in told) == is_told, told
+    assert (note in told and "git takes those of the commits" in told) == is_told, told
+
+
+def test_ours_pages_of_one_commit_are_not_told_as_those_of_a_build(tmp_path: Path) -> None:
+    for folder in "docs", "site":
+        (tmp_path / folder).mkdir()
+    (tmp_path / "mkdocs.yml").write_text("site_name: Boats\n")
+    for number in range(6):
+        (tmp_path / "docs" / f"{number or 'index'}.md").write_text(f"Text {number}")
+        (tmp_path / "site" / f"{number or 'index'}.html").write_text(links(*(f"/{n}.html" for n in range(1, 6))))
+    for words in "init -q", "add docs mkdocs.yml", "-c user.name=a -c user.email=a@b commit -qm x":
+        subprocess.run(["git", "-C", str(tmp_path), *words.split()], check=True)
+    words = ("crawl", "https://www.example.com/", "--source", "site", "-o", "out", *AT_ONCE, "--lastmod", "git")
+    ran = siteatlas(tmp_path, *words)
+    assert (ran.code, "Git dates 6 of these" in ran.out, "of a build" in ran.out) == (0, True, False), ran.out + ran.err
 
 
 def test_ours_a_page_of_a_set_up_is_short_and_says_what_matters() -> None:

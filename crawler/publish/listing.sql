@@ -37,10 +37,11 @@ SELECT iif(l.kept, '{State.INDEXABLE}', v.state), v.reason, v.target
   FROM url u JOIN visit v ON v.id = u.id LEFT JOIN listing l ON l.id = u.id WHERE u.url = ?
 
 -- name: date_range
-SELECT min(lastmod), max(lastmod), count(*) FROM listing WHERE lastmod != ''
+SELECT min(lastmod), max(lastmod), count(*) FROM listing WHERE lastmod != '' AND lastmod_source NOT LIKE 'Git commit %'
 
 -- name: times
-SELECT CAST(strftime('%s', lastmod) AS INTEGER), count(*) FROM listing WHERE lastmod LIKE '%T%'
+SELECT CAST(strftime('%s', lastmod) AS INTEGER), count(*) FROM listing
+  WHERE lastmod LIKE '%T%' AND lastmod_source NOT LIKE 'Git commit %'
   GROUP BY 1 ORDER BY 1
 
 -- name: lost_dates

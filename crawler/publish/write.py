@@ -252,11 +252,11 @@ def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
     dates, count, total = listing.build_dates()
     if not dates:
         return ()
-    git = "" if policy == "git" else "; --lastmod git takes those of the commits, for pages made from files in Git"
+    git = "" if policy == "git" else "; git takes those of the commits, for pages made from files in Git"
     share = f"all {total:,}" if count == total else f"{count:,} of {total:,}"
     note = (
         f"{share} lastmods {dates}, like those of a build: they do not say when somebody edited a page. "
-        f"--lastmod {'none' if policy == 'page' else 'page or none'} leaves them out{git}"
+        f"content.lastmod (--lastmod) = {'none' if policy == 'page' else 'page or none'} leaves them out{git}"
     )
     return (note,)
 
