@@ -381,7 +381,8 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(cr
 
     folder, start = crawled
     explorer = build_explorer({"www.planted": state_of(folder)})
-    assert (await explorer.client.get("/")).status_code == 403
+    refused = await explorer.client.get("/")
+    assert (refused.status_code, "start it again for a new one" in refused.text) == (403, True)
     entered = await explorer.client.get(one_time_link(explorer, ""))
     assert entered.status_code == 302
     assert (await explorer.client.get(one_time_link(explorer, ""))).status_code == 403

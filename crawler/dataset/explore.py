@@ -104,10 +104,16 @@ def register_routes() -> list[tuple[str, Any]]:
     return [(r"^/-/page/(?P<site>[^/]+)$", _page), (r"^/-/sections/(?P<site>[^/]+)$", _sections)]
 
 
+@hookimpl  # type: ignore[untyped-decorator]
+def forbidden() -> Response:
+    """The response to a browser without the link, whatever it asks for."""
+    return Response.text("Open the link that siteatlas explore printed; start it again for a new one.", status=403)
+
+
 async def _refusal(datasette: Datasette, request: Any) -> Response | None:
     """The response to a browser that may not see the site, or if there is none."""
     if not await datasette.permission_allowed(request.actor, "view-instance"):
-        return Response.text("Open the link that siteatlas explore printed.", status=403)
+        return forbidden()
     if request.url_vars["site"] not in datasette.databases:
         return Response.text("there is no such site", status=404)
     return None
@@ -161,3 +167,4 @@ async def _page(datasette: Datasette, request: Any) -> Response:
 
 
 pm.register(sys.modules[__name__])  # the hooks above
+pm.unregister(name="datasette.default_menu_links")  # pages for those who build Datasette
