@@ -18,7 +18,7 @@ from crawler.audit.report.html import read_style
 from crawler.cli.errors import CommandErrors
 from crawler.cli.move_sides import state_in
 from crawler.cli.options import with_flags
-from crawler.cli.sites import find_state_directory
+from crawler.cli.sites import AuditsOnly, find_state_directory
 from crawler.crawl.documents import is_url
 from crawler.dataset.build import open_dataset
 from crawler.dataset.compare import FIELDS, WHOLE, ComparedPage, Comparison, Group
@@ -137,7 +137,7 @@ def _open(word: str, find: Callable[[], Path]) -> Iterator[_Crawl]:
     is_run = number.removeprefix("-").isdecimal() and (not mark or (bool(name) and not Path(word).exists()))
     place = Path(name if is_run else word)
     if is_run and not mark:
-        tables = open_dataset(find(), is_audited=False)
+        tables = open_dataset(_crawled_state(find), is_audited=False)
     elif place.is_dir():
         tables = open_dataset(state_in(place) or place, is_audited=not is_run)
     else:
@@ -146,6 +146,16 @@ def _open(word: str, find: Callable[[], Path]) -> Iterator[_Crawl]:
         crawl = _Crawl(name if is_run else word, tables)
         crawl.run = _known_run(crawl, int(number)) if is_run else None
         yield crawl
+
+
+def _crawled_state(find: Callable[[], Path]) -> Path:
+    try:
+        return find()
+    except AuditsOnly as error:
+        raise UsageError(
+            f"{error}. To compare two audits, run siteatlas export -o before.sqlite after the first and siteatlas "
+            "export -o after.sqlite after the second. Then run siteatlas compare before.sqlite after.sqlite"
+        ) from None
 
 
 def _open_export(file: Path, needed: set[str]) -> sqlite3.Connection:

@@ -83,7 +83,7 @@ def find_state_directory(
             f"the state directory {root} has no site that a run has crawled "
             f"successfully{_other_sites(root, directories)}"
         )
-    raise UsageError(_no_state_message(root))
+    raise _no_state(root)
 
 
 def find_states(
@@ -106,7 +106,7 @@ def find_states(
     is_one = STATE_DB.is_in(root) or STATE_DB.is_in(root / AUDIT)
     directories = [root] if is_one else sorted({*state_directories(root), *audited_directories(root)})
     if not directories:
-        raise UsageError(_no_state_message(root))
+        raise _no_state(root)
     return [(directory.name, directory, None) for directory in directories]
 
 
@@ -129,14 +129,18 @@ def _has_content(directory: Path) -> bool:
         return bool(db.execute(query, (NothingCrawlable.exit_code,)).fetchone()[0])
 
 
-def _no_state_message(root: Path) -> str:
+class AuditsOnly(UsageError):
+    """The site has audits, but no run that published a sitemap."""
+
+
+def _no_state(root: Path) -> UsageError:
     if any(any(root.glob(f"{above}{AUDIT}/{STATE_DB.file}")) for above in ("", "*/")):
-        return (
-            f"{root} has audits only, and no run published a sitemap. Run siteatlas crawl or siteatlas run first. To "
-            "compare two audits, run siteatlas export -o before.sqlite after the first and siteatlas export -o "
-            "after.sqlite after the second. Then run siteatlas compare before.sqlite after.sqlite"
+        return AuditsOnly(
+            f"{root} has audits only, and no run published a sitemap. Run siteatlas crawl or siteatlas run first"
         )
-    return f"{root} contains no state. Run siteatlas crawl first, or give the directory of the state with --state DIR"
+    return UsageError(
+        f"{root} contains no state. Run siteatlas crawl first, or give the directory of the state with --state DIR"
+    )
 
 
 def _other_sites(root: Path, directories: Sequence[Path]) -> str:
