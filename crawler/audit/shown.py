@@ -157,7 +157,8 @@ class ShownPages:
         for rule, found in (("page.copy", same), ("page.same_title", [urls for urls in titles if urls not in known])):
             what = "main text" if rule == "page.copy" else "title"
             for first, *others in sorted(group for group in found if len(group) > 1):
-                told = f"{count_text(len(others), 'other page has', 'other pages have')} the same {what}{', such as' if len(others) > 1 else ':'} {others[0]}"
+                named = f"such as {others[0]}" if len(others) > 1 else others[0]
+                told = f"{count_text(len(others), 'other page has', 'other pages have')} the same {what}: {named}"
                 yield finding(rule, first, told, [], [f"{url} has it, too" for url in others[:MAX_REFERRERS]])
 
     def _same_texts(self, groups: list[list[tuple[int, int]]], copies: Container[int]) -> Iterator[tuple[str, ...]]:

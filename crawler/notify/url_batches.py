@@ -10,7 +10,7 @@ from crawler.notify.ledger import DeliveryCursor, RefusedDelivery
 from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import BatchChannel, SendResult, SendStatus
 from crawler.notify.session import NotifySession, subject_of
-from crawler.publish.changes import Change
+from crawler.publish.changes import ONLY_DATE, Change
 from crawler.units import count_text
 
 
@@ -177,7 +177,7 @@ class BatchNotifier:
         current, host, batch = "", "", list[str]()
         for change in changes:
             url = change.url
-            if url <= cursor.position:
+            if url <= cursor.position or change.reason == ONLY_DATE:
                 continue
             origin = url[: url.index("/", 8)]
             if batch and (origin != current or len(batch) == self._channel.size):

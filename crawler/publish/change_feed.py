@@ -11,6 +11,7 @@ import msgspec
 from crawler.errors import StorageError
 from crawler.model import State, Url
 from crawler.publish.changes import (
+    ONLY_DATE,
     Change,
     ChangeCounts,
     ChangeKind,
@@ -53,6 +54,10 @@ class _ChangeRow(NamedTuple):
     past_reason: str | None
     past_failures: int | None
     past_evidence: str | None
+
+
+_CHANGED_TEXTS: Final = {1: "its content changed", 0: ONLY_DATE, None: "its date is another"}
+"""The reasons of a change without evidence, by what the run saw: a change, none, or no earlier visit to compare."""
 
 
 class ChangeFeed:
@@ -170,8 +175,7 @@ class ChangeFeed:
             reason = why_added(row.found or 0, row.source or "", past, row.past_reason or "")
             return ChangeKind.ADDED, "", reason
         if row.kind == "changed":
-            # with some lastmod policies, or after a rollback, a page without a change has another date
-            default = "its content changed" if row.has_changed else "its content did not change, only its date"
+            default = _CHANGED_TEXTS[row.has_changed]
             return ChangeKind.CHANGED, "", row.evidence or row.past_evidence or default
         state = State(row.state) if row.state else None
         kind, reason = why_delisted(state, row.reason or "", (row.past_failures or 0) + 1)

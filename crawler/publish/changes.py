@@ -107,6 +107,8 @@ _DISCOVERY_TEXTS: Final = {
 _DEINDEXED: Final = {State.NOINDEX, State.CANONICAL_ELSEWHERE, State.ROBOTS}
 
 NO_LONGER_LINKED: Final = "no page links to it any more"
+ONLY_DATE: Final = "its content did not change, only its date"
+"""The reason of a change for which no search engine needs to visit the page: another policy of dates, or a rollback."""
 
 
 def why_added(found: int, source: str, before: State | None, reason_before: str) -> str:
@@ -195,7 +197,7 @@ def _merge_two(earlier: Change | None, later: Change) -> Change | None:
         return replace(later, kind=ChangeKind.CHANGED, before=earlier.before, reason=reason)
     if earlier.kind is ChangeKind.ADDED:
         return replace(later, kind=ChangeKind.ADDED, before=earlier.before, reason=earlier.reason)
-    return replace(later, before=earlier.before)
+    return replace(later, before=earlier.before, reason=earlier.reason if later.reason == ONLY_DATE else later.reason)
 
 
 def _with_final_target(change: Change, moves: Mapping[Url, Change]) -> Change:

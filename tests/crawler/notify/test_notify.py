@@ -75,6 +75,21 @@ def test_ours_only_what_changed_is_sent_and_only_once(site: Site) -> None:
     assert len(site.double.messages) == 1
 
 
+def test_indexnow_org_a_page_with_another_date_alone_is_not_sent(site: Site) -> None:
+    """IndexNow is for URLs that were added, updated or deleted: https://www.indexnow.org/documentation"""
+    begun(site, "/a", "/b", "/c")
+    redated = {site.url(path): Seen(lastmod="2026-01-02") for path in ("/a", "/b", "/c")}
+    site.history.run(redated)
+    assert not tell(site, site.history.number, notify__check_live=False).deliveries
+    site.double.files[f"/{KEY}.txt"] = 404
+    site.history.run(redated | {site.url("/b"): Seen(lastmod="2026-01-03", changed=1, evidence="the price")})
+    assert tell(site, site.history.number, notify__check_live=False).notify_pending
+    site.history.run({site.url(path): Seen(lastmod="2026-01-04") for path in ("/a", "/b", "/c")})
+    site.double.files[f"/{KEY}.txt"] = KEY.encode()
+    tell(site, site.history.number, notify__check_live=False)
+    assert site.double.taken == {site.url("/b"): 1}
+
+
 def test_indexnow_org_pages_that_left_are_sent_whatever_became_of_them(site: Site) -> None:
     begun(site, "/", "/gone", "/moved", "/hidden", "/same")
     pages = {
