@@ -381,8 +381,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         def further() -> bool:
             return frontier.review_postponed() or more(frontier) or frontier.review_postponed()
 
-        watch = _with_rendered(watch, renderer)
-        judge = partial(_rejection, plan, reject)
+        watch, judge = _with_rendered(watch, renderer), partial(_rejection, plan, reject)
         engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further, judge)
         frontier.admit(seed_urls(plan, robots))
         suspect_notes = [_SUSPECT_NOTE.format(url) for url in frontier.crash_suspects()]
