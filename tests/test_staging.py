@@ -272,4 +272,5 @@ def test_ours_a_login_that_the_server_refuses_is_sent_once_and_named(tmp_path: P
         ran = crawl(tmp_path, site.url, "--basic-auth", "editor:wrong", "--state", "state", "-o", "out")
         assert (ran.code, len(listed(tmp_path))) == (5, 13)
         assert "answered 401: the server refuses the login. Correct fetch.basic_auth (--basic-auth)" in ran.err
+        assert ran.err.endswith("; the sitemap is unchanged\n")
         assert {*site.paths} <= {"/robots.txt", "/sitemap.xml", "/"}

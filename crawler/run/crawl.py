@@ -99,7 +99,9 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
                 raise
             except NothingCrawlable as error:
                 store.record_failure(error, clock())
-                raise
+                if store.is_first:
+                    raise
+                raise NothingCrawlable(f"{error}; the sitemap is unchanged") from error
             if foreign:
                 refusal = f"{finished.run.refusal}; a run would be refused: {foreign}"
                 run = replace(finished.run, refusal=refusal, exit_code=foreign.exit_code)
