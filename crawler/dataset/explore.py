@@ -25,6 +25,8 @@ _FACETS: Final = {
     "pages": ["state", "section", "status", "language"],
     "pages_in_search": ["section", "state"],
     "links": ["kind", "place"],
+    "findings": ["severity", "rule", "certainty"],
+    "visits": ["source", "status"],
     "changes": ["change"],
     "history": ["run", "field"],
 }
@@ -46,6 +48,8 @@ _SECTION_LINKS: Final = """WITH known AS MATERIALIZED (SELECT u.id, p.section FR
 _PARTS: Final = {
     "links_in": "SELECT source, anchor, place, nofollow FROM links WHERE target = :url AND kind = 'link' LIMIT :most",
     "links_out": "SELECT target, anchor, place, nofollow FROM links WHERE source = :url AND kind = 'link' LIMIT :most",
+    "findings": "SELECT severity, rule, sentence, certainty, since FROM findings WHERE url = :url LIMIT :most",
+    "visits": "SELECT source, first_day, last_day, people, bots, status FROM visits WHERE url = :url LIMIT :most",
     "changes": "SELECT run, change, before, after, reason FROM changes WHERE url = :url ORDER BY run DESC LIMIT :most",
     "history": "SELECT run, field, before, after FROM history WHERE url = :url ORDER BY run DESC, field LIMIT :most",
 }
