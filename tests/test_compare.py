@@ -152,7 +152,7 @@ def test_ours_links_that_went_are_told_unless_boxes_may_draw_as_many(came: int, 
     url = "https://a.example/docs/0"
     before[url]["inlinks"], after[url]["inlinks"] = 500, 500 + came - went
     assert found(before, after) == []  # of two crawls, nobody knows which links came and went
-    before[url][SWAPPED] = came + went
+    before[url][SWAPPED["inlinks"]] = came + went
     assert found(before, after) == ([("inlinks", "fewer", 1)] if told else [])
 
 
@@ -164,8 +164,37 @@ def test_ours_what_few_pages_lost_is_told_where_no_box_draws(name: str) -> None:
         before[url][name], after[url][name] = 25, 20
     assert found(before, after) == [(name, "fewer", 9)]
     for number, url in enumerate(before):
-        before[url][name], after[url][name] = 25, 20 + number % 10
+        before[url][name], after[url][name] = 25, 20 + number // 5 % 11
     assert found(before, after) == []
+
+
+def test_ours_what_all_pages_of_a_section_lost_is_told_although_boxes_draw() -> None:
+    before, after = crawled(5), crawled(5)
+    for seed, crawl in enumerate((before, after)):
+        noisy(crawl, random.Random(seed))
+    of("docs", "images", lambda values: max(1, int(values["images"] or 0) - 3))(after)
+    of("help", "h1_count", lambda _: 2)(after)
+    assert [(field, cause) for field, cause, _ in found(before, after)] == [("h1_count", "more"), ("images", "fewer")]
+
+
+def test_ours_a_value_of_one_page_is_shown_and_a_redirect_to_nothing_is_no_move() -> None:
+    before, after = crawled(6), crawled(6)
+    urls = [url for url in before if "/docs/" in url]
+    after[urls[0]]["robots"] = "noindex, nofollow"
+    for crawl, text in (before, "https://a.example/x/1"), (after, "http://a.example/x/1"):
+        crawl[urls[1]]["canonical"] = text
+    none = dict.fromkeys(FIELDS)
+    for url in urls[2:5]:
+        after[url] = none | {"state": "redirect", "status": 301, "target": f"{url}/gone"}
+        after[f"{url}/gone"] = none | {"state": "client error", "status": 404}
+    for url in urls[5:9]:
+        after[url] = none | {"state": "redirect", "status": 301, "target": "https://a.example/"}
+    assert found(before, after) == [
+        ("pages", "moved: to /", 4),
+        ("pages", "gone, and redirects to a page that is not there", 3),
+        ("canonical", '"https" → "http"', 1),
+        ("robots", 'now "noindex, nofollow"', 1),
+    ]
 
 
 def test_ours_noise_is_no_row() -> None:

@@ -1,16 +1,17 @@
 """Compares two crawls page by page and field by field, and groups what differs by its cause. Pure.
 
-A title, description or heading that differs in digits alone has a counter or a nonce. A count that boxes may draw
-differs if that is more than chance, or if few pages differ in it: boxes draw on all pages. One that a template decides
-differs if it doubled or halved. What several pages have now in place of different texts has one cause. So has what is
-empty now, and what the same words were added to or taken from. A page that answers 404 or 410 now is gone, and one that
-redirects moved: it has no fields to compare.
+A title, description or heading that differs in digits alone has a counter or a nonce. A count of a page differs in one
+of three ways: few pages of the site differ in it, because boxes draw on all pages; the pages of its section that differ
+do so in one direction, because boxes draw in both; or it differs by more than chance. What several pages have now in
+place of different texts has one cause. So has what is empty now, and what the same words were added to or taken from. A
+page that answers 404 or 410 now is gone, and one that redirects moved: it has no fields to compare.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import sqrt
+from string import ascii_letters, digits
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -37,8 +38,8 @@ LEAST_DEEPER: Final = 2
 """Clicks by which a page must be deeper or higher."""
 WHOLE: Final = frozenset({"complete", "carried"})
 """Completeness of a run that saw the whole site: of the pages that it did not ask for, it has the earlier visits."""
-SWAPPED: Final = "swapped links"
-"""The value of an earlier page that says how many links to it came and went since; None if nobody knows."""
+SWAPPED: Final = {"inlinks": "swapped inlinks", "outlinks": "swapped outlinks"}
+"""The values of an earlier page that say how many links to it, and on it, came and went since; None if nobody knows."""
 _PAGES: Final = frozenset({"indexable", "noindex", "canonical elsewhere", "soft 404"})  # states with texts
 _GONE: Final = frozenset({404, 410})
 _CHANCE: Final = 4.0
@@ -46,6 +47,7 @@ _CHANCE: Final = 4.0
 _FEW: Final = 0.05
 """Share of the pages up to which a count that boxes may draw differs for a reason of these pages."""
 _EXAMPLES: Final = 3
+_WORD: Final = ascii_letters + digits
 _figures = re.compile(r"\d+").sub
 _MAX_SHOWN: Final = 80  # characters of a value
 
@@ -101,23 +103,25 @@ def compare(before: Iterable[ComparedPage], after: Iterable[ComparedPage], *, is
     unasked = [url for url in earlier.keys() - later.keys() if is_whole and earlier[url].values["state"] == "indexable"]
     lost: list[str] = []
     moves: dict[str, str] = {}
-    stayed: list[str] = []
+    vain: list[str] = []
     for url in earlier.keys() & later.keys():
         old, new = earlier[url].values, later[url].values
         if old["state"] == "indexable" and new["state"] == "redirect":
-            moves[url] = str(new["target"])
+            target = later.get(str(new["target"]))
+            if target and target.values["status"] in _GONE:
+                vain.append(url)
+            else:
+                moves[url] = str(new["target"])
             continue
         if old["state"] == "indexable" and new["status"] in _GONE:
             lost.append(url)
             continue
-        stayed.append(url)
+        found += _state_differences(url, old, new)
         if old["state"] == new["state"] or {old["state"], new["state"]} <= _PAGES:
             alike.append(url)
-    still = {
-        name for name in DRAWN if _is_still([(earlier[url].values[name], later[url].values[name]) for url in alike])
-    }
-    for url in stayed:
-        found += _differences(url, earlier[url].values, later[url].values, still)
+    counted = [url for url in alike if {earlier[url].values["state"], later[url].values["state"]} == {"indexable"}]
+    for name in (*DRAWN, *DECIDED):
+        found += _count_differences(name, {url: (earlier[url].values, later[url].values) for url in counted})
     found += _moves(moves)
     for name in TEXTS:
         pairs = {url: (_masked(earlier[url], name), _masked(later[url], name)) for url in alike}
@@ -126,15 +130,10 @@ def compare(before: Iterable[ComparedPage], after: Iterable[ComparedPage], *, is
     found += (Difference(url, "pages", "new") for url in added)
     found += (Difference(url, "pages", "gone") for url in lost)
     found += (Difference(url, "pages", "gone, but not requested: nothing leads there now") for url in unasked)
+    found += (Difference(url, "pages", "gone, and redirects to a page that is not there") for url in vain)
     both = len(earlier.keys() & later.keys())
-    gone = len(lost) + len(unasked) if is_whole else None
+    gone = len(lost) + len(vain) + len(unasked) if is_whole else None
     return Comparison(both, len(added), gone, len(moves), list(_groups(found)), len(unasked))
-
-
-def _is_still(pairs: Iterable[tuple[str | int | None, str | int | None]]) -> bool:
-    """Whether few pages differ in a count, from their values before and after."""
-    differ = [old != new for old, new in pairs if old is not None and new is not None]
-    return sum(differ) <= _FEW * len(differ)
 
 
 def _moves(targets: Mapping[str, str]) -> Iterator[Difference]:
@@ -147,16 +146,17 @@ def _moves(targets: Mapping[str, str]) -> Iterator[Difference]:
             ways[url] = " → ".join("/".join(("", *side, "")) for side in pattern)
         else:
             ways[url] = f"to {origin_of(new)}"
-    counts = Counter(ways.values())
+    counts, targeted = Counter(ways.values()), Counter(targets.values())
     for url, way in ways.items():
-        is_alone = counts[way] == 1 and " → " in way
-        paths = (path_and_query(Url(each)) for each in (url, targets[url]))
-        yield Difference(url, "pages", f"moved: {' → '.join(paths) if is_alone else way}")
+        path, place = (path_and_query(Url(each)) for each in (url, targets[url]))
+        alone = f"{path} → {place}" if targeted[targets[url]] == 1 else f"to {place}"
+        yield Difference(url, "pages", f"moved: {alone if counts[way] == 1 and ' → ' in way else way}")
 
 
 def _masked(page: ComparedPage, name: str) -> str:
     text = str(page.values[name] or "")
-    return _figures("#", text) if name in COUNTING else text  # a figure in a URL is a part of its name
+    has_words = name in COUNTING and any(map(str.isalpha, text))
+    return _figures("#", text) if has_words else text  # a figure in a URL, or one alone, is a part of its name
 
 
 def _text_differences(name: str, pairs: Mapping[str, tuple[str, str]]) -> Iterator[Difference]:
@@ -173,50 +173,60 @@ def _text_differences(name: str, pairs: Mapping[str, tuple[str, str]]) -> Iterat
             yield Difference(url, name, _text_cause(old, new))
 
 
-def _differences(url: str, old: Values, new: Values, still: Collection[str]) -> Iterator[Difference]:
-    """The differences of one page in states and counts. ``still`` are the counts in which few pages differ."""
+def _state_differences(url: str, old: Values, new: Values) -> Iterator[Difference]:
     if old["state"] != new["state"]:
         yield Difference(url, "state", f"{old['state']} → {new['state']}")
     elif old["status"] != new["status"]:
         yield Difference(url, "status", f"{old['status']} → {new['status']}")
-    if "indexable" not in {old["state"], new["state"]} or old["state"] != new["state"]:
-        return  # an error page has other counts, which the state says
-    if old["depth"] is not None and new["depth"] is not None:
+    elif old["state"] == "indexable" and old["depth"] is not None and new["depth"] is not None:
         clicks = int(new["depth"]) - int(old["depth"])
         if abs(clicks) >= LEAST_DEEPER:
             yield Difference(url, "depth", f"{'more' if clicks > 0 else 'fewer'} clicks from the start")
-    for name in (*DRAWN, *DECIDED):
-        swapped = 0 if name in still else old.get(SWAPPED) if name == "inlinks" else None
-        if cause := _count_cause(name, old[name], new[name], swapped):
-            yield Difference(url, name, cause)
+
+
+def _count_differences(name: str, pages: Mapping[str, tuple[Values, Values]]) -> Iterator[Difference]:
+    """The differences of a count, from the values of pages before and after, by URL."""
+    pairs = {
+        url: (int(old), int(new), before.get(SWAPPED.get(name, "")))
+        for url, (before, after) in pages.items()
+        if (old := before[name]) is not None and (new := after[name]) is not None
+    }
+    changed = {url: pair for url, pair in pairs.items() if pair[0] != pair[1]}
+    is_still = len(changed) <= _FEW * len(pairs)
+    least = LEAST_DIFFERENCE if name in DRAWN else 1
+    ways = Counter((section_of(url), new > old) for url, (old, new, _) in changed.items())
+    for url, (old, new, swapped) in changed.items():
+        one, other = (ways[section_of(url), is_more] for is_more in (new > old, new < old))
+        is_trend = one - other > _CHANCE * sqrt(one + other)
+        if is_trend or (is_still and abs(new - old) >= least) or _is_more_than_chance(name, old, new, swapped):
+            yield Difference(url, name, "none now" if not new else "were none" if not old else _more(new - old))
+
+
+def _more(difference: int) -> str:
+    return "more" if difference > 0 else "fewer"
+
+
+def _is_more_than_chance(name: str, old: int, new: int, swapped: str | int | None) -> bool:
+    few, many = sorted((old, new))
+    if few == 0:  # a page that no other links to is more than chance
+        return many >= (LEAST_DIFFERENCE if name in DRAWN and name != "inlinks" else 1)
+    if name in DECIDED:
+        return many >= 2 * few and many - few >= LEAST_DIFFERENCE
+    known = 0 if swapped is None else int(swapped)
+    drawn = known if known >= many - few else many + few  # boxes draw no more than what came and went
+    return many - few >= max(LEAST_DIFFERENCE, _CHANCE * sqrt(drawn))  # of two counts of Poisson
 
 
 def _text_cause(old: str, new: str) -> str:
     """What happened to a text that is neither new nor empty now, in words that are the same on pages with one cause."""
     start = common_prefix(old, new)
     end = common_prefix(old[start:][::-1], new[start:][::-1])
+    start -= len(old[:start]) - len(old[:start].rstrip(_WORD))  # whole words
+    end -= len(old[len(old) - end :]) - len(old[len(old) - end :].lstrip(_WORD))
     removed, added = old[start : len(old) - end], new[start : len(new) - end]
     if removed and added:
         return f"{_quoted(removed)} → {_quoted(added)}"
     return f"without {_quoted(removed)}" if removed else f"with {_quoted(added)}"
-
-
-def _count_cause(name: str, old: str | int | None, new: str | int | None, swapped: str | int | None) -> str:
-    if old is None or new is None:
-        return ""
-    few, many = sorted((int(old), int(new)))
-    if few == 0:  # a page that no other links to is more than chance
-        is_alike = many < (LEAST_DIFFERENCE if name in DRAWN and name != "inlinks" else 1)
-    elif name in DRAWN:
-        drawn = many + few if swapped is None else int(swapped)  # boxes draw no more than what came and went
-        is_alike = many - few < max(LEAST_DIFFERENCE, _CHANCE * sqrt(drawn))  # of two counts of Poisson
-    else:
-        is_alike = many < 2 * few or many - few < LEAST_DIFFERENCE
-    if is_alike or many == few:
-        return ""
-    if few == 0:
-        return "none now" if int(new) == 0 else "were none"
-    return "fewer" if int(new) < int(old) else "more"
 
 
 def _quoted(text: str) -> str:
@@ -224,13 +234,14 @@ def _quoted(text: str) -> str:
 
 
 def _groups(differences: Iterable[Difference]) -> Iterator[Group]:
-    """The differences by cause, the cause of most pages first. What one page alone has is "changed"."""
+    """The differences by cause, the cause of most pages first. Causes of one page each are "changed", if several."""
     by_cause: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for difference in differences:
         by_cause[difference.field, difference.cause].append(difference.url)
+    alone = Counter(field for (field, _), urls in by_cause.items() if field in TEXTS and len(urls) == 1)
     merged: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for (field, cause), urls in by_cause.items():
-        is_alone = field in TEXTS and len(urls) == 1 and cause != "is empty now"
+        is_alone = len(urls) == 1 < alone[field] and cause != "is empty now"
         merged[field, "changed" if is_alone else cause] += urls
     for (field, cause), urls in sorted(merged.items(), key=lambda item: (-len(item[1]), item[0])):
         sections = Counter(map(section_of, urls))

@@ -274,6 +274,7 @@ _PAST: Final = """SELECT url, field, iif(run > :run, before, after) FROM history
   WHERE field NOT IN (:link, :nofollow) ORDER BY run <= :run, iif(run > :run, -run, run)"""
 _PAST_INLINKS: Final = """SELECT coalesce(before, after), sum(iif(before IS NULL, -1, 1)), count(*) FROM history
   WHERE field = :link AND run > :run AND url != coalesce(before, after) GROUP BY 1"""
+_PAST_OUTLINKS: Final = "SELECT url, count(*) FROM history WHERE field = :link AND run > :run GROUP BY 1"
 _INTEGERS: Final = frozenset(column.name for column in TABLES["pages"] if column.type == "INTEGER")
 
 
@@ -291,18 +292,21 @@ def pages_at(dataset: sqlite3.Connection, run: int, fields: Sequence[str]) -> It
     past: dict[str, dict[str, Value]] = {}
     for url, field, value in dataset.execute(_PAST, values):
         past.setdefault(url, {})[field] = int(value) if field in _INTEGERS and value is not None else value
-    links = {url: (more, swapped) for url, more, swapped in dataset.execute(_PAST_INLINKS, values)}
+    links_in = {url: (more, swapped) for url, more, swapped in dataset.execute(_PAST_INLINKS, values)}
+    links_out = dict(dataset.execute(_PAST_OUTLINKS, values))
+
+    def as_of_then(url: str, shown: dict[str, Value]) -> dict[str, Value]:
+        more, swapped = links_in.get(url, (0, 0))
+        changes: tuple[Value, ...] = (swapped, links_out.get(url, 0))
+        inlinks = max(0, int(shown["inlinks"] or 0) + more)
+        return shown | {"depth": None, "inlinks": inlinks} | dict(zip(SWAPPED.values(), changes, strict=True))
+
     unseen = dict.fromkeys(past)
     for url, *present in dataset.execute(_PRESENT.format(", ".join(fields))):
         unseen.pop(url, None)
         shown = dict(zip(fields, present, strict=True)) | past.get(url, {})
         if shown["state"] is not None:
-            yield url, _as_of_then(shown, *links.get(url, (0, 0)))
+            yield url, as_of_then(url, shown)
     for url in unseen:
         if past[url].get("state") is not None:
-            yield url, _as_of_then(dict.fromkeys(fields) | past[url], *links.get(url, (0, 0)))
-
-
-def _as_of_then(shown: dict[str, Value], more: int, swapped: int) -> dict[str, Value]:
-    inlinks = max(0, int(shown["inlinks"] or 0) + more)
-    return shown | {"depth": None, "inlinks": inlinks, SWAPPED: swapped}
+            yield url, as_of_then(url, dict.fromkeys(fields) | past[url])
