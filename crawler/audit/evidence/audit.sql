@@ -12,7 +12,6 @@ CREATE TABLE claim (
   last TEXT NOT NULL DEFAULT '',
   {counts},
   status INTEGER NOT NULL DEFAULT 0,
-  turn INTEGER NOT NULL DEFAULT 0,
   lastmod TEXT NOT NULL DEFAULT '',
   agents TEXT NOT NULL DEFAULT '{}',           -- JSON
   PRIMARY KEY (url, input)
@@ -24,7 +23,6 @@ CREATE TABLE file_claim (
   last TEXT NOT NULL DEFAULT '',
   {counts},
   status INTEGER NOT NULL DEFAULT 0,
-  turn INTEGER NOT NULL DEFAULT 0,
   lastmod TEXT NOT NULL DEFAULT '',
   agents TEXT NOT NULL DEFAULT '{}',           -- JSON
   pattern TEXT NOT NULL,                      -- urls.file_pattern

@@ -125,7 +125,7 @@ def _finding_row(rank: float, finding: AuditFinding) -> tuple[object, ...]:
     return (*columns, finding.file, finding.state, finding.times, others, finding_identity(finding))
 
 
-CLAIM_COLUMNS: Final = ("url", "input", "first", "last", "status", "turn", "lastmod", "agents", *COUNT_NAMES)
+CLAIM_COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents", *COUNT_NAMES)
 """The columns of the table ``claim``."""
 
 _counts = attrgetter(*COUNT_NAMES)
@@ -134,10 +134,8 @@ _ADD_UP: Final = f"""
 ON CONFLICT (url, input) DO UPDATE SET
   first = CASE WHEN first = '' OR (excluded.first != '' AND excluded.first < first) THEN excluded.first
     ELSE first END,
-  status = CASE WHEN excluded.status != 0 AND (status = 0 OR (excluded.last, excluded.turn) >= (last, turn))
+  status = CASE WHEN excluded.status != 0 AND (status = 0 OR excluded.last >= last)
     THEN excluded.status ELSE status END,
-  turn = CASE WHEN excluded.status != 0 AND (status = 0 OR (excluded.last, excluded.turn) >= (last, turn))
-    THEN excluded.turn ELSE turn END,
   lastmod = max(lastmod, excluded.lastmod), last = max(last, excluded.last),
   {", ".join(f"{name} = {name} + excluded.{name}" for name in COUNT_NAMES)},
   agents = CASE WHEN excluded.agents = '{{}}' THEN agents WHEN agents = '{{}}' THEN excluded.agents ELSE
@@ -228,7 +226,7 @@ class ClaimStore:
 def _claim_row(number: int, claim: SourceRecord) -> tuple[object, ...]:
     agents = msgspec.json.encode(claim.agents).decode() if claim.agents else "{}"
     days = claim.first, claim.last
-    return (claim.url, number, *days, claim.status, claim.turn, claim.lastmod, agents, *_counts(claim))
+    return (claim.url, number, *days, claim.status, claim.lastmod, agents, *_counts(claim))
 
 
 AUDIT_FILE: Final = "audit.db"
