@@ -138,21 +138,43 @@ def _host_and_path(target: bytes) -> tuple[bytes, bytes]:
     return _port.sub(b"", host.lower()).removesuffix(b"."), path
 
 
-class RequestCounts:
-    """Counts the rows of one log. ``names`` are the bots by their places in counts.
+MAX_TARGETS: Final = 140_000
+"""Different targets that are counted at a time."""
+_MAX_TARGET_BYTES: Final = 24 * 2**20  # bytes of all of them
+_NO_AGENTS: Final[dict[str, int]] = {}
 
-    ``size`` are the bytes of all targets. ``beside`` counts requests for no page, ``ours`` those by our own crawler.
-    ``successes`` gets some of the successful requests by address, ``bots`` the requests of bots for ``own`` targets.
+
+class RequestCounts:
+    """Counts the rows of one log, and makes claims from the counts. Updates the ``report`` of the source.
+
+    ``most`` limits the targets in memory. ``ours`` counts the requests by our own crawler, ``masked`` those for URLs
+    with a masked value: values that look like secrets are, unless ``keep_tokens``, because visitors make these URLs.
+    ``hosts`` counts the requests for other sites. The ``tables`` get some of the successful requests by address, and
+    the requests of bots for the site.
     """
 
-    def __init__(self, own: OwnTargets, successes: "AddressCounts", bots: BotLedger, *, has_agents: bool) -> None:
-        self.targets: dict[bytes, RequestCount] = {}
-        self.names: list[str] = []
-        self.size = self.beside = self.ours = 0
-        self.own = own
-        self._successes = successes
-        self._bots = bots
-        self._clean = lru_cache(_MAX_CLEANED)(own.clean)
+    def __init__(
+        self,
+        addresses: SourceUrlParser,
+        report: SourceReport,
+        tables: tuple["AddressCounts", BotLedger],
+        *,
+        most: int,
+        keep_tokens: bool,
+        has_agents: bool,
+    ) -> None:
+        self.hosts: dict[str, int] = {}
+        self.ours = self.masked = 0
+        self._addresses = addresses
+        self._own = OwnTargets(*addresses.own_paths())
+        self._report = report
+        self._successes, self._bots = tables
+        self._most = most
+        self._keep_tokens = keep_tokens
+        self._targets: dict[bytes, RequestCount] = {}
+        self._size = 0  # bytes of all targets
+        self._names: list[str] = []  # of bots, by their places in counts
+        self._clean = lru_cache(_MAX_CLEANED)(self._own.clean)
         self._has_agents = has_agents
         self._days = DayCache()
         self._agents: dict[bytes, dict[bytes, Answer]] = {}
@@ -162,7 +184,7 @@ class RequestCounts:
     def add(self, rows: list[LogRow]) -> None:  # noqa: C901, PLR0912 - calls would cost more than the counting
         """Count the requests of a block of lines. A long log spends its time here."""
         self._successes.add(Counter([row[0] for row in rows[::_SAMPLE_STEP] if row[3] < b"4"]))
-        counts, agents = self.targets, self._agents
+        counts, agents = self._targets, self._agents
         last_when, day, beside, ours = b"", "", 0, 0
         hour, zone = b"", b"none"  # of the last common time: the day is the same
         by_day: defaultdict[str, defaultdict[tuple[str, int], int]] = defaultdict(lambda: defaultdict(int))
@@ -203,7 +225,7 @@ class RequestCounts:
                     count.first, count.last = count.first or day, day
             if status and day >= count.answered:
                 count.status, count.answered = status, day
-        self.beside += beside
+        self._report.beside += beside
         self.ours += ours
         self._bots.days |= self._days.days
         for day, visits in by_day.items():
@@ -214,18 +236,18 @@ class RequestCounts:
         """The count of a target that has none, or needs cleaning."""
         if b"?" in target:
             target = self._clean(target)
-            if count := self.targets.get(target):
+            if count := self._targets.get(target):
                 return count
-        self.size += len(target)
+        self._size += len(target)
         mixer = crc32(target) << 31  # in the bits of the address
-        count = self.targets[target] = RequestCount(is_own=self.own.has(target), mixer=mixer)
+        count = self._targets[target] = RequestCount(is_own=self._own.has(target), mixer=mixer)
         return count
 
     def _add_visitor(self, count: RequestCount, visitor: int) -> None:
         visitors = count.visitors
         if visitors is None:
             visitors = count.visitors = {}
-            self.size += _VISITORS_SIZE
+            self._size += _VISITORS_SIZE
         if visitor in visitors:
             visitors[visitor] += 1
         elif len(visitors) < MAX_VISITORS:
@@ -241,8 +263,8 @@ class RequestCounts:
             self._agents.clear()
         name = bot_name(agent[:_MAX_AGENT_LENGTH].decode("utf-8", "replace")) if self._has_agents else ""
         if name not in self._answers:
-            place = FIRST_BOT + len(self.names)
-            self.names.append(name)
+            place = FIRST_BOT + len(self._names)
+            self._names.append(name)
             self._answers[name] = {b"": ((1 << BOTS * COUNT_BITS) + (1 << place * COUNT_BITS), 0, (name, 0))}
         answers = self._answers[name]
         if len(agent) <= _MAX_AGENT_LENGTH:
@@ -264,84 +286,26 @@ class RequestCounts:
             answers[state] = answer
         return answer
 
-
-class AddressCounts:
-    """Successful requests by address, in constant memory. Addresses that share a slot have the sum of their requests.
-
-    It takes one of ``_SAMPLE_STEP`` requests: they tell a person from a scanner, who has next to none.
-    """
-
-    def __init__(self) -> None:
-        self._slots = array("I", bytes(4 * _SLOTS))
-
-    def add(self, requests: Counter[bytes]) -> None:
-        """Add the requests of some addresses."""
-        for address, count in requests.items():
-            self._slots[crc32(address) % _SLOTS] += count * _SAMPLE_STEP
-
-    def get(self, visitor: int) -> int:
-        """The requests from the address of a visitor, roughly."""
-        return self._slots[(visitor >> 32) % _SLOTS]
-
-
-def _add_up(one: dict[int, int], other: dict[int, int], mixer: int) -> dict[int, int]:
-    """The visitors of both, as far as they are counted."""
-    both = one | {visitor: one.get(visitor, 0) + count for visitor, count in other.items()}
-    if len(both) <= MAX_VISITORS:
-        return both
-    return {visitor: both[visitor] for visitor in nsmallest(MAX_VISITORS, both, key=mixer.__xor__)}
-
-
-MAX_TARGETS: Final = 140_000
-"""Different targets that are counted at a time."""
-_MAX_TARGET_BYTES: Final = 24 * 2**20  # bytes of all of them
-_NO_AGENTS: Final[dict[str, int]] = {}
-
-
-class LogClaimBuilder:
-    """Makes claims from ``counts``, and updates the ``report`` of the source.
-
-    Values of parameters that look like secrets are masked, unless ``keep_tokens``: visitors make these URLs.
-    """
-
-    def __init__(
-        self,
-        addresses: SourceUrlParser,
-        report: SourceReport,
-        counts: RequestCounts,
-        most: int = MAX_TARGETS,
-        *,
-        keep_tokens: bool = False,
-    ) -> None:
-        self._keep_tokens = keep_tokens
-        self.counts = counts
-        self._addresses = addresses
-        self._report = report
-        self._most = most
-        self.masked = 0  # requests for URLs with a masked value
-        self.hosts: dict[str, int] = {}
-
     @property
     def is_full(self) -> bool:
         """Whether it is time to take the claims."""
-        return len(self.counts.targets) >= self._most or self.counts.size >= _MAX_TARGET_BYTES
+        return len(self._targets) >= self._most or self._size >= _MAX_TARGET_BYTES
 
     def take_all(self) -> Iterator[SourceRecord]:
         """The claims of all remaining counts, at the end of the log."""
-        self._report.beside += self.counts.beside
-        targets = self.counts.targets
+        targets = self._targets
         yield from self._claims((target, targets.pop(target)) for target in sorted(targets))
 
     def take_rarest(self) -> Iterator[SourceRecord]:
         """The claims of the less requested half of the targets; the others stay in memory."""
-        targets, limit = self.counts.targets, 1
+        targets, limit = self._targets, 1
         while len(rare := [key for key, count in targets.items() if count.requests <= limit]) * 2 < len(targets):
             limit *= 2
         yield from self._claims((target, self._pop(target)) for target in sorted(rare))
 
     def _pop(self, target: bytes) -> RequestCount:
-        count = self.counts.targets.pop(target)
-        self.counts.size -= len(target) + (_VISITORS_SIZE if count.visitors else 0)
+        count = self._targets.pop(target)
+        self._size -= len(target) + (_VISITORS_SIZE if count.visitors else 0)
         return count
 
     def _claims(self, counted: Iterable[tuple[bytes, RequestCount]]) -> Iterator[SourceRecord]:
@@ -404,15 +368,42 @@ class LogClaimBuilder:
     def _by_name(self, packed: int) -> dict[str, int]:
         if not packed:
             return _NO_AGENTS
-        counts = ((name, packed >> place * COUNT_BITS & COUNT_MASK) for place, name in enumerate(self.counts.names))
+        counts = ((name, packed >> place * COUNT_BITS & COUNT_MASK) for place, name in enumerate(self._names))
         return {name: count for name, count in counts if count}
 
     def _url(self, target: bytes, requests: int) -> Url | RejectReason:
         host, path = _host_and_path(target)
-        if not host or host in self.counts.own.hosts:
+        if not host or host in self._own.hosts:
             return self._addresses.parse(target_text(path))
         name = target_text(host)
         url = self._addresses.parse(f"http://{name}{target_text(path)}")
         if url is RejectReason.FOREIGN and (name in self.hosts or len(self.hosts) < 1_000):
             self.hosts[name] = self.hosts.get(name, 0) + requests
         return url
+
+
+class AddressCounts:
+    """Successful requests by address, in constant memory. Addresses that share a slot have the sum of their requests.
+
+    It takes one of ``_SAMPLE_STEP`` requests: they tell a person from a scanner, who has next to none.
+    """
+
+    def __init__(self) -> None:
+        self._slots = array("I", bytes(4 * _SLOTS))
+
+    def add(self, requests: Counter[bytes]) -> None:
+        """Add the requests of some addresses."""
+        for address, count in requests.items():
+            self._slots[crc32(address) % _SLOTS] += count * _SAMPLE_STEP
+
+    def get(self, visitor: int) -> int:
+        """The requests from the address of a visitor, roughly."""
+        return self._slots[(visitor >> 32) % _SLOTS]
+
+
+def _add_up(one: dict[int, int], other: dict[int, int], mixer: int) -> dict[int, int]:
+    """The visitors of both, as far as they are counted."""
+    both = one | {visitor: one.get(visitor, 0) + count for visitor, count in other.items()}
+    if len(both) <= MAX_VISITORS:
+        return both
+    return {visitor: both[visitor] for visitor in nsmallest(MAX_VISITORS, both, key=mixer.__xor__)}

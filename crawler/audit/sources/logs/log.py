@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from crawler.audit.source_record import IgnoreReason, SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotAddresses, BotLedger, BotVerifier, DnsResolver
-from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, LogClaimBuilder, OwnTargets, RequestCounts
+from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, RequestCounts
 from crawler.audit.sources.logs.fields import LogReader
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.urls import SourceUrlParser
@@ -77,10 +77,13 @@ class AccessLog:
         self._addresses = options.addresses
         self._bots = bots
         self._unread_example = b""
-        own = OwnTargets(*addresses.own_paths())
-        self._counts = RequestCounts(own, successes, bots, has_agents=reader.has_agents)
-        self._tally = LogClaimBuilder(
-            addresses, self.report, self._counts, options.most, keep_tokens=options.keep_tokens
+        self._counts = RequestCounts(
+            addresses,
+            self.report,
+            (successes, bots),
+            most=options.most,
+            keep_tokens=options.keep_tokens,
+            has_agents=reader.has_agents,
         )
 
     def claims(self, done: Callable[[int, int], None]) -> Iterator[SourceRecord]:
@@ -88,10 +91,10 @@ class AccessLog:
         try:
             for text in self._file.blocks():
                 done(self._file.read, self._count(text))
-                if self._tally.is_full:
-                    yield from self._tally.take_rarest()
+                if self._counts.is_full:
+                    yield from self._counts.take_rarest()
             done(self._file.read, 0)
-            yield from self._tally.take_all()
+            yield from self._counts.take_all()
         finally:
             if self._verifier:
                 self._verifier.close()
@@ -131,8 +134,8 @@ class AccessLog:
                 f"{report.unread:,} of {report.rows:,} lines of {file.name} are not in the format"
                 f" {report.format}{example}; give the right format (audit.log_format)"
             )
-        if self._tally.hosts and not report.used:
-            hosts = sorted(self._tally.hosts, key=self._tally.hosts.__getitem__, reverse=True)[:3]
+        if self._counts.hosts and not report.used:
+            hosts = sorted(self._counts.hosts, key=self._counts.hosts.__getitem__, reverse=True)[:3]
             yield (
                 f"every request in {file.name} is for another site "
                 f"({', '.join(quote_line(host.encode()) for host in hosts)}). Give a log of the audited site"
@@ -144,7 +147,7 @@ class AccessLog:
             yield f"{file.name} is empty"
         if 0 < report.unread * 2 <= report.rows and odd:
             yield f"{report.unread:,} lines could not be read, for example {quote_line(odd)}"
-        if masked := self._tally.masked:
+        if masked := self._counts.masked:
             yield (
                 f"{count_text(masked, 'request')} had values that look like secrets, so *** replaces these values, and "
                 f"the audit does not request such URLs (--set audit.keep_tokens=true keeps the values)"
