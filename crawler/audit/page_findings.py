@@ -40,7 +40,7 @@ from crawler.audit.orphans.classes import (
 from crawler.audit.orphans.duplicates import is_paginated
 from crawler.audit.rules import ORPHAN_FAMILIES, RULES, needs_complete, rests_on_visits
 from crawler.audit.source_record import SourceKind
-from crawler.model import Page, State, Url
+from crawler.model import State, Url, unpack_page
 from crawler.state.database import storage_errors
 from crawler.units import count_text
 
@@ -64,7 +64,6 @@ _SENTENCES: Final = {
     "listed.series": "a later page of a list: linked, but not in a sitemap",
 }
 _PAGE: Final = "SELECT u.url, v.state, v.status, v.lastmod, v.reason, c.page FROM url u JOIN visit v ON v.id = u.id"
-_page = msgspec.msgpack.Decoder(Page).decode
 
 
 class PageFindings:
@@ -250,7 +249,7 @@ class PageFindings:
         with storage_errors():
             row = self._db.execute(f"{_PAGE} LEFT JOIN content c ON c.id = v.content WHERE u.id = ?", (number,))
             url, state, status, lastmod, reason, packed = row.fetchone()
-        page = _page(packed) if packed else None
+        page = unpack_page(packed) if packed else None
         evidence, spellings = self._evidence.sentences(number, url) if stats.sources else ([], [])
         addresses = self._evidence.addresses(number) if stats.people and facts.state is not State.INDEXABLE else 0
         if addresses:
@@ -364,7 +363,6 @@ def _rank(rule: str, facts: UrlFacts, stats: SourceStats, base: AuditFinding) ->
 _PAGES: Final = """SELECT u.url, v.state, v.status, c.page FROM site.visit v JOIN site.url u ON u.id = v.id
   JOIN site.content c ON c.id = v.content
   WHERE instr(c.page, CAST('render.' AS BLOB)) OR instr(c.page, CAST('google.size' AS BLOB)) ORDER BY v.id"""
-_decode = msgspec.msgpack.Decoder(Page).decode
 
 
 class NotedPages:
@@ -381,7 +379,7 @@ class NotedPages:
         """The findings, one for each note. Raises StorageError."""
         with storage_errors():
             for url, state, status, packed in self._db.execute(_PAGES):
-                page = _decode(packed)
+                page = unpack_page(packed)
                 for note in page.notes:
                     rule, _, sentence = note.partition(": ")
                     if rule in RULES:  # another version may know others

@@ -20,7 +20,7 @@ from crawler.audit.graph.changing_links import load_boxes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.places import BOXES, CONTENT, Place, PlacedPage, find_places
 from crawler.audit.orphans.duplicates import is_paginated
-from crawler.model import DocumentKind, Page, State, Url
+from crawler.model import DocumentKind, Page, State, Url, unpack_page
 from crawler.parse.snapshot.details import read_details
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import storage_errors
@@ -44,7 +44,6 @@ _ROWS: Final = f"SELECT v.id, u.url, c.page {_FROM} WHERE {_IS_PAGE} ORDER BY v.
 _MARKUP: Final = f"SELECT u.url, c.text {_FROM} WHERE v.id = ?"
 _URLS: Final = "SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id"
 _NEW: Final = "SELECT v.id FROM visit v LEFT JOIN memory m ON m.id = v.id WHERE m.id IS NULL"
-_decode = msgspec.msgpack.Decoder(Page).decode
 _styles = re.compile(
     r"<link\b(?=[^<>]*?\brel\s*+=\s*+[\"']?stylesheet\b)[^<>]*?\shref\s*+=\s*+[\"']?([^\s\"'>]++)", re.IGNORECASE
 ).findall
@@ -80,7 +79,7 @@ class ShownPages:
         with storage_errors():
             for number, url, packed in self._db.execute(_ROWS):
                 if number in chosen:
-                    yield number, url, _decode(packed)
+                    yield number, url, unpack_page(packed)
 
     def markup(self, number: int) -> tuple[str, str]:
         """The URL of a page and its markup."""

@@ -59,6 +59,11 @@ class VisitedUrl(Struct, frozen=True, kw_only=True):
         return self.end or self
 
 
+def line_text(file: str, line: int) -> str:
+    """``sitemap.xml line 12``; without a number, the file."""
+    return f"{file} line {line}" if line else file
+
+
 def why_failing(visited: VisitedUrl) -> str:
     """Why a URL failed today, in words, or "": transient failures, and redirect loops."""
     state, status = visited.state, visited.status
