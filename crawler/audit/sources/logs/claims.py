@@ -5,7 +5,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from heapq import nsmallest
+from itertools import islice
 from typing import Final
 from zlib import crc32
 
@@ -33,11 +33,7 @@ _OURSELVES: Final[dict[bytes, Answer]] = {}
 
 _SAMPLE_STEP: Final = 4  # of the rows, one in so many counts for the successes of its address
 MAX_VISITORS: Final = 64
-"""Visitors of one target whose errors are counted.
-
-Of more, those with the least numbers, mixed with that of the target, are the sample: the same in whatever order the
-lines are counted.
-"""
+"""Visitors of one target whose errors are counted: of more, the first ones are the sample."""
 MAX_READERS: Final = 8
 """Visitors of one target who got a response, and are known one by one. With more, they are no scanners alone."""
 _ADDRESS_MASK: Final = 2**31 - 1  # SQLite's integers have a sign
@@ -58,9 +54,8 @@ class RequestCount(Struct, gc=False):
     One addition for each line is faster than several, and a table of bots for each target would take most of the
     memory. The garbage collector skips these objects. ``status`` is that of the newest answer, on day ``answered``.
     ``visitors`` counts the errors of people, by visitor: the number of the address in the upper 31 bits, that of the
-    agent in the lower 32 bits. ``is_own``: the site has a URL like the target; see :class:`OwnTargets`. ``mixer`` mixes
-    the numbers of visitors; ``bound`` is the greatest mixed number of a whole sample, -1: not known. ``readers`` are
-    the visitors who got no error, None: more than :data:`MAX_READERS`.
+    agent in the lower 32 bits. ``is_own``: the site has a URL like the target; see :class:`OwnTargets`. ``readers``
+    are the visitors who got no error, None: more than :data:`MAX_READERS`.
     """
 
     last: str = ""
@@ -70,8 +65,6 @@ class RequestCount(Struct, gc=False):
     packed: int = 0
     visitors: dict[int, int] | None = None
     is_own: bool = True
-    mixer: int = 0
-    bound: int = -1
     readers: tuple[int, ...] | None = ()
 
     @property
@@ -90,7 +83,8 @@ class RequestCount(Struct, gc=False):
         self.packed += other.packed
         self.read_by(other.readers)
         if other.visitors:
-            self.visitors = _add_up(self.visitors or {}, other.visitors, self.mixer)
+            both = Counter(self.visitors or {}) + Counter(other.visitors)
+            self.visitors = dict(islice(both.items(), MAX_VISITORS))
         self.first = min(self.first or other.first, other.first or self.first)
         self.last = max(self.last, other.last)
         if other.status and other.answered >= self.answered:
@@ -239,8 +233,7 @@ class RequestCounts:
             if count := self._targets.get(target):
                 return count
         self._size += len(target)
-        mixer = crc32(target) << 31  # in the bits of the address
-        count = self._targets[target] = RequestCount(is_own=self._own.has(target), mixer=mixer)
+        count = self._targets[target] = RequestCount(is_own=self._own.has(target))
         return count
 
     def _add_visitor(self, count: RequestCount, visitor: int) -> None:
@@ -248,14 +241,8 @@ class RequestCounts:
         if visitors is None:
             visitors = count.visitors = {}
             self._size += _VISITORS_SIZE
-        if visitor in visitors:
-            visitors[visitor] += 1
-        elif len(visitors) < MAX_VISITORS:
-            visitors[visitor] = 1
-        elif count.bound < 0 or visitor ^ count.mixer < count.bound:
-            visitors[visitor] = 1
-            del visitors[max(visitors, key=count.mixer.__xor__)]
-            count.bound = max(map(count.mixer.__xor__, visitors))
+        if visitor in visitors or len(visitors) < MAX_VISITORS:
+            visitors[visitor] = visitors.get(visitor, 0) + 1
 
     def _answers_of(self, agent: bytes) -> dict[bytes, Answer]:
         """The counts that a request of an agent adds, by the status of the answer; see :meth:`_answer`."""
@@ -399,11 +386,3 @@ class AddressCounts:
     def get(self, visitor: int) -> int:
         """The requests from the address of a visitor, roughly."""
         return self._slots[(visitor >> 32) % _SLOTS]
-
-
-def _add_up(one: dict[int, int], other: dict[int, int], mixer: int) -> dict[int, int]:
-    """The visitors of both, as far as they are counted."""
-    both = one | {visitor: one.get(visitor, 0) + count for visitor, count in other.items()}
-    if len(both) <= MAX_VISITORS:
-        return both
-    return {visitor: both[visitor] for visitor in nsmallest(MAX_VISITORS, both, key=mixer.__xor__)}
