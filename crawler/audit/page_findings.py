@@ -21,6 +21,7 @@ from typing import Final
 import msgspec
 
 from crawler.audit.evidence.by_url import UrlEvidence
+from crawler.audit.evidence.visits import url_of
 from crawler.audit.finding import AuditFinding, Certainty, Referrer
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.load import LinkSuggester, node_names
@@ -143,28 +144,32 @@ class PageFindings:
 
     def with_links(self, finding: AuditFinding) -> AuditFinding:
         """The finding with the links to its URL, if the crawl knows the URL. Raises StorageError."""
+        return self._linked(finding, self._node_of(finding.url))
+
+    def _node_of(self, url: str) -> int:
+        """The node of a URL, -1 if the crawl does not know it."""
         with storage_errors():
-            row = self._db.execute("SELECT id FROM url WHERE url = ?", (finding.url,)).fetchone()
-        node = self._graph.nodes.node(row[0]) if row else -1
+            row = self._db.execute("SELECT id FROM url WHERE url = ?", (url,)).fetchone()
+        return self._graph.nodes.node(row[0]) if row else -1
+
+    def _linked(self, finding: AuditFinding, node: int) -> AuditFinding:
         if node < 0:
             return finding
-        depth = int(self._graph.depth[node])
+        depth = self._graph.depth[node]
         return msgspec.structs.replace(
             finding,
             depth=depth if depth >= 0 else None,
-            inlinks=int(self._graph.inlinks[node]),
-            weight=round(float(self._graph.weight[node]), 3),
+            inlinks=self._graph.inlinks[node],
+            weight=round(self._graph.weight[node], 3),
             referrers=finding.referrers or self._referrers(node),
         )
 
     def with_hubs(self, finding: AuditFinding) -> AuditFinding:
         """The same, with pages that should link to it, and as certain as findings about links are."""
-        with storage_errors():
-            row = self._db.execute("SELECT id FROM url WHERE url = ?", (finding.url,)).fetchone()
-        node = self._graph.nodes.node(row[0]) if row else -1
+        node = self._node_of(finding.url)
         certainty = self._certainty(finding.rule, node)
         return msgspec.structs.replace(
-            self.with_links(finding),
+            self._linked(finding, node),
             hubs=self._suggester.suggestions(node, None),
             certainty=certainty,
             is_certain=certainty is Certainty.CERTAIN,
@@ -263,18 +268,14 @@ class PageFindings:
             state=state,
             status=status,
             lastmod=lastmod,
-            depth=facts.depth if facts.depth >= 0 else None,
-            inlinks=facts.inlinks,
-            weight=round(float(self._graph.weight[node]), 3),
             spellings=spellings,
-            referrers=self._referrers(node),
             hubs=self._suggester.suggestions(node, page) if wants_hub else [],
             targets=self._suggester.redirect_targets(node) if is_gone(facts.state, facts.status) else [],
             evidence=evidence,
             addresses=addresses,
             group=f"island {island}" if island >= 0 else "",
         )
-        return with_visits(finding, stats)
+        return with_visits(self._linked(finding, node), stats)
 
     def _referrers(self, node: int) -> list[Referrer]:
         referrers = []
@@ -286,9 +287,7 @@ class PageFindings:
         return referrers
 
     def _url(self, node: int) -> Url:
-        with storage_errors():
-            row = self._db.execute("SELECT url FROM url WHERE id = ?", (int(self._graph.nodes.ids[node]),))
-            return Url(row.fetchone()[0])
+        return url_of(self._db, self._graph.nodes.ids[node])
 
     def _sentence(self, rule: str, facts: UrlFacts, stats: SourceStats, base: AuditFinding) -> str:
         match rule:

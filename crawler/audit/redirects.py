@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Final
 
-from crawler.audit.evidence.visits import VisitLookup
+from crawler.audit.evidence.visits import VisitLookup, url_of
 from crawler.audit.finding import AuditFinding
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.links import VISITOR_KINDS
@@ -18,7 +18,6 @@ from crawler.audit.source_record import SourceKind
 from crawler.model import State
 from crawler.state.database import storage_errors
 
-_URL: Final = "SELECT url FROM site.url WHERE id = ?"
 _SOURCES_OF_URL: Final = "SELECT i.source FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ?"
 
 
@@ -41,7 +40,7 @@ class RedirectFindings:
                 continue
             if not graph.ways[node] & VISITOR_KINDS and graph.moved[target] < 0:
                 continue
-            url = self._url(node)
+            url = url_of(self._db, graph.nodes.ids[node])
             sources = self._sources(url)
             if not graph.visitor_link_kinds(node) & VISITOR_KINDS and SourceKind.SITEMAP not in sources:
                 continue
@@ -65,7 +64,7 @@ class RedirectFindings:
                 continue
             if nodes.state[target] is State.INDEXABLE:  # most are: skip their look-up
                 continue
-            url = self._url(node)
+            url = url_of(self._db, graph.nodes.ids[node])
             if not graph.ways[node] and node != graph.start and not self._sources(url):
                 continue
             trail = self._visits.redirect_trail(url)
@@ -79,10 +78,6 @@ class RedirectFindings:
                     status=trail[0].status,
                     evidence=fault.evidence,
                 )
-
-    def _url(self, node: int) -> str:
-        with storage_errors():
-            return str(self._db.execute(_URL, (self._graph.nodes.ids[node],)).fetchone()[0])
 
     def _sources(self, url: str) -> set[str]:
         """The kinds of sources that name a URL."""

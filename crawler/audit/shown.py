@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from crawler.audit.evidence.visits import url_of
 from crawler.audit.finding import AuditFinding, Referrer
 from crawler.audit.graph.changing_links import load_boxes
 from crawler.audit.graph.graph import LinkGraph
@@ -109,7 +110,7 @@ class ShownPages:
         changing = {}
         for number, shown in load_boxes(self._db).links().items():
             if number in placed:
-                changing[placed[number].url] = {self._url(target) for target in shown}
+                changing[placed[number].url] = {url_of(self._db, target) for target in shown}
         return find_places([*placed.values()], changing)
 
     def with_place(self, found: AuditFinding) -> AuditFinding:
@@ -117,10 +118,6 @@ class ShownPages:
         places = self._places_by_target.get(found.url, {})
         evidence = [*found.evidence, f"the links stand in: {', '.join(sorted(places))}"] if places else found.evidence
         return msgspec.structs.replace(found, evidence=evidence)
-
-    def _url(self, number: int) -> str:
-        with storage_errors():
-            return str(self._db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()[0])
 
     def resources(self) -> Iterator[tuple[str, str, str]]:
         """What the pages load: kind, URL and page. Style sheets belong to templates, so those of the sample are all."""
@@ -147,7 +144,7 @@ class ShownPages:
         known = {*same}
         titles = []
         for pages in groups:  # the later pages of a list may have the title of the first
-            urls = [self._url(number) for number, _ in pages]
+            urls = [url_of(self._db, number) for number, _ in pages]
             titles.append(tuple([url for url in urls if not is_paginated(Url(url))] or urls))
         for rule, found in (("page.copy", same), ("page.same_title", [urls for urls in titles if urls not in known])):
             what = "main text" if rule == "page.copy" else "title"

@@ -36,6 +36,12 @@ def rows_in_order(db: sqlite3.Connection, query: str, *values: object) -> Iterat
         last = rows[-1][0]
 
 
+def url_of(db: sqlite3.Connection, number: int) -> Url:
+    """The URL with an id, in a state or in what has it attached. Raises StorageError."""
+    with storage_errors():
+        return Url(db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()[0])
+
+
 class VisitedPage(NamedTuple):
     """The visit of a URL, and its parsed page if it was read."""
 

@@ -3,9 +3,8 @@
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from math import log
 from typing import Final
 
 from crawler.model import Url
@@ -123,16 +122,11 @@ class TitleIndex:
                 if self._counts[word] <= MAX_PAGES_PER_WORD + 1:
                     self._pages.setdefault(word, []).append(node)
 
-    def rare_words(self, url: str, title: str) -> dict[str, float]:
-        """The words of a page that some but not all pages have, with their information, the rarest first."""
-        counts = ((word, self._counts[word]) for word in title_words(url, title))
-        words = {word: log(self._size / count) for word, count in counts if 0 < count < self._size}
-        return dict(sorted(words.items(), key=lambda pair: (-pair[1], pair[0])))
-
-    def subjects(self, words: Mapping[str, float]) -> Iterator[tuple[str, list[int]]]:
-        """The words that some other pages share, the rarest first, each with a sample of these pages."""
-        subjects = [word for word in words if 2 <= self._counts[word] <= MAX_PAGES_PER_WORD]
-        for word in subjects[:_MAX_SUBJECTS]:
+    def subjects(self, url: str, title: str) -> Iterator[tuple[str, list[int]]]:
+        """The words of a page that some other pages have, the rarest first, each with a sample of these pages."""
+        most = min(MAX_PAGES_PER_WORD, self._size - 1)
+        words = sorted((self._counts[word], word) for word in title_words(url, title))
+        for _, word in [(count, word) for count, word in words if 2 <= count <= most][:_MAX_SUBJECTS]:
             pages = self._pages[word]
             yield word, pages[:: -(-len(pages) // _PAGES_PER_SUBJECT)]
 

@@ -102,8 +102,7 @@ class LinkSuggestions:
         self._vote(siblings, weights, "{} of its {} nearest siblings", reasons)
 
     def _by_title(self, orphan: int, reasons: Reasons) -> None:
-        words = self._words.rare_words(self._urls[orphan], self._titles[orphan])
-        for word, nodes in self._words.subjects(words):
+        for word, nodes in self._words.subjects(self._urls[orphan], self._titles[orphan]):
             pages = self._not_in_menu(node for node in nodes if node != orphan)
             self._vote(pages, [1.0] * len(pages), f"{{}} of {{}} pages on '{word}'", reasons)
 
