@@ -35,8 +35,8 @@ MANY: Final = 3
 SAMPLE: Final = 60
 """Pages whose markup is read for what the pages of a site repeat."""
 _MORE: Final = 500
-"""Further pages that are read for the places of their links."""
-_FEW: Final = 20  # pages that link to a page, up to which all of them must be read to decide where the links stand
+"""Further pages whose markup is searched for links that stand elsewhere."""
+_FEW: Final = 20  # pages that link to a page, up to which all of them are read for the places of these links
 _LONG: Final = 500_000  # characters of markup that are not worth their time: a link on such a page is not decided
 _IS_PAGE: Final = f"v.state = '{State.INDEXABLE}' AND v.kind = {DocumentKind.PAGE:d} AND length(c.text) > 0"
 _FROM: Final = "FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content"
@@ -115,7 +115,7 @@ class ShownPages:
 
     def with_place(self, found: AuditFinding) -> AuditFinding:
         """A finding about the target of links, with where these stand: one in a template needs one correction."""
-        places = self._places_by_target.get(found.url, ())
+        places = self._places_by_target.get(found.url, {})
         evidence = [*found.evidence, f"the links stand in: {', '.join(sorted(places))}"] if places else found.evidence
         return msgspec.structs.replace(found, evidence=evidence)
 
@@ -180,49 +180,50 @@ class ShownPages:
             new = set() if is_first else {number for (number,) in self._db.execute(_NEW)}
             urls = dict(self._db.execute(_URLS).fetchall())
 
-        def places(node: int) -> set[Place]:
+        def places(node: int) -> dict[Place, set[int]]:
             number = graph.nodes.ids[node]
-            return self._places_by_target.get(urls[number], {Place.CHANGING} if number in in_changing else set())
+            return self._places_by_target.get(urls[number], {Place.CHANGING: set()} if number in in_changing else {})
 
         def is_boxed(node: int) -> bool:
             is_new = graph.nodes.ids[node] in new and CONTENT.isdisjoint(places(node))
-            return is_new or (places(node) <= BOXES and bool(places(node)))
+            return is_new or (places(node).keys() <= BOXES and bool(places(node)))
 
         states = enumerate(graph.nodes.state)
         linked = (node for node, state in states if state is State.INDEXABLE and graph.inlinks[node])
         boxed = {urls[graph.nodes.ids[node]]: node for node in linked if node != graph.start and is_boxed(node)}
         sources = {url: {graph.nodes.ids[source] for source in graph.followed[node]} for url, node in boxed.items()}
         left = self._read_linking(sources)
+        slots = {url: set[int]().union(*places(node).values()) for url, node in boxed.items() if is_boxed(node)}
+        left |= self._linked_elsewhere(slots, sources)
         for url, node in boxed.items():
             number, found, pages = graph.nodes.ids[node], places(node), count_text(graph.inlinks[node], "page")
             seen = [] if self.total <= _MORE else [f"at most {_MORE:,} of the pages that link to it were read for this"]
             if url in left or not found or not is_boxed(node):
                 continue
-            if not found <= BOXES:
+            if not found.keys() <= BOXES:
                 yield finding("place.new", url, "the page is new, and no text and no list links to it", [], seen)
-            elif number in in_changing or found <= {Place.CHANGING}:  # it stands still
+            elif number in in_changing or found.keys() <= {Place.CHANGING}:  # it stands still
                 yield finding("place.changing", url, f"only boxes that change link to it, on {pages}", [], seen)
             else:
                 where = " and ".join(sorted(found))
                 yield finding("place.box", url, f"only a {where} of the template links to it, on {pages}", [], seen)
 
     def _read_linking(self, sources: Mapping[str, set[int]]) -> set[str]:
-        """Read pages that link to URLs, first where these are few. Returns the URLs that stay undecided."""
-        known = {page.number for page in self.pages}
-        linking = set[int]().union(*sources.values()) - known
-        few = set[int]().union(*(of for of in sources.values() if len(of) <= _FEW)) - known
-        chosen = _evenly(sorted(few), _MORE)
-        chosen += _evenly(sorted(linking - few), _MORE - len(chosen))
+        """Read the pages that link to URLs, where these are few. Returns the URLs that stay undecided."""
+        read = {page.number for page in self.pages}
+        linking = Counter(number for of in sources.values() if len(of) <= _FEW for number in of - read)
+        chosen = [number for number, _ in linking.most_common()][:_FEW]
         chosen = [number for number in chosen if len(self.markup(number)[1]) <= _LONG]
-        more = [self._read(number) for number in chosen]
-        self._add_places(more, self._find_places([*self.pages, *more])[len(self.pages) :])
-        unread = linking - {*chosen}
+        if chosen:
+            more = [self._read(number) for number in chosen]
+            self._add_places(more, self._find_places([*self.pages, *more])[len(self.pages) :])
+        unread = linking.keys() - {*chosen}
         return {url for url, of in sources.items() if len(of) <= _FEW and not unread.isdisjoint(of)}
 
     @cached_property
-    def _places_by_target(self) -> dict[str, set[Place]]:
-        """By target, the places of the links to it."""
-        self._found: dict[str, set[Place]] = defaultdict(set)
+    def _places_by_target(self) -> dict[str, dict[Place, set[int]]]:
+        """By target, the places of the links to it, each with their slots."""
+        self._found: dict[str, dict[Place, set[int]]] = defaultdict(lambda: defaultdict(set))
         self._add_places(self.pages, self.places)
         return self._found
 
@@ -231,9 +232,35 @@ class ShownPages:
             for target, anchor, place in zip(page.placed.targets, page.placed.anchors, of_page, strict=True):
                 part = anchor.href.partition("#")[2].partition(":~:")[0]
                 if part:
-                    self._found[f"{target}#{part}"].add(place)
+                    self._found[f"{target}#{part}"][place].add(anchor.slot)
                 if target != page.placed.url and "nofollow" not in anchor.rel.split():
-                    self._found[target].add(place)
+                    self._found[target][place].add(anchor.slot)
+
+    def _linked_elsewhere(self, boxes: Mapping[str, set[int]], sources: Mapping[str, set[int]]) -> set[str]:
+        """The URLs that a page outside the sample links to at other slots than those of ``boxes``.
+
+        Only pages that name a URL more often than a page of the sample does are parsed.
+        """
+        names = {url: url.rstrip("/").rpartition("/")[2] for url in boxes}
+        usual = {
+            url: max(
+                (sum(names[url] in anchor.href for anchor in page.placed.anchors) for page in self.pages), default=0
+            )
+            for url in boxes
+        }
+        known = {page.number for page in self.pages}
+        found: set[str] = set()
+        for number in _evenly(sorted(set[int]().union(*(sources[url] for url in boxes)) - known), _MORE):
+            linked = [url for url in boxes if url not in found and number in sources[url]]
+            _, markup = self.markup(number) if linked else ("", "")
+            more = {url for url in linked if markup.count(names[url]) > usual[url]}
+            if len(markup) > _LONG:
+                found |= more
+            elif more:
+                placed = self._read(number).placed
+                links = zip(placed.targets, placed.anchors, strict=True)
+                found |= {url for url, anchor in links if url in more and anchor.slot not in boxes[url]}
+        return found
 
 
 def _evenly(numbers: list[int], limit: int) -> list[int]:
