@@ -9,6 +9,8 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from crawler.audit.evidence.visits import VisitLookup, url_of
 from crawler.audit.finding import AuditFinding
 from crawler.audit.graph.graph import LinkGraph
@@ -45,16 +47,8 @@ class RedirectFindings:
             if not graph.visitor_link_kinds(node) & VISITOR_KINDS and SourceKind.SITEMAP not in sources:
                 continue
             trail = self._visits.redirect_trail(url)
-            if fault := check_redirect(trail):
-                yield AuditFinding(
-                    rule=fault.rule,
-                    url=url,
-                    sentence=f"it {fault.sentence}",
-                    state=State.REDIRECT,
-                    status=trail[0].status,
-                    known=sorted(sources),
-                    evidence=fault.evidence,
-                )
+            if found := check_redirect(trail):
+                yield replace(found, known=sorted(sources))
 
     def canonicals(self) -> Iterator[AuditFinding]:
         """About pages that links or sources name, and that name another page as canonical. Raises StorageError."""
@@ -68,16 +62,8 @@ class RedirectFindings:
             if not graph.ways[node] and node != graph.start and not self._sources(url):
                 continue
             trail = self._visits.redirect_trail(url)
-            if fault := check_canonical(trail):
-                yield AuditFinding(
-                    rule=fault.rule,
-                    url=url,
-                    sentence=fault.sentence,
-                    title=trail[0].title,
-                    state=State.CANONICAL_ELSEWHERE,
-                    status=trail[0].status,
-                    evidence=fault.evidence,
-                )
+            if found := check_canonical(trail):
+                yield found
 
     def _sources(self, url: str) -> set[str]:
         """The kinds of sources that name a URL."""
