@@ -1,10 +1,11 @@
-"""Similar pages: siblings by path (directory, shape of the name, next numbers), and pages that share a word. Pure."""
+"""Similar pages: siblings by path (directory, shape of the name, next numbers), and pages with common words. Pure."""
 
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from math import log, sqrt
 from typing import Final
 
 from crawler.model import Url
@@ -15,6 +16,7 @@ _MIN_SIBLINGS: Final = 3  # siblings in a narrow group; with fewer, a wider grou
 MAX_PAGES_PER_WORD: Final = 200  # a word on more pages says nothing
 _MAX_SUBJECTS: Final = 4  # words of a page whose other pages are returned
 _PAGES_PER_SUBJECT: Final = 8
+_MAX_LOOKED_UP: Final = 6  # words of a page that are looked up, the rarest ones
 _INDEX_NAMES: Final = ("", "index.html", "index.htm", "index.php")
 _PAGE_SUFFIXES: Final = ("", ".html", ".htm", ".php")
 _STOP_WORDS: Final = frozenset({"html", "htm", "php", "index", "the", "and", "for", "page", "with"})
@@ -122,13 +124,40 @@ class TitleIndex:
                 if self._counts[word] <= MAX_PAGES_PER_WORD + 1:
                     self._pages.setdefault(word, []).append(node)
 
-    def subjects(self, url: str, title: str) -> Iterator[tuple[str, list[int]]]:
-        """The words of a page that some other pages have, the rarest first, each with a sample of these pages."""
-        most = min(MAX_PAGES_PER_WORD, self._size - 1)
-        words = sorted((self._counts[word], word) for word in title_words(url, title))
-        for _, word in [(count, word) for count, word in words if 2 <= count <= most][:_MAX_SUBJECTS]:
+    def rare_words(self, url: str, title: str) -> dict[str, float]:
+        """The words of a page that some but not all pages have, with their information, the rarest first."""
+        counts = ((word, self._counts[word]) for word in title_words(url, title))
+        words = {word: log(self._size / count) for word, count in counts if 0 < count < self._size}
+        return dict(sorted(words.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    def pages_sharing(self, words: Mapping[str, float]) -> dict[int, float]:
+        """The pages that share the rarest of these words, with the sum of the shared information."""
+        pages: dict[int, float] = {}
+        selected = [word for word in words if self._counts[word] <= MAX_PAGES_PER_WORD]
+        for word in selected[:_MAX_LOOKED_UP]:
+            for node in self._pages[word]:
+                pages[node] = pages.get(node, 0.0) + words[word]
+        return pages
+
+    def subjects(self, words: Mapping[str, float]) -> Iterator[tuple[str, list[int]]]:
+        """The words that some other pages share, the rarest first, each with a sample of these pages."""
+        subjects = [word for word in words if 2 <= self._counts[word] <= MAX_PAGES_PER_WORD]
+        for word in subjects[:_MAX_SUBJECTS]:
             pages = self._pages[word]
             yield word, pages[:: -(-len(pages) // _PAGES_PER_SUBJECT)]
+
+    def similarity(self, words: Mapping[str, float], url: str, title: str) -> tuple[float, list[str]]:
+        """The similarity of a page with these words to another page, from 0 to 1, and the words that both have.
+
+        Words that most pages have count little, even when a page has no others.
+        """
+        other = self.rare_words(url, title)
+        shared = [word for word in words if word in other]
+        common = sum(words[word] for word in shared)
+        if not common:
+            return 0.0, []
+        norm = sqrt(sum(words.values()) * sum(other.values()))
+        return common / norm * min(1.0, common / log(self._size)), shared
 
 
 @lru_cache(maxsize=4_096)

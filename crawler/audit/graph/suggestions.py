@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from heapq import nsmallest
 from itertools import chain
-from math import prod
+from math import prod, sqrt
 from typing import Final
 
 from crawler.audit.finding import LinkSuggestion
@@ -15,11 +15,13 @@ from crawler.model import DiscoveredBy, State
 
 MAX_SUGGESTIONS: Final = 3
 _MAX_REFERRERS: Final = 300  # referrers of one similar page that count
+_MAX_COMPARED: Final = 32  # pages with words in common that are compared
 _MIN_SCORE: Final = 0.1  # of a page that is suggested
 _BREADCRUMB_SCORES: Final = (0.9, 0.5, 0.3)  # by the distance from the page
 _INDEX_SCORES: Final = (0.75, 0.4, 0.25)
 _ROOT_SCORE: Final = 0.2  # of the start as the index above a page
 _PEER_SCORE: Final = 0.5  # factor for a page of the orphan's own kind, which is not above it
+_MAX_NAMED_WORDS: Final = 3  # shared words in a reason
 
 Reasons = dict[int, dict[str, float]]
 
@@ -44,6 +46,7 @@ class LinkSuggestions:
         pages = [node for node, is_fit in enumerate(fit) if is_fit]
         self._by_url = {urls[node]: node for node in pages}
         self._siblings = PathSiblings((node, urls[node]) for node in pages)
+        self._outlinks = [*map(graph.edges.out_degree, range(len(graph.nodes)))]
         self._words = TitleIndex((node, urls[node], titles[node]) for node in pages)
 
     def suggest(self, orphan: int, breadcrumb: Sequence[str] = ()) -> list[LinkSuggestion]:
@@ -98,7 +101,15 @@ class LinkSuggestions:
         self._vote(siblings, weights, "{} of its {} nearest siblings", reasons)
 
     def _by_title(self, orphan: int, reasons: Reasons) -> None:
-        for word, nodes in self._words.subjects(self._urls[orphan], self._titles[orphan]):
+        words = self._words.rare_words(self._urls[orphan], self._titles[orphan])
+        sharing = self._words.pages_sharing(words)
+        sharing.pop(orphan, None)
+        for node in sorted(sharing, key=lambda node: (-sharing[node], node))[:_MAX_COMPARED]:
+            score, shared = self._words.similarity(words, self._urls[node], self._titles[node])
+            if score:
+                examples = ", ".join(f"'{word}'" for word in shared[:_MAX_NAMED_WORDS])
+                _add_reason(reasons, node, f"title shares {examples}", 0.6 * score)
+        for word, nodes in self._words.subjects(words):
             pages = self._not_in_menu(node for node in nodes if node != orphan)
             self._vote(pages, [1.0] * len(pages), f"{{}} of {{}} pages on '{word}'", reasons)
 
@@ -118,9 +129,13 @@ class LinkSuggestions:
             for node in voters & part:
                 share[node] += weight
         every = 0.8 * len(pages) / (len(pages) + 1) / sum(weights)
-        score = {node: every * votes for node, votes in share.items()}
+        score = {node: every * votes * self._focus(node, count[node]) for node, votes in share.items()}
         for node in nsmallest(4 * MAX_SUGGESTIONS, score, key=lambda node: (-score[node], node)):
             _add_reason(reasons, node, f"links to {text.format(count[node], len(pages))}", score[node])
+
+    def _focus(self, node: int, links: int) -> float:
+        """A factor for a page with so many links to the similar pages: less for one that links to all of the site."""
+        return 0.3 + 0.7 * sqrt(min(1.0, 3 * links / max(self._outlinks[node], 1)))
 
 
 def _add_reason(reasons: Reasons, node: int, reason: str, score: float) -> None:
