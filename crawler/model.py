@@ -6,6 +6,7 @@
 from enum import IntEnum, StrEnum
 from typing import Final, NewType, Self
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
@@ -285,6 +286,10 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     parts: bytes = b""  # the parts that links may name ...
     named_parts: bytes = b""  # ... and those that its links name (crawler.parse.html.parts)
     bad_data: int = 0  # blocks of JSON-LD that cannot be parsed
+
+
+unpack_page = msgspec.msgpack.Decoder(Page).decode
+"""The page in the column ``page`` of the table content."""
 
 
 class Verdict(Struct, frozen=True):

@@ -228,7 +228,7 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
         plan, store, open_frontier(plan, store), watches.on_crawl, has_more, clock, base.answers, boxes.rounds
     )
     if result.ending is not FinishReason.COMPLETE:
-        return result, CheckedMedia(0, [], []), CheckedTargets()
+        return result, CheckedMedia([], []), CheckedTargets()
     boxes.learn(store.run.number, store.run.started)
     visits, aliases = VisitLookup(db), alias_origins(plan.seed)
     listed = PublishedEntries(db, visits, plan.params)

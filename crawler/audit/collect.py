@@ -101,7 +101,7 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
     config, claims, known = plan.config, ClaimStore(db), source_url_parser(plan)
     published = read_sitemaps(plan, db, known, now, lambda name: watch(SourceProgress(name)))
     successes, ledger = AddressCounts(), BotLedger()
-    with closing(_read_logs(plan, watch, successes, ledger)) as logs:  # ends the processes that parse logs
+    with closing(_read_logs(plan, watch, successes, ledger)) as logs:
         for report, records in logs:
             _store_claims(claims, report, records)
     claims.put_successes(successes.get)
@@ -255,6 +255,5 @@ def _log_options(plan: CrawlPlan) -> LogOptions:
         format=audit.log_format,
         verify=audit.verify_bots,
         addresses=read_addresses(audit.bot_addresses),
-        processes=plan.processes,
         keep_tokens=audit.keep_tokens,
     )

@@ -20,7 +20,7 @@ from crawler.audit.evidence.hreflang import SiteVersions
 from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import ClaimStore, FindingStore
 from crawler.audit.evidence.url_matching import UrlMatcher
-from crawler.audit.evidence.visits import VisitLookup
+from crawler.audit.evidence.visits import VisitLookup, url_of
 from crawler.audit.finding import AuditFinding, AuditReport, BotActivity, Certainty
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.links import LinkKind
@@ -52,7 +52,7 @@ from crawler.publish import store as publish_store
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.completeness import completeness
 from crawler.publish.gate_facts import read_coverage
-from crawler.state.database import storage_errors, transaction
+from crawler.state.database import transaction
 from crawler.state.runs import CompletenessLevel, Run, RunStore
 from crawler.state.store import Store
 from crawler.units import count_text
@@ -250,22 +250,16 @@ class AuditFinisher:
             looks, was = ("looks", "was") if traps == 1 else ("look", "were")
             notes.append(f"{count_text(traps, 'URL')} {looks} like part of a crawler trap and {was} not fetched")
         if alone := pages.for_machines:
-            text = (
-                f"{count_text(len(alone), 'page')} without links, such as {self._url(alone[0])}: they are no findings"
-            )
-            notes.append(f"only bots that are no search engines requested {text}")
+            text = f"{count_text(len(alone), 'page')} without links, such as {url_of(self._store.db, alone[0])}"
+            notes.append(f"only bots that are no search engines requested {text}: they are no findings")
         if copies:
-            copy, page = (self._url(number) for number in min(copies.items()))
+            copy, page = (url_of(self._store.db, number) for number in min(copies.items()))
             more = f"; the same applies to {count_text(len(copies) - 1, 'more page')}" if len(copies) > 1 else ""
             notes.append(f"{copy} is a copy of {page}, so its visits count for that page{more}")
         if scope.directory != f"{scope.origin}/":
             text = f"pages outside {scope.directory} were not fetched"
             notes.append(f"{text}, so URLs that only those pages link to appear to have no links")
         return notes
-
-    def _url(self, number: int) -> str:
-        with storage_errors():
-            return str(self._store.db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()[0])
 
     def _nothing_to_audit(self, run: Run) -> NothingCrawlable:
         error = NothingCrawlable(StartUrlCheck(self._db, self._plan.seed).sentence())

@@ -6,15 +6,13 @@ from collections.abc import Container, Iterable
 from itertools import compress
 from typing import Final
 
-import msgspec
-
 from crawler.audit.graph.changing_links import load_boxes, unseen_in_boxes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, add_ended, is_closed
 from crawler.audit.orphans.duplicates import is_bare
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.visit import render_remedy
-from crawler.model import DocumentKind, Page, State
+from crawler.model import DocumentKind, State, unpack_page
 from crawler.parse.html.scripts import UNRUN, WRITER, empty_places, without_noscript
 from crawler.parse.snapshot.snapshot import load_markup, load_snapshot
 from crawler.publish.gate_facts import IS_TRUNCATED, read_coverage
@@ -30,7 +28,6 @@ _OUT_OF_SCOPE: Final = """SELECT v.id, u.url, v.reason FROM url u JOIN visit v O
 _PAGES: Final = "SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id WHERE v.state = 'indexable'"
 _UNRUN: Final = """SELECT v.id, u.url, c.page, c.text FROM visit v JOIN url u ON u.id = v.id
   JOIN content c ON c.id = v.content WHERE instr(c.page, CAST('unrun: ' AS BLOB)) ORDER BY u.url"""
-_page = msgspec.msgpack.Decoder(Page).decode
 _STATES_WITH_EXAMPLE: Final = frozenset(
     {
         State.ROBOTS,
@@ -148,7 +145,7 @@ def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
     ended = None
     with storage_errors():
         for number, url, packed, text in db.execute(_UNRUN):
-            page, node = _page(packed), graph.nodes.node(number)
+            page, node = unpack_page(packed), graph.nodes.node(number)
             notes = [note.removeprefix(UNRUN) for note in page.notes if note.startswith(UNRUN)]
             # no search engine runs the scripts of a page with noindex, nor do we
             is_closed = page.refresh or (page.noindex and graph.home[node] != graph.home[graph.start])

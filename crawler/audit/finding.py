@@ -155,10 +155,6 @@ class AuditComparisonResult(Struct, frozen=True, kw_only=True):
     earlier: dict[str, float] = {}
     undecided: tuple[str, ...] = ()
 
-    def trend(self, rule: str) -> RuleTrend:
-        """The trend of a rule; zeros if it has none."""
-        return next((item for item in self.trends if item.rule == rule), RuleTrend(rule, 0, 0, 0))
-
     @property
     def total(self) -> RuleTrend:
         """The trend of all rules together."""
@@ -453,7 +449,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
 
     def trend(self, rule: str) -> RuleTrend:
         """The trend of a rule; zeros without a comparison."""
-        return self.compared.trend(rule) if self.compared else RuleTrend(rule, 0, 0, 0)
+        return self.trends.get(rule, RuleTrend(rule, 0, 0, 0))
 
     def patterns_of(self, rule: str) -> list[FindingPattern]:
         """The patterns of the findings of a rule."""

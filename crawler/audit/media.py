@@ -23,16 +23,16 @@ HOSTS_AT_ONCE: Final = 8
 PROBE_BYTES: Final = 1024  # bytes to request of each; too many servers answer HEAD unlike GET
 PROBE_BODY: Final = BodyLimits(wire=PROBE_BYTES, decoded=PROBE_BYTES, refuse=2**62, ratio=2**30)
 _RANGE: Final = (("Range", f"bytes=0-{PROBE_BYTES - 1}"),)
+_TOO_MANY: Final = 429
 _UNSATISFIABLE: Final = 416  # an empty file has no first byte (RFC 9110, section 15.5.17)
 
 
 class CheckedMedia(Struct):
-    """The result of the check: how many URLs were ``requested``, the findings, and notes for the reader.
+    """The result of the check: the findings, and notes for the reader.
 
     ``answering`` URLs can be fetched; of ``uncertain`` ones that is unknown. ``is_whole``: the sitemaps list no more.
     """
 
-    requested: int
     findings: list[AuditFinding]
     notes: list[str]
     answering: list[str] = []
@@ -56,30 +56,25 @@ async def check_media(
 
     Obeys the robots.txt of each host. ``watch`` gets the number done and the total after each. Raises StorageError.
     """
-    media_urls, more = _choose(media, config.audit.max_media if config.audit.media else 0)
-    requests = MediaRequests(config, fetcher, robots_cache, lambda done: watch(done, len(media_urls)))
-    by_origin: dict[str, list[ListedMedia]] = {}
-    for medium in media_urls:
-        by_origin.setdefault(origin_of(Url(medium.url)), []).append(medium)
-    limiter = anyio.CapacityLimiter(HOSTS_AT_ONCE)
-    async with anyio.create_task_group() as group:
-        for origin, listed in by_origin.items():
-            group.start_soon(requests.check_host, origin, listed, limiter)
+    chosen, more = _choose(media, config.audit.max_media if config.audit.media else 0)
+    requests = MediaRequests(config, fetcher, robots_cache)
+    answers = await requests.follow_all((medium.url for medium in chosen), watch)
+    judged = (check_media_url(medium, answers[medium.url]) for medium in chosen if medium.url in answers)
+    findings = sorted(filter(None, judged), key=lambda finding: finding.url)
+    bad = {finding.url for finding in findings}
+    good = {url for url, answer in answers.items() if isinstance(answer, Reply) and answer.status < 300} - bad
     notes = requests.notes()
     if more and config.audit.media:
         notes.insert(
             0,
-            f"only {len(media_urls):,} of the images and videos in sitemaps were fetched: raise audit.max_media to "
+            f"only {len(chosen):,} of the images and videos in sitemaps were fetched: raise audit.max_media to "
             f"fetch more",
         )
-    requests.findings.sort(key=lambda finding: finding.url)
-    bad = {listed_medium.url for listed_medium in requests.findings}
     return CheckedMedia(
-        requests.requested,
-        requests.findings,
+        findings,
         notes,
-        answering=sorted(requests.answering - bad),
-        uncertain=sorted({listed_medium.url for listed_medium in media_urls} - requests.answering - bad),
+        answering=sorted(good),
+        uncertain=sorted({medium.url for medium in chosen} - good - bad),
         is_whole=not more,
     )
 
@@ -107,18 +102,12 @@ class MediaRequests:
         config: Config,
         fetcher: Fetcher,
         robots_cache: RobotsCache,
-        watch: Callable[[int], object] = lambda _: None,
         nouns: str = "images and videos",
         retries: int | None = None,
     ) -> None:
-        self.requested = 0
-        self.findings: list[AuditFinding] = []
-        self.answering: set[str] = set()
         self._config = config
         self._fetcher = fetcher
         self._robots_cache = robots_cache
-        self._watch = watch
-        self._done = 0
         pace = ThrottleOptions(1, config.pace.rate, config.pace.delay)
         self._nouns = nouns
         self._paced = PacedFetcher(fetcher, pace, config.fetch.retries if retries is None else retries)
@@ -138,28 +127,39 @@ class MediaRequests:
         notes += [f"{origin} {text}" for origin in sorted(self._private)]
         return notes
 
-    async def check_host(self, origin: str, media: list[ListedMedia], limiter: anyio.CapacityLimiter) -> None:
-        """Check all media of one host."""
-        async with limiter:
-            for number, medium in enumerate(media):
-                answer = await self.follow(Url(medium.url))
-                self._done += 1
-                self._watch(self._done)
-                if self.gives_up(origin, len(media) - number):
-                    return
-                if answer is None:
-                    continue
-                self.requested += origin not in self._private
-                if finding := check_media_url(medium, answer):
-                    self.findings.append(finding)
-                elif isinstance(answer, Reply) and answer.status < 300:
-                    self.answering.add(medium.url)
+    async def follow_all(
+        self, urls: Iterable[str], watch: Callable[[int, int], object], method: str = "GET"
+    ) -> dict[str, Reply | Failure]:
+        """The answers of URLs by these, without those that may not be fetched. HEAD that fails is repeated by GET.
 
-    def gives_up(self, origin: str, left: int) -> bool:
-        """Whether a host requested a long pause, so that ``left`` of its URLs are not fetched."""
-        if origin in self._silent:
-            self._silent[origin] = left
-        return origin in self._silent
+        ``watch`` gets the number done and the total after each.
+        """
+        by_origin: dict[str, list[str]] = {}
+        for url in dict.fromkeys(urls):
+            by_origin.setdefault(origin_of(Url(url)), []).append(url)
+        total, done = sum(map(len, by_origin.values())), 0
+        answers: dict[str, Reply | Failure] = {}
+        limiter = anyio.CapacityLimiter(HOSTS_AT_ONCE)
+
+        async def ask_host(origin: str, of_host: list[str]) -> None:
+            nonlocal done
+            async with limiter:
+                for number, url in enumerate(of_host):
+                    answer = await self.follow(Url(url), method)
+                    if method == "HEAD" and isinstance(answer, Reply) and _may_differ(answer):
+                        answer = await self.follow(Url(url))
+                    done += 1
+                    watch(done, total)
+                    if origin in self._silent:  # it requested a long pause
+                        self._silent[origin] = len(of_host) - number
+                        return
+                    if answer is not None:
+                        answers[url] = answer
+
+        async with anyio.create_task_group() as group:
+            for origin, of_host in by_origin.items():
+                group.start_soon(ask_host, origin, of_host)
+        return answers
 
     async def follow(self, url: Url, method: str = "GET") -> Reply | Failure | None:
         """The answer at the end of its redirects; None when a URL on the way may not be fetched."""
@@ -198,3 +198,8 @@ class MediaRequests:
             if isinstance(answer, Failure) and answer.code == FailureCode.PRIVATE_ADDRESS:
                 self._private.add(origin)
         return self._known_dead[origin]
+
+
+def _may_differ(answer: Reply) -> bool:
+    """Whether GET may be answered in another way than HEAD: some servers do not know HEAD."""
+    return answer.status >= 400 and answer.status != _TOO_MANY

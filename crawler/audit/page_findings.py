@@ -21,6 +21,7 @@ from typing import Final
 import msgspec
 
 from crawler.audit.evidence.by_url import UrlEvidence
+from crawler.audit.evidence.visits import url_of
 from crawler.audit.finding import AuditFinding, Certainty, Referrer
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.load import LinkSuggester, node_names
@@ -40,7 +41,7 @@ from crawler.audit.orphans.classes import (
 from crawler.audit.orphans.duplicates import is_paginated
 from crawler.audit.rules import ORPHAN_FAMILIES, RULES, needs_complete, rests_on_visits
 from crawler.audit.source_record import SourceKind
-from crawler.model import Page, State, Url
+from crawler.model import State, Url, unpack_page
 from crawler.state.database import storage_errors
 from crawler.units import count_text
 
@@ -64,7 +65,6 @@ _SENTENCES: Final = {
     "listed.series": "a later page of a list: linked, but not in a sitemap",
 }
 _PAGE: Final = "SELECT u.url, v.state, v.status, v.lastmod, v.reason, c.page FROM url u JOIN visit v ON v.id = u.id"
-_page = msgspec.msgpack.Decoder(Page).decode
 
 
 class PageFindings:
@@ -144,28 +144,32 @@ class PageFindings:
 
     def with_links(self, finding: AuditFinding) -> AuditFinding:
         """The finding with the links to its URL, if the crawl knows the URL. Raises StorageError."""
+        return self._linked(finding, self._node_of(finding.url))
+
+    def _node_of(self, url: str) -> int:
+        """The node of a URL, -1 if the crawl does not know it."""
         with storage_errors():
-            row = self._db.execute("SELECT id FROM url WHERE url = ?", (finding.url,)).fetchone()
-        node = self._graph.nodes.node(row[0]) if row else -1
+            row = self._db.execute("SELECT id FROM url WHERE url = ?", (url,)).fetchone()
+        return self._graph.nodes.node(row[0]) if row else -1
+
+    def _linked(self, finding: AuditFinding, node: int) -> AuditFinding:
         if node < 0:
             return finding
-        depth = int(self._graph.depth[node])
+        depth = self._graph.depth[node]
         return msgspec.structs.replace(
             finding,
             depth=depth if depth >= 0 else None,
-            inlinks=int(self._graph.inlinks[node]),
-            weight=round(float(self._graph.weight[node]), 3),
+            inlinks=self._graph.inlinks[node],
+            weight=round(self._graph.weight[node], 3),
             referrers=finding.referrers or self._referrers(node),
         )
 
     def with_hubs(self, finding: AuditFinding) -> AuditFinding:
         """The same, with pages that should link to it, and as certain as findings about links are."""
-        with storage_errors():
-            row = self._db.execute("SELECT id FROM url WHERE url = ?", (finding.url,)).fetchone()
-        node = self._graph.nodes.node(row[0]) if row else -1
+        node = self._node_of(finding.url)
         certainty = self._certainty(finding.rule, node)
         return msgspec.structs.replace(
-            self.with_links(finding),
+            self._linked(finding, node),
             hubs=self._suggester.suggestions(node, None),
             certainty=certainty,
             is_certain=certainty is Certainty.CERTAIN,
@@ -250,7 +254,7 @@ class PageFindings:
         with storage_errors():
             row = self._db.execute(f"{_PAGE} LEFT JOIN content c ON c.id = v.content WHERE u.id = ?", (number,))
             url, state, status, lastmod, reason, packed = row.fetchone()
-        page = _page(packed) if packed else None
+        page = unpack_page(packed) if packed else None
         evidence, spellings = self._evidence.sentences(number, url) if stats.sources else ([], [])
         addresses = self._evidence.addresses(number) if stats.people and facts.state is not State.INDEXABLE else 0
         if addresses:
@@ -264,18 +268,14 @@ class PageFindings:
             state=state,
             status=status,
             lastmod=lastmod,
-            depth=facts.depth if facts.depth >= 0 else None,
-            inlinks=facts.inlinks,
-            weight=round(float(self._graph.weight[node]), 3),
             spellings=spellings,
-            referrers=self._referrers(node),
             hubs=self._suggester.suggestions(node, page) if wants_hub else [],
             targets=self._suggester.redirect_targets(node) if is_gone(facts.state, facts.status) else [],
             evidence=evidence,
             addresses=addresses,
             group=f"island {island}" if island >= 0 else "",
         )
-        return with_visits(finding, stats)
+        return with_visits(self._linked(finding, node), stats)
 
     def _referrers(self, node: int) -> list[Referrer]:
         referrers = []
@@ -287,9 +287,7 @@ class PageFindings:
         return referrers
 
     def _url(self, node: int) -> Url:
-        with storage_errors():
-            row = self._db.execute("SELECT url FROM url WHERE id = ?", (int(self._graph.nodes.ids[node]),))
-            return Url(row.fetchone()[0])
+        return url_of(self._db, self._graph.nodes.ids[node])
 
     def _sentence(self, rule: str, facts: UrlFacts, stats: SourceStats, base: AuditFinding) -> str:
         match rule:
@@ -364,7 +362,6 @@ def _rank(rule: str, facts: UrlFacts, stats: SourceStats, base: AuditFinding) ->
 _PAGES: Final = """SELECT u.url, v.state, v.status, c.page FROM site.visit v JOIN site.url u ON u.id = v.id
   JOIN site.content c ON c.id = v.content
   WHERE instr(c.page, CAST('render.' AS BLOB)) OR instr(c.page, CAST('google.size' AS BLOB)) ORDER BY v.id"""
-_decode = msgspec.msgpack.Decoder(Page).decode
 
 
 class NotedPages:
@@ -381,7 +378,7 @@ class NotedPages:
         """The findings, one for each note. Raises StorageError."""
         with storage_errors():
             for url, state, status, packed in self._db.execute(_PAGES):
-                page = _decode(packed)
+                page = unpack_page(packed)
                 for note in page.notes:
                     rule, _, sentence = note.partition(": ")
                     if rule in RULES:  # another version may know others

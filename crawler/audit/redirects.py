@@ -9,7 +9,9 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Final
 
-from crawler.audit.evidence.visits import VisitLookup
+from msgspec.structs import replace
+
+from crawler.audit.evidence.visits import VisitLookup, url_of
 from crawler.audit.finding import AuditFinding
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.links import VISITOR_KINDS
@@ -18,7 +20,6 @@ from crawler.audit.source_record import SourceKind
 from crawler.model import State
 from crawler.state.database import storage_errors
 
-_URL: Final = "SELECT url FROM site.url WHERE id = ?"
 _SOURCES_OF_URL: Final = "SELECT i.source FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ?"
 
 
@@ -41,21 +42,13 @@ class RedirectFindings:
                 continue
             if not graph.ways[node] & VISITOR_KINDS and graph.moved[target] < 0:
                 continue
-            url = self._url(node)
+            url = url_of(self._db, graph.nodes.ids[node])
             sources = self._sources(url)
             if not graph.visitor_link_kinds(node) & VISITOR_KINDS and SourceKind.SITEMAP not in sources:
                 continue
             trail = self._visits.redirect_trail(url)
-            if fault := check_redirect(trail):
-                yield AuditFinding(
-                    rule=fault.rule,
-                    url=url,
-                    sentence=f"it {fault.sentence}",
-                    state=State.REDIRECT,
-                    status=trail[0].status,
-                    known=sorted(sources),
-                    evidence=fault.evidence,
-                )
+            if found := check_redirect(trail):
+                yield replace(found, known=sorted(sources))
 
     def canonicals(self) -> Iterator[AuditFinding]:
         """About pages that links or sources name, and that name another page as canonical. Raises StorageError."""
@@ -65,24 +58,12 @@ class RedirectFindings:
                 continue
             if nodes.state[target] is State.INDEXABLE:  # most are: skip their look-up
                 continue
-            url = self._url(node)
+            url = url_of(self._db, graph.nodes.ids[node])
             if not graph.ways[node] and node != graph.start and not self._sources(url):
                 continue
             trail = self._visits.redirect_trail(url)
-            if fault := check_canonical(trail):
-                yield AuditFinding(
-                    rule=fault.rule,
-                    url=url,
-                    sentence=fault.sentence,
-                    title=trail[0].title,
-                    state=State.CANONICAL_ELSEWHERE,
-                    status=trail[0].status,
-                    evidence=fault.evidence,
-                )
-
-    def _url(self, node: int) -> str:
-        with storage_errors():
-            return str(self._db.execute(_URL, (self._graph.nodes.ids[node],)).fetchone()[0])
+            if found := check_canonical(trail):
+                yield found
 
     def _sources(self, url: str) -> set[str]:
         """The kinds of sources that name a URL."""

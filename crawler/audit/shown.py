@@ -15,12 +15,13 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from crawler.audit.evidence.visits import url_of
 from crawler.audit.finding import AuditFinding, Referrer
 from crawler.audit.graph.changing_links import load_boxes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.places import BOXES, CONTENT, Place, PlacedPage, find_places
 from crawler.audit.orphans.duplicates import is_paginated
-from crawler.model import DocumentKind, Page, State, Url
+from crawler.model import DocumentKind, Page, State, Url, unpack_page
 from crawler.parse.snapshot.details import read_details
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import storage_errors
@@ -45,7 +46,6 @@ _MARKUP: Final = f"SELECT u.url, c.text {_FROM} WHERE v.id = ?"
 _URLS: Final = "SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id"
 _LISTED: Final = f"SELECT u.url {_FROM} WHERE {_IS_PAGE} AND u.url IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own
 _NEW: Final = "SELECT v.id FROM visit v LEFT JOIN memory m ON m.id = v.id WHERE m.id IS NULL"
-_decode = msgspec.msgpack.Decoder(Page).decode
 _styles = re.compile(
     r"<link\b(?=[^<>]*?\brel\s*+=\s*+[\"']?stylesheet\b)[^<>]*?\shref\s*+=\s*+[\"']?([^\s\"'>]++)", re.IGNORECASE
 ).findall
@@ -81,7 +81,7 @@ class ShownPages:
         with storage_errors():
             for number, url, packed in self._db.execute(_ROWS):
                 if number in chosen:
-                    yield number, url, _decode(packed)
+                    yield number, url, unpack_page(packed)
 
     def markup(self, number: int) -> tuple[str, str]:
         """The URL of a page and its markup."""
@@ -111,7 +111,7 @@ class ShownPages:
         changing = {}
         for number, shown in load_boxes(self._db).links().items():
             if number in placed:
-                changing[placed[number].url] = {self._url(target) for target in shown}
+                changing[placed[number].url] = {url_of(self._db, target) for target in shown}
         targets = msgspec.json.encode(sorted({target for page in pages for target in page.placed.targets})).decode()
         with storage_errors():
             listed = {url for (url,) in self._db.execute(_LISTED, (targets,))}
@@ -122,10 +122,6 @@ class ShownPages:
         places = self._places_by_target.get(found.url, {})
         evidence = [*found.evidence, f"the links stand in: {', '.join(sorted(places))}"] if places else found.evidence
         return msgspec.structs.replace(found, evidence=evidence)
-
-    def _url(self, number: int) -> str:
-        with storage_errors():
-            return str(self._db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()[0])
 
     def resources(self) -> Iterator[tuple[str, str, str]]:
         """What the pages load: kind, URL and page. Style sheets belong to templates, so those of the sample are all."""
@@ -152,7 +148,7 @@ class ShownPages:
         known = {*same}
         titles = []
         for pages in groups:  # the later pages of a list may have the title of the first
-            urls = [self._url(number) for number, _ in pages]
+            urls = [url_of(self._db, number) for number, _ in pages]
             titles.append(tuple([url for url in urls if not is_paginated(Url(url))] or urls))
         for rule, found in (("page.copy", same), ("page.same_title", [urls for urls in titles if urls not in known])):
             what = "main text" if rule == "page.copy" else "title"

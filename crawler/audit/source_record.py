@@ -62,7 +62,6 @@ class SourceRecord(SourceCounts, kw_only=True):
     first: str = ""
     last: str = ""
     status: int = 0
-    turn: int = 0  # the place of that answer in the log, to compare it with others of the same day
     visitors: dict[int, int] = {}  # errors that people got, by visitor; -1: many who got none
     lastmod: str = ""
     is_page: bool = False  # the source knows or claims that it is a page, whatever its path ends in

@@ -6,21 +6,20 @@ only for what was dead or did not answer.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
-import anyio
 import msgspec
 from msgspec import Struct
 
 from crawler.audit.finding import AuditFinding
 from crawler.audit.health.target import Seen, TargetState, judge_target, seen_again
-from crawler.audit.media import HOSTS_AT_ONCE, MediaRequests
+from crawler.audit.media import MediaRequests
 from crawler.audit.missing_parts import MissingParts
 from crawler.audit.shown import ShownPages, finding
 from crawler.config.plan import CrawlPlan
 from crawler.fetch.fetcher import Fetcher
-from crawler.model import Failure, Reply, State, Url
+from crawler.model import State, Url
 from crawler.robots.cache import RobotsCache
 from crawler.state.database import storage_errors, transaction
 from crawler.units import count_text
@@ -71,7 +70,6 @@ class TargetCheck:
         self._watch = watch
         self._own = {origin_of(plan.seed), *alias_origins(plan.seed)}
         self._requests = MediaRequests(plan.config, fetcher, robots_cache, nouns="targets of links", retries=_RETRIES)
-        self._done = 0
         self._notes: list[str] = []
 
     async def run(self, shown: ShownPages) -> CheckedTargets:
@@ -103,7 +101,7 @@ class TargetCheck:
                 pages.setdefault(url, []).append(page)
         with storage_errors():  # linked pictures were fetched already
             missing = [url for url in kinds if not self._db.execute(_VISITED, (url,)).fetchone()]
-        answers = await self._ask(self._limited(missing, "files"))
+        answers = await self._requests.follow_all(self._limited(missing, "files"), self._watch)
         judged = {url: judge_target(answer) for url, answer in answers.items()}
         return [
             finding("target.file", url, f"the {kinds[url]} cannot be fetched: {why}", [*dict.fromkeys(pages[url])])
@@ -121,7 +119,8 @@ class TargetCheck:
         waiting.sort(key=lambda url: url not in known)  # what failed is asked again first
         waiting = self._limited(waiting, "other sites")
         failed = [url for url in waiting if url in known]  # HEAD has said nothing of them
-        answers = await self._ask(failed) | await self._ask(waiting[len(failed) :], "HEAD")
+        answers = await self._requests.follow_all(failed, self._watch)
+        answers |= await self._requests.follow_all(waiting[len(failed) :], self._watch, "HEAD")
         known |= {url: seen_again(known.get(url), answer, self._now) for url, answer in answers.items()}
         with transaction(self._db):
             self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_LESSON, msgspec.msgpack.encode(known)))
@@ -153,38 +152,5 @@ class TargetCheck:
             self._notes.append(f"only {most:,} of {len(urls):,} URLs of {what} were requested: raise audit.max_media")
         return urls[:most]
 
-    async def _ask(self, urls: Iterable[str], method: str = "GET") -> dict[str, Reply | Failure]:
-        """The answers, without those that may not be asked for."""
-        by_origin: dict[str, list[str]] = {}
-        for url in urls:
-            by_origin.setdefault(origin_of(Url(url)), []).append(url)
-        total = sum(map(len, by_origin.values()))
-        answers: dict[str, Reply | Failure] = {}
-        limiter = anyio.CapacityLimiter(HOSTS_AT_ONCE)
-
-        async def ask_host(origin: str, of_host: list[str]) -> None:
-            async with limiter:
-                for number, url in enumerate(of_host):
-                    answer = await self._requests.follow(Url(url), method)
-                    if method == "HEAD" and isinstance(answer, Reply) and _may_differ(answer):
-                        answer = await self._requests.follow(Url(url))
-                    self._done += 1
-                    self._watch(self._done, total)
-                    if self._requests.gives_up(origin, len(of_host) - number):
-                        return
-                    if answer is not None:
-                        answers[url] = answer
-
-        async with anyio.create_task_group() as group:
-            for origin, of_host in by_origin.items():
-                group.start_soon(ask_host, origin, of_host)
-        return answers
-
 
 _VISITED: Final = "SELECT 1 FROM visit v JOIN url u ON u.id = v.id WHERE u.url = ? AND v.status IS NOT NULL"
-_TOO_MANY: Final = 429
-
-
-def _may_differ(answer: Reply) -> bool:
-    """Whether GET may be answered in another way than HEAD: some servers do not know HEAD."""
-    return answer.status >= 400 and answer.status != _TOO_MANY

@@ -100,9 +100,9 @@ def make(path: Path, count: int, packed: bool) -> None:
             file.write(part)
 
 
-def ours(log: Path, processes: int) -> list[str]:
+def ours(log: Path) -> list[str]:
     """How we read a log."""
-    return [sys.executable, "-m", "tests.benchmarks.audit_logs_read", str(log), str(processes)]
+    return [sys.executable, "-m", "tests.benchmarks.audit_logs_read", str(log)]
 
 
 def peers(log: Path, less: Path) -> dict[str, list[str]]:
@@ -141,7 +141,7 @@ def said(costs: dict[str, list[Cost]], counts: dict[str, int]) -> str:
         ]
         for name in best
     ]
-    return table([*head, "peak RSS MiB (all processes)"], rows)
+    return table([*head, "peak RSS MiB"], rows)
 
 
 def main() -> None:
@@ -155,7 +155,6 @@ def main() -> None:
         help="lines that advertools reads at most, which holds them all in memory",
     )
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--processes", type=int, nargs="*", default=[2, 1], help="of ours, one command each")
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=PEERS)
     parser.add_argument("--gzip", action="store_true", help="pack the log (peers get it so, too)")
     parser.add_argument("--folder", type=Path, help="where the log is made, and removed afterwards")
@@ -168,8 +167,9 @@ def main() -> None:
         make(log, options.n, options.gzip)
         make(less, min(options.n, options.table_lines), options.gzip)
         print(f"{options.n:,} lines, {log.stat().st_size / 1e9:.2f} GB", flush=True)
-        commands = {f"siteatlas --processes {n}": ours(log, n) for n in options.processes}
-        commands |= {name: line for name, line in peers(log, less).items() if name in options.peers}
+        commands = {"siteatlas": ours(log)} | {
+            name: line for name, line in peers(log, less).items() if name in options.peers
+        }
         for _ in range(options.rounds):
             for name, command in commands.items():
                 costs.setdefault(name, []).append(measure(command, ROOT, PATIENCE))

@@ -2,7 +2,7 @@
 
 ::
 
-    python -m tests.benchmarks.audit_logs_read LOG PROCESSES
+    python -m tests.benchmarks.audit_logs_read LOG
 """
 
 import json
@@ -20,15 +20,14 @@ from crawler.model import Url
 from crawler.url.params import UrlParams
 
 
-def read(path: Path, processes: int) -> None:
+def read(path: Path) -> None:
     """Read a log; what came of it is told in ``account.json`` beside it."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         db = sqlite3.connect(Path(folder, AUDIT_FILE), isolation_level=None)
         db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {AUDIT_TABLES}")
         claims = ClaimStore(db)
         addresses = SourceUrlParser(Url("https://www.example.com/"), UrlParams(), lambda _: True)
-        options = LogOptions(processes=processes)
-        for account, found in read_logs([str(path)], addresses, options, lambda _: None):
+        for account, found in read_logs([str(path)], addresses, LogOptions(), lambda _: None):
             number = claims.begin(account)
             claims.put(number, found)
             claims.end(number, account)
@@ -39,4 +38,4 @@ def read(path: Path, processes: int) -> None:
 
 
 if __name__ == "__main__":
-    read(Path(sys.argv[1]), int(sys.argv[2]))
+    read(Path(sys.argv[1]))

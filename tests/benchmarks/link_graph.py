@@ -85,7 +85,7 @@ def main() -> None:
             called = step("names", lambda: node_names(db))
             pages = [node for node, is_page in enumerate(graph.pages) if is_page]
             orphans = random.Random(1).sample(pages, min(asked.orphans, len(pages)))
-            hubs = step("hubs, index", lambda: LinkSuggestions(graph, called.urls, called.titles, orphans))
+            hubs = step("hubs, index", lambda: LinkSuggestions(graph, called.urls, called.titles))
             step(f"hubs of {len(orphans):,}", lambda: [hubs.suggest(node) for node in orphans])
 
 

@@ -5,32 +5,21 @@ CREATE TABLE input (
   account BLOB NOT NULL,                      -- msgpack of claim.SourceReport
   doubtful INTEGER NOT NULL DEFAULT 0         -- 1: it may be about another site
 );
-CREATE TABLE claim (
+CREATE TABLE record (
   url TEXT NOT NULL,                          -- canonical form
   input INTEGER NOT NULL,
   first TEXT NOT NULL DEFAULT '',             -- the columns of claim.SourceRecord
   last TEXT NOT NULL DEFAULT '',
   {counts},
   status INTEGER NOT NULL DEFAULT 0,
-  turn INTEGER NOT NULL DEFAULT 0,
   lastmod TEXT NOT NULL DEFAULT '',
   agents TEXT NOT NULL DEFAULT '{}',           -- JSON
+  pattern TEXT NOT NULL DEFAULT '',           -- urls.file_pattern, '': it is about a page
+  row_count INTEGER NOT NULL DEFAULT 1,       -- rows of the source
   PRIMARY KEY (url, input)
 ) WITHOUT ROWID;
-CREATE TABLE file_claim (
-  url TEXT NOT NULL,                          -- canonical form
-  input INTEGER NOT NULL,
-  first TEXT NOT NULL DEFAULT '',             -- the columns of claim.SourceRecord
-  last TEXT NOT NULL DEFAULT '',
-  {counts},
-  status INTEGER NOT NULL DEFAULT 0,
-  turn INTEGER NOT NULL DEFAULT 0,
-  lastmod TEXT NOT NULL DEFAULT '',
-  agents TEXT NOT NULL DEFAULT '{}',           -- JSON
-  pattern TEXT NOT NULL,                      -- urls.file_pattern
-  row_count INTEGER NOT NULL,                 -- rows of the source
-  PRIMARY KEY (url, input)
-) WITHOUT ROWID;
+CREATE VIEW claim AS SELECT * FROM record WHERE pattern = '';
+CREATE VIEW file_claim AS SELECT * FROM record WHERE pattern != '';
 CREATE TEMP TABLE visitor (                   -- in a temporary file: no trace of a person stays
   url TEXT NOT NULL,
   input INTEGER NOT NULL,

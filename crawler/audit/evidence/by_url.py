@@ -11,7 +11,7 @@ import msgspec
 from crawler.audit.orphans.classes import SourceStats
 from crawler.audit.source_record import COUNT_NAMES, EXPORT_NAMES, REQUEST_NAMES, SourceKind, SourceReport
 from crawler.audit.sources.google.inspection import InspectionCandidate
-from crawler.model import Page, State, Url
+from crawler.model import State, Url, unpack_page
 from crawler.state.database import storage_errors
 
 MAX_EVIDENCE: Final = 20  # sources and spellings of a page in a finding
@@ -44,7 +44,6 @@ _INDEXABLE: Final = f"""SELECT u.url, v.id IN (SELECT page FROM entry WHERE page
   LEFT JOIN (SELECT h.id, sum(c.impressions) AS impressions FROM home h JOIN claim c ON c.url = h.url
     GROUP BY h.id) s ON s.id = v.id
   WHERE v.state = '{State.INDEXABLE}' ORDER BY u.url"""  # noqa: S608 - our own
-_decode_page = msgspec.msgpack.Decoder(Page).decode
 _SOURCE_WORDS: Final = {SourceKind.SEARCH.value: "search console"}  # where the name says too little
 _decode_report = msgspec.msgpack.Decoder(SourceReport).decode
 
@@ -97,7 +96,7 @@ def inspection_candidates(db: sqlite3.Connection) -> Iterator[InspectionCandidat
     """
     with storage_errors():
         for url, is_listed, is_orphan, impressions, status, packed in db.execute(_INDEXABLE):
-            title = _decode_page(packed).title if packed else ""
+            title = unpack_page(packed).title if packed else ""
             yield InspectionCandidate(Url(url), bool(is_listed), bool(is_orphan), impressions, status, title)
 
 

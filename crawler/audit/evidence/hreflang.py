@@ -7,7 +7,6 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Final
 
-import msgspec
 from msgspec.structs import astuple
 
 from crawler.audit.evidence.entries import unpack_media
@@ -22,7 +21,7 @@ from crawler.audit.health.hreflang import (
     check_page_language,
     states_wrong_language,
 )
-from crawler.model import Page, State
+from crawler.model import State, unpack_page
 from crawler.parse.html.hreflang import MAX_ALTERNATES, canonical_hreflang
 from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import InvalidUrl, join_url
@@ -31,7 +30,6 @@ from sitemap import Alternate
 
 MAX_CACHED: Final = 20_000  # URLs in memory
 _AT_ONCE: Final = 1_000  # rows
-_decode = msgspec.msgpack.Decoder(Page).decode
 _FAULT: Final = "hreflang "  # a fault of crawler.parse.html.hreflang about a code begins with this
 _CUT: Final = ("only the beginning was read", "reading stopped after", "read without most of its elements")
 
@@ -144,7 +142,7 @@ class SiteVersions:
     def _pages_with_versions(self, copies: Container[int]) -> Iterator[tuple[str, str]]:
         """The pages that state versions, each after the name of its cluster."""
         for number, url, packed in rows_in_order(self._db, _PAGES, State.INDEXABLE.value):
-            page = _decode(packed)
+            page = unpack_page(packed)
             is_meant = page.alternates or any(fault.startswith(_FAULT) for fault in page.faults)
             if is_meant and number not in copies:
                 yield min((version.href for version in page.alternates), default=url), url

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from crawler.audit.evidence.store import CLAIM_COLUMNS, ClaimStore
+from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.source_record import IgnoreReason, SourceKind
 from crawler.audit.sources.logs.claims import MAX_VISITORS
 from crawler.audit.sources.urls import file_pattern
@@ -32,12 +32,11 @@ _ROOT_FILES: Final = frozenset({"robots.txt", "ads.txt", "app-ads.txt", "humans.
 
 _PAGES: Final = f"""SELECT u.url FROM site.visit v JOIN site.url u ON u.id = v.id
   WHERE v.state IN ({", ".join("?" * len(_READ_AS_PAGE))})"""  # noqa: S608 - places
-_RELEASED: Final = f"""FROM file_claim AS f WHERE f.pattern IN (SELECT pattern FROM page_pattern)
+_RELEASE: Final = f"""UPDATE record SET pattern = '' WHERE pattern != '' AND (
+  pattern IN (SELECT pattern FROM page_pattern)
   OR EXISTS (SELECT 1 FROM site.url u JOIN site.visit v ON v.id = u.id
-    WHERE u.url = f.url AND v.state IN ({", ".join("?" * len(_REQUESTED_AS_PAGE))}) AND v.found != ?)
-  OR EXISTS (SELECT 1 FROM claim c WHERE c.url = f.url)"""  # noqa: S608 - places
-_COLUMNS: Final = ", ".join(CLAIM_COLUMNS)
-_RELEASE: Final = f"INSERT OR IGNORE INTO claim ({_COLUMNS}) SELECT {_COLUMNS} {_RELEASED}"
+    WHERE u.url = record.url AND v.state IN ({", ".join("?" * len(_REQUESTED_AS_PAGE))}) AND v.found != ?)
+  OR EXISTS (SELECT 1 FROM claim c WHERE c.url = record.url))"""  # noqa: S608 - places
 _MOST_WANTED: Final = """SELECT f.pattern, f.url, max(f.row_count), v.id FROM file_claim f
   LEFT JOIN site.url u ON u.url = f.url LEFT JOIN site.visit v ON v.id = u.id
   WHERE f.dead = 0 OR f.ok + f.moved > 0 GROUP BY f.pattern ORDER BY max(f.row_count) DESC, f.pattern"""
@@ -77,7 +76,7 @@ _READ_BY_SCANNERS: Final = """SELECT r.url, r.input, count(*), sum(s.visitor IS 
     c.people - (SELECT coalesce(sum(w.errors), 0) FROM visitor w WHERE w.url = c.url AND w.input = c.input)
   FROM visitor r JOIN claim c ON c.url = r.url AND c.input = r.input LEFT JOIN scanner s ON s.visitor = r.visitor
   WHERE r.errors = 0 GROUP BY r.url, r.input HAVING sum(s.visitor IS NOT NULL) > 0 AND min(r.visitor) >= 0"""
-_TO_BOTS: Final = """UPDATE claim SET people = people - :count, bots = bots + :count, scanners = scanners + :count,
+_TO_BOTS: Final = """UPDATE record SET people = people - :count, bots = bots + :count, scanners = scanners + :count,
   agents = json_set(agents, '$.scanners', :count + coalesce(json_extract(agents, '$.scanners'), 0))
   WHERE url = :url AND input = :input"""
 
@@ -106,7 +105,7 @@ class ClaimReview:
         return [url for _, url in rows[: min(limit, MAX_SAMPLES)]]
 
     def release_pages(self) -> None:
-        """Move the claims about pages to the table ``claim``.
+        """Make claims of the records about pages.
 
         These are the URLs that sitemaps list or that the crawl requested as pages, and all URLs of a directory and a
         suffix (``/wiki/*.png``) that has a page.
@@ -115,9 +114,6 @@ class ClaimReview:
             if self._db.execute("SELECT 1 FROM file_claim LIMIT 1").fetchone():
                 self._db.executemany("INSERT OR IGNORE INTO page_pattern VALUES (?)", self._page_patterns())
                 self._db.execute(_RELEASE, (*_REQUESTED_AS_PAGE, DiscoveredBy.AUDIT_SOURCE))
-                self._db.execute(
-                    "DELETE FROM file_claim WHERE EXISTS (SELECT 1 FROM claim c WHERE c.url = file_claim.url)"
-                )
 
     def separate_scanners(self) -> None:
         """Count the requests of scanners as those of bots. The crawl must know all links.

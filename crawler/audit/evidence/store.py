@@ -125,8 +125,7 @@ def _finding_row(rank: float, finding: AuditFinding) -> tuple[object, ...]:
     return (*columns, finding.file, finding.state, finding.times, others, finding_identity(finding))
 
 
-CLAIM_COLUMNS: Final = ("url", "input", "first", "last", "status", "turn", "lastmod", "agents", *COUNT_NAMES)
-"""The columns of the table ``claim``."""
+_COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents", "pattern", "row_count", *COUNT_NAMES)
 
 _counts = attrgetter(*COUNT_NAMES)
 
@@ -134,21 +133,18 @@ _ADD_UP: Final = f"""
 ON CONFLICT (url, input) DO UPDATE SET
   first = CASE WHEN first = '' OR (excluded.first != '' AND excluded.first < first) THEN excluded.first
     ELSE first END,
-  status = CASE WHEN excluded.status != 0 AND (status = 0 OR (excluded.last, excluded.turn) >= (last, turn))
+  status = CASE WHEN excluded.status != 0 AND (status = 0 OR excluded.last >= last)
     THEN excluded.status ELSE status END,
-  turn = CASE WHEN excluded.status != 0 AND (status = 0 OR (excluded.last, excluded.turn) >= (last, turn))
-    THEN excluded.turn ELSE turn END,
   lastmod = max(lastmod, excluded.lastmod), last = max(last, excluded.last),
+  pattern = min(pattern, excluded.pattern), row_count = row_count + excluded.row_count,
   {", ".join(f"{name} = {name} + excluded.{name}" for name in COUNT_NAMES)},
   agents = CASE WHEN excluded.agents = '{{}}' THEN agents WHEN agents = '{{}}' THEN excluded.agents ELSE
     (SELECT json_group_object(key, total) FROM (SELECT key, sum(value) AS total FROM
       (SELECT key, value FROM json_each(agents) UNION ALL SELECT key, value FROM json_each(excluded.agents))
       GROUP BY key)) END
 """  # noqa: S608 - names of columns
-_PLACES: Final = ", ".join("?" * len(CLAIM_COLUMNS))
-_PUT_CLAIM: Final = f"INSERT INTO claim ({', '.join(CLAIM_COLUMNS)}) VALUES ({_PLACES}) {_ADD_UP}"  # noqa: S608 - columns
-_PUT_FILE_CLAIM: Final = f"""INSERT INTO file_claim ({", ".join(CLAIM_COLUMNS)}, pattern, row_count)
-  VALUES ({_PLACES}, ?, ?) {_ADD_UP}, row_count = row_count + excluded.row_count"""  # noqa: S608 - columns
+_PLACES: Final = ", ".join("?" * len(_COLUMNS))
+_PUT_RECORD: Final = f"INSERT INTO record ({', '.join(_COLUMNS)}) VALUES ({_PLACES}) {_ADD_UP}"  # noqa: S608 - columns
 
 _PUT_VISITOR: Final = """INSERT INTO visitor VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET errors = errors + excluded.errors"""
@@ -174,21 +170,18 @@ class ClaimStore:
     def put(self, number: int, claims: Iterable[SourceRecord]) -> None:
         """Store claims of one source, in flat memory.
 
-        Those about URLs that look like files wait in the table ``file_claim``; see :class:`ClaimReview`.
+        Those about URLs that look like files are claims later; see :class:`ClaimReview`.
         """
-        rows = iter(claims)
-        while batch := list(islice(rows, BATCH_ROWS)):
-            pages, files, visitors = [], [], []
+        records = iter(claims)
+        while batch := list(islice(records, BATCH_ROWS)):
+            rows, visitors = [], []
             for claim in batch:
-                row = _claim_row(number, claim)
-                if claim.is_page or not (pattern := file_pattern(claim.url)):
-                    pages.append(row)
+                pattern = "" if claim.is_page else file_pattern(claim.url)
+                rows.append(_claim_row(number, claim, pattern))
+                if not pattern:
                     visitors += [(claim.url, number, visitor, errors) for visitor, errors in claim.visitors.items()]
-                else:
-                    files.append((*row, pattern, max(1, claim.people + claim.bots)))
             with transaction(self._db):
-                self._db.executemany(_PUT_CLAIM, pages)
-                self._db.executemany(_PUT_FILE_CLAIM, files)
+                self._db.executemany(_PUT_RECORD, rows)
                 self._db.executemany(_PUT_VISITOR, visitors)
 
     def put_successes(self, successes: Callable[[int], int]) -> None:
@@ -225,10 +218,10 @@ class ClaimStore:
         return [(number, msgspec.msgpack.decode(packed, type=SourceReport)) for number, packed in rows]
 
 
-def _claim_row(number: int, claim: SourceRecord) -> tuple[object, ...]:
+def _claim_row(number: int, claim: SourceRecord, pattern: str) -> tuple[object, ...]:
     agents = msgspec.json.encode(claim.agents).decode() if claim.agents else "{}"
-    days = claim.first, claim.last
-    return (claim.url, number, *days, claim.status, claim.turn, claim.lastmod, agents, *_counts(claim))
+    texts = claim.first, claim.last, claim.status, claim.lastmod, agents, pattern
+    return (claim.url, number, *texts, max(1, claim.people + claim.bots), *_counts(claim))
 
 
 AUDIT_FILE: Final = "audit.db"

@@ -6,13 +6,12 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from crawler.audit.graph.load import load_graph
 from crawler.audit.orphans.duplicates import DuplicateCandidate, is_bare, normalize_spelling
 from crawler.audit.source_record import EXPORT_NAMES, SourceKind
-from crawler.model import DiscoveredBy, Page, State, Url
+from crawler.model import DiscoveredBy, State, Url, unpack_page
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import statements, storage_errors, transaction
 from crawler.url.normalize import origin_of
@@ -44,11 +43,9 @@ _SAME_CONTENT: Final = f"""SELECT c.{{0}}, v.id, u.url, v.{_ONLY_FOUND_BY_SOURCE
     WHERE s.state = :state AND s.{_REQUESTED_FOR_SOURCES} AND k.{{0}} != x'')
   ORDER BY 1, 2"""  # noqa: S608 - numbers
 
-_page = msgspec.msgpack.Decoder(Page).decode
-
 
 def _title(packed: bytes | None) -> str:
-    return _page(packed).title if packed else ""
+    return unpack_page(packed).title if packed else ""
 
 
 @lru_cache(maxsize=1_024)

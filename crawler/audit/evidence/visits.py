@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from crawler.audit.health.visit import VisitedUrl
-from crawler.model import Page, State, Url
+from crawler.model import Page, State, Url, unpack_page
 from crawler.state.database import storage_errors
 
 MAX_HOPS: Final = 20  # redirects and canonicals in a row
@@ -22,7 +22,6 @@ _BEHIND_ALIASES: Final = """SELECT DISTINCT v.target FROM site.visit v
   WHERE v.state IN (?, ?) AND v.target >= ? AND v.target < ? ORDER BY v.target LIMIT ?"""
 _NOT_REQUESTED: Final = (State.PENDING, State.OUT_OF_SCOPE)
 _LEADING_STATES: Final = frozenset({State.REDIRECT.value, State.CANONICAL_ELSEWHERE.value})
-_decode = msgspec.msgpack.Decoder(Page).decode
 
 
 def rows_in_order(db: sqlite3.Connection, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
@@ -35,6 +34,12 @@ def rows_in_order(db: sqlite3.Connection, query: str, *values: object) -> Iterat
         if not rows:
             return
         last = rows[-1][0]
+
+
+def url_of(db: sqlite3.Connection, number: int) -> Url:
+    """The URL with an id, in a state or in what has it attached. Raises StorageError."""
+    with storage_errors():
+        return Url(db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()[0])
 
 
 class VisitedPage(NamedTuple):
@@ -101,7 +106,7 @@ class VisitLookup:
         if row is None or row[0] == State.PENDING:
             return VisitedPage(VisitedUrl(url=url), None)
         state, reason, status, target, title, packed = row
-        page = _decode(packed) if packed else None
+        page = unpack_page(packed) if packed else None
         return VisitedPage(
             VisitedUrl(
                 url=url,

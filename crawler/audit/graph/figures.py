@@ -4,12 +4,12 @@ Both are those of :class:`crawler.audit.graph.graph.LinkGraph`, which takes fift
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from crawler.audit.graph.graph import home_pages, indexed_pages, leading_targets, moved_targets
 from crawler.audit.graph.links import CLICK_FLAGS, EVIDENCE_FLAGS, PAGE_STATES, LinkGroup, Nodes
-from crawler.audit.graph.metrics import iterate_ranks
+from crawler.audit.graph.metrics import iterate_ranks, levels
 
 
 class PageFigures(NamedTuple):
@@ -47,8 +47,9 @@ def page_figures(nodes: Nodes, groups: Iterable[tuple[int, Sequence[LinkGroup]]]
         others.set(node, links, EVIDENCE_FLAGS, CLICK_FLAGS)
     moved = moved_targets(nodes)
     leading = leading_targets(nodes)
-    depth = _levels([clicks.of], moved, start)
-    touched = _levels([clicks.of, others.of], leading, start)
+    count = len(nodes)
+    depth = levels(count, start, lambda node: (clicks.of(node),), lambda node: (moved[node],))
+    touched = levels(count, start, lambda node: (clicks.of(node), others.of(node)), lambda node: (leading[node],))
     home = array("I", home_pages(nodes))
     counted = {*nodes.remembered}
     sources = array("I")
@@ -73,26 +74,3 @@ def page_figures(nodes: Nodes, groups: Iterable[tuple[int, Sequence[LinkGroup]]]
         return flow
 
     return PageFigures(depth, iterate_ranks(flows, home, indexed_pages(nodes)))
-
-
-def _levels(links: Sequence[Callable[[int], Iterable[int]]], moved: Sequence[int], start: int) -> "array[int]":
-    """The number of links from the start to each node, -1 without a way. ``moved`` leads on for nothing."""
-    level = array("i", [-1]) * len(moved)
-    queued = bytearray(len(moved))
-    steps = 0
-    frontier = array("I", [start])
-    while frontier:
-        nodes = array("I")
-        for first in frontier:
-            node = first
-            while node >= 0 and level[node] < 0:
-                level[node] = steps
-                nodes.append(node)
-                node = moved[node]
-        frontier = array("I")
-        for target in (target for node in nodes for of in links for target in of(node)):
-            if not queued[target]:
-                queued[target] = 1
-                frontier.append(target)
-        steps += 1
-    return level

@@ -1,7 +1,7 @@
 """The URLs of a site and the links between them: the input of the link graph; and the kinds of links. Pure."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag
 from functools import cache
@@ -156,3 +156,7 @@ class Edges:
     def out_degree(self, node: int) -> int:
         """The number of links of a page."""
         return sum(len(targets) for _, targets in self.of_page[node])
+
+    def targets(self, node: int, accepted: int) -> Iterator[tuple[int, ...]]:
+        """The targets of the links of a page that have one of these flags, group by group."""
+        return (targets for flags, targets in self.of_page[node] if flags & accepted)

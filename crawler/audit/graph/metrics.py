@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Final
@@ -11,50 +11,53 @@ from crawler.audit.graph.links import CLICK_FLAGS, EVIDENCE_FLAGS, Edges, Mask
 from crawler.model import DiscoveredBy
 
 
-def click_depths(edges: Edges, moved: list[int], start: int) -> list[int]:
+def levels(
+    count: int, start: int, links: Callable[[int], Iterable[Iterable[int]]], free: Callable[[int], Iterable[int]]
+) -> "array[int]":
+    """The number of links from the start to each of ``count`` nodes, -1 without a way.
+
+    ``links`` gives groups of the targets of a node, ``free`` the nodes that it leads on to for nothing, or -1.
+    """
+    level = array("i", [-1]) * count
+    queued = bytearray(count)
+    steps, frontier = 0, array("I", [start])
+    while frontier:
+        nodes = array("I")
+        while frontier:  # the nodes of this level, and those that they lead on to
+            node = frontier.pop()
+            if level[node] < 0:
+                level[node] = steps
+                nodes.append(node)
+                frontier.extend(end for end in free(node) if end >= 0)
+        for node in nodes:
+            for targets in links(node):
+                for target in targets:
+                    if not queued[target]:
+                        queued[target] = 1
+                        frontier.append(target)
+        steps += 1
+    return level
+
+
+def click_depths(edges: Edges, moved: Sequence[int], start: int) -> list[int]:
     """The number of clicks from the start to each node, -1 when no clicks lead there.
 
     ``moved`` is the target of a redirect, or -1. Redirects and refreshes cost no click.
     """
-    depth = [-1] * len(moved)
-    level = 0
-    frontier = [start]
-    while frontier:
-        nodes = []
-        while frontier:  # the nodes of this level, and those that their redirects lead to
-            for node in frontier:
-                depth[node] = level
-            nodes += frontier
-            found = {moved[node] for node in frontier} - {-1} | _targets(edges, frontier, DiscoveredBy.REFRESH)
-            frontier = [node for node in found if depth[node] < 0]
-        level += 1
-        frontier = [node for node in _targets(edges, nodes, CLICK_FLAGS) if depth[node] < 0]
-    return depth
+
+    def free(node: int) -> Iterator[int]:
+        return chain((moved[node],), *edges.targets(node, DiscoveredBy.REFRESH))
+
+    return levels(len(moved), start, lambda node: edges.targets(node, CLICK_FLAGS), free).tolist()
 
 
-def reachable(edges: Edges, target: list[int], start: int, evidence: int = EVIDENCE_FLAGS) -> Mask:
+def reachable(edges: Edges, target: Sequence[int], start: int, evidence: int = EVIDENCE_FLAGS) -> Mask:
     """A mask of the nodes that links of any kind, redirects and canonicals (``target``) lead to.
 
     ``evidence`` are the flags of :class:`crawler.model.DiscoveredBy` that count.
     """
-    seen = bytearray(len(target))
-    frontier = [start]
-    while frontier:
-        for node in frontier:
-            seen[node] = 1
-        found = {target[node] for node in frontier} - {-1} | _targets(edges, frontier, evidence)
-        frontier = [node for node in found if not seen[node]]
-    return seen
-
-
-def _targets(edges: Edges, nodes: Iterable[int], accepted: int) -> set[int]:
-    """The targets of the links of these nodes that have accepted flags."""
-    found: set[int] = set()
-    for node in nodes:
-        for flags, targets in edges.of_page[node]:
-            if flags & accepted:
-                found.update(targets)
-    return found
+    level = levels(len(target), start, lambda node: edges.targets(node, evidence), lambda node: (target[node],))
+    return bytearray(steps >= 0 for steps in level)
 
 
 def led_by(order: Iterable[int], edges: Edges, moved: list[int], touched: Mask) -> dict[int, int]:
@@ -64,7 +67,12 @@ def led_by(order: Iterable[int], edges: Edges, moved: list[int], touched: Mask) 
         found = {first} - led.keys()
         while found:
             led |= dict.fromkeys(found, first)
-            found = {moved[node] for node in found} - {-1} | _targets(edges, found, CLICK_FLAGS | DiscoveredBy.REFRESH)
+            found = {moved[node] for node in found} - {-1} | {
+                to
+                for node in found
+                for targets in edges.targets(node, CLICK_FLAGS | DiscoveredBy.REFRESH)
+                for to in targets
+            }
             found = {node for node in found if not touched[node]} - led.keys()
     return led
 

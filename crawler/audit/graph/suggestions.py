@@ -29,13 +29,11 @@ Reasons = dict[int, dict[str, float]]
 class LinkSuggestions:
     """Indexes the pages that can carry a link; a suggestion then takes about a millisecond.
 
-    ``urls`` and ``titles`` are by node; a node that is no page may have none. Only indexable pages with followed links
-    are suggested, and no ``orphans``.
+    ``urls`` and ``titles`` are by node; a node that is no page may have none. Only indexable pages that followed
+    links from the start lead to are suggested.
     """
 
-    def __init__(
-        self, graph: LinkGraph, urls: Sequence[str], titles: Sequence[str], orphans: Iterable[int] = ()
-    ) -> None:
+    def __init__(self, graph: LinkGraph, urls: Sequence[str], titles: Sequence[str]) -> None:
         self._graph = graph
         self._urls = urls
         self._titles = titles
@@ -44,8 +42,6 @@ class LinkSuggestions:
             for state, depth, way in zip(graph.nodes.state, graph.depth, graph.ways, strict=True)
         )
         fit[graph.start] = graph.pages[graph.start]
-        for orphan in orphans:
-            fit[orphan] = 0
         self._fit = fit
         pages = [node for node, is_fit in enumerate(fit) if is_fit]
         self._by_url = {urls[node]: node for node in pages}

@@ -16,6 +16,7 @@ from crawler.audit.finding import AuditFinding, Referrer
 from crawler.audit.health.visit import (
     TRANSIENT_STATUSES,
     VisitedUrl,
+    line_text,
     redirect_text,
     why_blocked,
     why_failing,
@@ -169,7 +170,7 @@ def _finding(
 
 
 def _place(entry: PublishedEntry) -> str:
-    return f"{entry.file} line {entry.line}" if entry.line else entry.file
+    return line_text(entry.file, entry.line)
 
 
 def _some_urls(locs: Sequence[str]) -> str:
@@ -222,7 +223,6 @@ def check_media_url(medium: ListedMedia, answer: Reply | Failure) -> AuditFindin
 
 
 def _media_finding(medium: ListedMedia, reason: str, status: int | None) -> AuditFinding:
-    where = f"{medium.file} line {medium.line}" if medium.line else medium.file
     return AuditFinding(
         rule="media.image" if medium.role is MediaRole.IMAGE else "media.video",
         url=medium.url,
@@ -230,7 +230,7 @@ def _media_finding(medium: ListedMedia, reason: str, status: int | None) -> Audi
         status=status,
         known=[SourceKind.SITEMAP],
         referrers=[Referrer(medium.page, medium.role)],
-        evidence=[f"{where} lists it as {medium.role} of {medium.page}"],
+        evidence=[f"{line_text(medium.file, medium.line)} lists it as {medium.role} of {medium.page}"],
         file=medium.file,
         line=medium.line,
     )

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from crawler.audit.finding import AuditFinding, Referrer
-from crawler.audit.health.visit import VisitedUrl, why_no_page
+from crawler.audit.health.visit import VisitedUrl, line_text, why_no_page
 from crawler.model import State
 from sitemap import Alternate
 
@@ -85,7 +85,7 @@ class ListedHreflang(Struct, frozen=True):
     @property
     def place(self) -> str:
         """``sitemap.xml line 12``."""
-        return f"{self.file} line {self.line}" if self.line else self.file
+        return line_text(self.file, self.line)
 
 
 class PageHreflang(Struct, frozen=True, kw_only=True):

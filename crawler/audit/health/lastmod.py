@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from crawler.audit.finding import AuditFinding
 from crawler.audit.health.entries import PublishedEntry
+from crawler.audit.health.visit import line_text
 from crawler.audit.source_record import SourceKind
 from crawler.lastmod.policy import STAMP_SECONDS
 from sitemap import Moment, Precision, parse_date
@@ -99,14 +100,13 @@ def _page_date_text(observed: PageDates) -> str:
 
 
 def _finding(rule: str, fault: str, entry: PublishedEntry, evidence: list[str]) -> AuditFinding:
-    where = f"{entry.file} line {entry.line}" if entry.line else entry.file
     return AuditFinding(
         rule=rule,
         url=entry.url,
         sentence=f"lastmod {entry.lastmod} is {fault}: {'; '.join(evidence)}",
         lastmod=entry.lastmod,
         known=[SourceKind.SITEMAP],
-        evidence=[*evidence, f"{where} states lastmod {entry.lastmod}"],
+        evidence=[*evidence, f"{line_text(entry.file, entry.line)} states lastmod {entry.lastmod}"],
         file=entry.file,
         line=entry.line,
     )

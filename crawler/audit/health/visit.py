@@ -7,10 +7,11 @@ that is gone or fails.
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct
 
+from crawler.audit.finding import AuditFinding
 from crawler.fetch.retry import TRANSIENT
 from crawler.model import State
 
@@ -57,6 +58,11 @@ class VisitedUrl(Struct, frozen=True, kw_only=True):
     def last(self) -> "VisitedUrl":
         """The end of its redirects and canonicals, or the URL itself."""
         return self.end or self
+
+
+def line_text(file: str, line: int) -> str:
+    """``sitemap.xml line 12``; without a number, the file."""
+    return f"{file} line {line}" if line else file
 
 
 def why_failing(visited: VisitedUrl) -> str:
@@ -143,16 +149,22 @@ _DEAD_STATES: Final = frozenset(
 )
 
 
-class RedirectFault(NamedTuple):
-    """A fault of a trail: the id of the rule, a sentence, and as evidence the steps and the remedy."""
+def _finding(rule: str, trail: Sequence[VisitedUrl], sentence: str, evidence: list[str]) -> AuditFinding:
+    """A finding about the first URL of a trail, with the steps and the remedy as evidence."""
+    first = trail[0]
+    return AuditFinding(
+        rule=rule,
+        url=first.url,
+        sentence=f"it {sentence}",
+        title=first.title,
+        state=first.state,
+        status=first.status,
+        evidence=evidence,
+    )
 
-    rule: str
-    sentence: str
-    evidence: list[str]
 
-
-def check_redirect(trail: Sequence[VisitedUrl]) -> RedirectFault | None:
-    """The fault of linking or listing the redirect that begins the trail, or None.
+def check_redirect(trail: Sequence[VisitedUrl]) -> AuditFinding | None:
+    """The finding about linking or listing the redirect that begins the trail, or None.
 
     Linking a temporary redirect is right: it asks to keep its own URL. So is linking a redirect that leaves the site.
     A chain has more than :data:`MAX_HOPS` hops, or contains a further URL that has moved for good: the redirect to it
@@ -170,13 +182,14 @@ def check_redirect(trail: Sequence[VisitedUrl]) -> RedirectFault | None:
         goal = _permanent_target(trail[moved[0] :]) if moved else end
         sentence = f"{why_no_page(hops[0])}, in {len(hops)} hops to {end.url}"
         advice = f"redirect {previous.url} to {goal.url}{_temporary_reason(goal, end)}"
-        return RedirectFault("link.chain", sentence, [*_steps(hops), advice])
+        return _finding("link.chain", trail, sentence, [*_steps(hops), advice])
     goal = _permanent_target(trail)
     if goal is trail[0]:
         return None
     further = "" if goal is end else f", which redirects temporarily ({goal.status}) to {end.url}"
-    return RedirectFault(
+    return _finding(
         "link.redirect",
+        trail,
         f"{why_no_page(hops[0])}{further}",
         [f"link to {goal.url} instead{_temporary_reason(goal, end)}"],
     )
@@ -197,27 +210,27 @@ def _permanent_target(trail: Sequence[VisitedUrl]) -> VisitedUrl:
     return next(visited for visited in trail if not _is_permanent(visited))
 
 
-def check_canonical(trail: Sequence[VisitedUrl]) -> RedirectFault | None:
-    """The fault of the canonical of the page that begins the trail, or None. The canonical is the trail's second URL.
+def check_canonical(trail: Sequence[VisitedUrl]) -> AuditFinding | None:
+    """The finding about the canonical of the page that begins the trail, or None. It is the trail's second URL.
 
     A canonical that the crawl did not request, or that only fails today, is no fault.
     """
     if len(trail) < 2 or trail[0].state != State.CANONICAL_ELSEWHERE:
         return None
     page, named, end = trail[0], trail[1], trail[-1]
-    sentence = f"it names {named.url} as its canonical, which {why_no_page(named)}"
+    sentence = f"names {named.url} as its canonical, which {why_no_page(named)}"
     if any(visited.url == end.target for visited in trail):  # a loop
         back = ": back to this page" if end.target == page.url else ": in a loop"
-        return RedirectFault("canonical.lost", f"{sentence}{_end_of_trail_text(trail)}{back}", _steps(trail))
+        return _finding("canonical.lost", trail, f"{sentence}{_end_of_trail_text(trail)}{back}", _steps(trail))
     if _is_no_page(end):
-        return RedirectFault("canonical.lost", f"{sentence}{_end_of_trail_text(trail)}", _steps(trail))
+        return _finding("canonical.lost", trail, f"{sentence}{_end_of_trail_text(trail)}", _steps(trail))
     if end is named and not end.target:
         return None
     if end.is_page:
         more = f", and finally to {end.url}" if len(trail) > 3 else ""
         advice = f"name {end.url} as its canonical instead"
-        return RedirectFault("canonical.chain", f"{sentence}{more}", [*_steps(trail), advice])
-    return RedirectFault("canonical.chain", sentence, _steps(trail)) if named.target else None
+        return _finding("canonical.chain", trail, f"{sentence}{more}", [*_steps(trail), advice])
+    return _finding("canonical.chain", trail, sentence, _steps(trail)) if named.target else None
 
 
 def _is_permanent(visited: VisitedUrl) -> bool:

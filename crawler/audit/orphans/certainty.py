@@ -10,8 +10,8 @@ inconclusive if few pages are linked without it. Only URLs that the start leads 
 another page to the site.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -71,26 +71,35 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
         )
 
 
+class _Limit(NamedTuple):
+    """A way in which the crawl may have missed links, as a sentence with the remedy.
+
+    ``is_mild``: it costs a finding no more than its certainty. ``is_trusted``: audit.trust_blocked vouches for it.
+    """
+
+    sentence: str
+    is_mild: bool = False
+    is_trusted: bool = False
+
+
 def best_certainty(coverage: CrawlCoverage) -> Certainty:
     """The certainty of findings about links that no failed page is likely to disprove."""
-    limits = limits_of_crawl(coverage)
+    limits = _untrusted(coverage)
     if not limits:
         return Certainty.CERTAIN
     read = sum(ended.count for key, ended in coverage.end_states.items() if not (has_failed(*key) or is_closed(*key)))
     is_much = len(coverage.unread) > MAX_UNSEEN * read
-    scripts = () if coverage.linked_pages else _scripted_links(coverage)
-    boxes = _changing_boxes(coverage) if coverage.unseen_in_boxes < 1 / 2 else ()
-    mild = {*_failures(coverage), *_closed(coverage), *boxes, *_swapped_links(coverage), *scripts}
-    return Certainty.INCONCLUSIVE if is_much or not mild.issuperset(limits) else Certainty.LIKELY
+    is_mild = not is_much and all(limit.is_mild for limit in limits)
+    return Certainty.LIKELY if is_mild else Certainty.INCONCLUSIVE
 
 
 def assumptions(coverage: CrawlCoverage) -> list[str]:
     """A sentence for each way in which the crawl may have missed links, and that the user vouches for."""
-    blocked = _blocked(coverage) if coverage.trust_blocked else ()
+    trusted = [limit.sentence for limit in _limits(coverage) if limit.is_trusted and coverage.trust_blocked]
     # the last sentence is the remedy
     return [
         f"{shorten(text.rpartition('. ')[0])}; --set audit.trust_blocked=true assumes that they contain no other links"
-        for text in blocked
+        for text in trusted
     ]
 
 
@@ -106,170 +115,116 @@ def is_mostly_right(mistaken: float, findings: int) -> bool:
 
 def limits_of_crawl(coverage: CrawlCoverage) -> list[str]:
     """A sentence with the remedy for each way in which the crawl may have missed links; none: it saw all links."""
-    limits = [
-        *_limits(coverage),
-        *_failures(coverage),
-        *_unread_robots(coverage),
-        *(() if coverage.trust_blocked else _blocked(coverage)),
-        *_operator_limits(coverage),
-        *_cut(coverage),
-        *_changing_boxes(coverage),
-        *_swapped_links(coverage),
-        *_scripted_links(coverage),
-    ]
-    return [shorten(limit) for limit in limits]
+    return [shorten(limit.sentence) for limit in _untrusted(coverage)]
 
 
-def _limits(coverage: CrawlCoverage) -> Iterator[str]:
-    pending = _ended_as(coverage, State.PENDING)
+def _untrusted(coverage: CrawlCoverage) -> list[_Limit]:
+    return [limit for limit in _limits(coverage) if not (limit.is_trusted and coverage.trust_blocked)]
+
+
+def _limits(coverage: CrawlCoverage) -> Iterator[_Limit]:
+    """All limits, in the order of the reports."""
+
+    def ended_as(state: State) -> EndedUrls | None:
+        """The URLs that ended so without a request: a page that is too long for a sitemap, for example, was read."""
+        return coverage.end_states.get((state, None))
+
+    pending = ended_as(State.PENDING)
     if coverage.stopped:
-        left = f", with {_count_urls(pending)} left to visit" if pending else ""
-        yield f"the crawl is not complete: {coverage.stopped}{left}. Run the same command again to continue"
-    elif pending:
-        yield (
-            f"{_count_urls(pending)} {_were(pending)} not visited, such as {pending.example}. "
-            "Run the same command again to continue"
-        )
-    if deep := _ended_as(coverage, State.TOO_DEEP):
-        yield (
-            f"{_count_urls(deep)} {_were(deep)} further from the start than scope.max_depth allows. Audit without "
-            f"scope.max_depth"
-        )
-
-
-def _failures(coverage: CrawlCoverage) -> Iterator[str]:
-    failed: dict[State, EndedUrls] = {}
-    for (state, status), ended in coverage.end_states.items():
-        if has_failed(state, status):
-            failed[state] = add_ended(failed.get(state), ended)
-    for state, ended in failed.items():
-        yield (
-            f"{_count_urls(ended)} failed ({state.value}), {_example_text(ended)}. Audit again when these pages respond"
-        )
-
-
-def _unread_robots(coverage: CrawlCoverage) -> Iterator[str]:
+        left = f", with {count_text(pending.count, 'URL')} left to visit" if pending else ""
+        yield _Limit(f"the crawl is not complete: {coverage.stopped}{left}. Run the same command again to continue")
+    else:
+        yield from _of_urls(pending, "{urls} {were} not visited, {example}. Run the same command again to continue")
+    deep = "{urls} {were} further from the start than scope.max_depth allows. Audit without scope.max_depth"
+    yield from _of_urls(ended_as(State.TOO_DEEP), deep)
+    for state, ended in _summed(coverage, has_failed).items():
+        failed = f"{{urls}} failed ({state.value}), {{example}}. Audit again when these pages respond"
+        yield from _of_urls(ended, failed, is_mild=True)
     if coverage.no_robots:
         origins = ", ".join(coverage.no_robots[:3])
-        yield f"robots.txt could not be fetched from {origins}, so no page there was read. Audit again later"
+        yield _Limit(f"robots.txt could not be fetched from {origins}, so no page there was read. Audit again later")
+    for state, text in _CLOSED.items():
+        yield from _of_urls(_summed(coverage, is_closed).get(state), text, is_mild=True, is_trusted=True)
+    yield from _of_urls(ended_as(State.TRAP), _TRAP, is_trusted=True)
+    yield from _of_urls(coverage.out_of_scope, _OUT_OF_SCOPE, is_trusted=True)
+    if not coverage.stopped:  # the audit requests them last
+        yield from _of_urls(ended_as(State.NOFOLLOW), _NOFOLLOW, is_trusted=True)
+    yield from _of_urls(ended_as(State.EXCLUDED), _EXCLUDED)
+    yield from _of_urls(None if coverage.stopped else coverage.alias_urls, _ALIAS)
+    yield from _of_urls(ended_as(State.TOO_LONG), "{urls} {were} too long to be fetched, {example}")
+    yield from _of_urls(coverage.cut, _CUT)
+    yield from _changing_links(coverage)
 
 
-def _closed(coverage: CrawlCoverage) -> Iterator[str]:
-    if blocked := _ended_as(coverage, State.ROBOTS):
-        yield (
-            f"{_count_urls(blocked)} {_are(blocked)} blocked by robots.txt and {_were(blocked)} not read, "
-            f"{_example_text(blocked)}. If the site is yours, use --set obey.robots=false to read them, {_TRUST}"
-        )
-    refused = None
-    for (state, status), ended in coverage.end_states.items():
-        if state is State.CLIENT_ERROR and status in REFUSED_STATUSES:
-            refused = add_ended(refused, ended)
-    if refused:
-        yield (
-            f"{_count_urls(refused)} refused the crawl (401, 403), {_example_text(refused)}. "
-            f"Log in with --basic-auth, --header or --cookie, {_TRUST}"
-        )
+_CLOSED: Final = {
+    State.ROBOTS: "{urls} {are} blocked by robots.txt and {were} not read, {example}. If the site is yours, use "
+    f"--set obey.robots=false to read them, {_TRUST}",
+    State.CLIENT_ERROR: "{urls} refused the crawl (401, 403), {example}. "
+    f"Log in with --basic-auth, --header or --cookie, {_TRUST}",
+}
+_TRAP: Final = (
+    "{urls} {look} of a crawler trap and {were} not read, {example}. To read more of them, raise scope.max_segments, "
+    f"scope.max_repeats or scope.trap_limit, {_TRUST}"
+)
+_OUT_OF_SCOPE: Final = (
+    "{urls} outside the directory of the start URL {were} not read, {example}. "
+    f"Start from a page in a higher directory, {_TRUST}"
+)
+_NOFOLLOW: Final = (
+    f"{{urls}} {{are}} linked only by nofollow links and {{were}} not read, {{example}}. Raise --max-unlinked, {_TRUST}"
+)
+_EXCLUDED: Final = "{urls} {were} left out by --include or --exclude, {example}. Audit without these patterns"
+_ALIAS: Final = "{urls} with another name of the site {were} not read, {example}. Raise --max-unlinked"
+_CUT: Final = "{urls} {were} read in part only, {example}. Raise fetch.max_body, fetch.max_download or parse.max_links"
+_SWAPPED: Final = (
+    "{pages} had other links in an earlier audit, {example}. Somebody may have edited the links, or a box may show "
+    "other links each day. Audit again on other days"
+)
 
 
-def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
-    yield from _closed(coverage)
-    if endless := _ended_as(coverage, State.TRAP):
-        yield (
-            f"{_count_urls(endless)} {_look_like_text(endless)} of a crawler trap and {_were(endless)} not read, "
-            f"{_example_text(endless)}. To read more of them, raise scope.max_segments, scope.max_repeats or "
-            f"scope.trap_limit, {_TRUST}"
-        )
-    if coverage.out_of_scope:
-        yield (
-            f"{_count_urls(coverage.out_of_scope)} outside the directory of the start URL "
-            f"{_were(coverage.out_of_scope)} not read, {_example_text(coverage.out_of_scope)}. "
-            f"Start from a page in a higher directory, {_TRUST}"
-        )
-    nofollow = None if coverage.stopped else _ended_as(coverage, State.NOFOLLOW)
-    if nofollow:  # the audit requests them last
-        yield (
-            f"{_count_urls(nofollow)} {_are(nofollow)} linked only by nofollow links and {_were(nofollow)} not "
-            f"read, such as {nofollow.example}. Raise --max-unlinked, {_TRUST}"
-        )
-
-
-def _operator_limits(coverage: CrawlCoverage) -> Iterator[str]:
-    if excluded := _ended_as(coverage, State.EXCLUDED):
-        yield (
-            f"{_count_urls(excluded)} {_were(excluded)} left out by --include or --exclude, {_example_text(excluded)}. "
-            "Audit without these patterns"
-        )
-    if coverage.alias_urls and not coverage.stopped:
-        yield (
-            f"{_count_urls(coverage.alias_urls)} with another name of the site {_were(coverage.alias_urls)} not read, "
-            f"such as {coverage.alias_urls.example}. Raise --max-unlinked"
-        )
-    if long := _ended_as(coverage, State.TOO_LONG):
-        yield f"{_count_urls(long)} {_were(long)} too long to be fetched, such as {long.example}"
-
-
-def _cut(coverage: CrawlCoverage) -> Iterator[str]:
-    if coverage.cut:
-        yield (
-            f"{_count_urls(coverage.cut)} {_were(coverage.cut)} read in part only, {_example_text(coverage.cut)}. "
-            "Raise fetch.max_body, fetch.max_download or parse.max_links"
-        )
-
-
-def _changing_boxes(coverage: CrawlCoverage) -> Iterator[str]:
-    if coverage.unseen_in_boxes:
-        count = round(coverage.unseen_in_boxes)
+def _changing_links(coverage: CrawlCoverage) -> Iterator[_Limit]:
+    """The limits of pages whose links change: by request, by day, or by a script."""
+    if unseen := coverage.unseen_in_boxes:
+        count = round(unseen)
         pages = f"probably lead to about {count_text(count, 'page')}" if count else "may lead to a page"
-        yield (
+        yield _Limit(
             f"some pages show other links at each request, and {pages} that no read showed. Audit again: audits add up "
-            "what they read"
+            "what they read",
+            is_mild=unseen < 1 / 2,
         )
+    yield from _of_urls(coverage.swapping, _SWAPPED, is_mild=True)
+    linked = coverage.linked_pages
+    few = f", and links without it lead to only {count_text(linked, 'page')}" if linked else ""
+    scripts = f"JavaScript may add links to {{pages}}, {{example}}, but it was not run{few}. {coverage.render_remedy}"
+    yield from _of_urls(coverage.scripted, scripts, is_mild=not linked)
 
 
-def _swapped_links(coverage: CrawlCoverage) -> Iterator[str]:
-    if coverage.swapping:
-        pages = count_text(coverage.swapping.count, "page")
-        yield (
-            f"{pages} had other links in an earlier audit, {_example_text(coverage.swapping)}. Somebody may have "
-            "edited the links, or a box may show other links each day. Audit again on other days"
+def _of_urls(
+    ended: EndedUrls | None, text: str, *, is_mild: bool = False, is_trusted: bool = False
+) -> Iterator[_Limit]:
+    """The limit by some URLs, which ``text`` has places for; nothing without any."""
+    if ended and ended.count:
+        is_one = ended.count == 1
+        sentence = text.format(
+            urls=count_text(ended.count, "URL"),
+            pages=count_text(ended.count, "page"),
+            example=f"such as {ended.example}{f' ({ended.reason})' if ended.reason else ''}",
+            were="was" if is_one else "were",
+            are="is" if is_one else "are",
+            look="looks like a part" if is_one else "look like parts",
         )
+        yield _Limit(sentence, is_mild, is_trusted)
 
 
-def _scripted_links(coverage: CrawlCoverage) -> Iterator[str]:
-    if (scripted := coverage.scripted) and scripted.count:
-        pages = count_text(scripted.count, "page")
-        few = f", and links without it lead to only {count_text(coverage.linked_pages, 'page')}"
-        yield (
-            f"JavaScript may add links to {pages}, {_example_text(scripted)}, but it was not run"
-            f"{few if coverage.linked_pages else ''}. {coverage.render_remedy}"
-        )
-
-
-def _ended_as(coverage: CrawlCoverage, state: State) -> EndedUrls | None:
-    """The URLs that ended so without a request: a page that is too long for a sitemap, for example, was read."""
-    return coverage.end_states.get((state, None))
+def _summed(coverage: CrawlCoverage, is_one: Callable[[State, int | None], bool]) -> dict[State, EndedUrls]:
+    """The URLs of some end states, whatever their status, by state."""
+    found: dict[State, EndedUrls] = {}
+    for (state, status), ended in coverage.end_states.items():
+        if is_one(state, status):
+            found[state] = add_ended(found.get(state), ended)
+    return found
 
 
 def add_ended(total: EndedUrls | None, more: EndedUrls) -> EndedUrls:
     """Both together, with the first example."""
     return EndedUrls(total.count + more.count, total.example, total.reason) if total and total.count else more
-
-
-def _example_text(ended: EndedUrls) -> str:
-    return f"such as {ended.example}{f' ({ended.reason})' if ended.reason else ''}"
-
-
-def _count_urls(ended: EndedUrls) -> str:
-    return count_text(ended.count, "URL")
-
-
-def _were(ended: EndedUrls) -> str:
-    return "was" if ended.count == 1 else "were"
-
-
-def _look_like_text(ended: EndedUrls) -> str:
-    return "looks like a part" if ended.count == 1 else "look like parts"
-
-
-def _are(ended: EndedUrls) -> str:
-    return "is" if ended.count == 1 else "are"

@@ -117,7 +117,7 @@ def _case(
     shown = list(islice(findings(rule), MAX_FINDINGS_PER_RULE))
     more = count.total - sum(finding.times for finding in shown)
     outcome, message = JUnitOutcome.PASSED, ""
-    trend = report.compared.trend(rule) if report.compared else None
+    trend = report.trend(rule) if report.compared else None
     if failed:
         qualifier = " new" if failed.certain < count.certain else ""
         outcome, message = JUnitOutcome.FAILED, f"{definition.title}: {failed.certain:,}{qualifier}"

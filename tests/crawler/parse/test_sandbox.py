@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 import webencodings
 from webencodings.labels import LABELS
 
-from crawler.audit.sources.logs.parallel import _CountProcess
 from crawler.model import DocumentKind, FetchedDocument, Page, Url
 from crawler.parse.html.page import ReadOptions
 from crawler.parse.pool import ParsePool
@@ -179,22 +177,6 @@ async def test_ours_the_processes_of_the_pool_are_in_the_sandbox(monkeypatch: py
             status = linux_status(process.pid)
             assert status["NoNewPrivs"] == "1"
             assert {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}
-
-
-@ON_LINUX
-def test_ours_processes_that_count_logs_are_in_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOKEN", SECRET)
-    worker = _CountProcess()
-    try:
-        process = psutil.Process(worker._process.pid)
-        deadline = time.monotonic() + 20
-        while process.rlimit(psutil.RLIMIT_NOFILE) != (0, 0):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        assert SECRET not in str(process.environ())
-        assert int(linux_status(process.pid)["CapEff"], 16) == 0
-    finally:
-        worker.end()
 
 
 def test_ours_every_kind_of_document_is_read_in_the_sandbox() -> None:

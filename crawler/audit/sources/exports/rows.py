@@ -1,4 +1,4 @@
-"""Reads the text of a table as rows of cells, in flat memory: CSV with any separator, and JSON of any common shape."""
+"""Reads the text of a table as rows of cells: CSV with any separator and JSON lines in flat memory, and JSON."""
 
 import codecs
 import csv
@@ -15,7 +15,8 @@ import msgspec
 
 from crawler.audit.sources.exports.files import UNREADABLE
 
-MAX_LINE: Final = 1_048_576  # characters of a line, or of one value of a JSON document
+MAX_LINE: Final = 1_048_576  # characters of a line
+MAX_DOCUMENT: Final = 2**27  # characters of a JSON document; the largest response of Google Analytics has half as many
 
 HEAD_BYTES: Final = 65_536  # characters that determine the kind of the file
 
@@ -273,37 +274,21 @@ class JsonRows:
                 self._names[cells] = [str(item.get("name", "")) for item in named if isinstance(item, dict)]
 
     def _document_values(self) -> Iterator[Any]:
-        reader = _JsonStream(self._text.pieces())
+        """The values of one document, or of several one after the other. It is read whole, unlike lines."""
+        pieces, size = [], 0
+        for piece in self._text.pieces():
+            pieces.append(piece)
+            size += len(piece)
+            if size > MAX_DOCUMENT:
+                self._text.fault = f"it is larger than {MAX_DOCUMENT:,} characters: give it as JSON lines, or as CSV"
+                return
+        text, at = "".join(pieces), 0
         try:
-            while mark := reader.peek():
-                if mark == "[":
-                    yield from self._elements(reader)
-                elif mark == "{":
-                    yield from self._members(reader)
-                else:
-                    yield reader.value()
+            while mark := _ink(text, at):
+                value, at = _decoder.raw_decode(text, mark.start())
+                yield from self._inner(value)
         except (ValueError, RecursionError) as error:
             self._text.fault = self._text.fault or f"a part of it is not JSON ({error})"
-
-    def _elements(self, reader: "_JsonStream") -> Iterator[Any]:
-        for _ in reader.parts():
-            yield from self._inner(reader.value())
-
-    def _members(self, reader: "_JsonStream") -> Iterator[Any]:
-        """The values of the containers of an object, or the object itself without containers."""
-        rest: dict[str, Any] = {}
-        is_container = False
-        for _ in reader.parts():
-            name = str(reader.value())
-            reader.take(":")
-            if name in CONTAINERS and reader.peek() == "[":
-                is_container = True
-                yield from self._elements(reader)
-            else:
-                rest[name] = reader.value()
-                self._learn_names({name: rest[name]})
-        if not is_container:
-            yield from self._inner(rest)
 
     def _cells(self, value: Any) -> dict[str, str]:
         """The members by name, array items by name and number; a plain value has the name ""."""
@@ -339,58 +324,3 @@ def _is_json_lines(head: str) -> bool:
     except (msgspec.DecodeError, RecursionError, ValueError):
         return False
     return True
-
-
-class _JsonStream:
-    """Parses the values of a document one by one, from pieces of text. Raises ValueError when it is no JSON."""
-
-    def __init__(self, pieces: Iterator[str]) -> None:
-        self._pieces = pieces
-        self._text = ""
-        self._at = 0
-
-    def peek(self) -> str:
-        """The next character that is no blank, "" at the end; does not consume it."""
-        while not (found := _ink(self._text, self._at)):
-            self._at = len(self._text)
-            if not self._more():
-                return ""
-        self._at = found.start()
-        return found[0]
-
-    def value(self) -> Any:
-        """The next value, whole."""
-        self.peek()
-        while True:
-            try:
-                value, end = _decoder.raw_decode(self._text, self._at)
-            except ValueError:
-                if len(self._text) - self._at > MAX_LINE or not self._more():
-                    raise
-                continue
-            if end == len(self._text) and self._more():
-                continue  # a number may continue in the next piece
-            self._at = end
-            return value
-
-    def parts(self) -> Iterator[None]:
-        """Steps through the array or object that begins here; the caller reads each element, or member."""
-        end = "]" if self.peek() == "[" else "}"
-        self._at += 1
-        while self.peek() != end:
-            yield
-            if self.peek() != end:
-                self.take(",")
-        self._at += 1
-
-    def take(self, mark: str) -> None:
-        """Consume a character."""
-        if self.peek() != mark:
-            raise ValueError(f"a {mark!r} is missing")
-        self._at += 1
-
-    def _more(self) -> bool:
-        piece = next(self._pieces, "")
-        self._text = self._text[self._at :] + piece
-        self._at = 0
-        return bool(piece)

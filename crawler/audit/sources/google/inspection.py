@@ -42,7 +42,6 @@ class IndexStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     coverage_state: str = ""
     last_crawl_time: str = ""
     google_canonical: str = ""
-    user_canonical: str = ""
     day: str = ""
 
     @property

@@ -3,8 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
-from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -14,10 +12,8 @@ from crawler.audit.sources.logs.claims import AddressCounts
 from crawler.audit.sources.logs.fields import LogReader
 from crawler.audit.sources.logs.files import LogFile, LogRefused, find_copies, find_logs, is_stream
 from crawler.audit.sources.logs.formats import NAMES, choose_reader
-from crawler.audit.sources.logs.log import AccessLog, LogBlock, LogOptions
-from crawler.audit.sources.logs.parallel import count_in_parallel
+from crawler.audit.sources.logs.log import MAX_SHOWN, AccessLog, LogOptions, line_form, quote_line
 from crawler.audit.sources.logs.text_formats import LogFormatError
-from crawler.audit.sources.logs.worker import MAX_SHOWN, line_form, quote_line
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError
 from crawler.units import count_text
@@ -101,8 +97,7 @@ def read_logs(
     """The report and the claims of each file, to consume in this order. A URL may have several claims.
 
     ``successes`` gets the successful requests by address, ``ledger`` the requests of bots. A report is complete after
-    all of its claims. Raises UsageError as :func:`check_logs` does, and Incomplete when somebody kills a counting
-    process. Close the generator if you do not exhaust it.
+    all of its claims. Raises UsageError as :func:`check_logs` does. Close the generator if you do not exhaust it.
     """
     files, others = _choose_logs(paths, options)
     copies = find_copies(files)
@@ -116,22 +111,15 @@ def read_logs(
         lines += more
         progress(SourceProgress(log.report.name, previous_bytes + read, size, lines))
 
-    shared = AddressCounts() if successes is None else successes, BotLedger() if ledger is None else ledger
-    blocks = (block for name in files for block in _blocks(name, addresses, options, *shared))
-    with closing(count_in_parallel(blocks, 1 if options.verify or options.addresses else options.processes)) as parts:
-        for log, log_parts in groupby(parts, key=lambda part: part[0].log):
-            yield log.report, log.claims(log_parts, done)
-            previous_bytes += log.read
+    successes = AddressCounts() if successes is None else successes
+    ledger = BotLedger() if ledger is None else ledger
+    for name in files:
+        with LogFile(name) as file:
+            log = AccessLog(file, _open_reader(file, options.format), addresses, options, successes, ledger)
+            yield log.report, log.claims(done)
+            previous_bytes += file.read
     for report in others:
         yield report, iter(())
-
-
-def _blocks(
-    name: str, addresses: SourceUrlParser, options: LogOptions, successes: AddressCounts, ledger: BotLedger
-) -> Iterator[LogBlock]:
-    with LogFile(name) as file:
-        reader = _open_reader(file, options.format)
-        yield from AccessLog(file, reader, addresses, options, successes, ledger).blocks()
 
 
 def _open_reader(file: LogFile, format_text: str) -> LogReader:

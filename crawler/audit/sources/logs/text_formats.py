@@ -288,16 +288,6 @@ class W3cLogReader(LogReader):
             return None
         return self._row(cells)
 
-    def header_at_end(self, text: bytes) -> bytes:
-        """The last ``#Fields`` directive in these lines, b"" without one."""
-        end = len(text)
-        while (end := text.rfind(b"#", 0, end)) >= 0:
-            if text[end : end + 8].lower() == b"#fields:" and text[end - 1 : end] in (b"\n", b""):
-                line = text[end:].partition(b"\n")[0]
-                self._begin(line)
-                return line
-        return b""
-
     def _begin(self, line: bytes) -> None:
         names = line.partition(b":")[2].lower().split()
         self._places = {name: place for place, name in reversed(list(enumerate(names)))}

@@ -44,8 +44,7 @@ class Web:
         ]
         targets = {node[path]: node[to] for path, to in self.targets.items()}
         made = graph([self.states[path] for path in paths], links, targets)
-        lost = [node[path] for path in orphans]
-        hubs = LinkSuggestions(made, [HOME + path for path in paths], [self.titles[path] for path in paths], lost)
+        hubs = LinkSuggestions(made, [HOME + path for path in paths], [self.titles[path] for path in paths])
         return lambda path: hubs.suggest(node[path], [HOME + each for each in self.crumbs.get(path, [])])
 
     def check(self, parents: dict[str, str]) -> None:

@@ -107,11 +107,11 @@ def test_ours_a_circle_of_redirects_is_told_as_failing_and_not_here() -> None:
 def test_ours_what_redirects_should_lead_to_is_told() -> None:
     fault = check_redirect(trail(301, 302))
     assert fault is not None
-    assert fault.sentence == f"redirects (301) to {HOME}1, which redirects temporarily (302) to {PAGE.url}"
+    assert fault.sentence == f"it redirects (301) to {HOME}1, which redirects temporarily (302) to {PAGE.url}"
     assert fault.evidence[0].startswith(f"link to {HOME}1 instead, which redirects (302) to {PAGE.url} temporarily")
     fault = check_redirect(trail(302, 302, 301, 308, 307))
     assert fault is not None
-    assert fault.sentence == f"redirects (302) to {HOME}1, in 5 hops to {PAGE.url}"
+    assert fault.sentence == f"it redirects (302) to {HOME}1, in 5 hops to {PAGE.url}"
     assert fault.evidence[-1].startswith(f"redirect {HOME}1 to {HOME}4, which redirects (307)")
     assert fault.evidence[2] == f"{HOME}2 redirects (301) to {HOME}3"
 

@@ -228,7 +228,7 @@ def test_ours_what_became_of_the_audit_before_is_told(tmp_path: Path) -> None:
         ),
     ]
     assert "Not compared: the audit before was given no log In the logs only" in text(mended)
-    trend = report.compared.trend("entry.gone")
+    trend = report.trend("entry.gone")
     told = tree.css_first('[id="class=entry.gone"]')
     assert text(told.css_first(".new")) == f"{trend.new} new"
     assert f"previous audit: {trend.new} new, {trend.still} still there, 3 resolved" in text(told)

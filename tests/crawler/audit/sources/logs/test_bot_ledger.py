@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from crawler.audit.sources.logs import bots, files, parallel
+from crawler.audit.sources.logs import bots, files
 from crawler.audit.sources.logs.bots import SEARCH_ENGINES, BotKind, BotLedger, bot_kind
 from crawler.audit.sources.logs.claims import OwnTargets
 from crawler.audit.sources.logs.log import LogOptions
@@ -93,7 +93,7 @@ FORMATS = {
 
 
 def plain_count(requests: list[Request]) -> Counter[tuple[str, str, int]]:
-    """The count by a plain script: no blocks, no packed numbers, no processes."""
+    """The count by a plain script: no blocks, no packed numbers."""
     return Counter(
         (f"{request.at:%Y-%m-%d}", AGENTS[request.agent], request.status)
         for request in requests
@@ -101,9 +101,9 @@ def plain_count(requests: list[Request]) -> Counter[tuple[str, str, int]]:
     )
 
 
-def read(paths: list[Path], processes: int) -> tuple[BotLedger, Counter[str]]:
+def read(paths: list[Path]) -> tuple[BotLedger, Counter[str]]:
     ledger, by_name = BotLedger(), Counter[str]()
-    options = LogOptions(processes=processes, most=60)
+    options = LogOptions(most=60)
     for _, records in read_logs([str(path) for path in paths], ADDRESSES, options, lambda _: None, ledger=ledger):
         for record in records:
             by_name.update(record.agents)
@@ -114,9 +114,6 @@ def read(paths: list[Path], processes: int) -> tuple[BotLedger, Counter[str]]:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks so small that a small log has many of them."""
     monkeypatch.setattr(files, "BLOCK_SIZE", 4_096)
-    monkeypatch.setattr(parallel, "BLOCKS_BEFORE_WORKERS", 2)
-    monkeypatch.setattr(parallel, "BLOCKS_PER_JOB", 3)
-    monkeypatch.setattr(parallel, "SMALL_BLOCK", 2_048)
 
 
 def written(random: Random, folder: Path) -> Iterator[tuple[Path, list[Request]]]:
@@ -135,7 +132,7 @@ def written(random: Random, folder: Path) -> Iterator[tuple[Path, list[Request]]
 def test_ours_requests_of_bots_are_those_that_a_plain_script_counts(tmp_path: Path, seed: int) -> None:
     logs = list(written(Random(seed), tmp_path))
     requests = [request for _, some in logs for request in some]
-    ledger, by_name = read([path for path, _ in logs], processes=1 + seed % 2)
+    ledger, by_name = read([path for path, _ in logs])
     assert ledger.requests == plain_count(requests)
     assert ledger.days == {f"{request.at:%Y-%m-%d}" for request in requests if request.agent != "Siteatlas/0.1"}
     assert by_name == Counter(AGENTS[r.agent] for r in requests if AGENTS[r.agent] and r.host == HOST)
@@ -172,7 +169,7 @@ def test_ours_the_targets_of_a_site_are_on_its_hosts_and_below_its_start(target:
 
 def test_ours_a_log_without_user_agents_is_told_apart(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text('203.0.113.1 - - [21/Nov/2026:00:30:00 +0100] "GET /a HTTP/1.0" 200 -\n')
-    ledger, _ = read([tmp_path / "a.log"], processes=1)
+    ledger, _ = read([tmp_path / "a.log"])
     assert (ledger.has_agents, ledger.days) == (False, {"2026-11-20"})
 
 
