@@ -1,5 +1,6 @@
 """Reads the pages of a crawl in other processes, which takes most of the time of a large data set."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -79,7 +80,7 @@ class PageReaders:
         count = 0
         while process.stdout and (message := read_message(process.stdout)):
             rows = _decode_rows(message)
-            if not rows.tables:
+            if not rows:
                 return
             count += 1
             yield rows
@@ -104,13 +105,14 @@ def _send(process: subprocess.Popen[bytes], message: bytearray) -> None:
 def main() -> None:
     """Read what comes on standard input, until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    gc.disable()  # a page makes thousands of objects and no cycles
     start = _decode_start(read_message(sys.stdin.buffer) or b"")
     with closing(STATE_DB.open_read_only(Path(start.state))) as state:
         reader = PageReader(state, start.external)
         while message := read_message(sys.stdin.buffer):
             for rows in reader.rows(_decode_batch(message)):
                 sys.stdout.buffer.write(encode_message(rows))
-            sys.stdout.buffer.write(encode_message(Rows({}, [], [])))
+            sys.stdout.buffer.write(encode_message({}))
             sys.stdout.buffer.flush()
 
 
