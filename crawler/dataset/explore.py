@@ -59,7 +59,9 @@ def one_time_link(data: Datasette, place: str) -> str:
 
 
 class _Tables(Database):  # type: ignore[misc]
-    """The tables of a site."""
+    """The tables of a site. Datasette would read the whole file for a hash, of which it makes a colour."""
+
+    hash = "276890"
 
     async def execute(self, sql: str, *args: Any, **options: Any) -> Results:
         """Count the rows of a table up to a limit."""
