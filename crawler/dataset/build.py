@@ -57,7 +57,7 @@ _SET_INLINKS: Final = f"""UPDATE pages SET inlinks = c.linked, content_inlinks =
       WHERE kind = 'link' AND NOT nofollow AND source != target GROUP BY target, source
     ) GROUP BY target
   ) c WHERE pages.rowid = c.target"""  # noqa: S608 - our own
-_SET_FIGURES: Final = "UPDATE pages SET depth = ?, weight = ? WHERE rowid = ?"
+_SET_FIGURES: Final = "UPDATE pages SET depth = nullif(?, -1), weight = ? WHERE rowid = ?"
 _KEPT: Final = f"SELECT rowid, {', '.join(SHOWN)} FROM earlier.pages WHERE rowid BETWEEN ? AND ?"  # noqa: S608 - our own
 _DROP_LINKS: Final = "DELETE FROM link WHERE source BETWEEN ? AND ? AND rowid <= ?"
 _FEW: Final = 50
@@ -256,8 +256,7 @@ class _Builder:
         self._db.execute(_SET_INLINKS)
         if figures:
             ids, (depths, weights) = figures
-            found = zip(depths, weights, ids, strict=True)
-            rows = ((None if depth < 0 else depth, round(weight, 3), number) for depth, weight, number in found)
+            rows = ((depth, round(weight, 3), n) for depth, weight, n in zip(depths, weights, ids, strict=True))
             self._db.executemany(_SET_FIGURES, rows)
 
     def _redirects(self) -> Iterator[tuple[object, ...]]:

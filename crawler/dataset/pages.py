@@ -121,10 +121,8 @@ class PageReader:
                 if row.kind == DocumentKind.PAGE:
                     self._put(part, row, placed.get(row.id), places.get(row.id, []), batch.kept.get(row.id))
                 else:
-                    numbers = [number for _, ids in unpack_groups(row.links or b"") for number in ids]
-                    names = self._names(numbers)
-                    entries = [(names[number], row.url, 0, None) for number in numbers if number in names]
-                    part.setdefault("sitemap_entries", []).extend(entries)
+                    listed = self._names(n for _, ids in unpack_groups(row.links or b"") for n in ids)
+                    part.setdefault("sitemap_entries", []).extend((url, row.url, 0, None) for url in listed.values())
             yield part
 
     def _names(self, numbers: Iterable[int]) -> dict[int, str]:
