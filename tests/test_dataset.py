@@ -24,7 +24,7 @@ from crawler.dataset.build import open_dataset
 from crawler.dataset.pages import Batch, PageReader, Rows
 from crawler.dataset.query import ask, questions
 from crawler.dataset.readers import PageReaders
-from crawler.dataset.schema import TABLES
+from crawler.dataset.schema import DATASET, TABLES
 from crawler.dataset.write import DataFormat, write_dataset
 from crawler.errors import UsageError
 from crawler.parse.snapshot.details import read_details
@@ -452,6 +452,15 @@ def test_ours_all_sites_are_asked_at_once(tmp_path: Path) -> None:
     unknown = siteatlas(tmp_path, "query", "--named", "missing-in-sitemap", site.url, "--state", "state")
     assert (unknown.code, unknown.out) == (2, "")
     assert "nor an audit has read a sitemap that the site has" in unknown.err
+
+
+def test_ours_sitemaps_that_nobody_has_read_are_not_asked_but_a_rule_about_them_is_checked() -> None:
+    sql = "SELECT url FROM sitemap_entries WHERE NOT published"
+    with closing(DATASET.empty()) as db:
+        assert ask(db, sql, limit=0, seconds=20).rows == []
+        db.execute("INSERT INTO runs (run) VALUES (1)")
+        with pytest.raises(UsageError, match="nor an audit"):
+            ask(db, sql, limit=0, seconds=20)
 
 
 def test_ours_the_notebook_of_the_manual_runs(crawled: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
