@@ -308,7 +308,7 @@ def test_ours_two_runs_of_one_state_are_compared(process: Forked, tmp_path: Path
     assert same.status == 0
     assert "run 1 (2026-01-01 00:00 UTC) to run 2 (2026-01-02 00:00 UTC)" in same.said
     for sides, why in (
-        (("1", "7"), "has the runs 1 to 3"),
+        (("1", "7"), "has the runs 1, 2, 3"),
         (("1", "2", "3"), "too many"),
         (("kept.sqlite@9",), "run 9"),
     ):

@@ -5,6 +5,7 @@ import csv
 import gc
 import html
 import json
+import random
 import re
 import shutil
 import sqlite3
@@ -23,7 +24,7 @@ from crawler.dataset.build import open_dataset
 from crawler.dataset.pages import Batch, PageReader, Rows
 from crawler.dataset.query import ask, questions
 from crawler.dataset.readers import PageReaders
-from crawler.dataset.schema import TABLES
+from crawler.dataset.schema import DATASET, TABLES
 from crawler.dataset.write import DataFormat, write_dataset
 from crawler.errors import UsageError
 from crawler.parse.snapshot.details import read_details
@@ -376,8 +377,10 @@ async def test_ours_an_assistant_reads_all_pages_part_by_part_and_can_write_noth
 
 @pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # Datasette closes no connection
 @pytest.mark.anyio
-async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(crawled: tuple[Path, str]) -> None:
-    from crawler.dataset.explore import build_explorer, one_time_link
+async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(
+    crawled: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from crawler.dataset.explore import _MAX_COUNTED, build_explorer, one_time_link
 
     folder, start = crawled
     explorer = build_explorer({"www.planted": state_of(folder)})
@@ -392,6 +395,15 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(cr
     listed = await explorer.client.get(f"{html.unescape(pages)}&section=%2Fdeep%2F&outlinks__gt=0", cookies=cookies)
     assert listed.status_code == 200
     assert [number in listed.text for number in ("deep/1", "deep/3", "deep/4", ">Twice<")] == [True, True, False, False]
+    assert f'"{_MAX_COUNTED + 1:,} rows", "more than {_MAX_COUNTED:,} rows"' in home
+    monkeypatch.setattr("crawler.dataset.explore._MAX_COUNTED", 2)
+    counted = await explorer.client.get("/www~2Eplanted/pages.json?_size=1", cookies=cookies)
+    assert counted.json()["filtered_table_rows_count"] == 3
+    shown = ", ".join(re.findall(r"_col=(\w+)", html.unescape(pages)))
+    with closing(open_dataset(state_of(folder))) as db:
+        filtered = f"SELECT {shown} FROM pages WHERE title LIKE '%x%' AND depth > 4 ORDER BY inlinks DESC LIMIT 50"
+        (plan,) = db.execute(f"EXPLAIN QUERY PLAN {filtered}").fetchall()
+        assert "COVERING INDEX page_shown" in plan[-1]  # of a million pages, each one would be read
     (here,) = {found for found in re.findall(r'href="(/-/page/[^"]+)"', listed.text) if found.endswith("deep%2F3")}
     page = (await explorer.client.get(here, cookies=cookies)).text
     assert f"{start}/deep/2" in page
@@ -447,6 +459,15 @@ def test_ours_all_sites_are_asked_at_once(tmp_path: Path) -> None:
     assert "nor an audit has read a sitemap that the site has" in unknown.err
 
 
+def test_ours_sitemaps_that_nobody_has_read_are_not_asked_but_a_rule_about_them_is_checked() -> None:
+    sql = "SELECT url FROM sitemap_entries WHERE NOT published"
+    with closing(DATASET.empty()) as db:
+        assert ask(db, sql, limit=0, seconds=20).rows == []
+        db.execute("INSERT INTO runs (run) VALUES (1)")
+        with pytest.raises(UsageError, match="nor an audit"):
+            ask(db, sql, limit=0, seconds=20)
+
+
 def test_ours_the_notebook_of_the_manual_runs(crawled: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("duckdb")
     monkeypatch.chdir(crawled[0])
@@ -487,6 +508,40 @@ def test_ours_pages_read_by_other_processes_are_the_same(
     monkeypatch.setattr("crawler.dataset.readers.LEAST", 0)
     monkeypatch.setattr(PageReaders, "_begin", begun)
     assert tables("together") == alone
+
+
+def all_rows(site: Path) -> dict[str, list[tuple[Any, ...]]]:
+    with closing(open_dataset(site)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in TABLES}
+
+
+@pytest.mark.parametrize("few", [1, 1_000])
+@pytest.mark.parametrize("seed", [3, 5])
+def test_ours_tables_made_again_are_those_made_anew(
+    seed: int, few: int, crawled: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"_LAST_OF_BATCH": 3, "_MOST": 5, "_ENOUGH": 4, "_FEW": few}.items():
+        monkeypatch.setattr(f"crawler.dataset.build.{name}", value)
+    dice = random.Random(seed)
+    again = tmp_path / "again"
+    shutil.copytree(state_of(crawled[0]), again, ignore=shutil.ignore_patterns("dataset.db*"))
+    seen = [all_rows(again)]
+    for number in range(5):
+        with closing(sqlite3.connect(again / "state.db", isolation_level=None)) as db:
+            pages = [row[0] for row in db.execute("SELECT id FROM visit WHERE content IS NOT NULL ORDER BY id")]
+            contents = dict(db.execute("SELECT id, content FROM visit"))
+            one, other, gone, new = dice.sample(pages, 4)
+            change = "UPDATE visit SET content = ? WHERE id = ?"
+            db.executemany(change, [(contents[one], other), (contents[other], one)])
+            db.execute("UPDATE content SET links = x'' WHERE id = ?", (contents[new],))
+            db.execute("DELETE FROM visit WHERE id = ?" if number % 2 else "SELECT ?", (gone,))
+            db.execute("UPDATE run SET ended = ended + 1")
+        anew = tmp_path / f"anew {number}"
+        shutil.copytree(again, anew, ignore=shutil.ignore_patterns("dataset.db*"))
+        seen.append(all_rows(again))
+        assert seen[-1] == all_rows(anew)
+        assert seen[-1] != seen[-2]
 
 
 def test_ours_tables_kept_of_another_state_do_not_name_its_pages(tmp_path: Path) -> None:

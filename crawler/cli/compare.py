@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from enum import StrEnum
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -179,14 +178,7 @@ def _known_run(crawl: _Crawl, number: int) -> int:
     there = f" of {crawl.name}" if crawl.name else ""
     if len(reached) < 2:
         raise UsageError(f"the history{there} has fewer than two runs. Run siteatlas crawl again, and then compare")
-    raise UsageError(f"the history{there} does not reach run {number}. It has the runs {_ranges(reached)}")
-
-
-def _ranges(numbers: list[int]) -> str:
-    """Numbers in order, those in a row as a range."""
-    rows = groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
-    runs = ([number for _, number in row] for _, row in rows)
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+    raise UsageError(f"the history{there} does not reach run {number}. It has the runs {', '.join(map(str, reached))}")
 
 
 def _mapped(value: str, maps: list[tuple[str, str]]) -> str:

@@ -2,11 +2,10 @@
 
 import csv
 import io
-import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, closing
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +18,7 @@ from crawler.cli.options import with_flags
 from crawler.cli.sites import find_state_directory, find_states
 from crawler.crawl.documents import is_url
 from crawler.dataset.build import open_dataset
-from crawler.dataset.query import Answer, ask, named, questions, require_known
+from crawler.dataset.query import Answer, ask, named, questions
 from crawler.dataset.schema import TABLES
 from crawler.errors import UsageError
 from sitemap import safe
@@ -68,7 +67,7 @@ def query(  # noqa: PLR0913 - the options of a command
                 raise UsageError("--all-sites asks each site. Leave out the URL and --site")
             answer = _ask_all(find_states(config, flags, []), sql, limit, seconds)
         else:
-            with closing(_open(find_state_directory(url, config, site, flags, audited=True), sql)) as db:
+            with closing(open_dataset(find_state_directory(url, config, site, flags, audited=True))) as db:
                 answer = ask(db, sql, limit=limit, seconds=seconds)
         sys.stdout.writelines(_FORMS[form](answer))
         sys.stdout.flush()
@@ -87,30 +86,19 @@ def _parse_words(words: list[str], name: str | None) -> tuple[str | None, str]:
     return (urls[0] if urls else None), statements[0]
 
 
-def _open(directory: Path, sql: str) -> sqlite3.Connection:
-    """The tables of a site that can answer a statement. Raises UsageError."""
-    with ExitStack() as opened:
-        tables = opened.enter_context(closing(open_dataset(directory)))
-        require_known(tables, sql)
-        opened.pop_all()
-    return tables
-
-
 def _ask_all(states: Iterable[tuple[str, Path, object]], sql: str, limit: int, seconds: float) -> Answer:
     """The answers of all sites in one, with a column ``site``. Raises UsageError if no site has an answer."""
     found: list[tuple[str, Answer]] = []
     end = time.monotonic() + seconds
     for name, directory, _ in states:
+        left = limit and max(1, limit - sum(len(answer.rows) for _, answer in found))
         try:
-            tables = _open(directory, sql)
+            with closing(open_dataset(directory)) as tables:
+                found.append((name, ask(tables, sql, limit=left, seconds=max(0.1, end - time.monotonic()))))
         except UsageError as error:  # a site that cannot answer must not hide the others
             sys.stderr.write(f"{name}: {error}\n")
-            continue
-        with closing(tables):
-            left = limit and max(1, limit - sum(len(answer.rows) for _, answer in found))
-            found.append((name, ask(tables, sql, limit=left, seconds=max(0.1, end - time.monotonic()))))
     if not found:
-        raise UsageError("no site has a finished run to ask. Run siteatlas run first")
+        raise UsageError("no site has an answer. Run siteatlas run first if none has a finished run")
     rows = [(name, *row) for name, answer in found for row in answer.rows]
     is_cut = any(answer.is_cut for _, answer in found) or bool(limit and len(rows) > limit)
     return Answer(("site", *found[0][1].columns), rows[:limit] if limit else rows, is_cut)

@@ -2,13 +2,10 @@
 
 import sqlite3
 import tempfile
-from array import array
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from hashlib import blake2b
-from itertools import chain, islice, repeat
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
@@ -16,6 +13,7 @@ from typing import Final
 import msgspec
 
 from crawler.audit.graph.changing_links import load_boxes
+from crawler.audit.graph.figures import PageFigures
 from crawler.audit.graph.load import load_figures
 from crawler.audit.graph.places import CONTENT
 from crawler.config.plan import AUDIT
@@ -33,6 +31,7 @@ from crawler.units import w3c
 _LAST_OF_BATCH: Final = 1_000
 """The page whose id is a multiple of it is the last one of its batch, so that a page that comes or goes changes one."""
 _MOST: Final = 2_000  # pages of a batch
+_CACHE: Final = 16_000  # kB of the tables in memory
 _ENOUGH: Final = 300  # pages that show what pages repeat; a smaller batch is read with those before it
 
 # Of the last finished run: while another is active, its visits replace those of the last.
@@ -49,17 +48,32 @@ _ACTIVE: Final = f"""SELECT u.id, u.url, iif(m.state = '{State.SITEMAP_FILE}', 1
 _IS_ACTIVE: Final = """SELECT count(*) FROM main.run
   WHERE ended IS NULL OR (outcome = 'nothing' AND number = (SELECT max(number) FROM main.run))"""
 _WITH_CONTENT: Final = (
-    "SELECT r.*, c.type, c.links, c.page, c.text, c.digest FROM ({} ORDER BY u.id) r"
-    " LEFT JOIN content c ON c.id = r.content"
+    "SELECT r.*, c.type, c.links, c.page, c.digest FROM ({} ORDER BY u.id) r LEFT JOIN content c ON c.id = r.content"
 )
-_SET_FIGURES: Final = "UPDATE pages SET inlinks = ?, content_inlinks = ?, weight = ?, depth = ? WHERE rowid = ?"
+_TEXTS: Final = "SELECT id, text FROM content WHERE id IN (SELECT value FROM json_each(?))"
+_SET_INLINKS: Final = f"""UPDATE pages SET inlinks = c.linked, content_inlinks = c.chosen FROM (
+    SELECT target, count(*) AS linked, sum(chosen) AS chosen FROM (
+      SELECT target, max(place IN ({", ".join(f"'{place}'" for place in sorted(CONTENT))})) AS chosen FROM link
+      WHERE kind = 'link' AND NOT nofollow AND source != target GROUP BY target, source
+    ) GROUP BY target
+  ) c WHERE pages.rowid = c.target"""  # noqa: S608 - our own
+_SET_FIGURES: Final = "UPDATE pages SET depth = nullif(?, -1), weight = ? WHERE rowid = ?"
 _KEPT: Final = f"SELECT rowid, {', '.join(SHOWN)} FROM earlier.pages WHERE rowid BETWEEN ? AND ?"  # noqa: S608 - our own
-_KEEP_LINKS: Final = "INSERT INTO link SELECT * FROM earlier.link WHERE source BETWEEN ? AND ?"
-_KEPT_CHOSEN: Final = f"""SELECT target FROM earlier.link WHERE source BETWEEN ? AND ? AND source != target
-  AND NOT nofollow AND place IN ({", ".join(f"'{place}'" for place in sorted(CONTENT))})
-  GROUP BY source, target"""  # noqa: S608 - our own
-_COUNTED: Final = ("state", "section", "status", "language", "inlinks")  # what explore counts and sorts by at once
-_IS_KEPT: Final = "SELECT 1 FROM earlier.read WHERE id = ? AND key = ?"
+_DROP_LINKS: Final = "DELETE FROM link WHERE source BETWEEN ? AND ? AND rowid <= ?"
+_FEW: Final = 50
+"""One of so many batches may change while links have an index by target, which takes ten times as long for each."""
+_COUNTED: Final = ("state", "section", "status", "language")  # what explore counts at once
+_SHOWN_FIRST: Final = "inlinks, depth, status, state, section, language, words, outlinks, lastmod, url, title"
+"""What explore shows and filters, by what it sorts: its index has all of them, so that no page need be read."""
+_INDEXES: Final = {
+    "url_url": "UNIQUE INDEX IF NOT EXISTS url_url ON url (url)",
+    "link_source": "INDEX IF NOT EXISTS link_source ON link (source)",
+    "link_target": "INDEX IF NOT EXISTS link_target ON link (target, source, kind, nofollow, place)",
+    "page_url": "UNIQUE INDEX IF NOT EXISTS page_url ON pages (url)",
+    "history_url": "INDEX IF NOT EXISTS history_url ON history (url)",
+    "page_shown": f"INDEX IF NOT EXISTS page_shown ON pages ({_SHOWN_FIRST})",
+} | {f"page_{name}": f"INDEX IF NOT EXISTS page_{name} ON pages ({name})" for name in _COUNTED}
+"""They are made when their table is full, which takes a part of the time. Those of links stay if some links do."""
 _COLUMNS: Final = {
     "pages": ("rowid", *(column.name for column in TABLES["pages"])),
     "link": ("source", "target", "kind", "nofollow", "anchor", "rel", "place", "position"),
@@ -128,8 +142,6 @@ def _stamp(db: sqlite3.Connection) -> str:
 
 
 def _kept_stamp(path: Path) -> str:
-    if not path.exists():
-        return ""
     with suppress(SiteatlasError, sqlite3.Error), closing(DATASET.open_read_only(path)) as db:
         row = db.execute("SELECT value FROM about WHERE key = 'stamp'").fetchone()
         return str(row[0]) if row else ""
@@ -143,9 +155,13 @@ def _build(state: sqlite3.Connection, newest: Path, site: Path, path: Path, stam
         draft = Path(folder) / path.name
         with closing(DATASET.create(draft)) as db:
             if has_earlier:
+                with closing(DATASET.open_read_only(path)) as earlier:
+                    earlier.backup(db)
                 db.execute("ATTACH ? AS earlier", (f"{path.absolute().as_uri()}?mode=ro",))
+            db.execute("PRAGMA secure_delete = OFF")
+            db.execute(f"PRAGMA main.cache_size = -{_CACHE}")
             db.execute("BEGIN")
-            builder = _Builder(state, db, has_earlier=has_earlier)
+            builder = _Builder(state, db)
             builder.run(newest / STATE_DB.file)
             for name, rows in audit_rows(site) if audit_stamp(site) else ():
                 if name != "sitemap_entries" or not knows_own_sitemaps(db):  # a crawl may have read them since
@@ -156,37 +172,43 @@ def _build(state: sqlite3.Connection, newest: Path, site: Path, path: Path, stam
 
 
 class _Builder:
-    """Fills the tables, in one pass over the pages of a state."""
+    """Fills the tables, in one pass over the pages of a state. Of an earlier data set the links of most pages stay."""
 
-    def __init__(self, state: sqlite3.Connection, db: sqlite3.Connection, *, has_earlier: bool) -> None:
+    def __init__(self, state: sqlite3.Connection, db: sqlite3.Connection) -> None:
         self._state = state
         self._db = db
-        self._has_earlier = has_earlier
         (self._is_active,) = state.execute(_IS_ACTIVE).fetchone()
-        (highest,) = state.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()
-        self._inlinks = array("I", bytes(4 * (highest + 1)))
-        self._content_inlinks = array("I", bytes(4 * (highest + 1)))
         self._boxes = load_boxes(state).links()
-        self._is_external = bytearray(highest + 1)
+        # the batches of the earlier data set whose links are not known to be right: their first page, last page and key
+        self._stale = {*db.execute("SELECT * FROM read")}
+        self._spare = len(self._stale) / _FEW
+        (self._last_link,) = db.execute("SELECT coalesce(max(rowid), 0) FROM link").fetchone()
+        for name in _INDEXES:
+            if not name.startswith("link"):
+                db.execute(f"DROP INDEX IF EXISTS main.{name}")
+        for name in {"url", "read", "about", *TABLES} - {"links"}:
+            db.execute(f"DELETE FROM {name}")  # noqa: S608 - our own
 
     def run(self, state: Path) -> None:
         """Fill all tables. ``state`` is the file of the state."""
+        figures = None if self._is_active else load_figures(self._state)  # first: it takes the most memory
         visited = _ACTIVE if self._is_active else _FINISHED
-        self._copy_urls(visited)
-        external = bytes(self._is_external)
+        (highest,) = self._state.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()
+        is_external = bytearray(b"\1" * (highest + 1))
+        for (number,) in self._state.execute(f"SELECT id FROM ({visited})"):  # noqa: S608 - our own
+            is_external[number] = 0
+        external = bytes(is_external)
         with closing(PageReaders(PageReader(self._state, external), state, external)) as readers:
             for rows in readers.rows(self._batches(visited)):
-                for name, found in rows.tables.items():
+                for name, found in rows.items():
                     self.put(name, found)
-                _count(self._inlinks, rows.linked)
-                _count(self._content_inlinks, rows.chosen)
-        self._put_figures()
-        self._db.execute("CREATE INDEX link_target ON link (target)")
-        self._db.execute("CREATE INDEX link_source ON link (source)")
-        self._db.execute("CREATE UNIQUE INDEX page_url ON pages (url)")
-        self._db.execute("CREATE INDEX history_url ON history (url)")
-        for name in _COUNTED:
-            self._db.execute(f"CREATE INDEX page_{name} ON pages ({name})")
+        self._db.executemany(_DROP_LINKS, ((first, last, self._last_link) for first, last, _ in self._stale))
+        urls = self._state.execute("SELECT id, url FROM url")
+        self._db.executemany("INSERT INTO url VALUES (?, ?, ?)", ((n, url, not external[n]) for n, url in urls))
+        for name, index in _INDEXES.items():
+            self._db.execute(f"CREATE {index}")
+            if name == "link_target":
+                self._put_figures(figures)
         self.put("redirects", self._redirects())
         self._copy_records()
 
@@ -194,61 +216,48 @@ class _Builder:
         """Store rows of a table."""
         names = _COLUMNS.get(table) or [column.name for column in TABLES[table]]
         places = ", ".join("?" * len(names))
-        first = [*islice(rows := iter(rows), 1)]
-        if first:  # most pages have no pictures, and a statement without rows costs as much as one with a few
-            statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})"  # noqa: S608 - our own
-            self._db.executemany(statement, chain(first, rows))
-
-    def _copy_urls(self, visited: str) -> None:
-        self._is_external = bytearray(b"\1" * len(self._is_external))
-        for (number,) in self._state.execute(f"SELECT id FROM ({visited})"):  # noqa: S608 - our own
-            self._is_external[number] = 0
-        rows = self._state.execute("SELECT id, url FROM url")
-        internal = ((number, url, not self._is_external[number]) for number, url in rows)
-        self._db.executemany("INSERT INTO url VALUES (?, ?, ?)", internal)
+        self._db.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})", rows)  # noqa: S608 - our own
 
     def _batches(self, visited: str) -> Iterator[Batch]:
         """The pages in batches. The links of a batch that the earlier data set has are copied from there."""
-        before: deque[Visited] = deque(maxlen=_ENOUGH)
+        before: list[Visited] = []
         rows: list[Visited] = []
         for values in self._state.execute(_WITH_CONTENT.format(visited)):
             rows.append(msgspec.convert(values, Visited))
             if rows[-1].id % _LAST_OF_BATCH == 0 or len(rows) == _MOST:
-                yield self._batch(rows, [*before])
-                before += rows
+                yield self._batch(rows, before)
+                before = (before + rows)[-_ENOUGH:]
                 rows = []
         if rows:
-            yield self._batch(rows, [*before])
+            yield self._batch(rows, before)
 
     def _batch(self, rows: list[Visited], before: list[Visited]) -> Batch:
         near = before[-max(0, _ENOUGH - len(rows)) :] if len(rows) < _ENOUGH else []
         boxes = {row.id: shown for row in (*near, *rows) if (shown := self._boxes.get(row.id))}
         read = [(row.id, row.url, row.digest, row.links) for row in (*near, *rows)]
         key = blake2b(msgspec.msgpack.encode((read, boxes)), digest_size=16).digest()
-        self._db.execute("INSERT INTO read VALUES (?, ?)", (rows[0].id, key))
-        ends = rows[0].id, rows[-1].id
-        if not self._has_earlier or self._db.execute(_IS_KEPT, (rows[0].id, key)).fetchone() is None:
-            return Batch(rows, near, boxes, {})
-        self._db.execute(_KEEP_LINKS, ends)
-        _count(self._content_inlinks, map(itemgetter(0), self._db.execute(_KEPT_CHOSEN, ends)))
-        kept = {number: tuple(shown) for number, *shown in self._db.execute(_KEPT, ends)}
-        return Batch([msgspec.structs.replace(row, text=None) for row in rows], [], {}, kept)
+        batch = rows[0].id, rows[-1].id, key
+        self._db.execute("INSERT INTO read VALUES (?, ?, ?)", batch)
+        if batch in self._stale:
+            self._stale.remove(batch)
+            kept = {number: tuple(shown) for number, *shown in self._db.execute(_KEPT, batch[:2])}
+            return Batch(rows, [], {}, kept)
+        self._spare -= 1
+        if self._spare < 0:
+            self._db.execute("DROP INDEX IF EXISTS main.link_target")
+        contents = msgspec.json.encode([row.content for row in (*near, *rows)]).decode()
+        texts = dict(self._state.execute(_TEXTS, (contents,)).fetchall())
+        for row in (*near, *rows):
+            row.text = texts.get(row.content)
+        return Batch(rows, near, boxes, {})
 
-    def _put_figures(self) -> None:
+    def _put_figures(self, figures: tuple[Sequence[int], PageFigures] | None) -> None:
         """Store what the links of all pages say of each page."""
-        ids, figures = (None if self._is_active else load_figures(self._state)) or (range(len(self._inlinks)), None)
-        ranks = zip(figures.weight, figures.depth, strict=True) if figures else repeat((None, -1))
-        rows = (
-            (
-                self._inlinks[number],
-                self._content_inlinks[number],
-                None if weight is None else round(weight, 3),
-                None if depth < 0 else depth,
-                number,
-            )
-            for number, (weight, depth) in zip(ids, ranks, strict=False)
-        )
-        self._db.executemany(_SET_FIGURES, rows)
+        self._db.execute(_SET_INLINKS)
+        if figures:
+            ids, (depths, weights) = figures
+            rows = ((depth, round(weight, 3), n) for depth, weight, n in zip(depths, weights, ids, strict=True))
+            self._db.executemany(_SET_FIGURES, rows)
 
     def _redirects(self) -> Iterator[tuple[object, ...]]:
         query = "SELECT url, status, target FROM pages WHERE state = 'redirect' AND target IS NOT NULL"
@@ -287,8 +296,3 @@ class _Builder:
             return last_words(self._state, schema, url)
         found = self._db.execute("SELECT words FROM pages WHERE url = ?", (url,)).fetchone()
         return found[0] if found else None
-
-
-def _count(counts: "array[int]", numbers: Iterable[int]) -> None:
-    for number in numbers:
-        counts[number] += 1

@@ -1,39 +1,47 @@
 """Makes rows of the tables from what a run knows of its pages, a batch of pages at a time, in any process."""
 
 import sqlite3
+from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache, cached_property
+from itertools import repeat
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.graph.places import CONTENT, Place, PlacedPage, find_places
+from crawler.audit.graph.places import Place, PlacedPage, find_places
 from crawler.audit.page_findings import section_of
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.dataset.history import StatedFields
 from crawler.dataset.schema import TABLES
 from crawler.model import DISCOVERY_NAMES, DiscoveredBy, DocumentKind, Page, Request, State, Url
-from crawler.parse.snapshot.details import Anchor, read_details
+from crawler.parse.snapshot.details import read_details
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.units import w3c
 from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.resolve import UrlResolver
 
-ANCHORS: Final = DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW
+_LINK: Final = int(DiscoveredBy.LINK)  # a number: those of enums take twenty times as long
+_ANCHORS: Final = _LINK | int(DiscoveredBy.NOFOLLOW)
 SHOWN: Final = ("description", "h1", "h1_count", "words", "robots")
 """Columns of ``pages`` that only the markup of a page has."""
 _PAGE_COLUMNS: Final = ("id", *(column.name for column in TABLES["pages"]))
 _PART: Final = 50  # pages whose rows are given at once
 _NAMES: Final = "SELECT id, url FROM url WHERE id IN (SELECT value FROM json_each(?))"
 
+_UNPLACED: Final = (None, None, None, None)  # text, rel, place and position of a link without an anchor
+Rows = dict[str, list[tuple[Any, ...]]]
+"""Rows by their table. Those of ``pages`` and ``link`` begin with the id of the page."""
 Shown = tuple[str | int | None, ...]
-_Groups = list[tuple[int, list[int]]]
 
 
-class Visited(Struct, frozen=True, array_like=True):
-    """One row of the state: what a run knows of a URL, with the content of its page."""
+class Visited(Struct, array_like=True):
+    """One row of the state: what a run knows of a URL, with the content of its page. Only pages that are read have a
+    ``text``.
+    """
 
     id: int
     url: Url
@@ -58,8 +66,8 @@ class Visited(Struct, frozen=True, array_like=True):
     content_type: str | None
     links: bytes | None
     page: bytes | None
-    text: bytes | None
     digest: bytes | None
+    text: bytes | None = None
 
 
 class Batch(Struct, frozen=True, array_like=True):
@@ -75,24 +83,13 @@ class Batch(Struct, frozen=True, array_like=True):
     kept: dict[int, Shown]
 
 
-class Rows(Struct, array_like=True):
-    """Rows by their table. Those of ``pages`` and ``link`` begin with the id of the page.
-
-    ``linked`` has the id of a URL once for each other page with a followed link to it, ``chosen`` once for each page
-    that has such a link in its content.
-    """
-
-    tables: dict[str, list[tuple[Any, ...]]]
-    linked: list[int]
-    chosen: list[int]
-
-
 class _Placed(Struct, frozen=True):
-    """A page with its links: target and number on the page of each."""
+    """A page with its links: the target of each, and its number on the page."""
 
     shown: Shown
     page: PlacedPage
-    links: list[tuple[int, int]]
+    targets: list[int]
+    positions: list[int]
 
 
 _decode_page = msgspec.msgpack.Decoder(Page).decode
@@ -108,89 +105,82 @@ class PageReader:
 
     def rows(self, batch: Batch) -> Iterator[Rows]:
         """The rows of a batch, in parts."""
-        groups = {row.id: [*unpack_groups(row.links or b"")] for row in (*batch.before, *batch.rows)}
-        placed: dict[int, _Placed] = {}
-        places: dict[int, list[Place]] = {}
-        if not batch.kept:
-            placed = dict(self._placed([*batch.before, *batch.rows], groups))
-            names = self._names(number for shown in batch.boxes.values() for number in shown)
-            changing = {
-                placed[number].page.url: {*map(names.get, shown)}
-                for number, shown in batch.boxes.items()
-                if number in placed
-            }
-            found = find_places([each.page for each in placed.values()], changing)  # type: ignore[arg-type]
-            places = dict(zip(placed, found, strict=True))
+        read = [row for row in (*batch.before, *batch.rows) if row.kind == DocumentKind.PAGE and row.text]
+        placed = {row.id: self._placed(row) for row in read}
+        names = self._names(number for shown in batch.boxes.values() for number in shown)
+        changing = {
+            placed[number].page.url: {names[target] for target in shown if target in names}
+            for number, shown in batch.boxes.items()
+            if number in placed
+        }
+        found = find_places([each.page for each in placed.values()], changing)
+        places = dict(zip(placed, found, strict=True))
         for at in range(0, len(batch.rows), _PART):
-            part = Rows({}, [], [])
+            part: Rows = {}
             for row in batch.rows[at : at + _PART]:
                 if row.kind == DocumentKind.PAGE:
-                    page, stands = placed.get(row.id), places.get(row.id, [])
-                    self._put(part, row, groups[row.id], page, stands, batch.kept.get(row.id))
+                    self._put(part, row, placed.get(row.id), places.get(row.id, []), batch.kept.get(row.id))
                 else:
-                    numbers = [number for _, ids in groups[row.id] for number in ids]
-                    names = self._names(numbers)
-                    entries = [(names[number], row.url, 0, None) for number in numbers if number in names]
-                    part.tables.setdefault("sitemap_entries", []).extend(entries)
+                    listed = self._names(n for _, ids in unpack_groups(row.links or b"") for n in ids)
+                    part.setdefault("sitemap_entries", []).extend((url, row.url, 0, None) for url in listed.values())
             yield part
 
     def _names(self, numbers: Iterable[int]) -> dict[int, str]:
         wanted = msgspec.json.encode({*numbers}).decode()
         return dict(self._state.execute(_NAMES, (wanted,)).fetchall()) if wanted != "[]" else {}
 
-    def _placed(self, rows: list[Visited], groups: Mapping[int, _Groups]) -> Iterator[tuple[int, _Placed]]:
-        pages = [row for row in rows if row.kind == DocumentKind.PAGE and row.text]
-        targets = {row.id: {n for flags, ids in groups[row.id] if flags & ANCHORS for n in ids} for row in pages}
-        names = self._names(number for numbers in targets.values() for number in numbers)
-        for row in pages:
-            details = read_details(load_markup(row.text or b""))
-            # of a page that fails, the state may have forgotten where its earlier content leads
-            known = {names[number]: number for number in targets[row.id] if number in names}
-            base = row.url
-            with suppress(InvalidUrl):
-                base = join_url(row.url, details.base) if details.base else row.url
-            self._resolver.begin()
-            urls = self._resolver.resolve_all(base, [anchor.href.partition("#")[0] for anchor in details.anchors])
-            found: list[tuple[int, Url, Anchor]] = [
-                (position, url, anchor)
-                for position, (url, anchor) in enumerate(zip(urls, details.anchors, strict=True), 1)
-                if url in known and not anchor.href.startswith("#")
-            ]
-            at = [position - 1 for position, _, _ in found]
-            texts = [(bisect_left(at, begin), bisect_left(at, end), text) for begin, end, text in details.texts]
-            page = PlacedPage(row.url, [url for _, url, _ in found], [anchor for *_, anchor in found], texts)
-            shown = tuple(getattr(details, name) for name in SHOWN)
-            yield row.id, _Placed(shown, page, [(known[url], position) for position, url, _ in found])
+    @cached_property
+    def _hashes(self) -> "array[int]":
+        """The hash of each URL by its id: a look-up in the state takes as long as to read three links."""
+        hashes = array("q", bytes(8 * len(self._external)))
+        for number, url in self._state.execute("SELECT id, url FROM url WHERE id < ?", (len(hashes),)):
+            hashes[number] = hash(url)
+        return hashes
 
-    def _put(
-        self, part: Rows, row: Visited, groups: _Groups, placed: _Placed | None, places: list[Place], kept: Shown | None
-    ) -> None:
+    def _placed(self, row: Visited) -> _Placed:
+        """A page with those of its anchors that the state knows as links."""
+        details = read_details(load_markup(row.text or b""))
+        hash_of = self._hashes.__getitem__
+        groups = unpack_groups(row.links or b"")
+        known = {hash_of(number): number for flags, ids in groups if flags & _ANCHORS for number in ids}
+        base = row.url
+        with suppress(InvalidUrl):
+            base = join_url(row.url, details.base) if details.base else row.url
+        self._resolver.begin()
+        urls = self._resolver.resolve_all(base, [anchor.href.partition("#")[0] for anchor in details.anchors])
+        found = [
+            (url, anchor, number, position)
+            for position, (url, anchor) in enumerate(zip(urls, details.anchors, strict=True), 1)
+            if url and (number := known.get(hash(url))) and not anchor.href.startswith("#")
+        ]
+        targets, anchors, numbers, positions = map(list, zip(*found, strict=True)) if found else ([], [], [], [])
+        at = [position - 1 for position in positions]
+        texts = [(bisect_left(at, begin), bisect_left(at, end), text) for begin, end, text in details.texts]
+        shown = tuple(getattr(details, name) for name in SHOWN)
+        return _Placed(shown, PlacedPage(row.url, targets, anchors, texts), numbers, positions)
+
+    def _put(self, part: Rows, row: Visited, placed: _Placed | None, places: list[Place], kept: Shown | None) -> None:
         page = _decode_page(row.page) if row.page else Page(is_html=False)
-        flags_of = {number: flags for flags, ids in groups if flags & ANCHORS for number in ids}
+        groups = [*unpack_groups(row.links or b"")]
+        flags_of = {number: flags for flags, ids in groups if flags & _ANCHORS for number in ids}
         outside = sum(map(self._external.__getitem__, flags_of))
         inside = len(flags_of) - outside - (row.id in flags_of and not self._external[row.id])
-        if not page.nofollow:
-            part.linked += (n for n, flags in flags_of.items() if flags & DiscoveredBy.LINK and n != row.id)
-        tables = part.tables
         if kept is None:
-            links = tables.setdefault("link", [])
-            for flags, ids in groups:
-                kinds = [name for flag, name in DISCOVERY_NAMES.items() if flags & flag and not flag & ANCHORS]
-                links += ((row.id, number, kind, 0, None, None, None, None) for number in ids for kind in kinds)
+            links = part.setdefault("link", [])
+            for kind, numbers in ((kind, ids) for flags, ids in groups for kind in _kinds(flags)):
+                links += ((row.id, number, kind, False, *_UNPLACED) for number in numbers)
             if placed:
-                chosen = set()
-                for place, (target, position), anchor in zip(places, placed.links, placed.page.anchors, strict=True):
-                    is_nofollow = page.nofollow or "nofollow" in anchor.rel.split()
-                    links.append(
-                        (row.id, target, "link", is_nofollow, anchor.text, anchor.rel or None, place, position)
-                    )
-                    flags_of.pop(target, None)
-                    if place in CONTENT and not is_nofollow and target != row.id:
-                        chosen.add(target)
-                part.chosen += chosen
-            for number, flags in flags_of.items():  # a menu of scripts, an encoding
-                is_nofollow = page.nofollow or not flags & DiscoveredBy.LINK
-                links.append((row.id, number, "link", is_nofollow, None, None, None, None))
+                anchors, numbers = placed.page.anchors, placed.targets
+                rels = [anchor.rel or None for anchor in anchors]
+                is_nofollow = [page.nofollow or (rel is not None and "nofollow" in rel.split()) for rel in rels]
+                texts = [anchor.text for anchor in anchors]
+                kinds = repeat("link")
+                links += zip(repeat(row.id), numbers, kinds, is_nofollow, texts, rels, places, placed.positions)
+                for number in numbers:
+                    flags_of.pop(number, None)
+            # a menu of scripts, an encoding
+            for number, flags in flags_of.items():
+                links.append((row.id, number, "link", page.nofollow or not flags & _LINK, *_UNPLACED))
         url = row.url
         for name, rows in (
             ("images", [(url, image) for image in page.images]),
@@ -198,18 +188,24 @@ class PageReader:
             ("videos", [(url, v.title, v.content_loc, v.player_loc, v.thumbnail_loc, v.duration) for v in page.videos]),
         ):
             if rows:
-                tables.setdefault(name, []).extend(rows)
+                part.setdefault(name, []).extend(rows)
         shown = kept or (placed.shown if placed else (None,) * len(SHOWN))
         counts = (inside, outside) if page.is_html else (None, None)
-        tables.setdefault("pages", []).append(_page_row(row, page, shown, counts))
+        part.setdefault("pages", []).append(_page_row(row, page, shown, counts))
+
+
+@cache
+def _kinds(flags: int) -> tuple[str, ...]:
+    return tuple(name for flag, name in DISCOVERY_NAMES.items() if flags & flag and not flag & _ANCHORS)
 
 
 def _page_row(row: Visited, page: Page, shown: Shown, counts: tuple[int | None, int | None]) -> tuple[Any, ...]:
     requests = Request.read(row.trail)
     last = next((request for request in reversed(requests) if request.answer != "304"), None)
     values = msgspec.structs.asdict(row) | StatedFields.of(page)._asdict() | dict(zip(SHOWN, shown, strict=True))
-    values |= dict(zip(("outlinks", "external_outlinks"), counts, strict=True))
     values |= {
+        "outlinks": counts[0],
+        "external_outlinks": counts[1],
         "section": section_of(row.url),
         "indexable": row.state == State.INDEXABLE,
         "lastmod": row.lastmod or None,

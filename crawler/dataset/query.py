@@ -17,6 +17,8 @@ _NO_SITEMAP: Final = (
     "neither the crawl nor an audit has read a sitemap that the site has. Run siteatlas audit, and name the sitemap "
     "with --sitemap if robots.txt does not"
 )
+_KNOWS_SITEMAPS: Final = """SELECT 1 FROM sitemap_entries WHERE NOT published
+  UNION ALL SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM runs) LIMIT 1"""
 _of_own_sitemaps = re.compile(r"\bNOT (\w+\.)?published\b").search
 _READING: Final = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -42,8 +44,10 @@ class Question(Struct, frozen=True):
 def ask(db: sqlite3.Connection, sql: str, *, limit: int, seconds: float, slow: str = _SLOW) -> Answer:
     """The answer to one statement that only reads. ``limit``: rows, 0 for all. ``slow``: what to do if it takes longer.
 
-    Raises UsageError.
+    Raises UsageError, also if it asks for sitemaps of the site and nobody has read one.
     """
+    if _of_own_sitemaps(sql) and not knows_own_sitemaps(db):
+        raise UsageError(_NO_SITEMAP)
     end = time.monotonic() + seconds
     db.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY)
     db.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
@@ -62,14 +66,8 @@ def ask(db: sqlite3.Connection, sql: str, *, limit: int, seconds: float, slow: s
 
 
 def knows_own_sitemaps(db: sqlite3.Connection) -> bool:
-    """Whether the tables have entries of sitemaps that the site itself has."""
-    return db.execute("SELECT 1 FROM sitemap_entries WHERE NOT published LIMIT 1").fetchone() is not None
-
-
-def require_known(db: sqlite3.Connection, sql: str) -> None:
-    """Raise UsageError if a statement asks for sitemaps of the site and nobody has read one."""
-    if _of_own_sitemaps(sql) and not knows_own_sitemaps(db):
-        raise UsageError(_NO_SITEMAP)
+    """Whether the tables of a run have entries of sitemaps that the site itself has."""
+    return db.execute(_KNOWS_SITEMAPS).fetchone() is not None
 
 
 def _why(error: Exception, seconds: float, slow: str) -> str:

@@ -1,5 +1,6 @@
 """Reads the pages of a crawl in other processes, which takes most of the time of a large data set."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -22,15 +23,7 @@ LEAST: Final = 500
 _KEPT: Final = 4  # pages whose links the tables have take the time of one whose links are read
 _MOST_PROCESSES: Final = 4
 
-
-class _Start(msgspec.Struct, frozen=True, array_like=True):
-    """The file of the state, and which URLs are external."""
-
-    state: str
-    external: bytes
-
-
-_decode_start = msgspec.msgpack.Decoder(_Start).decode
+_decode_start = msgspec.msgpack.Decoder(tuple[str, bytes]).decode  # the file of the state, and which URLs are external
 _decode_batch = msgspec.msgpack.Decoder(Batch).decode
 _decode_rows = msgspec.msgpack.Decoder(Rows).decode
 
@@ -43,7 +36,7 @@ class PageReaders:
 
     def __init__(self, here: PageReader, state: Path, external: bytes) -> None:
         self._here = here
-        self._start = encode_message(_Start(str(state), external))
+        self._start = encode_message((str(state), external))
         self._processes: list[subprocess.Popen[bytes]] = []
         self._pages = 0
 
@@ -79,7 +72,7 @@ class PageReaders:
         count = 0
         while process.stdout and (message := read_message(process.stdout)):
             rows = _decode_rows(message)
-            if not rows.tables:
+            if not rows:
                 return
             count += 1
             yield rows
@@ -104,13 +97,14 @@ def _send(process: subprocess.Popen[bytes], message: bytearray) -> None:
 def main() -> None:
     """Read what comes on standard input, until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
-    start = _decode_start(read_message(sys.stdin.buffer) or b"")
-    with closing(STATE_DB.open_read_only(Path(start.state))) as state:
-        reader = PageReader(state, start.external)
+    gc.disable()  # a page makes thousands of objects and no cycles
+    file, external = _decode_start(read_message(sys.stdin.buffer) or b"")
+    with closing(STATE_DB.open_read_only(Path(file))) as state:
+        reader = PageReader(state, external)
         while message := read_message(sys.stdin.buffer):
             for rows in reader.rows(_decode_batch(message)):
                 sys.stdout.buffer.write(encode_message(rows))
-            sys.stdout.buffer.write(encode_message(Rows({}, [], [])))
+            sys.stdout.buffer.write(encode_message({}))
             sys.stdout.buffer.flush()
 
 

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from crawler.state.database import Database
 
-VERSION: Final = 6
-"""Of the tables: it grows when they change."""
+VERSION: Final = 7
+"""Of the tables, as the manual has it: it grows when they change."""
 
 
 class Column(NamedTuple):
@@ -29,7 +29,7 @@ TABLES: Final = {
 """The tables in the order in which they are exported."""
 
 _SQL: Final = """
-CREATE TABLE url (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, internal INTEGER NOT NULL);
+CREATE TABLE url (id INTEGER PRIMARY KEY, url TEXT NOT NULL, internal INTEGER NOT NULL);
 CREATE TABLE link (
   source INTEGER NOT NULL, target INTEGER NOT NULL, kind TEXT NOT NULL, nofollow INTEGER NOT NULL,
   anchor TEXT, rel TEXT, place TEXT, position INTEGER
@@ -41,7 +41,7 @@ CREATE VIEW pages_in_search AS
   SELECT p.url, p.section, p.title, p.state, s.clicks, s.impressions, p.inlinks, p.content_inlinks, p.depth, p.words
   FROM (SELECT url, sum(clicks) AS clicks, sum(impressions) AS impressions FROM search GROUP BY url) s
   JOIN pages p ON p.url = s.url;
-CREATE TABLE read (id INTEGER PRIMARY KEY, key BLOB NOT NULL);
+CREATE TABLE read (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, key BLOB NOT NULL);
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 _CREATE: Final = "CREATE TABLE {} ({});\n".format
@@ -60,7 +60,9 @@ DATASET: Final = Database(
 
 def reference() -> str:
     """The tables as they stand in the manual, in Markdown."""
-    parts = []
+    parts = [
+        f"Version {VERSION} of the tables. Times are UTC. A value that is not known is NULL, an empty cell in CSV.\n"
+    ]
     for name, columns in TABLES.items():
         rows = "".join(f"| `{c.name}` | {c.type.lower()} | {c.meaning} | {c.example} |\n" for c in columns)
         parts.append(f"### {name}\n\n| column | type | meaning | example |\n| --- | --- | --- | --- |\n{rows}")

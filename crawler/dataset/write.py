@@ -41,7 +41,6 @@ _BY_ENDING: Final = {
     ".db": DataFormat.SQLITE,
     ".xlsx": DataFormat.XLSX,
 }
-_FILES: Final = frozenset({DataFormat.SQLITE, DataFormat.XLSX})
 _OF_ONE_TABLE: Final = (".csv", ".tsv", ".ods", ".json", ".jsonl", ".parquet")
 
 
@@ -55,9 +54,9 @@ def format_of(target: Path, given: DataFormat | None) -> DataFormat:
         )
     if given is None:
         return by_name or DataFormat.CSV
-    if (by_name in _FILES or given in _FILES) and by_name != given:
+    if (by_name in _FILE_WRITERS or given in _FILE_WRITERS) and by_name != given:
         endings = " or ".join(ending for ending, form in _BY_ENDING.items() if form is given)
-        wanted = f"a file whose name ends in {endings}" if given in _FILES else "a folder"
+        wanted = f"a file whose name ends in {endings}" if given in _FILE_WRITERS else "a folder"
         raise UsageError(f"{target} does not fit the format {given}. Name {wanted}")
     return given
 
@@ -67,11 +66,11 @@ def write_dataset(db: sqlite3.Connection, target: Path, form: DataFormat, tables
 
     Every file is complete before it replaces one of its name.
     """
-    if form in _FILES and target.is_dir():
+    if form in _FILE_WRITERS and target.is_dir():
         raise UsageError(f"{target} is a directory. Name a file")
     try:
-        (target.parent if form in _FILES else target).mkdir(parents=True, exist_ok=True)
-        if form in _FILES:
+        (target.parent if form in _FILE_WRITERS else target).mkdir(parents=True, exist_ok=True)
+        if form in _FILE_WRITERS:
             return _replace(target, partial(_FILE_WRITERS[form], db, tables))
         for name in tables:
             _replace(target / f"{name}.{form}", partial(_FOLDER_WRITERS[form], db, name))

@@ -66,7 +66,7 @@ LENGTH_PREFIX = struct.Struct("<I")
 _encoder = msgspec.msgpack.Encoder()
 
 
-def encode_message(message: msgspec.Struct) -> bytearray:
+def encode_message(message: object) -> bytearray:
     """A message with its length before it. It is not copied, because a page may have megabytes."""
     frame = bytearray(LENGTH_PREFIX.size)
     _encoder.encode_into(message, frame, LENGTH_PREFIX.size)

@@ -16,9 +16,12 @@ from msgspec import Struct
 from crawler.parse.snapshot.blocks import ContentBlock, blocks_of, read_entries, stable_hash
 from crawler.parse.snapshot.text import clean_url, common_prefix, mask_variable_text
 
-# The look-ahead rejects most tags by their first letter, which saves a third of the time.
+# The first part reads most links of most pages at once. The look-ahead rejects most tags by their first letter, which
+# saves a third of the time.
 _tags = re.compile(
-    r"<(?=/?[abfhmnABFHMN])(/?)(a|area|nav|header|footer|aside|main|base)(?=[\s/>])([^<>]*+)>", re.IGNORECASE
+    r"(?-i:<a (?:class=\"[^\"<>]*+\" )?href=\"([^\"<>&\s]++)\"([^<>]*+)>([^<]{0,999}+)</a>)"
+    r"|<(?=/?[abfhmnABFHMN])(/?)(a|area|nav|header|footer|aside|main|base)(?=[\s/>])([^<>]*+)>",
+    re.IGNORECASE,
 ).finditer
 _naming_tags = re.compile(r"<(?=[hmHM])(h1|meta)(?=[\s/>])([^<>]*+)>", re.IGNORECASE).finditer
 _naming_tag = re.compile(r"</?(?:h1|meta)\b", re.IGNORECASE).search
@@ -83,21 +86,24 @@ class Details(Struct, frozen=True, array_like=True):
 def read_details(markup: str) -> Details:
     """The details of a page from the markup of its snapshot."""
     anchors: list[Anchor] = []
-    base = ""
+    base = outer = ""
     around: list[str] = []
     for tag in _tags(markup):
-        is_end, name = tag[1], tag[2].lower()
+        href, more, text, is_end, name, written = tag.groups()
+        if href:
+            rel = _read_attributes(more).get("rel", "").lower() if more else ""
+            anchors.append(Anchor(href, _one_line(text), rel, outer))
+            continue
+        name = name.lower()
         if name in _LANDMARKS:
             _enter(around, name, is_end)
-        elif is_end:
-            continue
-        else:
-            attributes = _read_attributes(tag[3])
+            outer = next((name for name in around if name in _OUTER), around[-1] if around else "")
+        elif not is_end:
+            attributes = _read_attributes(written)
             if name == "base":
                 base = base or attributes.get("href", "")
             elif "href" in attributes:
                 text = _text_until(markup, tag.end(), "</a") if name == "a" else attributes.get("alt", "")
-                outer = next((name for name in around if name in _OUTER), around[-1] if around else "")
                 anchors.append(Anchor(attributes["href"].strip(), text, attributes.get("rel", "").lower(), outer))
     texts = _find_slots(markup, anchors)
     return Details(*read_headline(markup), count_words(markup), base, anchors, texts)
@@ -174,19 +180,20 @@ def _tags_before(markup: str, end: int) -> Iterator[re.Match[str]]:
 
 def _find_slots(markup: str, anchors: list[Anchor]) -> list[tuple[int, int, int]]:
     """Give each link its slot; returns the longer texts."""
-    hrefs = [clean_url(anchor.href) for anchor in anchors]
+    hrefs: list[str] = []
     texts = []
     at = 0
     for entry in read_entries(markup):
         if not isinstance(entry, ContentBlock) and at < len(anchors):
             container, leaf, raw, _ = entry
             only = _only_link(raw)
-            if only and only[1] == anchors[at].href and not _is_heading(leaf):
+            if only and only[1] == anchors[at].href and not (leaf and _is_heading(leaf)):
                 _set_slot(anchors[at], container.place + leaf, is_frame=container.is_frame, in_prose=False)
                 at += 1
                 continue
         for block in blocks_of(entry):
             _, *targets = block.compared_text.split("\x1f")
+            hrefs = hrefs or [clean_url(anchor.href) for anchor in anchors if targets]
             found = []
             for target in targets:
                 with suppress(ValueError):  # a picture, or a link without an anchor
@@ -243,4 +250,4 @@ def _text_of(inner: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(unescape(text).split())[:MAX_TEXT]
+    return " ".join((unescape(text) if "&" in text else text).split())[:MAX_TEXT]
