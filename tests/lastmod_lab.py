@@ -88,7 +88,9 @@ class Lab:
         reads: Counter[int] = Counter()
 
         def build() -> SignificanceModel:
-            return build_significance_model(self.memory, deltas, len(compared), sample, again.values(), run=self.run)
+            return build_significance_model(
+                self.memory, lambda: deltas, len(compared), sample, again.values(), run=self.run
+            )
 
         model = build()
         while more := self._next_reads(model, deltas, reads):

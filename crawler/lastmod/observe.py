@@ -147,7 +147,7 @@ class Comparison:
 
     def __init__(self, store: ObservationStore, run: int) -> None:
         self._store = store
-        self._model = build_significance_model(store.memory(), store.deltas(), store.compared(), store.sample, run=run)
+        self._model = build_significance_model(store.memory(), store.deltas, store.compared(), store.sample, run=run)
 
     def model(self) -> SignificanceModel:
         """The model of the run, with the second reads so far."""

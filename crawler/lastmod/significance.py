@@ -4,31 +4,22 @@ Search engines ask for the date of the last *significant* change: main text, str
 footer or copyright year" (https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping). No markup says
 where these are. docs/lastmod-model.md explains the questions that are asked of each difference, in this order:
 
-1. Does it differ between two reads of the page in one run? It says nothing.
+1. Has it only words that came to most pages at once, or left them? The site changed, not the page.
 2. Did the same slot move on most pages that have it? The site changed, not the page. Not so a price or a sentence among
    the page's own: editors raise all prices, and write the same to a whole section.
-3. Does the slot move by itself: between two reads of such pages, in most runs on many pages, or again on the pages on
-   which it moved last? Only a text that the site never showed is an edit there.
+3. Does the slot move by itself: between two reads of such pages, in most runs on many pages, or in turn with
+   other pages? Only a text that the site never showed is an edit there.
 4. Does it repeat the title of another page? That page was edited, or is new.
 5. Else it is an edit.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Final, NamedTuple
 
-from crawler.lastmod.memory import (
-    MAX_MOVES,
-    MAX_POOL,
-    MAX_SLOTS,
-    SecondRead,
-    SiteMemory,
-    Variation,
-    newest,
-    update_history,
-)
-from crawler.lastmod.slots import KINDS, Move, moves_of, own_differences, text_slots, words_of
+from crawler.lastmod.memory import MAX_POOL, MAX_SLOTS, SecondRead, SiteMemory, Variation, newest, update_history
+from crawler.lastmod.slots import KINDS, Move, moves_of, own_differences, text_slots
 from crawler.parse.snapshot.diff import (
     BEFORE_ALIKE,
     BEHIND_ALIKE,
@@ -37,9 +28,11 @@ from crawler.parse.snapshot.diff import (
     FINGERPRINT,
     FRAME,
     LINK,
+    MIN_MOVED_TEXT,
     MONEY,
     MOVED,
     NEWS,
+    REPEATED,
     Delta,
     Difference,
 )
@@ -66,28 +59,23 @@ OWN: Final = 0.02
 """Share of the pages up to which a text is one of their own."""
 BORN: Final = 1 / 3
 """Share of all pages that gained the same new place, or lost it, from which on the site did so."""
-MIN_DRAWN: Final = 20
-"""Texts that came to a slot in one run, to know that it shows those of a pool."""
 WIDGET: Final = 12
-"""Pages on which a slot moved, from which on texts that occur once may be those of a widget."""
-FRESH: Final = 0.08
-"""Share of them that no earlier run saw, up to which the pool is known."""
+"""Pages that differ at a place, from which on texts that occur once may be those of a widget."""
+MIN_DRAWN: Final = 20
+"""Texts that came to a place and left it elsewhere, to know that it shows those of a pool."""
 TURNED: Final = 0.6
 """Share of the texts of a page that are new, from which on the page says something else."""
-MAX_MOVED_PAGES: Final = 64
-"""Pages on which a slot moves, up to which they are remembered one by one."""
 MAX_KEYS: Final = 500_000
 
 IN_FRAME: Final = "is in a part that most pages share"
 LANDSLIDE: Final = "changed with most of the texts of most pages"
 NEW_FINGERPRINT: Final = "has a file whose name has a new fingerprint"
 SHARED: Final = "is in a place that changed on most pages"
-VARIES: Final = "differs between two reads of the page"
+VARIES: Final = "differs between two reads of a page"
 VARIES_HERE: Final = "is in a place that differs between two reads of such pages"
 COUNTER: Final = "has numbers that change on several pages"
 IN_MOST_RUNS: Final = "is in a place that changes in most runs"
-AGAIN: Final = "is in a place that changes again, on this page and others"
-OF_OTHERS: Final = "repeats the title of another page"
+OF_OTHERS: Final = "is a text of other pages, such as the title of one"
 
 Sample = Callable[[], Mapping[int, Iterable[int]]]
 """Gives the :func:`crawler.parse.snapshot.diff.content_keys` of some compared pages, by page."""
@@ -98,13 +86,6 @@ class Judgement(NamedTuple):
 
     significant: list[Difference]
     discounted: list[tuple[Difference, str]]
-
-
-class _OwnRead(NamedTuple):
-    """What differed when a page was read again: the slots, and the exact keys of texts of other words."""
-
-    slots: frozenset[int]
-    texts: frozenset[int]
 
 
 class SignificanceModel:
@@ -124,21 +105,22 @@ class SignificanceModel:
         self._changed: Counter[int] = Counter()
         self._max_changed = MAX_KEYS
         self._emptied: Counter[int] = Counter()
-        self._moved: dict[int, set[int]] = {}
+        self._moved: Counter[int] = Counter()  # of the slots alone
         self._numbers: dict[int, set[int]] = {}  # of shapes: the slots of their figures
         self._reads: list[tuple[SecondRead, frozenset[int]]] = []
         self._varied: Counter[int] = Counter()
-        self._own: dict[int, _OwnRead] = {}
+        self._unsure: set[int] = set()  # texts that one of two reads showed
         self._texts: dict[int, int] = {}  # texts that came (1) or went (2), or both
-        self._drawn: Counter[int] = Counter()  # texts that came to a slot, and those that no earlier run saw
-        self._fresh: Counter[int] = Counter()
-        self._said: Counter[int] = Counter()  # words, by pages to which they came
+        self._words: Counter[tuple[int, bool]] = Counter()  # pages to which a word came, or which it left
+        self._turns: dict[int, dict[int, list[int]]] = {}  # by place and shape: texts that came and that went
+        self._at: Counter[int] = Counter()  # pages that differ at a place, and those on which own words are left there
+        self._left: Counter[int] = Counter()
 
     # ---- what is counted
 
     def set_reads(self, reads: Iterable[SecondRead]) -> None:
         """Learn from all pages that were read twice so far."""
-        self._reads, self._varied, self._own = [], Counter(), {}
+        self._reads, self._varied, self._unsure = [], Counter(), set()
         self.__dict__.pop("_tested", None)
         for read in reads:
             self._add_read(read)
@@ -151,18 +133,20 @@ class SignificanceModel:
         self._varied.update(slots)
         pairs = zip(differences, moves, strict=True)
         texts = frozenset(d.exact for d, move in pairs if move.words is None and not d.flags & MOVED)
-        self._own[read.page] = _OwnRead(slots, texts)
+        self._unsure |= texts
         self._texts.update(dict.fromkeys(texts - self._texts.keys(), 0))
 
-    def add(self, page: int, delta: Delta) -> None:
+    def add(self, delta: Delta) -> None:
         """Count the differences of a page."""
         self._compared += 1
         self._turned += is_turned_over(delta)
         sides: dict[int, int] = {}
         texts: set[int] = set()
-        said: set[int] = set()
         differences = own_differences(delta)
+        shapes = Counter(shape for shape, _ in {(d.shape, d.gone) for d in differences})
         for d, move in zip(differences, moves_of(differences), strict=True):
+            if move.words is None and not d.flags & MOVED and shapes[d.shape] == 1:
+                self._turns.setdefault(d.place, {}).setdefault(d.shape, [0, 0])[d.gone] += 1
             for k in move.slots:
                 sides[k] = sides.get(k, 0) | (1 if d.gone else 2)
             if move.words and any(move.words) and not d.flags & DATED:
@@ -170,25 +154,47 @@ class SignificanceModel:
             texts.add(d.exact)
             texts.update(k for k, _ in text_slots(d, move))
             self._asked.update((d.exact, d.shape, d.words, d.place, d.after, d.ahead, *d.beside))
-            if not d.gone and move.words is None and not d.flags & MOVED:
-                is_fresh = d.exact not in self._memory.pool
-                for k in move.slots:
-                    self._drawn[k] += 1
-                    self._fresh[k] += is_fresh
-                said.update(words_of(d))
         self._asked.update(k ^ kind for k in sides for kind in KINDS)
         for d in differences:
             self._texts[d.exact] = self._texts.get(d.exact, 0) | (0 if d.flags & MOVED else 2 if d.gone else 1)
         self._changed.update(sides.keys() | texts)
-        self._said.update(said)
+        self._words.update({(word, d.gone) for d, words in _news_of(differences) for word in words})
+        self._at.update({d.place for d in differences})
         self._emptied.update(k for k, side in sides.items() if side == 1)
-        for k in sides:
-            pages = self._moved.setdefault(k, set())
-            if len(pages) <= MAX_MOVED_PAGES:
-                pages.add(page)
+        self._moved.update(sides.keys())
         if len(self._changed) > self._max_changed:
             self._changed = Counter({k: n for k, n in self._changed.items() if n > 1})
             self._max_changed = max(MAX_KEYS, 2 * len(self._changed))
+
+    def _are_of_site(self, differences: Sequence[Difference]) -> list[bool]:
+        """Which differences have no other words than those of the site.
+
+        These came to most pages at once, or left them; in texts that gained only links, several pages are enough. A
+        difference without words, such as a text that is divided anew, is the site's if nothing of the page is left.
+        """
+        known, own = [], []
+        for d, words in _news_of(differences):
+            of_site = {word for word in words if self._is_word_of_site(word, d.gone)}
+            known.append(bool(of_site))
+            is_new_link = bool(d.news) and not words
+            own.append(bool(set(words) - of_site - {REPEATED} or d.flags & (FACT | MONEY) or is_new_link))
+        is_all = any(known) and not any(own)
+        return [
+            (is_known or is_all) and not is_own and not d.flags & MOVED
+            for d, is_known, is_own in zip(differences, known, own, strict=True)
+        ]
+
+    def _is_word_of_site(self, word: int, gone: bool) -> bool:
+        if word < 0:
+            return self._words[word, gone] >= max(SEVERAL, USUAL * self._pages)
+        return self._words[word, gone] + self._words[~word, gone] >= max(FEW, MOST * self._pages)
+
+    def count_left(self, deltas: Iterable[tuple[int, Delta]]) -> None:
+        """Count what is left of the differences of pages without the words of the site."""
+        for _, delta in deltas if max(self._words.values(), default=0) >= FEW else ():
+            differences = own_differences(delta)
+            of_site = self._are_of_site(differences)
+            self._left.update({d.place for d, is_site in zip(differences, of_site, strict=True) if not is_site})
 
     @property
     def _held(self) -> Counter[int]:
@@ -220,8 +226,9 @@ class SignificanceModel:
         differences, self._page = delta.differences, page
         if self.is_landslide and is_turned_over(delta):
             return Judgement([], [(d, LANDSLIDE) for d in differences])
+        of_site = self._are_of_site(differences)
         moves = moves_of(differences)
-        lost = {word for d in differences if d.gone for word in words_of(d)}
+
         # a fingerprint of figures alone looks like a number: then one of the two sides has none
         sides = [{d.shape: d.flags & FINGERPRINT for d in differences if d.gone is side} for side in (True, False)]
         printed = {k for k in sides[0].keys() & sides[1].keys() if sides[0][k] != sides[1][k]}
@@ -233,16 +240,17 @@ class SignificanceModel:
             return sum(self._is_new(other, move) for other, move in here)
 
         reasons = [
-            NEW_FINGERPRINT if d.shape in printed else self._reason(page, d, move, lost, news)
-            for d, move in zip(differences, moves, strict=True)
+            SHARED if is_site else NEW_FINGERPRINT if d.shape in printed else self._reason(d, move, news)
+            for d, move, is_site in zip(differences, moves, of_site, strict=True)
         ]
         if not all(reasons):
+            self._explain_by_others(differences, moves, reasons)
             self._explain_by_place(differences, reasons)
             self._explain_links(differences, moves, reasons)
         own = [d for d, reason in zip(differences, reasons, strict=True) if not reason]
         return Judgement(own, [(d, reason) for d, reason in zip(differences, reasons, strict=True) if reason])
 
-    def _reason(self, page: int, d: Difference, move: Move, lost: set[int], news: Callable[[int], int]) -> str:
+    def _reason(self, d: Difference, move: Move, news: Callable[[int], int]) -> str:
         """Why a difference does not count, or "". Whether it is new is asked last: that needs the sample.
 
         ``news`` gives the new texts of a place: a place gained no more of them than it has more texts, or it shows
@@ -250,44 +258,67 @@ class SignificanceModel:
         """
         if d.flags & FRAME:
             return IN_FRAME
-        if self._differed_in_own_read(page, d, move):
+        if d.exact in self._unsure:
             return VARIES
         if self._announces(d):
             return ""
-        reason = SHARED if self._is_of_site(d, move, lost) else self._reason_of_slots(page, d, move)
+        is_left = self._is_left(d)
+        is_shared = not is_left and self._is_of_site(d, move)
+        reason = SHARED if is_shared else self._reason_of_slots(d, move, is_left)
         if not reason or not self._is_new(d, move):
             return reason
         is_added = 0 < move.more >= news(d.place) and (move.is_swap or (reason != SHARED and not move.is_born))
-        is_of_pool = not move.is_born and any(map(self._knows_all, move.slots))
+        is_of_pool = not (move.is_born or self._is_in_turn(d)) and self._turns_over(d.place, NEARLY_ALL, MIN_DRAWN)
         return "" if is_added or is_of_pool else reason
 
-    def _reason_of_slots(self, page: int, d: Difference, move: Move) -> str:
+    def _reason_of_slots(self, d: Difference, move: Move, is_left: bool) -> str:
         if any(map(self._varies, move.slots)):
             return VARIES_HERE
         if d.flags & (FACT | MONEY) or (move.words and d.flags & DATED):
             return ""
         if move.words and all(any(map(self._counts_beside, near)) for near in move.words):
             return COUNTER
+        if is_left and d.size >= MIN_MOVED_TEXT:
+            return ""
         if any(self._moves_as_usual(k, d, move) for k in move.slots):
             return IN_MOST_RUNS
-        fewest = 1 if d.flags & MOVED else FEW
-        again = {k for k in move.slots if self._moves_again(page, k, fewest)}
-        return AGAIN if again and (again - {d.place, d.spot, d.box} or not self._is_own(d, move)) else ""
+        return ""
+
+    def _is_left(self, d: Difference) -> bool:
+        """Whether a difference has words that came to few pages, and its place has such on few of those that differ."""
+        few, at = max(2, OWN * self._pages), self._at[d.place]
+        is_own = any(self._words[word, d.gone] <= few for word in d.news)
+        return is_own and 0 < self._left[d.place] <= min(max(2, USUAL * at), HALF * at)
+
+    def _explain_by_others(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
+        """Explain texts that other pages show in turn, or that many pages had: but not a label or a state alone."""
+        found = [
+            n
+            for n, (d, move) in enumerate(zip(differences, moves, strict=True))
+            if move.words is None and not d.flags & (FRAME | MOVED | FACT | MONEY)
+            if (self._is_in_turn(d) and self._turns_over(d.place, MOST, 2 * FEW)) or self._is_known(d)
+        ]
+        if any(differences[n].size >= MIN_MOVED_TEXT for n in found):
+            for n in found:
+                reasons[n] = reasons[n] or OF_OTHERS
+
+    def _is_in_turn(self, d: Difference) -> bool:
+        """Whether a text came to some pages and left others, at the same place."""
+        return all(self._turns.get(d.place, {}).get(d.shape, (0,)))
+
+    def _is_known(self, d: Difference) -> bool:
+        """Whether many pages show a text that came, and several had it before."""
+        return not d.gone and self._held[d.exact] >= max(BORN * self._pages, FEW + self._changed[d.exact])
+
+    def _turns_over(self, place: int, share: float, fewest: int) -> bool:
+        """Whether a share of the texts that came to a place left it on other pages."""
+        sides = self._turns.get(place, {})
+        turned = sum(sum(counts) for counts in sides.values() if all(counts))
+        return turned >= max(fewest, share * sum(map(sum, sides.values())))
 
     def _announces(self, d: Difference) -> bool:
         """Whether a link to a new page came where few pages have such links: a list of pages."""
         return bool(d.flags & NEWS) and not d.gone and self._held[d.place] <= HALF * self._pages
-
-    def _knows_all(self, k: int) -> bool:
-        """Whether nearly all other texts that came to a slot are known from earlier runs: it shows those of a pool."""
-        return self._drawn[k] >= MIN_DRAWN and self._fresh[k] - 1 <= FRESH * self._drawn[k]
-
-    def _differed_in_own_read(self, page: int, d: Difference, move: Move) -> bool:
-        own = self._own.get(page)
-        if own is None:
-            return False
-        is_same_slot = not own.slots.isdisjoint(move.slots)
-        return is_same_slot if move.words is not None else d.exact in own.texts or (d.gone and is_same_slot)
 
     def _is_new(self, d: Difference, move: Move) -> bool:
         """Whether a text came that no other page and no earlier run showed."""
@@ -300,7 +331,7 @@ class SignificanceModel:
         is_left = d.gone and not d.flags & MOVED and move.words is None
         return self._is_new(d, move) or (is_left and not self._is_elsewhere(d))
 
-    def _is_of_site(self, d: Difference, move: Move, lost: set[int]) -> bool:
+    def _is_of_site(self, d: Difference, move: Move) -> bool:
         """Whether the slot, or the same text anywhere or beside the same text, moved on most pages that have it."""
         if d.flags & (FACT | MONEY):
             return False
@@ -315,19 +346,14 @@ class SignificanceModel:
         if not is_shared and not move.is_born:
             moved = [k for k in move.slots if self._changed[k] >= FEW]
             agreeing = [k for k in moved if _agree(self._changed[k], self._changed[k] / self._share(k))]
-            is_shared = any(not self._is_own_edit(k, d, move, lost) for k in agreeing)
+            is_shared = bool(agreeing) and not self._is_own_edit(d, move)
         return is_shared and not self._is_among_own(d, move)
 
-    def _is_own_edit(self, k: int, d: Difference, move: Move, lost: set[int]) -> bool:
-        """Whether a text among others of its place has words that left no text of the page and came to few others.
-
-        On few pages one such word is enough; on many, the slot may show those of a widget.
-        """
-        if d.gone or not move.is_swap or d.flags & LINK or d.among < 2 or not self._is_new(d, move):
-            return False
-        few = max(2, OWN * self._pages)
-        words = sum(self._said[word] <= few for word in words_of(d) - lost)
-        return words >= (FEW if self._changed[k] >= WIDGET else 1)
+    def _is_own_edit(self, d: Difference, move: Move) -> bool:
+        """Whether a new text among others of its place has words that came to few other pages."""
+        fewest, most = (1, 2) if self._at[d.place] < WIDGET else (FEW, max(1, OWN * self._pages))
+        words = sum(self._words[word, False] <= most for word in d.news)
+        return move.is_swap and d.among > 1 and not d.flags & LINK and words >= fewest and self._is_new(d, move)
 
     def _agree(self, n: int, near: int) -> bool:
         return _agree(n, self._held[near] if near else self._pages)
@@ -362,14 +388,6 @@ class SignificanceModel:
             return False
         is_refilled = move.is_whole and self._changed[k] >= SEVERAL and history.runs >= 2
         return history.share >= HALF or is_refilled or not self._is_own(d, move)
-
-    def _moves_again(self, page: int, k: int, fewest: int) -> bool:
-        """Whether a slot moved on this page in the last run, and on most of the pages on which it moved then."""
-        before = self._memory.moves.get(k, {})
-        if before.get(page) != self._run - 1:
-            return False
-        again = len(before.keys() & self._moved.get(k, set()))
-        return again >= fewest and again >= HALF * len(before)
 
     def _explain_by_place(self, differences: Sequence[Difference], reasons: list[str]) -> None:
         """Explain what left a place by what came there for it."""
@@ -431,10 +449,10 @@ class SignificanceModel:
         words = {k: shape for shape, keys in self._numbers.items() if self._is_of_template(shape) for k in keys}
         shares = {}
         for k, pages in self._moved.items():
-            if len(pages) < 2 and k not in words:
+            if pages < 2 and k not in words:
                 continue
             share = self._changed[k] / max(self._changed[k], self._held[words[k]]) if k in words else self._share(k)
-            if (len(pages) >= FEW or k in words or share >= NEARLY_ALL) and share >= USUAL:
+            if (pages >= FEW or k in words or share >= NEARLY_ALL) and share >= USUAL:
                 shares[k] = share
         history = update_history(known.history, shares, self._held if known.history else {}, known.compared)
         slots = {k: v.merged(self._tested[k], self._varied[k]) for k, v in known.slots.items()}
@@ -442,21 +460,24 @@ class SignificanceModel:
             slots[k] = Variation(self._tested[k], self._varied[k])
         slots = {k: v for k, v in slots.items() if v.varied >= VARIED * v.tested}
         pool = newest({**known.pool, **dict.fromkeys(self._texts, self._run)}, MAX_POOL)
-        return SiteMemory(known.compared + 1, history, dict([*slots.items()][-MAX_SLOTS:]), pool, self._moves())
+        return SiteMemory(known.compared + 1, history, dict([*slots.items()][-MAX_SLOTS:]), pool)
 
     def _is_of_template(self, shape: int) -> bool:
         """Whether the words around figures are those of a template: several pages have them."""
         return self._held[shape] >= max(2, min(FEW, self._pages / 4))
 
-    def _moves(self) -> dict[int, dict[int, int]]:
-        """The pages on which each slot moved, those of few pages first, as far as there is room."""
-        kept, room = {}, MAX_MOVES
-        for k, pages in sorted(self._moved.items(), key=lambda item: (len(item[1]), item[0])):
-            room -= len(pages)
-            if room < 0 or len(pages) > MAX_MOVED_PAGES:
-                break
-            kept[k] = dict.fromkeys(pages, self._run)
-        return kept
+
+def _news_of(differences: Sequence[Difference]) -> Iterator[tuple[Difference, list[int]]]:
+    """The new words of each difference: of a text in which only links changed apart, and none of a new link.
+
+    Links repeat the titles of other pages.
+    """
+    lost, came = ({d.words for d in differences if d.gone is side} for side in (True, False))
+    for d in differences:
+        if d.words in lost & came:
+            yield d, [word if word == REPEATED else ~word for word in d.news]
+        else:
+            yield d, [] if d.flags & LINK and d.targets else [*d.news]
 
 
 def is_turned_over(delta: Delta) -> bool:
@@ -471,18 +492,19 @@ def _agree(n: float, of: float) -> bool:
 
 def build_significance_model(
     memory: SiteMemory,
-    deltas: Iterable[tuple[int, Delta]],
+    deltas: Callable[[], Iterable[tuple[int, Delta]]],
     pages: int,
     sample: Sample,
     second_reads: Iterable[SecondRead] = (),
     *,
     run: int,
 ) -> SignificanceModel:
-    """The model of a run. ``deltas`` are the differences of the pages whose body differs, of ``pages`` compared."""
+    """The model of a run. ``deltas`` gives the differences of the pages whose body differs, of ``pages`` compared."""
     model = SignificanceModel(memory, run, pages, sample)
     model.set_reads(second_reads)
-    for page, delta in deltas:
-        model.add(page, delta)
+    for _, delta in deltas():
+        model.add(delta)
+    model.count_left(deltas())
     return model
 
 

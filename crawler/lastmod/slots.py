@@ -6,7 +6,6 @@ words around a number. Figures, orders, insertions and removals are slots of the
 nothing: a counter that moves in a sentence says nothing of its words.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
@@ -17,14 +16,12 @@ WHOLE: Final = 0.4
 """Share of the texts at a place that changed, from which on the place moved as a whole."""
 MAX_LIST: Final = 10
 """Texts of a short list: one that moves is a new order. Among more of them, an editor moves a paragraph."""
-_words: Final = re.compile(r"[^\W\d_]{4,}").findall
 FIGURES: Final = 0x3C3C_3C3C_3C3C_3C3C  # these keep the keys of different kinds of moves of one place apart
 ORDER: Final = 0x6969_6969_6969_6969
 _MORE: Final = 0x2121_2121_2121_2121
 _FEWER: Final = 0x2323_2323_2323_2323
 KINDS: Final = (0, FIGURES, ORDER, _MORE, _FEWER)
 _GONE: Final = 0x1111_2222_3333_4444
-_RELINKED: Final = 0x2727_2727_2727_2727
 _ANYWHERE: Final = 0x0707_0707_0707_0707
 
 
@@ -33,8 +30,7 @@ class Move(NamedTuple):
 
     ``words`` are, for each number that moved inside the same words, the keys of its neighbours, None for other moves.
     ``more`` is how many more texts came to the place than left it; ``is_swap``: some came and some left; ``is_born``:
-    the whole place came, or went; ``is_whole``: most of its texts came or went; ``is_relinked``: only links in the text
-    changed.
+    the whole place came, or went; ``is_whole``: most of its texts came or went.
     """
 
     slots: frozenset[int]
@@ -43,7 +39,6 @@ class Move(NamedTuple):
     is_swap: bool = False
     is_born: bool = False
     is_whole: bool = False
-    is_relinked: bool = False
 
 
 def moves_of(differences: Sequence[Difference]) -> list[Move]:
@@ -56,12 +51,7 @@ def moves_of(differences: Sequence[Difference]) -> list[Move]:
     stamped = {k: _moved_words(came[k], gone[k]) for k in came.keys() & gone.keys() if _is_stamp(came[k], gone[k])}
     whole = _whole_slots(differences)
     balance = [Counter(d.place for d in differences if d.gone is side) for side in (False, True)]
-    lost, came_words = ({d.words for d in differences if d.gone is side} for side in (True, False))
-    moves = [_move(d, stamped, whole, balance[0][d.place], balance[1][d.place]) for d in differences]
-    return [
-        move._replace(is_relinked=True) if d.words in lost & came_words and not d.flags & MOVED else move
-        for d, move in zip(differences, moves, strict=True)
-    ]
+    return [_move(d, stamped, whole, balance[0][d.place], balance[1][d.place]) for d in differences]
 
 
 def _move(
@@ -115,18 +105,11 @@ def text_slots(d: Difference, move: Move) -> list[tuple[int, int]]:
     side = _GONE if d.gone else 0
     near = [k for k in (0 if move.is_born else d.place, d.after, d.ahead) if k]
     found = [(k ^ side ^ _ANYWHERE, 0) for k in {d.exact, d.shape}]
-    if move.is_relinked:
-        found.append((_RELINKED, 0))
     found += [(text_at_place_key(k, at) ^ side, at) for k in {d.exact, d.shape} for at in near]
     if move.is_born:
         found.append((d.box ^ side ^ _ANYWHERE, 0))
         found += [(text_at_place_key(d.place, at) ^ side, at) for at in d.beside if at != d.place]
     return found
-
-
-def words_of(d: Difference) -> set[int]:
-    """The words of a text, as hashes of this process."""
-    return {hash(word) for word in _words(d.text.casefold())}
 
 
 def own_differences(delta: Delta) -> list[Difference]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from operator import itemgetter
 from typing import Final
+from zlib import crc32
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,6 +47,13 @@ MAX_FIGURES = 8
 MAX_BARE = 4
 """Characters up to which a shape is only comparable with one at the same place."""
 _number: Final = re.compile(r"[0-9]{1,15}(?:,[0-9]{3})*(?:\.[0-9]{1,15})*").finditer
+_word: Final = re.compile(r"[0-9](?:[0-9.,]*[0-9])?(?![^\W_])|\w+|[^\w\s]").findall
+_thousands: Final = re.compile(r"(?<=[0-9])[.,](?=[0-9]{3}(?:[^0-9]|\Z))").sub
+MAX_NEWS: Final = 64
+"""Words of a difference that are kept."""
+_SHAPE_OF_FIGURE: Final = 0x1234_5678
+REPEATED: Final = 1
+"""The key of words that the other version has fewer times, or in other letters, large for small."""
 _SHAPE: Final = 0x5A5A_5A5A_5A5A_5A5A  # keeps the key of a shape apart from that of an equal text
 _WORD_MASK: Final = (1 << 64) - 1
 _GOLDEN: Final = 0x9E37_79B9_7F4A_7C15  # spreads small numbers
@@ -80,7 +88,8 @@ class Difference(Struct, frozen=True, array_like=True):
     without the element that gives the text its role. ``size`` is the number of characters of the whole text.
     ``figures`` are the first numbers in it, each behind the hashes of the word before it and of the word after it.
     ``targets`` are those of a link that has a text, as written in the page. ``words`` is the text without its links.
-    ``beside`` are the places of the unchanged neighbours.
+    ``beside`` are the places of the unchanged neighbours. ``news`` are the keys of the words, signs and parts of
+    targets that the other version has fewer times in what differs, up to ``MAX_NEWS``.
     """
 
     gone: bool
@@ -102,6 +111,7 @@ class Difference(Struct, frozen=True, array_like=True):
     targets: tuple[str, ...] = ()
     words: int = 0
     beside: tuple[int, ...] = ()
+    news: tuple[int, ...] = ()
 
 
 class Delta(Struct, frozen=True, array_like=True):
@@ -132,9 +142,11 @@ def compare(before: bytes, after: bytes) -> Delta:
     moved = _moved(versions[0].differing, versions[1].differing)
     in_lost = _changed(versions[0], _surplus(in_old, in_new), moved)
     in_gained = _changed(versions[1], _surplus(in_new, in_old), moved)
-    _drop_divided_anew(in_lost, in_gained)
     lost = _differences(versions[0], in_lost, moved, True)
     gained = _differences(versions[1], in_gained, moved, False)
+    lost, gained = _with_news(lost, in_lost, in_gained), _with_news(gained, in_gained, in_lost)
+    if _letters_anew(lost, in_lost) == _letters_anew(gained, in_gained):  # these texts are divided anew
+        lost, gained = ([d for d in side if d.news or d.flags & MOVED] for side in (lost, gained))
     if _states_same_price(versions[1], in_lost, in_gained):
         lost, gained = ([replace(d, flags=d.flags & ~MONEY) for d in side] for side in (lost, gained))
     listed = lost[: max(MAX_DIFFERENCES // 2, MAX_DIFFERENCES - len(gained))]
@@ -154,10 +166,10 @@ def with_news(delta: Delta, url: Url, new_pages: Container[str]) -> Delta:
     """The differences of the page ``url``, with the flag ``NEWS`` at links that came to one of the ``new_pages``."""
     if not any(d.targets and not d.gone for d in delta.differences):
         return delta
-    return replace(delta, differences=[_with_news(d, url, new_pages) for d in delta.differences])
+    return replace(delta, differences=[_with_announced(d, url, new_pages) for d in delta.differences])
 
 
-def _with_news(d: Difference, url: Url, new_pages: Container[str]) -> Difference:
+def _with_announced(d: Difference, url: Url, new_pages: Container[str]) -> Difference:
     is_news = not d.gone and any(_join(url, target) in new_pages for target in d.targets)
     return replace(d, flags=d.flags | NEWS) if is_news else d
 
@@ -192,6 +204,43 @@ def _states_same_price(version: PageVersion, lost: dict[int, ContentBlock], gain
     if any(block.is_fact for changed in (lost, gained) for block in changed.values()):
         return False
     return any(isinstance(entry, ContentBlock) and entry.is_fact for entry in version.entries)
+
+
+def _with_news(
+    differences: list[Difference], changed: dict[int, ContentBlock], other: dict[int, ContentBlock]
+) -> list[Difference]:
+    """The differences with the words that these blocks have, and the ``other`` ones have not."""
+    words = [_own_words(block) for block in changed.values()]
+    others = Counter(word for block in other.values() for word, _ in _own_words(block))
+    counts = Counter(word for found in words for word, _ in found)
+    more = {word for word, count in counts.items() if count > others[word]}
+    result = []
+    for d, found in zip(differences, words, strict=False):
+        own = [(word, key) for word, key in found if word in more and word not in others]
+        news = dict.fromkeys(key for word, key in own if word[0].isalnum()) or dict.fromkeys(key for _, key in own)
+        if not news and (len(changed) == len(other) or more.intersection(word for word, _ in found)):
+            news = {REPEATED: None}
+        result.append(replace(d, news=tuple(news)[:MAX_NEWS]))
+    return result
+
+
+def _letters_anew(differences: list[Difference], changed: dict[int, ContentBlock]) -> Counter[str]:
+    """The letters of the blocks that say nothing new."""
+    pairs = zip(differences, changed.values(), strict=False)
+    return Counter("".join("".join(b.compared_text.split()) for d, b in pairs if not (d.news or d.flags & MOVED)))
+
+
+def _own_words(block: ContentBlock) -> list[tuple[str, int]]:
+    """The words and signs of a text, each with its key; that of a figure is the word before it, or the place."""
+    found = []
+    before = ""
+    for word in _word(block.compared_text.casefold()):
+        if any(map(str.isdigit, word)):
+            found.append((_thousands("", word), crc32(_to_bytes(before) or block.place) ^ _SHAPE_OF_FIGURE))
+        else:
+            found.append((word, crc32(_to_bytes(word))))
+            before = word if word.isalpha() else before
+    return found
 
 
 def _surplus(counts: Counter[str], other: Counter[str]) -> dict[str, int]:
@@ -252,41 +301,6 @@ def _changed(version: PageVersion, surplus: dict[str, int], moved: set[str]) -> 
             elif block.compared_text in moved:
                 changed[at] = block
     return dict(reversed(changed.items()))
-
-
-def _drop_divided_anew(lost: dict[int, ContentBlock], gained: dict[int, ContentBlock]) -> None:
-    """Drop blocks that follow each other and say the same as some of the other version: only inline tags changed.
-
-    The same blocks elsewhere are a text that moved.
-    """
-    if len(lost) == len(gained):  # then each text is divided into as many blocks as before
-        return
-    old, new = ({_joined(run): run for run in _runs(changed)} for changed in (lost, gained))
-    for text in old.keys() & new.keys():
-        if _texts(old[text]) == _texts(new[text]):
-            continue
-        for changed, run in ((lost, old[text]), (gained, new[text])):
-            for at in run:
-                del changed[at]
-
-
-def _runs(changed: dict[int, ContentBlock]) -> list[dict[int, ContentBlock]]:
-    """The changed blocks that follow each other in one container."""
-    runs: list[dict[int, ContentBlock]] = []
-    for at, block in changed.items():
-        before = changed.get(at - 1)
-        if before is None or _container(before) != _container(block):
-            runs.append({})
-        runs[-1][at] = block
-    return runs
-
-
-def _texts(run: dict[int, ContentBlock]) -> list[str]:
-    return [block.compared_text for block in run.values()]
-
-
-def _joined(run: dict[int, ContentBlock]) -> str:
-    return "".join("".join(text.split()) for text in _texts(run))
 
 
 def _container(block: ContentBlock) -> bytes:
@@ -396,7 +410,7 @@ def _figures(text: str) -> tuple[tuple[int, int, float], ...]:
 
 
 def _word_key(word: str, side: bytes) -> int:
-    return stable_hash(_to_bytes(word), side) if word else 0
+    return stable_hash(_to_bytes(word), side) if any(map(str.isalnum, word)) else 0
 
 
 def stated_name(difference: Difference) -> str:

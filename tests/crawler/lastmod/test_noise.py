@@ -229,20 +229,16 @@ def test_ours_noises_at_random_are_told_from_edits(size: int, noises: int) -> No
     assert min(score.precision, score.recall) >= (0.99 if noises == 1 else 0.97)
 
 
-@pytest.mark.parametrize(("pages", "first"), [(2, {"/0", "/1"}), (3, set())])
-def test_ours_an_order_that_moves_by_one_item_in_each_run_is_no_edit(pages: int, first: set[str]) -> None:
-    """On two pages, it looks like an edit for once; no more on three at a time."""
+def test_ours_an_order_that_moves_by_one_item_in_each_run_is_no_edit() -> None:
     items = [sentence(random.Random(k), 6) for k in range(6)]
 
     def listed(n: int, _: int) -> str:
         here = [*items]
         here.insert(5 - lab.run % 5, here.pop(0))
-        return f"<div class=t{n}><ul class=tips>{''.join(f'<li>{item}</li>' for item in here)}</ul></div>" * (n < pages)
+        return f"<div class=t{n}><ul class=tips>{''.join(f'<li>{item}</li>' for item in here)}</ul></div>" * (n < 3)
 
     lab = Lab(Template(60, listed))
-    said = [lab.visit() for _ in range(5)]
-    assert said[1] == first
-    assert said[2:] == [set(), set(), set()]
+    assert [lab.visit() for _ in range(5)][1:] == [set(), set(), set(), set()]
 
 
 def test_ours_a_text_that_varies_by_chance_is_found_at_the_third_read() -> None:

@@ -31,7 +31,7 @@ def said(before: Site, after: Site, learnt: SiteMemory | None = None, step: int 
     }
     compared = [page for page in now if page in kept]
     sample = {page: content_keys(now[page]) for page in compared[::step]}
-    made = build_significance_model(learnt or SiteMemory(), deltas.items(), len(compared), lambda: sample, run=0)
+    made = build_significance_model(learnt or SiteMemory(), deltas.items, len(compared), lambda: sample, run=0)
     told = {page for page, delta in deltas.items() if made.judge(page, delta).significant}
     if learnt is not None:
         after = made.learn()

@@ -27,7 +27,7 @@ class Watcher:
             (n, compare(self.kept[path], now[path])) for n, path in enumerate(now) if path in paths
         ]
         sample = {n: content_keys(text) for n, (path, text) in enumerate(now.items()) if path in self.kept}
-        made = build_significance_model(self.learnt, deltas, len(sample), lambda: sample, run=0)
+        made = build_significance_model(self.learnt, lambda: deltas, len(sample), lambda: sample, run=0)
         told = {[*now][n] for n, delta in deltas if made.judge(n, delta).significant}
         self.learnt = made.learn()
         self.kept = now
@@ -78,7 +78,7 @@ def test_ours_a_sample_of_a_large_site_judges_as_all_of_it() -> None:
     some = sorted(now, key=lambda path: crc32(path.encode()))[:SAMPLE_SIZE]
     sample = {[*now].index(path): content_keys(now[path]) for path in some}
     numbered = list(enumerate(deltas.values()))
-    made = build_significance_model(SiteMemory(), numbered, len(now), lambda: sample, run=0)
+    made = build_significance_model(SiteMemory(), lambda: numbered, len(now), lambda: sample, run=0)
     score = Score()
     score.count({path for n, path in enumerate(deltas) if made.judge(n, deltas[path]).significant}, edited)
     assert score.precision >= 0.99

@@ -82,7 +82,7 @@ def same(before: bytes, after: bytes) -> None:
     assert Counter(dropped[True]) == Counter(dropped[False])
     is_clear = all(clear for _, clear, _ in plain) and not dropped[True]
     if is_clear and len(not_moved) == len(delta.differences):
-        assert [replace(d, beside=()) for d in delta.differences] == [d for d, _, _ in plain]
+        assert [replace(d, beside=(), news=()) for d in delta.differences] == [d for d, _, _ in plain]
 
 
 @settings(max_examples=200)
