@@ -2,6 +2,7 @@
 
 import csv
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -326,3 +327,28 @@ def test_ours_urls_of_live_sites_and_their_sitemaps_are_sides_of_a_move(tmp_path
         assert "404" in ran.err
     ran = siteatlas(tmp_path, "move", "map", old.url, "crawled.csv", "--rate", "0", "--set=fetch.retries=0")
     assert (ran.code, len(ran.err.splitlines())) == (5, 1)
+
+
+def test_ours_two_old_urls_that_claim_one_new_url_are_for_a_person_to_decide() -> None:
+    names = [f"{word}-{other}" for word in ("oak", "pine", "elm") for other in ("boat", "sail", "rope", "mast")]
+    old = [MovePage.of(f"/{language}/{name}") for language in ("en", "de") for name in names]
+    found = [*match_pages(old, [MovePage.of(f"/{name}") for name in names])]
+    assert {match.grade for match in found} == {Grade.LOOK}
+    only = [*match_pages(old[: len(names)], [MovePage.of(f"/{name}") for name in names])]
+    assert {match.grade for match in only} == {Grade.SURE}
+
+
+def test_ours_a_number_in_a_path_is_not_sure_to_be_the_same_page() -> None:
+    pages = [[MovePage.of(f"/{folder}/{number}") for number in range(100, 130)] for folder in ("article", "news")]
+    assert {match.grade for match in match_pages(*pages)} == {Grade.LIKELY}
+
+
+def test_ours_variants_that_one_page_replaced_are_shown_to_a_person() -> None:
+    dice = random.Random(5)
+    texts = {n: [f"word{dice.randrange(5_000)}" for _ in range(120)] for n in range(20)}
+    colours = ("red", "blue", "green")
+    old = [MovePage.of(f"/p/{n}-{c}", f"Boat {n} {c}", [*text, c]) for n, text in texts.items() for c in colours]
+    new = [MovePage.of(f"/boat/{n}", f"Boat {n}", text) for n, text in texts.items()]
+    found = {match.old: match for match in match_pages(old, new)}
+    assert {match.new for match in found.values()} == {page.path for page in new}
+    assert all(match.new == f"/boat/{match.old[3:].partition('-')[0]}" for match in found.values())

@@ -37,6 +37,8 @@ SAMPLE: Final = 60
 _MORE: Final = 500
 """Further pages whose markup is searched for links that stand elsewhere."""
 _FEW: Final = 20  # pages that link to a page, up to which all of them are read for the places of these links
+_NEAREST: Final = 3
+"""Pages nearest to the start that are read for the places of links to a page to which more than ``_FEW`` link."""
 _LONG: Final = 500_000  # characters of markup that are not worth their time: a link on such a page is not decided
 _IS_PAGE: Final = f"v.state = '{State.INDEXABLE}' AND v.kind = {DocumentKind.PAGE:d} AND length(c.text) > 0"
 _FROM: Final = "FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content"
@@ -197,7 +199,7 @@ class ShownPages:
         linked = (node for node, state in states if state is State.INDEXABLE and graph.inlinks[node])
         boxed = {urls[graph.nodes.ids[node]]: node for node in linked if node != graph.start and is_boxed(node)}
         sources = {url: {graph.nodes.ids[source] for source in graph.followed[node]} for url, node in boxed.items()}
-        left = self._read_linking(sources)
+        left = self._read_linking(sources, {url: _nearest(graph, node) for url, node in boxed.items()})
         slots = {url: set[int]().union(*places(node).values()) for url, node in boxed.items() if is_boxed(node)}
         left |= self._linked_elsewhere(slots, sources)
         for url, node in boxed.items():
@@ -213,17 +215,21 @@ class ShownPages:
                 where = " and ".join(sorted(found))
                 yield finding("place.box", url, f"only a {where} of the template links to it, on {pages}", [], seen)
 
-    def _read_linking(self, sources: Mapping[str, set[int]]) -> set[str]:
-        """Read the pages that link to URLs, where these are few. Returns the URLs that stay undecided."""
+    def _read_linking(self, sources: Mapping[str, set[int]], nearest: Mapping[str, set[int]]) -> set[str]:
+        """Read the pages that link to URLs where these are few, else those ``nearest`` to the start: lists stand there.
+
+        Returns the URLs that stay undecided.
+        """
         read = {page.number for page in self.pages}
-        linking = Counter(number for of in sources.values() if len(of) <= _FEW for number in of - read)
-        chosen = [number for number, _ in linking.most_common()][:_FEW]
+        asked = {url: (of if len(of) <= _FEW else nearest[url]) - read for url, of in sources.items()}
+        linking = Counter(number for of in asked.values() for number in of)
+        chosen = [number for number, _ in linking.most_common()][: 2 * _FEW]
         chosen = [number for number in chosen if len(self.markup(number)[1]) <= _LONG]
         if chosen:
             more = [self._read(number) for number in chosen]
             self._add_places(more, self._find_places([*self.pages, *more])[len(self.pages) :])
         unread = linking.keys() - {*chosen}
-        return {url for url, of in sources.items() if len(of) <= _FEW and not unread.isdisjoint(of)}
+        return {url for url, of in asked.items() if not unread.isdisjoint(of)}
 
     @cached_property
     def _places_by_target(self) -> dict[str, dict[Place, set[int]]]:
@@ -266,6 +272,12 @@ class ShownPages:
                 links = zip(placed.targets, placed.anchors, strict=True)
                 found |= {url for url, anchor in links if url in more and anchor.slot not in boxes[url]}
         return found
+
+
+def _nearest(graph: LinkGraph, node: int) -> set[int]:
+    """The ids of the pages that link to a node and are the fewest clicks from the start."""
+    sources = sorted(graph.followed[node], key=lambda source: (graph.depth[source] < 0, graph.depth[source], source))
+    return {graph.nodes.ids[source] for source in sources[:_NEAREST]}
 
 
 def _evenly(numbers: list[int], limit: int) -> list[int]:

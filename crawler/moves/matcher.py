@@ -21,7 +21,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from crawler.moves.patterns import Prediction, learn_patterns
+from crawler.moves.patterns import Prediction, learn_patterns, spelling
 
 _TEXT, _NAME, _PATH = range(3)
 _MAX_CANDIDATES: Final = 5  # by the words of one kind
@@ -31,6 +31,7 @@ _MAX_UNPACKED: Final = 1_024  # sets of words in memory, some ten kilobytes each
 _LEAST, _MOST = 0.01, 0.99  # agreements are never more certain than this
 _LEAST_OF_NAME: Final = -1.5  # log odds of a title or a path that is another: both change often while the text stays
 _ANOTHER: Final = 0.3  # an agreement below this is not worth a word
+_ALIKE: Final = 0.9  # an agreement of texts from which on a person decides, whatever else differs: variants of one page
 _NAMES: Final = ("main text", "title and heading", "path")
 _NOTHING_LIKE: Final = "no page of the new site is like it"
 _NO_TEXT: Final = "its text is not known, and no title or path of the new site is like it"
@@ -46,6 +47,9 @@ class Grade(StrEnum):
     LIKELY = "likely"
     LOOK = "look"
     NONE = "none"
+
+
+_FOUND: Final = (Grade.SURE, Grade.LIKELY)
 
 
 class MovePage(Struct, frozen=True, gc=False):
@@ -96,11 +100,18 @@ def match_pages(
     good = (Grade.LIKELY,) if is_bare else (Grade.SURE,)
     pairs = {match.old: match.new for match in found if match.grade in good} | dict(said)
     predicted = learn_patterns(pairs, [page.path for page in old], [page.path for page in new])
-    for number, match in enumerate(found):
+    found = [
+        matcher.best(number, predicted[match.old])
+        if match.grade is not Grade.SURE and match.old in predicted
+        else match
+        for number, match in enumerate(found)
+    ]
+    claims = Counter(match.new for match in found if match.grade in _FOUND)
+    for match in found:
         if match.old in said:
             yield Match(match.old, said[match.old], Grade.SURE, "you said so", 1.0)
-        elif match.grade is not Grade.SURE and match.old in predicted:
-            yield matcher.best(number, predicted[match.old])
+        elif is_bare and match.grade in _FOUND and claims[match.new] > 1 and match.old != match.new:
+            yield Match(match.old, match.new, Grade.LOOK, f"{match.reason}; another old page leads there, too")
         else:
             yield match
 
@@ -148,6 +159,9 @@ class _Matcher:
             for word in sorted(known, key=lambda word: (-weights[word], word))[:_LOOKED_UP]:
                 for candidate in pages[word]:
                     shared[candidate] += weights[word]
+            highest = max(shared.values(), default=0.0)
+            if sum(score == highest for score in shared.values()) > _MAX_CANDIDATES:
+                continue  # what so many pages have says nothing
             found |= dict.fromkeys(nlargest(_MAX_CANDIDATES, shared, key=lambda found: (shared[found], -found)))
         if (same := self._numbers.get(self._old[number].path)) is not None:
             found[same] = None
@@ -202,7 +216,8 @@ class _Matcher:
         old, new = self._old[number], self._new[candidate]
         text, *_ = agreements = [self._agreement(kind, number, candidate) for kind in range(3)]
         grade = Grade.SURE if probability >= _SURE else Grade.LIKELY if probability >= _LIKELY else Grade.LOOK
-        if text is None and not pattern and grade is Grade.SURE:
+        is_number = all(map(str.isdecimal, spelling(old.path)[-1:]))  # a number tells a page from no other one
+        if text is None and (not pattern or is_number) and grade is Grade.SURE:
             grade = Grade.LIKELY
         if (same := self._numbers.get(old.path)) is not None:  # the URL lives, and a redirect would hide its page
             own = self._agreement(_TEXT, number, same)
@@ -211,7 +226,8 @@ class _Matcher:
             if grade is not Grade.SURE:
                 return Match(old.path, old.path, Grade.LOOK, "the same path, but another text")
             grade, pattern = Grade.LOOK, "another page is at this path now"
-        if probability < _LOOK or (new.path == "/" and grade is not Grade.SURE):
+        is_unlike = probability < _LOOK and (text or 0) < _ALIKE
+        if is_unlike or (new.path == "/" and grade is not Grade.SURE):
             return Match(old.path, "", Grade.NONE, _NOTHING_LIKE if old.text else _NO_TEXT, probability)
         said = [_agreement_text(name, share) for name, share in zip(_NAMES, agreements, strict=True) if share]
         reason = "; ".join(filter(None, (pattern, ", ".join(filter(None, said)))))

@@ -140,6 +140,10 @@ class _Template:
 
     def _own_part(self, page: PlacedPage, repeated: Sequence[bool]) -> _Own:
         own = [span for *span, text in page.texts if self.texts[text] <= max(1, _RARE * len(self.boxes))]
+        if len(own) > 1 and page.anchors and repeated[-1]:
+            slots = [anchor.slot for anchor in page.anchors]
+            if slots.index(slots[-1]) < own[-1][0]:
+                del own[-1]  # a footer may have a text of the page, such as a date
         spans = own or [[at, at + 1] for at, is_repeated in enumerate(repeated) if not is_repeated]
         spans = spans or [[len(repeated)] * 2]  # a page without anything of its own is a menu
         begin, end = spans[0][0], spans[-1][1]
@@ -153,6 +157,7 @@ class _Template:
         is_page_of_list = landmark == "nav" and _digits("", target) == _digits("", page.url)
         has_same_text = self._is_on_most(slot, anchor.text)
         box = self.boxes[page.url][slot]
+        is_after = at >= own.end and landmark != "main"
         place = Place.LIST
         if slot in self.changing:
             place = Place.CHANGING
@@ -166,7 +171,7 @@ class _Template:
             place = _in_template(page, at, own, is_repeated=is_repeated)
         elif at < own.begin and landmark == "nav" and not has_same_text:
             place = Place.MENU
-        elif not has_same_text and (landmark == "aside" or (at >= own.end and _FEW <= len(box) <= own.texts)):
+        elif not has_same_text and (landmark == "aside" or (is_after and _FEW <= len(box) <= own.texts)):
             place = Place.SIDE
         return place
 

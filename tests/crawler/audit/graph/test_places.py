@@ -1,6 +1,7 @@
 """Where links stand, on pages of templates whose links were labelled by hand."""
 
 import lzma
+import random
 import re
 from collections import Counter
 from pathlib import Path
@@ -79,6 +80,20 @@ def test_ours_a_link_to_the_next_page_is_no_tool_where_the_next_page_was_not_rea
     listed = {f"{HOME}/{number}" for number in range(41)}
     assert {places[-1] for places in find_places(pages, {}, listed)} == {Place.LIST}
     assert {places[-1] for places in find_places(pages, {})} == {Place.FOOTER}
+
+
+def test_ours_a_list_in_main_after_a_text_is_no_side_box_and_a_text_of_a_page_in_the_footer_is_no_part_of_it() -> None:
+    dice, pages = random.Random(7), []
+    for number in range(40):
+        texts = "".join(f"<p>{' '.join(dice.choices('abcdefghijklmnopqrst', k=9))} is a text.</p>" for _ in range(6))
+        links = "".join(f"<li><a href=/{dice.randrange(900)}>{dice.randrange(900)}</a>" for _ in range(4))
+        quote = " ".join(dice.choices("abcdefghijklmnopqrst", k=9))
+        footer = f"<footer><a href=/terms>Terms</a> <p>{quote} said somebody.</p> <a href=/imprint>Imprint</a></footer>"
+        shown = read_details(f"<main><h1>{number}</h1>{texts}<ul>{links}</ul></main>{footer}")
+        targets = [f"{HOME}{anchor.href}" for anchor in shown.anchors]
+        pages.append(PlacedPage(f"{HOME}/{number}", targets, shown.anchors, shown.texts))
+    for places in find_places(pages, {}):
+        assert places == [Place.LIST] * 4 + [Place.FOOTER] * 2
 
 
 def test_ours_places_take_linear_time() -> None:
