@@ -14,7 +14,7 @@ from crawler.config.plan import CrawlPlan
 from crawler.crawl.visit import render_remedy
 from crawler.model import DocumentKind, State, unpack_page
 from crawler.parse.html.scripts import UNRUN, WRITER, empty_places, without_noscript
-from crawler.parse.snapshot.snapshot import load_markup, load_snapshot
+from crawler.parse.snapshot.snapshot import load_snapshot, unpack_snapshot
 from crawler.publish.gate_facts import IS_TRUNCATED, read_coverage
 from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
@@ -152,16 +152,16 @@ def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
             if not notes or is_closed or not graph.touched[node]:
                 continue
             ended = ended or EndedUrls(0, "")
-            if places := [""] if notes[0] == WRITER else _places(load_markup(text)):
+            if places := [""] if notes[0] == WRITER else _places(unpack_snapshot(text) or b""):
                 reason = " for ".join(filter(None, (notes[0], places[0])))
                 ended = add_ended(ended, EndedUrls(1, url, reason))
     return ended
 
 
-def _places(markup: str) -> list[str]:
+def _places(markup: bytes) -> list[str]:
     """The empty places of a page; a page without links and with next to no text is one as a whole."""
-    found = empty_places(without_noscript(markup.lower().encode()))
-    return found or (["the whole page"] if "<a" not in markup and is_bare(markup) else [])
+    found = empty_places(without_noscript(markup.lower()))
+    return found or (["the whole page"] if b"<a" not in markup and is_bare(markup.decode(errors="replace")) else [])
 
 
 def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Container[int]) -> int:

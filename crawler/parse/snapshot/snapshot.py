@@ -62,15 +62,21 @@ def pack_snapshot(markup: bytes) -> bytes:
     return bytes((VERSION,)) + packed
 
 
-def load_snapshot(snapshot: bytes) -> str | None:
-    """The reduced markup, or None when the bytes are no snapshot or one of an unknown version."""
+def unpack_snapshot(snapshot: bytes) -> bytes | None:
+    """The reduced markup in UTF-8, or None when the bytes are no snapshot or one of an unknown version."""
     if snapshot[:1] != bytes((VERSION,)):
         return None
     try:
         markup: bytes = isal_zlib.decompressobj().decompress(snapshot[1:], MAX_SNAPSHOT)
     except _DECOMPRESS_ERROR:
         return None
-    return markup.decode("utf-8", "replace")
+    return markup
+
+
+def load_snapshot(snapshot: bytes) -> str | None:
+    """The same as text."""
+    markup = unpack_snapshot(snapshot)
+    return None if markup is None else markup.decode("utf-8", "replace")
 
 
 def load_markup(snapshot: bytes) -> str:
