@@ -111,7 +111,7 @@ def test_ours_a_build_fails_for_lost_urls_and_new_findings_and_for_no_host(tmp_p
     assert job.errors == ["::error::The build has findings that --fail-on new:warning selects."]
     summary = (tmp_path / "summary").read_text()
     assert summary.count("### ") == 4
-    assert "robots: changed" in summary
+    assert 'robots: now "noindex"' in summary
     assert "is empty now" not in summary
     outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
     assert json.loads(Path(outputs["sarif"]).read_text())["version"] == "2.1.0"

@@ -197,6 +197,24 @@ def test_ours_a_value_of_one_page_is_shown_and_a_redirect_to_nothing_is_no_move(
     ]
 
 
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (lambda title: f"{title} | Shop", 'with " | Shop"'),
+        (lambda title: f"Shop: {title}", 'with "Shop: "'),
+        (lambda title: title.replace("boats", "boat"), '"boats" → "boat"'),
+    ],
+)
+def test_ours_words_that_came_to_texts_of_any_words_are_one_cause(change: Callable[[str], str], cause: str) -> None:
+    before, after = crawled(5), crawled(5)
+    dice = random.Random(9)
+    for url in [url for url in before if "/docs/" in url]:
+        before[url]["title"] = " ".join(dice.sample(["oak", "sails", "rope", "hull", "mast"], 3)) + " boats rot"
+        before[url]["title"] = f"{before[url]['title']} {dice.choice(['here', 'there', 'at sea'])}"
+        after[url]["title"] = change(str(before[url]["title"]))
+    assert found(before, after) == [("title", cause, 1000)]
+
+
 def test_ours_noise_is_no_row() -> None:
     before, after = crawled(2), crawled(2)
     noisy(before, random.Random(1))

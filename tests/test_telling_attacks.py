@@ -128,9 +128,7 @@ def test_ours_trouble_of_a_site_that_never_had_a_run_is_told_once_too(site: Site
         assert store.db.execute("SELECT value FROM about WHERE key = 'url'").fetchone() == (new.seed,)
 
 
-def test_ours_a_failure_that_could_not_even_be_noted_is_told_when_it_can_be(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ours_a_failure_that_cannot_be_noted_is_told_all_the_same(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     # as the command does, which freezes what the garbage collector knows
     monkeypatch.setattr(
@@ -144,14 +142,7 @@ def test_ours_a_failure_that_could_not_even_be_noted_is_told_when_it_can_be(
     ledger.mkdir()  # as unusable as one on a full disk
     order = replace(failed(site), task="run", last=None)
     ended = worker._run_job(order)
-    assert (ended.status, ended.exit_code, ended.notify_pending) == (RunStatus.FAILED, 7, True)
-    assert not site.double.messages
-    ledger.rmdir()
-    last = Attempt(
-        number=1, site="shop", slot=0, trigger=Trigger.DUE, try_number=1, began=time.time(), ended=time.time(),
-        status=ended.status, exit_code=ended.exit_code, message=ended.message,
-    )  # fmt: skip
-    assert not worker._run_job(replace(order, task="tell", last=last)).notify_pending
+    assert (ended.status, ended.exit_code, ended.notify_pending) == (RunStatus.FAILED, 7, False)
     assert occasions(site) == ["trouble"]
 
 

@@ -19,9 +19,11 @@ from crawler.crawl.documents import is_url, named_files, open_documents
 from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.dataset.build import open_dataset
 from crawler.errors import NothingCrawlable, UsageError
+from crawler.model import Url
 from crawler.moves.inventory import Inventory, named_urls, place_of, read_folder, read_state, read_urls
 from crawler.moves.probe import live_ends
 from crawler.state.schema import STATE_DB
+from crawler.url.normalize import origin_of
 from sitemap import SitemapError, iter_entries, replacement
 
 _SITEMAPS = (".xml", ".xml.gz")
@@ -106,12 +108,14 @@ def found_at(origin: str, paths: Sequence[str], flags: Mapping[str, Any]) -> dic
     urls = [origin + path for path in (UNKNOWN_PATH, *paths)] if paths else []
     ends = live_ends(urls, site_config(None, flags, origin))
     places = {
-        place_of(end.url): place_of(end.target or end.url) for end in ends if end.ended in ("there", "redirected")
+        place_of(end.url): place_of(end.target or end.url)
+        for end in ends
+        if end.ended in ("there", "redirected") and origin_of(Url(end.target or end.url)) == origin
     }
-    nowhere = {places.get(UNKNOWN_PATH), "/"}
+    nowhere = {places.get(UNKNOWN_PATH, "/").partition("?")[0], "/"}
     if UNKNOWN_PATH in nowhere:
         return {}
-    return {path: place for path, place in places.items() if place not in nowhere}
+    return {path: place for path, place in places.items() if place.partition("?")[0] not in nowhere}
 
 
 def visits_of(word: str) -> Counter[str]:

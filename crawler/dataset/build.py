@@ -163,10 +163,10 @@ def _build(state: sqlite3.Connection, newest: Path, site: Path, path: Path, stam
             db.execute("BEGIN")
             builder = _Builder(state, db)
             builder.run(newest / STATE_DB.file)
+            db.execute("INSERT INTO about VALUES ('stamp', ?)", (stamp,))
             for name, rows in audit_rows(site) if audit_stamp(site) else ():
                 if name != "sitemap_entries" or not knows_own_sitemaps(db):  # a crawl may have read them since
                     builder.put(name, rows)
-            db.execute("INSERT INTO about VALUES ('stamp', ?)", (stamp,))
             db.execute("COMMIT")
         return draft.replace(path)
 

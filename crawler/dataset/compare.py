@@ -33,7 +33,7 @@ DECIDED: Final = ("alternates", "h1_count")
 FIELDS: Final = ("state", "status", "depth", *TEXTS, *DRAWN, *DECIDED)
 """All columns that are compared."""
 LEAST_DIFFERENCE: Final = 3
-"""A count that a template decides and that differs by less is no difference."""
+"""A count that boxes may draw and that differs by less is no difference."""
 LEAST_DEEPER: Final = 2
 """Clicks by which a page must be deeper or higher."""
 WHOLE: Final = frozenset({"complete", "carried"})
@@ -47,7 +47,7 @@ _CHANCE: Final = 4.0
 _FEW: Final = 0.05
 """Share of the pages up to which a count that boxes may draw differs for a reason of these pages."""
 _EXAMPLES: Final = 3
-_WORD: Final = ascii_letters + digits
+_WORD: Final = frozenset(ascii_letters + digits)
 _figures = re.compile(r"\d+").sub
 _MAX_SHOWN: Final = 80  # characters of a value
 
@@ -221,8 +221,11 @@ def _text_cause(old: str, new: str) -> str:
     """What happened to a text that is neither new nor empty now, in words that are the same on pages with one cause."""
     start = common_prefix(old, new)
     end = common_prefix(old[start:][::-1], new[start:][::-1])
-    start -= len(old[:start]) - len(old[:start].rstrip(_WORD))  # whole words
-    end -= len(old[len(old) - end :]) - len(old[len(old) - end :].lstrip(_WORD))
+    if {*old[start : start + 1], *new[start : start + 1]} & _WORD:  # whole words: not "s" of "https"
+        start = len(old[:start].rstrip("".join(_WORD)))
+    tails = old[: len(old) - end], new[: len(new) - end]
+    if {tail[-1:] for tail in tails} & _WORD:
+        end = len(old[len(old) - end :].lstrip("".join(_WORD)))
     removed, added = old[start : len(old) - end], new[start : len(new) - end]
     if removed and added:
         return f"{_quoted(removed)} → {_quoted(added)}"

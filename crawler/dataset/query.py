@@ -18,8 +18,8 @@ _NO_SITEMAP: Final = (
     "with --sitemap if robots.txt does not"
 )
 _KNOWS_SITEMAPS: Final = """SELECT 1 FROM sitemap_entries WHERE NOT published
-  UNION ALL SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM runs) LIMIT 1"""
-_of_own_sitemaps = re.compile(r"\bNOT (\w+\.)?published\b").search
+  UNION ALL SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM about) LIMIT 1"""
+_of_own_sitemaps = re.compile(r"\bNOT (\w+\.)?published\b|\bpublished\s*(?:=|IS)\s*(?:0|FALSE)\b", re.IGNORECASE).search
 _READING: Final = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )

@@ -1,4 +1,4 @@
-"""What the runs of a site learn of its slots: how often each moves, which pages moved there, and what it showed. Pure.
+"""What the runs of a site learn of its slots: how often each moves, and what it showed. Pure.
 
 A slot is a place in a template (:mod:`crawler.lastmod.slots`). All tables are bounded; what is not seen any more fades.
 """

@@ -112,6 +112,8 @@ class SignificanceModel:
         self._unsure: set[int] = set()  # texts that one of two reads showed
         self._texts: dict[int, int] = {}  # texts that came (1) or went (2), or both
         self._words: Counter[tuple[int, bool]] = Counter()  # pages to which a word came, or which it left
+        self._shapes = 0
+        self._turned_at: dict[int, tuple[int, int]] = {}
         self._turns: dict[int, dict[int, list[int]]] = {}  # by place and shape: texts that came and that went
         self._at: Counter[int] = Counter()  # pages that differ at a place, and those on which own words are left there
         self._left: Counter[int] = Counter()
@@ -146,7 +148,7 @@ class SignificanceModel:
         shapes = Counter(shape for shape, _ in {(d.shape, d.gone) for d in differences})
         for d, move in zip(differences, moves_of(differences), strict=True):
             if move.words is None and not d.flags & MOVED and shapes[d.shape] == 1:
-                self._turns.setdefault(d.place, {}).setdefault(d.shape, [0, 0])[d.gone] += 1
+                self._count_turn(d)
             for k in move.slots:
                 sides[k] = sides.get(k, 0) | (1 if d.gone else 2)
             if move.words and any(move.words) and not d.flags & DATED:
@@ -165,6 +167,15 @@ class SignificanceModel:
         if len(self._changed) > self._max_changed:
             self._changed = Counter({k: n for k, n in self._changed.items() if n > 1})
             self._max_changed = max(MAX_KEYS, 2 * len(self._changed))
+
+    def _count_turn(self, d: Difference) -> None:
+        """Count a text that came or went; of more than :data:`MAX_KEYS`, only how many there were on each side."""
+        sides, shape = self._turns.setdefault(d.place, {}), d.shape
+        if shape not in sides:
+            self._shapes += 1
+            shape = shape if self._shapes <= MAX_KEYS else int(d.gone)
+        sides.setdefault(shape, [0, 0])[d.gone] += 1
+        self._turned_at.clear()
 
     def _are_of_site(self, differences: Sequence[Difference]) -> list[bool]:
         """Which differences have no other words than those of the site.
@@ -312,9 +323,15 @@ class SignificanceModel:
 
     def _turns_over(self, place: int, share: float, fewest: int) -> bool:
         """Whether a share of the texts that came to a place left it on other pages."""
-        sides = self._turns.get(place, {})
-        turned = sum(sum(counts) for counts in sides.values() if all(counts))
-        return turned >= max(fewest, share * sum(map(sum, sides.values())))
+        turned, total = self._turned_over(place)
+        return turned >= max(fewest, share * total)
+
+    def _turned_over(self, place: int) -> tuple[int, int]:
+        """How many texts came to a place or left it, of those that did both on some pages, and of all."""
+        if place not in self._turned_at:
+            sides = self._turns.get(place, {}).values()
+            self._turned_at[place] = sum(sum(counts) for counts in sides if all(counts)), sum(map(sum, sides))
+        return self._turned_at[place]
 
     def _announces(self, d: Difference) -> bool:
         """Whether a link to a new page came where few pages have such links: a list of pages."""

@@ -106,7 +106,7 @@ def match_pages(
         else match
         for number, match in enumerate(found)
     ]
-    claims = Counter(match.new for match in found if match.grade in _FOUND)
+    claims = Counter(said.get(match.old, match.new) for match in found if match.old in said or match.grade in _FOUND)
     for match in found:
         if match.old in said:
             yield Match(match.old, said[match.old], Grade.SURE, "you said so", 1.0)
@@ -216,7 +216,7 @@ class _Matcher:
         old, new = self._old[number], self._new[candidate]
         text, *_ = agreements = [self._agreement(kind, number, candidate) for kind in range(3)]
         grade = Grade.SURE if probability >= _SURE else Grade.LIKELY if probability >= _LIKELY else Grade.LOOK
-        is_number = all(map(str.isdecimal, spelling(old.path)[-1:]))  # a number tells a page from no other one
+        is_number = any(map(str.isdecimal, spelling(old.path)[-1:]))  # a number tells a page from no other one
         if text is None and (not pattern or is_number) and grade is Grade.SURE:
             grade = Grade.LIKELY
         if (same := self._numbers.get(old.path)) is not None:  # the URL lives, and a redirect would hide its page

@@ -113,9 +113,9 @@ class Listing:
         return self._count(_SQL["lost_dates"], policy=policy)
 
     def build_dates(self) -> tuple[str, int, int]:
-        """The lastmods that a build seems to have set, and how many pages have these, and how many have any.
+        """The lastmods that a build seems to have set, how many pages have these, and how many have any.
 
-        Those of Git do not count: one commit may well add all pages.
+        Those of Git do not count, in no number: one commit may well add all pages.
         The first is the end of a sentence, such as "are 2024-05-08T08:53:11", and "" without such lastmods.
         """
         with storage_errors():

@@ -253,9 +253,10 @@ def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
     if not dates:
         return ()
     git = "" if policy == "git" else "; git takes those of the commits, for pages made from files in Git"
+    named = "lastmods that are not from Git" if policy == "git" else "lastmods"
     share = f"all {total:,}" if count == total else f"{count:,} of {total:,}"
     note = (
-        f"{share} lastmods {dates}, like those of a build: they do not say when somebody edited a page. "
+        f"{share} {named} {dates}, like those of a build: they do not say when somebody edited a page. "
         f"content.lastmod (--lastmod) = {'none' if policy == 'page' else 'page or none'} leaves them out{git}"
     )
     return (note,)

@@ -150,7 +150,7 @@ async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> "NotifyRes
 
     announced = await send_notifications(plan, name, ended=result)
     if announced.exit_code == result.exit_code == StorageError.exit_code:
-        with TemporaryDirectory(prefix="siteatlas-") as directory:
+        with suppress(OSError), TemporaryDirectory(prefix="siteatlas-") as directory:  # the disk may be full
             return await send_notifications(dataclasses.replace(plan, state=Path(directory)), name, ended=result)
     return announced
 

@@ -193,7 +193,8 @@ def _find_slots(markup: str, anchors: list[Anchor]) -> list[tuple[int, int, int]
                 continue
         for block in blocks_of(entry):
             _, *targets = block.compared_text.split("\x1f")
-            hrefs = hrefs or [clean_url(anchor.href) for anchor in anchors if targets]
+            if targets and not hrefs:
+                hrefs = [clean_url(anchor.href) for anchor in anchors]
             found = []
             for target in targets:
                 with suppress(ValueError):  # a picture, or a link without an anchor

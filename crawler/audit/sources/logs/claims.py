@@ -52,7 +52,8 @@ class RequestCount(Struct, gc=False):
     """The requests for one target. ``packed`` has all counts in one number, 32 bits each, by their places.
 
     One addition for each line is faster than several, and a table of bots for each target would take most of the
-    memory. The garbage collector skips these objects. ``status`` is that of the newest answer, on day ``answered``.
+    memory. The garbage collector skips these objects. ``status`` is that of the newest answer, on day ``answered``;
+    of several on that day, of any.
     ``visitors`` counts the errors of people, by visitor: the number of the address in the upper 31 bits, that of the
     agent in the lower 32 bits. ``is_own``: the site has a URL like the target; see :class:`OwnTargets`. ``readers``
     are the visitors who got no error, None: more than :data:`MAX_READERS`.
