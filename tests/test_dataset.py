@@ -463,7 +463,7 @@ def test_ours_sitemaps_that_nobody_has_read_are_not_asked_but_a_rule_about_them_
     sql = "SELECT url FROM sitemap_entries WHERE NOT published"
     with closing(DATASET.empty()) as db:
         assert ask(db, sql, limit=0, seconds=20).rows == []
-        db.execute("INSERT INTO runs (run) VALUES (1)")
+        db.execute("INSERT INTO about VALUES ('stamp', 'of an audit whose runs were cut short')")
         with pytest.raises(UsageError, match="nor an audit"):
             ask(db, sql, limit=0, seconds=20)
 
