@@ -20,15 +20,13 @@ from crawler.errors import FindingsFound, UsageError
 from crawler.moves.check import NOTE, MapFinding, NewSite, check_answer, check_map
 from crawler.moves.formats import FORMATS, Redirect, csv_table, read_map, write_map
 from crawler.moves.inventory import Inventory, place_of
-from crawler.moves.matcher import Grade, Match, match_pages
+from crawler.moves.matcher import REDIRECTED, Grade, Match, match_pages
 from crawler.moves.probe import MAX_BODY, live_probe, trail
 from crawler.units import count_text
 from sitemap import safe
 
 move = command_group("Map the pages of an old site to those of the new one, and check maps of redirects.")
-_REDIRECTED: Final = (Grade.SURE, Grade.LIKELY)
 Format = Annotated[str, typer.Option("--format", metavar="NAME", help=f"Format: {', '.join(FORMATS)}.")]
-_FOUND: Final = {True: "the same path", False: "the site redirects it there"}
 _SAMPLED: Final = 5  # rows that are also asked in other spellings
 
 
@@ -72,12 +70,10 @@ def map_(  # noqa: PLR0913 - the options of a command
         if is_url(new) and after.origin:
             # a page that nothing links to may live on unseen
             found = found_at(after.origin, [match.old for match in matches if match.grade is Grade.NONE], flags)
-            matches = [
-                Match(match.old, place, Grade.SURE, _FOUND[place == match.old])
-                if (place := found.get(match.old))
-                else match
-                for match in matches
-            ]
+            for at, match in enumerate(matches):
+                if place := found.get(match.old):
+                    reason = "the same path" if place == match.old else "the site redirects it there"
+                    matches[at] = Match(match.old, place, Grade.SURE, reason)
         visits = visits_of(old)
         matches.sort(key=lambda match: (-visits[match.old], match.old))
         is_other = bool(before.origin and after.origin and before.origin != after.origin)
@@ -94,7 +90,7 @@ def map_(  # noqa: PLR0913 - the options of a command
             text = "".join(csv_table("old,new,status,grade,reason,visits\n", cells, moved))
         else:
             is_whole = form == "cloudflare-bulk" or is_other
-            chosen = [match for match in moved if match.grade in _REDIRECTED]
+            chosen = [match for match in moved if match.grade in REDIRECTED]
             text, notes = write_map(form, [_redirect(match, before, after, is_whole=is_whole) for match in chosen])
         write_output(text, output)
         grades = Counter(match.grade for match in moved)

@@ -15,6 +15,7 @@ from crawler.notify.ledger_status import ChannelStatus
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import (
     SiteStatus,
+    failures_text,
     local_time,
     long_local_time,
     short_local_time,
@@ -242,9 +243,7 @@ def _schedule_lines(status: SiteStatus, *, is_kept: bool) -> Iterator[str]:
 def _failing(status: SiteStatus, *, is_kept: bool) -> Iterator[str]:
     if status.last:
         next_try = f"; next try {_next_start_text(status.next_at, is_kept=is_kept)}" if status.next_at else ""
-        failed = "the last run" if status.failures == 1 else f"{status.failures:,} runs in a row"
-        then = ", and one after that was stopped" if status.last.status is RunStatus.STOPPED else ""
-        yield f"{failed} failed{then}, {_last_attempt(status.last)}{next_try}"
+        yield f"{failures_text(status.last, status.failures)}, {_last_attempt(status.last)}{next_try}"
 
 
 def _last_attempt(attempt: Attempt) -> str:

@@ -47,7 +47,7 @@ _CHANCE: Final = 4.0
 _FEW: Final = 0.05
 """Share of the pages up to which a count that boxes may draw differs for a reason of these pages."""
 _EXAMPLES: Final = 3
-_WORD: Final = frozenset(ascii_letters + digits)
+_WORD: Final = ascii_letters + digits
 _figures = re.compile(r"\d+").sub
 _MAX_SHOWN: Final = 80  # characters of a value
 
@@ -221,11 +221,11 @@ def _text_cause(old: str, new: str) -> str:
     """What happened to a text that is neither new nor empty now, in words that are the same on pages with one cause."""
     start = common_prefix(old, new)
     end = common_prefix(old[start:][::-1], new[start:][::-1])
-    if {*old[start : start + 1], *new[start : start + 1]} & _WORD:  # whole words: not "s" of "https"
-        start = len(old[:start].rstrip("".join(_WORD)))
+    if {*old[start : start + 1], *new[start : start + 1]} & {*_WORD}:  # whole words: not "s" of "https"
+        start = len(old[:start].rstrip(_WORD))
     tails = old[: len(old) - end], new[: len(new) - end]
-    if {tail[-1:] for tail in tails} & _WORD:
-        end = len(old[len(old) - end :].lstrip("".join(_WORD)))
+    if {tail[-1:] for tail in tails} & {*_WORD}:
+        end = len(old[len(old) - end :].lstrip(_WORD))
     removed, added = old[start : len(old) - end], new[start : len(new) - end]
     if removed and added:
         return f"{_quoted(removed)} → {_quoted(added)}"

@@ -49,7 +49,8 @@ class Grade(StrEnum):
     NONE = "none"
 
 
-_FOUND: Final = (Grade.SURE, Grade.LIKELY)
+REDIRECTED: Final = (Grade.SURE, Grade.LIKELY)
+"""The grades of rows that become redirects without a person."""
 
 
 class MovePage(Struct, frozen=True, gc=False):
@@ -106,11 +107,13 @@ def match_pages(
         else match
         for number, match in enumerate(found)
     ]
-    claims = Counter(said.get(match.old, match.new) for match in found if match.old in said or match.grade in _FOUND)
+    claims = Counter(
+        said.get(match.old, match.new) for match in found if match.old in said or match.grade in REDIRECTED
+    )
     for match in found:
         if match.old in said:
             yield Match(match.old, said[match.old], Grade.SURE, "you said so", 1.0)
-        elif is_bare and match.grade in _FOUND and claims[match.new] > 1 and match.old != match.new:
+        elif is_bare and match.grade in REDIRECTED and claims[match.new] > 1 and match.old != match.new:
             yield Match(match.old, match.new, Grade.LOOK, f"{match.reason}; another old page leads there, too")
         else:
             yield match

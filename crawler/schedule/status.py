@@ -179,6 +179,13 @@ def trigger_text(attempt: Attempt) -> str:
     return _TRIGGER_TEXTS[attempt.trigger]
 
 
+def failures_text(last: Attempt | None, failures: int) -> str:
+    """That so many attempts in a row failed, and whether the ``last`` one after them was stopped."""
+    failed = "the last run" if failures == 1 else f"{failures:,} runs in a row"
+    stopped = ", and one after that was stopped" if last and last.status is RunStatus.STOPPED else ""
+    return f"{failed} failed{stopped}"
+
+
 def status_text(ended: Attempt) -> str:
     """How a run ended, in a word or two: ``published``, ``failed``."""
     if ended.status is None:

@@ -26,7 +26,7 @@ from crawler.notify.ledger_status import ChannelStatus, NotifyStatus, notify_sta
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
 from crawler.schedule.site_state import Attempt
-from crawler.schedule.status import SiteStatus
+from crawler.schedule.status import SiteStatus, failures_text
 from crawler.state.runs import PUBLISHING_OUTCOMES, PublishedFile, Run, RunStatus, RunStore, RunTotals
 from crawler.state.schema import STATE_DB
 from crawler.state.status import StateStatus, state_status
@@ -295,10 +295,7 @@ def failure(last: Attempt | None, failures: int) -> Condition | None:
     if not failures:
         return None
     reason = f": {last.message}" if last and last.message else ""
-    runs = "the last run" if failures == 1 else f"{count_text(failures, 'run')} in a row"
-    if last and last.status is RunStatus.STOPPED:
-        return Condition(Tone.ERROR, "failing", f"{runs} failed, and one after that was stopped{reason}")
-    return Condition(Tone.ERROR, "failing", f"{runs} failed{reason}")
+    return Condition(Tone.ERROR, "failing", f"{failures_text(last, failures)}{reason}")
 
 
 def notify_pending(site: SiteStatus | None, snapshot: SiteSnapshot) -> str:
