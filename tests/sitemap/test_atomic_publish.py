@@ -88,6 +88,7 @@ def kill_everywhere(
     return ends
 
 
+@pytest.mark.thorough
 def test_ours_a_kill_at_a_system_call_leaves_one_whole_generation(process: Traced, memory: Path) -> None:
     ends = kill_everywhere(process, memory, CHANGES, step=6)
     assert ends == {("old", "old"), ("old", "new"), ("new", "new")}  # what is begun is finished
@@ -178,6 +179,7 @@ def fail_everywhere(process: Traced, work: Path, way: Way, error: str, step: int
     return said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("error", "step"), [("EIO", 11), ("ENOSPC", 17)])
 def test_ours_a_failing_system_call_puts_everything_back(process: Traced, memory: Path, error: str, step: int) -> None:
     said = fail_everywhere(process, memory, CHANGES, error, step)

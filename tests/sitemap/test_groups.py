@@ -276,6 +276,7 @@ PLAIN = st.lists(
 BETWEEN = st.tuples(PLAIN, st.lists(ONE, max_size=3), PLAIN).map(lambda parts: [*parts[0], *parts[1], *parts[2]])
 
 
+@pytest.mark.thorough
 @settings(max_examples=60)
 @given(
     entries=st.one_of(PLAIN, st.lists(ONE, max_size=12), BETWEEN),
@@ -522,6 +523,7 @@ def test_ours_a_body_has_the_same_pieces_in_memory_and_on_disk_and_leaves_the_me
     stage.discard()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", [Format.URLSET, Format.TEXT])
 @pytest.mark.parametrize("path", ["100%", "%zz", "%2", "%2e%2e/x", "%2E", "a/../b", "a]", "é", "a&b", "'"])
 def test_ours_many_entries_at_once_are_the_same_as_one_by_one_whatever_one_of_them_is(

@@ -223,6 +223,7 @@ def with_variants(entries: list[Entry]) -> Iterator[Entry]:
     yield from entries[2:]
 
 
+@pytest.mark.thorough
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ENTRIES, min_size=1, max_size=6, unique_by=lambda entry: normal_form(entry.loc)), st.booleans())
 def test_ours_what_we_write_is_clean(tmp_path: Path, entries: list[Entry], gzip: bool) -> None:

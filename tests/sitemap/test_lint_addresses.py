@@ -3,6 +3,7 @@
 import tracemalloc
 from itertools import chain
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lint_cases import HOME, NOW, url, urlset
@@ -58,6 +59,7 @@ def test_rfc3986_escapes_are_compared_however_they_are_spelled() -> None:
     assert below.findings == ()
 
 
+@pytest.mark.thorough
 def test_ours_a_set_takes_less_than_120_bytes_a_url() -> None:
     files = [
         urlset(

@@ -28,6 +28,7 @@ def findings(case: Case, files: bytes | Files, folder: Path) -> tuple[Finding, .
     return lint(sources[0], url=case.home + next(iter(files)), now=NOW, opener=opener).findings
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES, ids=[case.rule for case in CASES])
 def test_ours_each_rule_is_found_where_it_is_broken_and_nothing_else_is(case: Case, tmp_path: Path) -> None:
     found = findings(case, case.bad, tmp_path)

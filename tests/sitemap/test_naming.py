@@ -154,6 +154,7 @@ def test_ours_a_group_keeps_its_name_as_far_as_files_can_have_it(group: str, slu
     assert next(group_slugs(group)) == slug
 
 
+@pytest.mark.thorough
 @settings(max_examples=100)
 @given(st.lists(st.text("aA. -é_", max_size=4), min_size=1, max_size=6, unique=True))
 def test_ours_groups_that_look_alike_have_files_of_their_own(groups: list[str]) -> None:

@@ -369,6 +369,7 @@ def test_ours_what_is_no_sitemap_is_never_an_empty_one(data: bytes) -> None:
         read(data)
 
 
+@pytest.mark.thorough
 def test_ours_a_bomb_is_cut_at_64_mib() -> None:
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     blank = b" " * (1 << 20)
@@ -489,6 +490,7 @@ entry = st.builds(
 )
 
 
+@pytest.mark.thorough
 @settings(max_examples=40)
 @given(st.lists(entry, min_size=1, max_size=5, unique_by=lambda value: value.loc), st.booleans())
 def test_ours_what_is_written_is_read_back_the_same(
@@ -515,6 +517,7 @@ FRAGMENTS += [b"\xff\xfe", b"\x00", b"\xef\xbb\xbf", b"\x1f\x8b", b"\n", b" ", b
 FRAGMENTS += [b"<?xml version='1.0' encoding='utf-16'?>", b"<loc xml:base='//['>", b"<uploader info='x'>"]
 
 
+@pytest.mark.thorough
 @settings(max_examples=300)
 @given(
     st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=8), max_size=40).map(b"".join),

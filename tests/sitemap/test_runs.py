@@ -108,6 +108,7 @@ document = st.builds("{}{}{}{}".format, root, space, body, foot).map(
 )
 
 
+@pytest.mark.thorough
 @settings(max_examples=200)
 @given(document, st.lists(st.integers(0, 5_000), max_size=6), st.sampled_from([5, 30, 200, 65_536]))
 @example(f'<urlset xmlns="{NS}"><![CDATA[<url></url><url><loc>https://e.de/abc</loc></url>'.encode(), [], 200)
@@ -130,6 +131,7 @@ def test_ours_damage_is_seen_in_the_same_way(body: str, damages: list[tuple[int,
     same_both_ways(data, [], piece)
 
 
+@pytest.mark.thorough
 @settings(max_examples=150)
 @given(item())
 def test_ours_nothing_that_a_rule_finds_fault_with_is_plain(text: str) -> None:

@@ -104,6 +104,7 @@ def edit(site: Site, seed: int, today: str) -> None:
 # The promise, in numbers.
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("count", "options"),
     [
@@ -169,6 +170,7 @@ KINDS: dict[str, Callable[[int], dict[str, Any]]] = {
 _change = st.tuples(st.integers(0, 60), st.sampled_from(["plain", "plain", "long", "news", "gone"]), st.integers(1, 8))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "options",
     [
@@ -283,6 +285,7 @@ def test_ours_new_urls_fill_holes_and_emptied_files_go(tmp_path: Path) -> None:
     assert Counter(site.places.values())["", 2] == 2
 
 
+@pytest.mark.thorough
 def test_ours_closing_holes_waits_until_it_pays_and_does_not_flap(tmp_path: Path) -> None:
     site = Site(tmp_path, WriterOptions(max_urls=20, today="2026-03-01"))
     site.put(plain(400))

@@ -57,6 +57,7 @@ def plain(count: int) -> list[Entry]:
     return [Entry(f"https://example.com/{number:06}") for number in range(count)]
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_schemas
 @pytest.mark.parametrize(("count", "shards"), [(1, 0), (49_999, 0), (50_000, 0), (50_001, 2)])
 @pytest.mark.parametrize("packed", [False, True])
@@ -95,6 +96,7 @@ def test_sitemaps_org_uncompressed_bytes_decide(tmp_path: Path, validate: Any, e
         assert facts.size == (tmp_path / "set" / facts.name).stat().st_size <= exact - extra
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_schemas
 def test_sitemaps_org_52428800_bytes_are_the_most_in_a_file(tmp_path: Path, validate: Any) -> None:
     long = "x" * 1_900
@@ -548,6 +550,7 @@ def test_sitemaps_org_the_index_says_of_each_file_the_newest_date_in_it(
     assert sum((tmp_path / facts.name).read_text().count("?a&amp;b=") for facts in published.files) == 12
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("format", ["urlset", "text"])
 @pytest.mark.parametrize("dates", [("2026-01-02",), ("",), ("2026-01-02", "", "2026-01-03T10:00:00Z")])
 @pytest.mark.parametrize("limits", [{}, {"max_urls": 7}, {"max_bytes": 900}])

@@ -51,6 +51,7 @@ def test_ours_the_first_entry_that_fits_accepts_a_finding(entries: list[Acceptan
     assert dict(Acceptances(entries).find(findings, TODAY)) == accepted
 
 
+@pytest.mark.thorough
 def test_ours_twice_as_many_accepted_urls_take_twice_the_work() -> None:
     def work(count: int) -> int:
         urls = [f"{SITE}page-{number}" for number in range(count)]
@@ -112,6 +113,7 @@ def rules(told: dict[str, Any], key: str = "findings") -> list[tuple[str, str]]:
     return [(each["rule"], "/" + each["url"].split("/", 3)[-1]) for each in told[key]]
 
 
+@pytest.mark.thorough
 def test_ours_accepted_findings_are_told_apart_and_are_never_new(audit: Command) -> None:
     later = time.gmtime(time.time() + 90 * 86_400)
     until = date(*later[:3])
@@ -166,6 +168,7 @@ def test_ours_accepted_findings_are_told_apart_and_are_never_new(audit: Command)
         assert audit(site.url, "--accepted", "accepted.toml", "--fail-on", "dead").code == 10
 
 
+@pytest.mark.thorough
 def test_ours_findings_by_class_are_kept_over_many_audits(audit: Command) -> None:
     with scripted(pages(**{"plain": page("/", "/dead/a", "/dead/b"), "dead/a": Answer("", 404)})) as site:
         Path("access.log").write_text(log("/asked"))

@@ -219,6 +219,7 @@ def steps_for(number: int) -> int:
     return steps(lambda: rank_actions(base, Given(findings)))
 
 
+@pytest.mark.thorough
 def test_ours_twice_as_many_findings_take_twice_the_work() -> None:
     assert steps_for(8_000) < 2.4 * steps_for(4_000)
 

@@ -35,6 +35,7 @@ def test_ours_a_pattern_that_matches_nothing_names_its_segment() -> None:
         Segments({"shop": "shop"})
 
 
+@pytest.mark.thorough
 def test_ours_reports_count_each_segment_and_name_it_with_every_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,6 +36,7 @@ def test_ours_shares_of_the_stages_sum_to_one_and_the_largest_is_first(seconds: 
     assert shares == sorted(shares, reverse=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_nginx
 def test_ours_a_crawl_at_a_slow_pace_is_bound_by_its_pace(tmp_path: Path) -> None:
     links = "".join(f'<a href="{number}.html">{number}</a>' for number in range(12))

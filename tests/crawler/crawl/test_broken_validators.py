@@ -57,6 +57,7 @@ def test_rfc9110_13_a_page_whose_etag_is_too_long_for_its_own_server_stays(tmp_p
     assert first.exit_code == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("status", [400, 412, 413, 431, 500, 503])
 def test_ours_a_server_that_fails_on_a_conditional_request_is_asked_without_conditions(
     tmp_path: Path, status: int

@@ -69,6 +69,7 @@ class Limiter:
         return self.status, left if self.tells else None, 0.05
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "serve", [broken(503), broken(500), broken(503, 60), broken(429, 20), broken(504, None, 2, 30.0)]
 )

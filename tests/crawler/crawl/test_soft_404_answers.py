@@ -261,6 +261,7 @@ def _crawl(folder: Path, patch: pytest.MonkeyPatch, url: str, *words: str) -> in
     return app.run_command_line()
 
 
+@pytest.mark.thorough
 def test_google_soft_404s_of_known_programs_are_found_and_nothing_else(judged: dict[str, str]) -> None:
     gone = {f"/{name}/{page}" for name, program in PROGRAMS.items() for page in program.gone}
     pages = {f"/{name}/{page}" for name, program in PROGRAMS.items() for page in program.pages}
@@ -323,6 +324,7 @@ def test_ours_a_title_alone_is_no_evidence(tmp_path: Path, monkeypatch: pytest.M
         assert len(listed(tmp_path)) == len(routes)
 
 
+@pytest.mark.thorough
 def test_ours_a_page_that_only_says_that_nothing_is_there_is_a_soft_404(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,6 +343,7 @@ def test_ours_a_page_that_only_says_that_nothing_is_there_is_a_soft_404(
         assert {url.removeprefix(site.url) for url in listed(tmp_path)} == {"", "page-not-found", "films/7", "films/8"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("sections", "checks", "requests", "with_odd"), [(9, 20, 5, 10), (9, 3, 3, 3), (1, 20, 2, 3), (9, 0, 0, 0)]
 )

@@ -142,6 +142,7 @@ def test_ours_plain_text_under_a_coding_label_is_an_error(name: str) -> None:
     assert code_of(page, name) in {FailureCode.BODY_DECODE_ERROR, FailureCode.BODY_TRUNCATED}
 
 
+@pytest.mark.thorough
 @ALL
 @pytest.mark.parametrize("size", [50, 1 << 20])
 def test_ours_bombs_are_refused(name: str, size: int) -> None:
@@ -277,6 +278,7 @@ def test_ours_output_that_is_left_when_all_input_is_taken_is_not_lost(name: str,
     assert decode(COMPRESSORS[name](b"\0" * zeros), name) == b"\0" * zeros
 
 
+@pytest.mark.thorough
 @ALL
 @pytest.mark.parametrize("size", [700, 65_536, 1 << 30])
 def test_ours_a_page_of_megabytes_is_whole_however_its_bytes_come(name: str, size: int) -> None:

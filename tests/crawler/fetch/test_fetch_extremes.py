@@ -25,6 +25,7 @@ async def test_ours_chunk_extensions_without_end_are_bounded(fetcher: Fetcher, s
     assert (await reply(fetcher, server.url("/next"))).body == b"next"
 
 
+@pytest.mark.thorough
 async def test_ours_chunks_of_one_byte_are_a_body(fetcher: Fetcher, server: HostileServer) -> None:
     server.route("/", send(CHUNKS + b"1\r\na\r\n" * 20_000 + b"0\r\n\r\n"))
     assert (await reply(fetcher, server.url())).body == b"a" * 20_000
@@ -65,6 +66,7 @@ async def test_rfc8996_tls_1_0_is_not_spoken(case: tuple[type, str]) -> None:
         assert not server.requests
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("status", "content_type"),
     [

@@ -36,6 +36,7 @@ async def test_rfc9110_plain_answer(fetcher: Fetcher, server: HostileServer) -> 
     assert request.header("cookie") is None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("status", [200, 204, 304, 301, 404, 500, 600, 999])
 async def test_rfc9110_every_status_is_a_reply_and_no_redirect_is_followed(
     fetcher: Fetcher, server: HostileServer, status: int
@@ -110,6 +111,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(24))
 async def test_whatwg_fetch_heads_with_faults_that_browsers_forgive_are_read(
     case: tuple[type, str], server: HostileServer, seed: int
@@ -152,6 +154,7 @@ async def test_rfc9110_repeated_headers_keep_their_order(fetcher: Fetcher, serve
     assert got.header_all("link") == ["<a>", "<b>"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "head",
     [
@@ -211,6 +214,7 @@ async def test_ours_headers_over_the_limit_are_refused(fetcher: Fetcher, server:
     assert (await reply(fetcher, server.url("/fine"))).body == b"x"
 
 
+@pytest.mark.thorough
 async def test_ours_endless_interim_answers_end_at_the_deadline(hurried: Fetcher, server: HostileServer) -> None:
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
     server.route("/", *[step for _ in range(300) for step in (send(early), sleep(0.02))])

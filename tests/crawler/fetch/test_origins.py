@@ -226,6 +226,7 @@ async def test_rfc5280_bad_certificates_are_told_apart(
         assert not server.requests
 
 
+@pytest.mark.thorough
 async def test_ours_stalled_handshake(case: tuple[type, str], server: HostileServer) -> None:
     server.greet(sleep(3))
     origin = server.origin().replace("http:", "https:")

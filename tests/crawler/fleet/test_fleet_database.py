@@ -87,6 +87,7 @@ async def test_ours_a_database_that_is_away_is_named_without_its_password(postgr
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.thorough
 async def test_ours_an_open_fleet_survives_a_restart_of_the_database(
     postgres: PostgresServer, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

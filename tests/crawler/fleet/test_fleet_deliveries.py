@@ -63,6 +63,7 @@ async def runs(database: str, *epochs: int) -> AsyncIterator[tuple[FleetDatabase
         tasks.cancel_scope.cancel()
 
 
+@pytest.mark.thorough
 async def test_ours_a_notice_is_sent_by_the_first_run_that_claims_it(database: str) -> None:
     async with runs(database, 1, 2) as (fleet, (first, second)):
         assert await first.claims.claim("sent") is ClaimResult.GRANTED
@@ -91,6 +92,7 @@ async def test_ours_a_notice_is_sent_by_the_first_run_that_claims_it(database: s
         assert len(await fleet.rows("SELECT 1 FROM delivery")) == 2
 
 
+@pytest.mark.thorough
 async def test_ours_a_claim_waits_until_the_database_is_back(postgres: PostgresServer, database: str) -> None:
     async with runs(database, 1) as (_, (run,)), anyio.create_task_group() as tasks:
         await anyio.to_thread.run_sync(postgres.stop)
@@ -174,6 +176,7 @@ async def test_ours_a_claim_that_the_database_took_and_did_not_confirm_is_given_
         assert [row["notice"] for row in await fleet.rows("SELECT notice FROM delivery")] == ["sent"]
 
 
+@pytest.mark.thorough
 async def test_ours_the_state_is_stored_before_the_first_claim_and_before_later_changes_of_a_channel(
     database: str,
 ) -> None:
@@ -267,6 +270,7 @@ async def test_ours_a_person_says_whether_an_unsure_notice_was_sent(database: st
         assert await confirm_deliveries(fleet, ["shop"]) == ["shop"]
 
 
+@pytest.mark.thorough
 async def test_ours_a_request_to_send_again_outlives_a_stopped_worker(database: str) -> None:
     async with runs(database) as (fleet, _):
         await fleet.rows(_UNSURE, keys=_KEYS[:1])

@@ -370,6 +370,7 @@ async def test_ours_a_state_without_a_snapshot_is_not_replaced_by_an_older_one_a
         assert two.runs() == ["published", "published", "unchanged"]
 
 
+@pytest.mark.thorough
 async def test_ours_a_receiver_is_told_that_a_run_could_not_begin(
     database: str, tmp_path: Path, site: Site, received: list[dict[str, Any]]
 ) -> None:

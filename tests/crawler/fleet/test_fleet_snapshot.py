@@ -118,6 +118,7 @@ def site_url() -> Iterator[str]:
         yield site.url
 
 
+@pytest.mark.thorough
 def test_ours_another_machine_continues_where_the_first_one_stopped(tmp_path: Path, site_url: str) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     run(here, site_url)
@@ -149,6 +150,7 @@ def test_ours_another_machine_continues_where_the_first_one_stopped(tmp_path: Pa
         ]
 
 
+@pytest.mark.thorough
 def test_ours_after_a_rollback_the_published_set_is_put_back_not_the_newest(tmp_path: Path) -> None:
     routes = {"/": links("/a", "/b"), "/a": "<title>a</title>", "/b": "<title>b</title>"}
     with scripted(dict(routes)) as site:
@@ -245,6 +247,7 @@ def test_ours_damage_is_never_packed(tmp_path: Path) -> None:
         pack(state, header(), tmp_path / "third")
 
 
+@pytest.mark.thorough
 def test_ours_a_kill_at_any_moment_leaves_the_old_state_or_the_new_one(tmp_path: Path) -> None:
     archive = tmp_path / "archive"
     pack(made(tmp_path / "source", "new"), header(), archive)
@@ -329,6 +332,7 @@ def test_ours_an_archive_of_somebody_else_writes_nothing(
     assert not (Path("/tmp") / "outside").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", ["file", "name", "after the end", "files"])
 def test_ours_an_archive_that_becomes_very_large_is_refused_before_it_fills_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str

@@ -103,6 +103,7 @@ async def saved(snapshots: SnapshotStore, folder: Path, generations: int, site: 
     return done
 
 
+@pytest.mark.thorough
 async def test_ours_the_newest_snapshot_is_restored_and_old_ones_go(
     store: StateStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -117,6 +118,7 @@ async def test_ours_the_newest_snapshot_is_restored_and_old_ones_go(
     assert "an older state is used" not in caplog.text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("content", [None, b"", b"other bytes"])
 async def test_ours_a_bad_snapshot_is_passed_over_and_said(
     store: StateStore,
@@ -309,6 +311,7 @@ async def test_ours_no_link_on_the_shared_disk_is_followed(tmp_path: Path) -> No
     assert sorted(await store.keys("")) == ["shop/1.tar.zst", "shop/2.tar.zst", "shop/3.tar.zst"]
 
 
+@pytest.mark.thorough
 async def test_ours_a_store_that_is_away_is_no_lost_snapshot(bucket: Bucket, tmp_path: Path) -> None:
     snapshots = SnapshotStore(connect_store(in_bucket(bucket), retries=1))
     done = await saved(snapshots, tmp_path / "here", 2)
@@ -387,6 +390,7 @@ def test_ours_the_mark_is_durable_and_private(tmp_path: Path) -> None:
     assert local_mark(tmp_path).key == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("store", ["s3"], indirect=True)
 async def test_ours_a_snapshot_and_a_listing_without_an_end_are_refused(
     store: StateStore, bucket: Bucket, tmp_path: Path

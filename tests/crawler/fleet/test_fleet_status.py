@@ -101,6 +101,7 @@ async def test_ours_the_status_names_notices_that_may_not_have_been_sent(databas
         assert "may not have been sent" not in status_text(await fleet_status(fleet))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [

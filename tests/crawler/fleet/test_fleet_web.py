@@ -62,6 +62,7 @@ def samples(text: str) -> dict[tuple[str, ...], float]:
     return {(sample.name, *sample.labels.values()): sample.value for sample in found}
 
 
+@pytest.mark.thorough
 async def test_ours_the_page_shows_what_needs_attention_and_the_workers(database: str) -> None:
     async with served(database) as (fleet, client):
         await fill(fleet)
@@ -197,6 +198,7 @@ async def test_ours_an_empty_fleet_says_what_to_start(database: str) -> None:
         assert (health["status"], health["sites"], health["workers"]) == ("ok", 0, 0)
 
 
+@pytest.mark.thorough
 async def test_ours_without_the_database_each_page_says_so_until_it_is_back(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,6 +237,7 @@ def server(database: str, tmp_path: Path) -> Iterator[tuple["subprocess.Popen[st
             process.kill()
 
 
+@pytest.mark.thorough
 def test_ours_the_command_serves_until_it_is_stopped(server: tuple["subprocess.Popen[str]", str]) -> None:
     process, address = server
     with urllib.request.urlopen(f"{address}metrics") as answer:

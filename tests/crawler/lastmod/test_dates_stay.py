@@ -116,6 +116,7 @@ def test_ours_git_on_a_known_site_takes_no_date_back_or_away(nights: Nights) -> 
     assert nights.run("git")[0] == before
 
 
+@pytest.mark.thorough
 def test_ours_dates_that_were_not_published_for_a_night_come_back_as_they_were(nights: Nights) -> None:
     nights.header = dict.fromkeys(PAGES, START - DAY)
     before, _ = nights.run()
@@ -130,6 +131,7 @@ def test_ours_dates_that_were_not_published_for_a_night_come_back_as_they_were(n
     assert nights.run()[0] == before
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("policy", ["header", "page"])
 def test_ours_a_policy_that_takes_less_says_which_dates_it_takes_away(nights: Nights, policy: str) -> None:
     nights.run()
@@ -142,6 +144,7 @@ def test_ours_a_policy_that_takes_less_says_which_dates_it_takes_away(nights: Ni
     assert f"1 page that {WORD} has an earlier lastmod than before, or none (--lastmod {policy})" in notes
 
 
+@pytest.mark.thorough
 def test_ours_a_clock_behind_the_last_run_is_said_and_dates_nothing(nights: Nights) -> None:
     """The next run with a true clock dates the edit."""
     nights.run()
@@ -208,6 +211,7 @@ def test_ours_no_date_goes_back_or_away_in_more_random_nights(nights: Nights, se
     wander(nights, seed)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [2])
 def test_ours_no_date_goes_back_or_away_in_random_nights(nights: Nights, seed: int) -> None:
     wander(nights, seed)

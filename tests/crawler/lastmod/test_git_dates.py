@@ -100,6 +100,7 @@ def test_ours_a_file_that_came_back_has_the_date_of_its_return(site: Site) -> No
     assert site.dates("a/") == {"a/": on(back)}
 
 
+@pytest.mark.thorough
 def test_ours_a_commit_that_touches_most_pages_is_no_evidence(site: Site) -> None:
     names = [f"docs__p{n}_DOT_md" for n in range(30)]
     imported = site.commit(**dict.fromkeys(names, "imported"))
@@ -188,6 +189,7 @@ def test_ours_names_that_are_no_utf_8_and_settings_of_a_person_do_no_harm(site: 
 # ---------------------------------------------------------------- one pass
 
 
+@pytest.mark.thorough
 def test_ours_ten_thousand_files_are_dated_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = Site(tmp_path)
     chunks = [b"feature done\n"]
@@ -215,6 +217,7 @@ def test_ours_ten_thousand_files_are_dated_in_one_pass(tmp_path: Path, monkeypat
     assert len(started) == 3  # about the repository, its files, their history
 
 
+@pytest.mark.thorough
 def test_ours_a_crawl_dates_its_sitemap_by_the_repository(
     site: Site,
     tmp_path_factory: pytest.TempPathFactory,
@@ -256,6 +259,7 @@ def test_ours_a_crawl_dates_its_sitemap_by_the_repository(
         assert not Path("elsewhere").exists()
 
 
+@pytest.mark.thorough
 def test_ours_git_dates_are_not_imported_when_unused() -> None:
     code = (
         "import sys, crawler.run.crawl; sys.exit(any(name.endswith(('.git', '.generators')) for name in sys.modules))"
@@ -266,6 +270,7 @@ def test_ours_git_dates_are_not_imported_when_unused() -> None:
 # ---------------------------------------------------------------- random histories, against one Git process a file
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_ours_a_random_history_gives_each_file_the_date_that_git_gives_it(site: Site, seed: int) -> None:
     pick = random.Random(seed)

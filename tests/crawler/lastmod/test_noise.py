@@ -121,6 +121,7 @@ def test_ours_a_rotation_inside_a_sentence_is_no_edit_and_the_words_around_it_ar
     assert lab.visit() <= {"/6"}
 
 
+@pytest.mark.thorough
 def test_ours_a_sentence_before_a_text_that_rotates_is_an_edit() -> None:
     site = Template(40, quote)
     lab = visited(site, 6)

@@ -59,12 +59,14 @@ def site(size: int, make: Callable[[int], str] = article) -> Site:
     return {page: make(page) for page in range(size)}
 
 
+@pytest.mark.thorough
 def test_ours_a_counter_among_the_paragraphs_of_every_article() -> None:
     before = site(200, lambda n: article(n, f"<p>{n * 3} views</p>"))
     after = site(200, lambda n: article(n, f"<p>{n * 3 + n % 7 + 1} views</p>" + "<p>New: tides.</p>" * (n == 9)))
     assert said(before, after) == {9}
 
 
+@pytest.mark.thorough
 def test_ours_a_counter_inside_a_sentence_of_its_own_page() -> None:
     learnt = SiteMemory()
     sites = [site(60, lambda n, g=g: article(n, f"<p>{own(n, 8)} was read {n + g * 7} times</p>")) for g in range(3)]
@@ -103,6 +105,7 @@ def test_ours_a_shared_text_for_another_on_one_page_is_a_change() -> None:
     assert said(first, {**first, 7: article(7, "<p>Sold out</p>")}) == {7}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "sentence", ["<p>Revised for the new law.</p>", "<p class=note>Revised.</p>", "<h2>Revised</h2>"]
 )
@@ -114,6 +117,7 @@ def test_ours_one_sentence_for_many_edited_pages_is_a_change_there_and_its_end_t
     assert said(revised, plain) == set(range(count))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "noise",
     [
@@ -176,6 +180,7 @@ def test_ours_every_page_of_a_small_site_may_be_edited(size: int) -> None:
     assert said(before, after) == set(range(size))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("share", [0.2, 0.3])
 def test_ours_many_pages_may_be_edited_in_one_run_and_again(share: float) -> None:
     learnt = SiteMemory()
@@ -216,6 +221,7 @@ def archives(posts: list[int], title: Callable[[int], str], card: str = CARD) ->
     return shown
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("title", [lambda n: own(n, 2), lambda n: f"Report {n} of the harbour"])
 def test_google_a_list_of_posts_changes_with_each_new_post(title: Callable[[int], str]) -> None:
     learnt, before = SiteMemory(), archives([*range(75)], title)
@@ -225,6 +231,7 @@ def test_google_a_list_of_posts_changes_with_each_new_post(title: Callable[[int]
         before = after
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "card",
     [
@@ -248,6 +255,7 @@ def test_ours_a_new_title_is_an_edit_of_its_page_alone_though_no_sample_has_it()
     assert said(site(60, made("The old harbour")), site(60, made("Two new cranes")), step=7) == {16}
 
 
+@pytest.mark.thorough
 def test_ours_a_box_that_shows_other_pages_each_day_announces_no_new_page() -> None:
     def made(size: int, day: int) -> Site:
         def links(n: int) -> str:
@@ -375,6 +383,7 @@ def test_ours_sums_of_what_visitors_did_are_no_change(data: str, is_change: bool
     assert said(before, after) == ({4} if is_change else set())
 
 
+@pytest.mark.thorough
 def test_ours_a_place_that_always_shows_something_else_is_learnt() -> None:
     """Too few pages to be sure at once, and no text is ever seen twice."""
     learnt = SiteMemory()
@@ -395,6 +404,7 @@ def test_ours_an_old_or_new_answer_without_content_is_no_change() -> None:
     assert said({**before, 3: ""}, before) == set()
 
 
+@pytest.mark.thorough
 def test_ours_habits_are_bounded_and_fade() -> None:
     shares = dict.fromkeys(range(MAX_SLOTS + 500), 0.5)
     habits = update_history({}, shares, shares)
@@ -447,6 +457,7 @@ def test_ours_a_new_box_of_all_pages_is_no_change_though_each_page_has_figures_o
     assert said(after, before) == set()
 
 
+@pytest.mark.thorough
 def test_ours_a_text_that_came_to_a_place_that_rotates_is_a_change() -> None:
     learnt = SiteMemory()
 

@@ -72,6 +72,7 @@ def is_told_but_for_one_batch(site: Site, pages: list[str], batch: int) -> None:
     assert not twice or any(set(twice) <= set(message["urlList"]) for message in site.double.messages)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("batch_then", [1, 3, 10_000])
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_ours_a_kill_between_sending_and_keeping_repeats_one_batch(

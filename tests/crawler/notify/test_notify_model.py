@@ -51,6 +51,7 @@ def tell(site: Site, run: int | None, **more: Any) -> bool:
     return anyio.run(lambda: send_notifications(plan, "shop", ended=ended, again=again)).notify_pending
 
 
+@pytest.mark.thorough
 @settings(max_examples=12, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(st.lists(STEP, min_size=1, max_size=5))
 def test_ours_whatever_happens_everything_that_changed_is_taken_once(steps: list[dict[str, Any]]) -> None:

@@ -79,6 +79,7 @@ def looks(google: Console) -> int:
     return sum(heard.method == "GET" for heard in google.heard)
 
 
+@pytest.mark.thorough
 def test_google_reads_later_and_what_it_found_is_told_once_and_until_it_is_repaired(
     site: Site, google: Console
 ) -> None:
@@ -144,6 +145,7 @@ def test_ours_a_person_always_sees_it_anew_but_a_dry_run_and_others_ask_nobody(s
     assert looks(google) == 5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("reply", "words"),
     [

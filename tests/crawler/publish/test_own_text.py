@@ -70,6 +70,7 @@ def versions(draw: random.Random, change: Change, *, hit: float) -> list[tuple[f
     return [(texts[a], texts[b], is_hit) for a, b, is_hit in read]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [*DISASTERS, *HONEST])
 def test_ours_differences_tell_of_no_page_that_lost_its_text_that_it_did_not(name: str) -> None:
     site = Site(random.Random(name))
@@ -107,6 +108,7 @@ def test_ours_pages_that_a_disaster_hits_lost_their_text(name: str, seeds: range
         assert not any(a and not b for a, (_, _, b) in zip(lost, pages, strict=True))
 
 
+@pytest.mark.thorough
 @SEEDS
 @pytest.mark.parametrize("name", HONEST)
 def test_ours_pages_that_change_honestly_keep_their_text(name: str, seeds: range) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+import pytest
 from attacks.robots import matches, normal, plain_answer
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -28,6 +29,7 @@ def test_rfc9309_2_2_3_the_first_pattern_that_matches_is_found(patterns: list[st
     assert PatternIndex.of(patterns).first(path) == expected
 
 
+@pytest.mark.thorough
 @settings(max_examples=600)
 @given(_RULES, _PATHS)
 @example([("Disallow", "/$")], "/$")
@@ -37,6 +39,7 @@ def test_rfc9309_2_2_2_the_longest_rule_decides_and_allow_wins_ties(rules: list[
     assert isinstance(answer, Allowed) is plain_answer(rules, path)
 
 
+@pytest.mark.thorough
 @settings(max_examples=400)
 @given(_RULES, _PATHS)
 def test_ours_protego_decides_in_the_same_way(rules: list[tuple[str, str]], path: str) -> None:

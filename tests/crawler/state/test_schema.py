@@ -21,6 +21,7 @@ def marked(folder: Path, version: int) -> Path:
     return state
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("version", "code", "said"), [(STATE_VERSION - 1, 7, "an older version"), (STATE_VERSION + 1, 2, "a newer version")]
 )

@@ -364,6 +364,7 @@ BASES = [
 ]
 
 
+@pytest.mark.thorough
 @settings(max_examples=300)
 @given(st.lists(PLAIN, max_size=6), st.sampled_from(BASES))
 def test_ours_the_resolver_answers_as_join_does(hrefs: list[str], base: str) -> None:

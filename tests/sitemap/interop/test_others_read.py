@@ -76,6 +76,7 @@ def rows_of(entries: list[Entry]) -> list[Row]:
     return [(entry.loc, dates.to_instant(entry.lastmod)) for entry in entries]
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_schemas
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("count", [*SIZES, pytest.param(1_000_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
@@ -88,6 +89,7 @@ def test_ours_others_read_every_url_at_the_limits(
     assert len(children(tmp_path, published)) == -(-count // limits.MAX_URLS)
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_schemas
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(

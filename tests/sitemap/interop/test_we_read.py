@@ -45,6 +45,7 @@ def test_ours_every_field_that_npm_sitemap_writes_is_read(tmp_path: Path, npm_si
     assert dated(entries_of(tmp_path, "sitemap-index.xml")) == dated(RICH)
 
 
+@pytest.mark.thorough
 def test_ours_all_urls_that_npm_sitemap_writes_are_read(tmp_path: Path, npm_sitemap: Path) -> None:
     items = [{"url": f"{SITE}/{number}"} for number in range(20_001)]
     node_sitemap.write(items, tmp_path, limit=10_000, base=f"{SITE}/", suffix="gz")

@@ -213,6 +213,7 @@ def test_ours_the_arrays_say_what_the_rules_say(site: tuple[list[State], list[Li
             assert bool(weak) == (node in plain.touched)  # what is touched has a way that says why
 
 
+@pytest.mark.thorough
 @given(sites())
 @settings(max_examples=150)
 def test_ours_weights_solve_the_equation_of_pagerank(site: tuple[list[State], list[Link], dict[int, int]]) -> None:
@@ -306,6 +307,7 @@ def test_ours_a_page_is_drawn_if_scripts_create_all_links_that_count() -> None:
     assert graph(states, plain).ways == graph(states, links).ways
 
 
+@pytest.mark.thorough
 def test_ours_a_site_whose_redirects_all_lead_to_one_page_ends() -> None:
     """Work that grows with the square of the redirects takes hours here: the time limit of the tests ends it."""
     count = 100_000

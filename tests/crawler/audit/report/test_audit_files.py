@@ -90,6 +90,7 @@ def test_ours_what_is_no_formula_stays_as_it_is(value: str) -> None:
     assert cell_text(value) == value
 
 
+@pytest.mark.thorough
 def test_openpyxl_takes_every_hostile_cell_for_a_text() -> None:
     import openpyxl
 
@@ -127,6 +128,7 @@ def test_ours_all_reports_are_written_and_those_of_an_earlier_audit_go(folder: P
     assert names(folder) == ALWAYS | {"audit.xlsx", "csv/findings.csv", "csv/entry.gone.csv", "csv/mine.csv"}
 
 
+@pytest.mark.thorough
 def test_ours_hostile_strings_do_not_keep_reports_from_being_written(folder: Path) -> None:
     found = hostile(map(storable, NAUGHTY))  # as they come from the disk
     write_reports(audit(found, tuple(NAUGHTY)), of(found), folder, ["note"])
@@ -216,6 +218,7 @@ def test_ours_one_table_has_all_findings_with_their_rules(folder: Path) -> None:
     assert {(row[0], row[1]) for row in rows} == {(each.rule, each.severity.value) for each in found}
 
 
+@pytest.mark.thorough
 def test_openpyxl_reads_the_workbook_and_finds_no_formula_and_no_link(folder: Path) -> None:
     import openpyxl
 

@@ -273,6 +273,7 @@ class _Sink(io.RawIOBase):
         return len(data)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["json", "csv", "sarif"])
 def test_ours_reports_take_no_more_memory_for_more_findings(kind: str) -> None:
     few, many = _memory(kind, 500), _memory(kind, 2_500)

@@ -54,6 +54,7 @@ def packed(tree: LexborHTMLParser, kind: str) -> list[Any]:
     return [json.loads(gzip.decompress(base64.b64decode(each.text()))) for each in tree.css(f"script.{kind}")]
 
 
+@pytest.mark.thorough
 def test_ours_a_complete_crawl_is_conclusive_and_says_so_first(tmp_path: Path) -> None:
     tree = page(tmp_path, *made(100))
     assert text(tree.css_first("main > section h2")) == "Conclusive: the crawl was complete"
@@ -106,6 +107,7 @@ def test_ours_an_incomplete_crawl_is_inconclusive_with_every_reason(tmp_path: Pa
     assert text(tree.css_first("title")).startswith("Inconclusive")
 
 
+@pytest.mark.thorough
 def test_ours_every_class_has_its_count_its_meaning_and_its_remedy(tmp_path: Path) -> None:
     report, findings = made(2_000, is_complete=False)
     tree = page(tmp_path, report, findings)
@@ -243,6 +245,7 @@ def test_ours_an_audit_with_none_before_it_speaks_of_none(tmp_path: Path) -> Non
     assert "since" not in text(tree.body).lower()
 
 
+@pytest.mark.thorough
 def test_ours_the_findings_are_counted_by_severity_at_the_top(tmp_path: Path) -> None:
     report, findings = made(300)
     tree = page(tmp_path, report, findings)
@@ -262,6 +265,7 @@ def test_ours_no_line_ends_within_the_name_of_an_option() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_ours_islands_are_told_one_by_one_with_the_page_to_link(tmp_path: Path) -> None:
     report, findings = made(2_000, rules=["orphan.island"])
     first = page(tmp_path, report, findings).css("details[id='class=orphan.island'] ol > li")
@@ -312,6 +316,7 @@ def test_ours_the_file_needs_no_other_and_runs_nothing_inline(tmp_path: Path) ->
     assert "url(" not in tree.css_first("style").text()
 
 
+@pytest.mark.thorough
 def test_ours_all_findings_are_packed_in_order_of_importance(tmp_path: Path) -> None:
     report, findings = made(3_000)
     tree = page(tmp_path, report, findings)
@@ -443,6 +448,7 @@ def test_ours_shares_are_never_rounded_to_all_or_nothing(share: float, told: str
     assert percent_text(share) == told
 
 
+@pytest.mark.thorough
 def test_ours_errors_and_the_worst_warnings_are_unfolded_and_show_urls(tmp_path: Path) -> None:
     report, findings = made(2_000)
     tree = page(tmp_path, report, findings)
@@ -467,6 +473,7 @@ def test_ours_errors_and_the_worst_warnings_are_unfolded_and_show_urls(tmp_path:
     ]
 
 
+@pytest.mark.thorough
 def test_ours_ten_thousand_urls_of_one_pattern_are_one_row_with_examples(tmp_path: Path) -> None:
     found = [
         AuditFinding(rule="gone.linked", url=f"https://shop.example/old/page-{n}", sentence="") for n in range(9_999)

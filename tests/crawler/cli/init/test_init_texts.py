@@ -91,6 +91,7 @@ def test_ours_a_container_runs_the_configuration_that_it_sees(made: dict[str, st
     assert service["user"] == f"{os.getuid()}:{os.getgid()}"
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_tools
 def test_systemd_analyze_finds_nothing_wrong_with_the_units(made: dict[str, str], tmp_path: Path) -> None:
     units = {name: text for name, text in made.items() if name.endswith((".service", ".timer"))}
@@ -315,6 +316,7 @@ def test_ours_the_page_of_a_fleet_is_reached_by_its_service(made: dict[str, str]
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_tools
 @pytest.mark.parametrize(
     ("file", "number"),

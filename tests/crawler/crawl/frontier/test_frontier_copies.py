@@ -207,6 +207,7 @@ def check_real(seed: int, folder: Path) -> None:
     assert pages - crawl.listed == set(), (seed, kind.__name__, len(pages - crawl.listed))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(12))
 def test_ours_copies_end_within_fifty_requests(seed: int, tmp_path: Path) -> None:
     check_trap(seed, tmp_path)

@@ -39,6 +39,7 @@ NAMES = tuple(f"{word(number * 7)}q" for number in range(6))
 FORMS = ("/s/{sid}/{name}", "/{name}/{sid}", "/{sid}/{other}/{name}", "/{name};{sid}/{sid}", "/x/{name}?a={sid}q")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [1, 3, 6])
 @pytest.mark.parametrize("form", FORMS[:4])
 def test_ours_copies_cost_the_evidence_in_a_row_and_one_sample(tmp_path: Path, form: str, count: int) -> None:

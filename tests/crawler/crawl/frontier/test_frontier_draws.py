@@ -39,12 +39,14 @@ def check_ordinary(seed: int, folder: Path) -> None:
     assert paths - crawl.listed == set(), said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("nameless", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_ours_ids_anywhere_in_a_url_end(tmp_path: Path, seed: int, nameless: bool) -> None:
     check_trap(seed, tmp_path, nameless=nameless)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(12))
 def test_ours_ordinary_sites_with_such_urls_lose_no_page(tmp_path: Path, seed: int) -> None:
     check_ordinary(seed, tmp_path)
@@ -117,6 +119,7 @@ def test_ours_a_page_that_waits_to_be_read_stays_when_one_more_space_is_found_to
     assert {*names} <= {path.rpartition("/")[2] for path in crawl.listed}
 
 
+@pytest.mark.thorough
 def test_ours_pages_that_wait_are_left_out_when_their_menu_proves_to_lead_to_copies_later(tmp_path: Path) -> None:
     """Answers in another order than questions: real pages and copies of them are read by turns."""
     check_trap(5036, tmp_path, nameless=True)

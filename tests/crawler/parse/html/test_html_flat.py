@@ -82,6 +82,7 @@ def test_ours_tricky_pages_hide_what_must_not_be_found() -> None:
         assert not found & {"x", "y", "z", "w", "v", "q", "r"}, name
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not JAVADOC.is_dir(), reason="needs the package openjdk-17-doc")
 def test_ours_real_pages_are_read_flat_as_they_are_otherwise() -> None:
     pages = sorted(JAVADOC.rglob("*.html"), key=lambda path: zlib.crc32(str(path).encode()))[:300]
@@ -156,6 +157,7 @@ def test_whatwg_no_anchor_is_found_only_in_a_page_that_is_read_flat(markup: str)
         assert scanned <= parsed
 
 
+@pytest.mark.thorough
 @given(
     st.one_of(
         st.binary(max_size=300), st.lists(st.sampled_from(PIECES), max_size=30).map(lambda s: "".join(s).encode())

@@ -213,6 +213,7 @@ def test_ours_any_bytes_can_be_compared(one: bytes, other: bytes) -> None:
         content_keys(before)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "piece",
     [

@@ -91,6 +91,7 @@ def test_ours_openssh_has_the_set_with_modes_and_times_and_an_idle_night_changes
     assert {path: path.stat() for path in folder.iterdir()} == before
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_sshd
 def test_ours_openssh_gets_what_changed_or_was_altered_and_loses_only_what_is_ours(site: Site) -> None:
     site.publish(*SECOND)
@@ -112,6 +113,7 @@ def test_ours_openssh_gets_what_changed_or_was_altered_and_loses_only_what_is_ou
     assert there(site) == {**site.local(), "theirs.xml": b"theirs"}
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_sshd
 def test_ours_openssh_refuses_in_sentences(site: Site, openssh: Sshd, tmp_path: Path) -> None:
     site.publish(*FIRST)
@@ -133,6 +135,7 @@ def test_ours_passwords_and_paths_below_the_home(guest: Site, host: Host) -> Non
     assert {path.name for path in (host.root / "maps").iterdir()} == set(guest.local())
 
 
+@pytest.mark.thorough
 def test_ours_files_go_before_the_index_and_what_left_after_it(guest: Site, host: Host) -> None:
     guest.publish(*SECOND)
     guest.send()
@@ -187,6 +190,7 @@ def test_ours_a_connection_that_is_cut_is_made_anew(guest: Site, host: Host) -> 
     assert host.sessions >= 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("act", "error", "told", "again"),
     [
@@ -211,6 +215,7 @@ def test_ours_every_refusal_is_a_sentence(
     assert served(host) == guest.local()  # no drafts either
 
 
+@pytest.mark.thorough
 def test_ours_who_does_not_answer_in_time_is_not_waited_for(guest: Site, host: Host) -> None:
     guest.publish(*FIRST)
     host.fault = lambda act, path: 0.6 if act == "write" else None

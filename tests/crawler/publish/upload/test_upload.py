@@ -43,6 +43,7 @@ def test_ours_the_set_is_what_the_run_recorded_and_what_is_published_beside_it(s
     assert file_names(site.plan, back) == file_names(site.plan, run)
 
 
+@pytest.mark.thorough
 def test_ours_one_packed_file_leads_to_itself(site: Site, bucket: Bucket) -> None:
     site.output |= {"gzip": True}
     run = site.publish("", "a")

@@ -78,6 +78,7 @@ def killed_and_made_good(number: int, when: str, bucket: Bucket, site: Site, pro
     assert bodies(bucket.objects) == site.local()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("number", "when"), [(1, "kill after"), (4, "kill before"), (4, "kill after"), (REQUESTS, "kill before")]
 )
@@ -216,6 +217,7 @@ def _files(folder: Path) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.needs_sshd
 def test_ours_a_kill_leaves_a_whole_set_by_sftp(tmp_path: Path, openssh: Sshd, processes: Forks) -> None:
     killed_by_sftp(tmp_path, openssh, processes, [0.85])

@@ -191,6 +191,7 @@ def test_ours_an_empty_file_is_sent(served: Served) -> None:
     assert served.ask("/published/packed/sitemap-1.xml", Range="bytes=0-")[0] in (206, 416)
 
 
+@pytest.mark.thorough
 def test_ours_a_publish_while_a_file_is_sent_mixes_nothing(tmp_path: Path) -> None:
     shop = usual(tmp_path)
     path = shop.output / "sitemap-1.xml"

@@ -194,6 +194,7 @@ def test_ours_who_does_not_take_a_big_file_is_let_go_and_the_file_closed(tmp_pat
             time.sleep(0.05)
 
 
+@pytest.mark.thorough
 def test_ours_a_client_that_goes_on_asking_or_reading_is_never_let_go(tmp_path: Path) -> None:
     shop = usual(tmp_path)
     (shop.output / "sitemap-1.xml").write_text(urlset(300_000))
@@ -226,6 +227,7 @@ def test_ours_an_idle_client_makes_room_for_another(tmp_path: Path) -> None:
         assert status(drained(second)) == 200
 
 
+@pytest.mark.thorough
 def test_ours_there_are_never_more_clients_than_may_be(tmp_path: Path) -> None:
     with serving(board(usual(tmp_path)), patience=1.0, max_clients=5) as served, contextlib.ExitStack() as stack:
         idle = stack.enter_context(served.wire())
@@ -242,6 +244,7 @@ def test_ours_there_are_never_more_clients_than_may_be(tmp_path: Path) -> None:
 BIG_FILE = b"GET /published/shop/sitemap-1.xml HTTP/1.1\r\n" + LINES
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sends", [b"", b"GET /healthz HTTP/1.1\r\nX: ", BIG_FILE], ids=["silent", "begins", "no read"])
 def test_ours_slow_clients_never_keep_healthz_from_answering(tmp_path: Path, sends: bytes) -> None:
     """200 clients, with the limits of the configuration, that send nothing, a part of a request, or do not read."""
@@ -263,6 +266,7 @@ def test_ours_slow_clients_never_keep_healthz_from_answering(tmp_path: Path, sen
                 assert time.monotonic() - begun < 5
 
 
+@pytest.mark.thorough
 def test_ours_a_stop_waits_for_who_is_being_answered_but_not_for_long(tmp_path: Path) -> None:
     shop = usual(tmp_path)
     (shop.output / "sitemap-1.xml").write_text(urlset(300_000))

@@ -98,6 +98,7 @@ def test_ours_the_page_of_all_sites_tells_the_last_audit_of_each(tmp_path: Path)
     assert told.count("the last audit failed") == 1
 
 
+@pytest.mark.thorough
 def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
     shop = usual(tmp_path)
     with Ledger.opened(shop.state, 100) as ledger:
@@ -175,6 +176,7 @@ def test_ours_the_findings_of_the_last_audits_are_told_by_class(tmp_path: Path) 
     assert rows[1:] == [["Listed, but gone", dash, dash, "2"], ["In the logs only", dash, "1,204", "9"]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("every", "failed", "said"),
     [

@@ -54,6 +54,7 @@ def claims(path: Path) -> int:
     return count
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", sorted(BOMBS))
 def test_ours_an_export_that_unpacks_to_far_more_is_read_up_to_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -76,6 +77,7 @@ def test_ours_an_export_that_unpacks_to_far_more_is_read_up_to_a_limit(
     assert unpacked <= 2 * (files.MAX_RATIO * path.stat().st_size + MIB) + MIB
 
 
+@pytest.mark.thorough
 def test_ours_an_honest_archive_is_read_whole(tmp_path: Path) -> None:
     rows = "".join(f"{SITE}p{n}?utm=1,{n}\n" for n in range(20_000))
     path = tmp_path / "export.zip"

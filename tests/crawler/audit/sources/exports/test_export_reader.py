@@ -95,6 +95,7 @@ def test_ours_days() -> None:
 cells = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t,;|\"' #="), max_size=12)
 
 
+@pytest.mark.thorough
 @settings(max_examples=80)
 @given(
     rows=st.lists(st.tuples(cells, st.integers(0, 10**6), cells), min_size=1, max_size=30),
@@ -135,6 +136,7 @@ def test_ours_plain_csv_is_quoted_only_where_it_must_be(tmp_path: Path) -> None:
     assert [claim.url for claim in claims] == [f"{SITE}/a", f"{SITE}/b,c"]
 
 
+@pytest.mark.thorough
 def test_ours_windows_1252_is_read_wherever_it_begins(tmp_path: Path) -> None:
     rows = [f"{SITE}/{number};x\n".encode() for number in range(10_000)]
     content = b"".join([b"url;title\n", *rows, f"{SITE}/über;Grüße \u2013 \u201cx\u201d\n".encode("cp1252")])
@@ -186,6 +188,7 @@ def test_ours_an_open_quotation_mark_costs_a_part_and_is_told(tmp_path: Path) ->
     assert not account.complete
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("whole", [True, False])
 def test_rfc1952_a_gzip_file_that_ends_early_is_told(whole: bool, tmp_path: Path) -> None:
     lines = "".join(f"{SITE}/{number * 7919 % 100_003}\n" for number in range(20_000))

@@ -573,6 +573,7 @@ _lines = st.builds(
 )
 
 
+@pytest.mark.thorough
 @given(st.lists(_lines, max_size=5), st.sampled_from([COMBINED, *LINE_FORMATS.values()]))
 @settings(max_examples=100)
 def test_ours_cutting_lines_gives_what_the_expression_gives(lines: list[str], layout: str) -> None:

@@ -73,6 +73,7 @@ def test_ours_packed_logs_are_read_by_what_is_in_them(tmp_path: Path, end: str) 
     assert (seen[-1].read, seen[-1].lines) == (seen[-1].size, 2_000)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("end", [end for end in PACKED if end != "log"])
 def test_ours_a_packed_log_that_ends_too_early_is_read_up_to_there_and_told(tmp_path: Path, end: str) -> None:
     chance = random.Random(1)
@@ -96,6 +97,7 @@ def test_ours_a_packed_log_of_nothing_but_line_ends_fills_no_memory(tmp_path: Pa
     assert max(sizes) <= 2 * BLOCK_SIZE
 
 
+@pytest.mark.thorough
 def test_ours_a_packed_log_with_a_broken_middle_is_told(tmp_path: Path) -> None:
     text = "".join(line(f"/page{n}") for n in range(30_000)).encode()
     packed = bytearray(gzip.compress(text))
@@ -106,6 +108,7 @@ def test_ours_a_packed_log_with_a_broken_middle_is_told(tmp_path: Path) -> None:
     assert (len(account.faults), account.complete) == (1, False)
 
 
+@pytest.mark.thorough
 def test_ours_what_is_counted_at_a_time_is_bounded_and_adds_up(tmp_path: Path) -> None:
     log = tmp_path / "access.log"
     log.write_text("".join(line(f"/page{n % 3_000}", second=n, agent="bingbot/2.0") for n in range(15_000)))
@@ -293,6 +296,7 @@ def test_ours_an_archive_is_read_file_by_file(tmp_path: Path) -> None:
     assert seen[-1].read == seen[-1].size
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("end", ["gz", "xz", "bz2", "zst"])
 def test_ours_what_comes_before_a_cut_is_read(tmp_path: Path, end: str) -> None:
     chance = random.Random(11)
