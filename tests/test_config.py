@@ -30,7 +30,8 @@ def test_ours_the_reference_has_every_key_at_its_default_with_its_option() -> No
     flags = {flag.key: flag.long for flag in FLAGS}
     for name, section in sections.items():
         about = section.lines.partition("\n")[2].replace("\n# ", " ")
-        assert about.strip(" #\n") == " ".join(str(section_of(name).__doc__).split())
+        documented = " ".join(str(section_of(name).__doc__).split())
+        assert about.strip(" #\n") == documented, f"reference.toml begins [{name}] with the docstring of its class"
         for key in section.keys.values():
             flag = flags.get(f"{name}.{key.name}")
             assert key.text.endswith(f" ({flag})" if flag else "."), f"{name}.{key.name}"

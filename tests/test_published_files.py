@@ -183,6 +183,24 @@ def test_ours_the_date_in_a_page_is_better_evidence_than_the_time_of_a_build(tmp
     assert reason in " ".join(story.split()), story
 
 
+def test_ours_what_the_keys_of_output_publish_passes_lint(tmp_path: Path) -> None:
+    write(tmp_path, a="one", b="two", c='<img src="/d.png"><video src="/e.mp4" poster="/f.png" title="A film"></video>')
+    looks = {"stylesheet": "css", "recent": "atom", "formats": ["text", "rss"]}
+    shards = {"group": "section", "file_names": "pages-{group}-{n}.xml", "max_urls": 2, "gzip": True}
+    hints = {"changefreq": "weekly", "priority": 0.5}  # search engines ignore them, as lint and their texts say
+    undated = "index.no_lastmod"  # a first crawl knows no date of these files
+    for keys, known in ((looks, set()), (shards, {undated}), (looks | shards | hints, {undated, "hint.ignored"})):
+        words = [f"--set=output.{key}={json.dumps(value)}" for key, value in keys.items()]
+        out = "-".join(keys)
+        ran = siteatlas(tmp_path, "crawl", URL, "--source", "site", "-o", out, "--state", f"state {out}", *words)
+        assert ran.code == 0, ran.err
+        names = [path.name for path in (tmp_path / out).iterdir()]
+        for name in [name for name in names if name.removesuffix(".gz").endswith((".xml", ".atom", ".txt"))]:
+            told = siteatlas(tmp_path, "lint", f"{out}/{name}", "--url", f"{URL}{name}", "--format", "json").out
+            assert {found["rule"] for found in json.loads(told)["findings"]} <= known, (keys, name)
+        assert "sitemap.xml" in names
+
+
 def test_ours_a_sitemap_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     foreign = b"<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>"
     (tmp_path / "out").mkdir()

@@ -9,6 +9,7 @@ import json
 import sqlite3
 import ssl
 import tempfile
+import tomllib
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -28,6 +29,8 @@ from doubles_sftp import PASSWORD, USER, Host, sftp_double
 from kept import kept, wait_for
 from run import FAST, Ran, siteatlas
 from scripted import Answer, Site, links, scripted
+
+from crawler.notify.configure import CHANNELS
 
 BASIC, HEADER, COOKIE, PROXY = "hush-basic-1a2b", "hush-header-2b3c", "hush-cookie-3c4d", "hush-proxy-4d5e"
 FROM_FILE, INDEXNOW, HOOK = "hush-from-a-file-5e6f", "hush-indexnow-6f70", "hush-token-7081"
@@ -261,6 +264,8 @@ listen = "127.0.0.1:0"
 serve_sitemaps = true
 """,
         )
+        told = tomllib.loads((self.folder / "sites.toml").read_text(encoding="utf-8"))
+        assert CHANNELS.keys() - {"plugins"} <= told.keys(), "each channel has its section and a secret here"
         self.environment = {
             "BASIC": f"me:{BASIC}",
             "HEADER": HEADER,
@@ -326,7 +331,7 @@ def test_ours_no_command_shows_a_secret_or_keeps_it(mode: str) -> None:
         world.do("audit", *config, *FAST, "-v", "--report", "report")
         world.do("audit", *config, *FAST, "--json")
         if mode == "well":
-            assert {"/indexnow", "/hub", "/token", HOOKED} <= {each.path for each in world.ears.heard}
+            assert {"/indexnow", "/token", HOOKED} <= {each.path for each in world.ears.heard}
             assert world.box.messages
             assert all("proxy-authorization" in each.headers for each in world.proxy.heard)
         assert world.leaks() == []

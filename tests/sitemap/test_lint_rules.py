@@ -28,7 +28,6 @@ def findings(case: Case, files: bytes | Files, folder: Path) -> tuple[Finding, .
     return lint(sources[0], url=case.home + next(iter(files)), now=NOW, opener=opener).findings
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES, ids=[case.rule for case in CASES])
 def test_ours_each_rule_is_found_where_it_is_broken_and_nothing_else_is(case: Case, tmp_path: Path) -> None:
     found = findings(case, case.bad, tmp_path)
@@ -42,7 +41,7 @@ def test_ours_each_rule_is_found_where_it_is_broken_and_nothing_else_is(case: Ca
 
 @pytest.mark.parametrize("case", CASES, ids=[case.rule for case in CASES])
 def test_ours_what_comes_near_is_clean(case: Case, tmp_path: Path) -> None:
-    assert findings(case, case.good, tmp_path) == ()
+    assert {finding.rule for finding in findings(case, case.good, tmp_path)} <= case.also
 
 
 def test_ours_no_rule_is_without_its_documents() -> None:

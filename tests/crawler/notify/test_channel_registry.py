@@ -57,7 +57,6 @@ def test_ours_each_section_of_a_channel_is_built_and_the_reverse() -> None:
         assert not section().is_on
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", SECTIONS)
 def test_ours_each_channel_sends_in_a_run_and_tells_its_test_and_its_dry_run(
     name: str, site: Site, google: Console
