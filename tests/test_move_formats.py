@@ -196,23 +196,23 @@ def test_cloudflare_a_bulk_list_has_no_header_and_whole_urls() -> None:
         write_map("cloudflare-bulk", [Redirect("/x", "/y")])
 
 
-LIMITED = [(name, unit) for name, form in FORMATS.items() for unit in ("rows", "line", "bytes") if getattr(form, unit)]
+LIMITED = [(name, unit) for name, form in FORMATS.items() for unit in form.limits]
 
 
 @pytest.mark.parametrize(("name", "unit"), LIMITED)
 def test_ours_a_limit_that_a_file_passes_is_said(name: str, unit: str) -> None:
-    limit = getattr(FORMATS[name], unit)
+    limit = FORMATS[name].limits[unit]
     host = "https://www.example.com"
 
     def told(count: int) -> list[str]:
         if unit == "rows":
             return write_map(name, [Redirect(f"{host}/old/{number}", f"{host}/") for number in range(count)])[1]
-        empty = len(write_map(name, [Redirect("/", "/new")])[0]) - (unit == "line")
+        empty = len(write_map(name, [Redirect("/", "/new")])[0]) - (unit != "bytes")
         return write_map(name, [Redirect("/" + "a" * (count - empty), "/new")])[1]
 
     assert told(limit) == []
     (note,) = told(limit + 1)
-    assert f"{limit + 1:,} {unit if unit != 'line' else 'characters in a line'}" in note
+    assert f"{limit + 1:,} {unit}" in note
     assert "https://" in note
 
 

@@ -174,7 +174,7 @@ def test_ours_a_map_is_checked_by_itself() -> None:
     ]
     expected = {
         ("chain", "/a"),
-        ("itself", "/d"),
+        ("loop", "/d"),
         ("temporary", "/e"),
         ("loop", "/g"),
         ("loop", "/h"),
@@ -182,7 +182,7 @@ def test_ours_a_map_is_checked_by_itself() -> None:
     }
     assert found_in(rows) == expected
     (chain,) = [finding for finding in check_map(rows, place_of) if finding.rule == "chain"]
-    assert chain.sentence.endswith("Let it lead to /c")
+    assert chain.sentence.endswith("/a needs 2 redirects. Let it lead to /c")
 
 
 def test_google_many_redirects_to_the_home_page_are_named() -> None:
@@ -228,7 +228,7 @@ def test_ours_a_server_is_asked_for_every_row(tmp_path: Path) -> None:
     found = {(finding["rule"], finding["source"]) for finding in json.loads(ran.out)["findings"]}
     assert {row for row in found if row[0] != "note"} == {
         ("temporary", "/temporary"),
-        ("hops", "/twice"),
+        ("chain", "/twice"),
         ("answer", "/gone"),
         ("elsewhere", "/wrong"),
         ("target", "/noindex"),

@@ -4,10 +4,8 @@ import csv
 import io
 import json
 import random
-import sqlite3
 import subprocess
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -133,17 +131,6 @@ def test_ours_a_folder_build_is_looked_through_with_its_redirects(tmp_path: Path
             assert accepted.out == "1 URL accepted, of which the sitemap still lists 1\n"
         assert checked(tmp_path, "--folder", "build").code == 0
         assert len(site.log) == before
-
-
-def test_ours_a_state_without_a_register_gets_one(tmp_path: Path) -> None:
-    with scripted({}) as site:
-        publish(tmp_path, site, "/a", "/b")
-        (path,) = tmp_path.glob("state/*/state.db")
-        with closing(sqlite3.connect(path)) as db:
-            db.execute("DROP TABLE register")
-        assert checked(tmp_path).code == 0
-        publish(tmp_path, site, "/a", "/b", "/c")
-        assert register(tmp_path).keys() == {"", "a", "b", "c"}
 
 
 def test_ours_an_unchanged_night_writes_nothing_to_the_register(tmp_path: Path) -> None:

@@ -17,11 +17,12 @@ from crawler.cli.options import REQUEST_KEYS, site_config, with_flags
 from crawler.crawl.documents import is_url
 from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.errors import FindingsFound, UsageError
-from crawler.moves.check import NOTE, MapFinding, NewSite, check_answer, check_map
+from crawler.moves.check import NOTE, MapFinding, NewSite, check_answers, check_map
 from crawler.moves.formats import FORMATS, Redirect, csv_table, read_map, write_map
-from crawler.moves.inventory import Inventory, place_of
-from crawler.moves.matcher import REDIRECTED, Grade, Match, match_pages
-from crawler.moves.probe import MAX_BODY, live_probe, trail
+from crawler.moves.inventory import place_of, place_on
+from crawler.moves.matcher import REDIRECTED, Grade, match_pages
+from crawler.moves.probe import MAX_BODY, live_probe
+from crawler.moves.trail import trail
 from crawler.units import count_text
 from sitemap import safe
 
@@ -63,47 +64,37 @@ def map_(  # noqa: PLR0913 - the options of a command
     with CommandErrors(verbose):
         _known_format(form)
         before, after = open_side(old, flags, site, former=True), open_side(new, flags, site)
-        rows = [row for path in said or () for row in read_map(_read_file(path), str(path))]
-        matches = [
-            *match_pages(before.pages, after.pages, {place_of(row.source): place_of(row.target) for row in rows})
-        ]
+        given = [row for path in said or () for row in read_map(_read_file(path), str(path))]
+        pairs = {place_of(row.source): place_of(row.target) for row in given}
+        matches = [*match_pages(before.pages, after.pages, pairs)]
         if is_url(new) and after.origin:
             # a page that nothing links to may live on unseen
             found = found_at(after.origin, [match.old for match in matches if match.grade is Grade.NONE], flags)
-            for at, match in enumerate(matches):
-                if place := found.get(match.old):
-                    reason = "the same path" if place == match.old else "the site redirects it there"
-                    matches[at] = Match(match.old, place, Grade.SURE, reason)
+            matches = [found.get(match.old, match) for match in matches]
         visits = visits_of(old)
         matches.sort(key=lambda match: (-visits[match.old], match.old))
         is_other = bool(before.origin and after.origin and before.origin != after.origin)
         moved = [match for match in matches if is_other or match.new != match.old]
-        before.origin, after.origin = before.origin or site.rstrip("/"), after.origin or site.rstrip("/")
-        notes: list[str] = []
+        is_whole = is_other or FORMATS[form].whole or (form == "csv" and bool(site))
+        sides = [(side.origin or site.rstrip("/")) if is_whole else "" for side in (before, after)]
+        redirects = [Redirect(sides[0] + match.old, match.new and sides[1] + match.new) for match in moved]
+        rows, notes = [*zip(redirects, moved, strict=True)], list[str]()
         if form == "csv":
-
-            def cells(match: Match) -> tuple[object, ...]:
-                row = _redirect(match, before, after, is_whole=is_other or bool(site))
-                facts = (match.grade, match.reason, visits[match.old])
-                return row.source, row.target if match.new else "", row.status if match.new else "", *facts
-
-            text = "".join(csv_table("old,new,status,grade,reason,visits\n", cells, moved))
+            text = csv_table(
+                "old,new,status,grade,reason,visits\n",
+                (
+                    (row.source, row.target, row.target and row.status, match.grade, match.reason, visits[match.old])
+                    for row, match in rows
+                ),
+            )
         else:
-            is_whole = form == "cloudflare-bulk" or is_other
-            chosen = [match for match in moved if match.grade in REDIRECTED]
-            text, notes = write_map(form, [_redirect(match, before, after, is_whole=is_whole) for match in chosen])
+            text, notes = write_map(form, [row for row, match in rows if match.grade in REDIRECTED])
         write_output(text, output)
         grades = Counter(match.grade for match in moved)
         counts = ", ".join(f"{grades[grade]:,} {grade}" for grade in Grade)
         stay = len(matches) - len(moved)
         sys.stderr.write(f"{count_text(len(matches), 'old page')}: {stay:,} at the same path, {counts}\n")
         sys.stderr.writelines(f"note: {note}\n" for note in notes)
-
-
-def _redirect(match: Match, before: Inventory, after: Inventory, *, is_whole: bool) -> Redirect:
-    if is_whole:
-        return Redirect(before.origin + match.old, after.origin + match.new)
-    return Redirect(match.old, match.new)
 
 
 @with_flags(*REQUEST_KEYS)
@@ -130,12 +121,8 @@ def check(  # noqa: PLR0913 - the options of a command
         rows = read_map(_read_file(file), str(file))
         text, notes = write_map(_known_format(platform), rows) if platform else ("", [])
         after = open_side(new, flags) if new else None
-        own = [origin for origin in (after.origin if after else "", ask and urljoin(ask, "/")[:-1]) if origin]
-
-        def place(url: str) -> str:
-            is_other = "://" in url and not any(url.startswith(f"{origin}/") for origin in own)
-            return url if is_other else place_of(url)
-
+        own = (after.origin if after else "", ask and urljoin(ask, "/")[:-1])
+        place = place_on(*filter(None, own))
         facts = NewSite({page.path for page in after.pages}, after.faults) if after else None
         found = [*check_map(rows, place, facts), *(MapFinding("limit", "", note) for note in notes)]
         if ask:
@@ -157,8 +144,7 @@ def _ask(rows: Sequence[Redirect], start: str, flags: dict[str, Any]) -> Iterato
         probe = live_probe(remote, reads_pages=True)
         for number, row in enumerate(rows):
             source, target = urljoin(start, row.source), urljoin(start, row.target)
-            hops = trail(probe, source)
-            yield from check_answer(row, target, [(hop.status, hop.url) for hop in hops], hops[-1].fault)
+            yield from check_answers(row, target, trail(probe, source))
             for spelling in _spellings(source) if number < _SAMPLED else ():
                 *hops, end = trail(probe, spelling)
                 if end.status is None or end.url.partition("?")[0] == target.partition("?")[0]:

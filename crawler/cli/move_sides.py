@@ -21,6 +21,7 @@ from crawler.dataset.build import open_dataset
 from crawler.errors import NothingCrawlable, UsageError
 from crawler.model import Url
 from crawler.moves.inventory import Inventory, named_urls, place_of, read_folder, read_state, read_urls
+from crawler.moves.matcher import Grade, Match
 from crawler.moves.probe import live_ends
 from crawler.state.schema import STATE_DB
 from crawler.url.normalize import origin_of
@@ -100,22 +101,23 @@ def _crawled(url: str, flags: Mapping[str, Any]) -> Inventory:
         return read_state(state)
 
 
-def found_at(origin: str, paths: Sequence[str], flags: Mapping[str, Any]) -> dict[str, str]:
-    """Where paths of a live site lead that answer 200 or redirect to a page of it, at the pace of a crawl.
+def found_at(origin: str, paths: Sequence[str], flags: Mapping[str, Any]) -> dict[str, Match]:
+    """The matches of the paths of a live site that answer 200 or redirect to a page of it, at the pace of a crawl.
 
     Where a path that does not exist leads tells nothing.
     """
     urls = [origin + path for path in (UNKNOWN_PATH, *paths)] if paths else []
-    ends = live_ends(urls, site_config(None, flags, origin))
     places = {
         place_of(end.url): place_of(end.target or end.url)
-        for end in ends
+        for end in live_ends(urls, site_config(None, flags, origin))
         if end.ended in ("there", "redirected") and origin_of(Url(end.target or end.url)) == origin
     }
     nowhere = {places.get(UNKNOWN_PATH, "/").partition("?")[0], "/"}
-    if UNKNOWN_PATH in nowhere:
-        return {}
-    return {path: place for path, place in places.items() if place.partition("?")[0] not in nowhere}
+    return {
+        path: Match(path, place, Grade.SURE, "the same path" if place == path else "the site redirects it there")
+        for path, place in places.items()
+        if not {UNKNOWN_PATH, place.partition("?")[0]} & nowhere
+    }
 
 
 def visits_of(word: str) -> Counter[str]:

@@ -1,6 +1,5 @@
 """``siteatlas urls``: the register of every URL that a site ever published, and whether one is lost."""
 
-import csv
 import sys
 import time
 from collections.abc import Sequence
@@ -16,14 +15,12 @@ from crawler.cli.sites import find_state_directory
 from crawler.cli.url_sources import former_urls
 from crawler.config.plan import plan_audit
 from crawler.errors import FindingsFound, UsageError
-from crawler.model import Url
-from crawler.moves.formats import read_map
-from crawler.moves.probe import folder_probe, live_ends, trail, url_end
+from crawler.moves.formats import csv_table, read_map
+from crawler.moves.probe import folder_ends, live_ends
 from crawler.moves.register import Register, UrlEnd, written_register
 from crawler.state.schema import STATE_DB
 from crawler.state.store import read_about
 from crawler.units import count_text, w3c
-from crawler.url.normalize import origin_of
 from sitemap import safe
 
 urls = command_group("Keep every URL that a site ever published, and find those that are lost.")
@@ -84,12 +81,11 @@ def _ends_in(folder: Path, redirects: Path | None, urls: Sequence[str]) -> list[
     """How URLs of a site end in a folder build of it."""
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}. Give the folder that the generator of the site writes")
-    file = redirects or folder / "_redirects"
     if redirects is not None and not redirects.is_file():
         raise UsageError(f"there is no file {redirects}")
-    moved = read_map(file.read_text(encoding="utf-8"), str(file)) if file.is_file() else []
-    probe = folder_probe(folder, origin_of(Url(urls[0])) if urls else "", moved)
-    return [url_end(trail(probe, url)) for url in urls]
+    file = redirects or folder / "_redirects"
+    rows = read_map(file.read_text(encoding="utf-8"), str(file)) if file.is_file() else []
+    return folder_ends(urls, folder, rows)
 
 
 @with_flags(*_FLAGS)
@@ -152,12 +148,12 @@ def list_(
     with CommandErrors(verbose):
         with STATE_DB.reading(find_state_directory(url, config, site, flags)) as db:
             rows = Register(db).rows()
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(("url", "first", "last", "end", "target", "reason", "source"))
-        for row in rows:
-            end = "listed" if row.last is None else "accepted" if row.accepted else row.ended
-            last = "" if row.last is None else w3c(row.last)
-            writer.writerow((row.url, w3c(row.first), last, end, row.target, row.accepted, row.source))
+        ends = ("listed" if row.last is None else "accepted" if row.accepted else row.ended for row in rows)
+        cells = (
+            (row.url, w3c(row.first), row.last and w3c(row.last), end, row.target, row.accepted, row.source)
+            for row, end in zip(rows, ends, strict=True)
+        )
+        sys.stdout.write(csv_table("url,first,last,end,target,reason,source\n", cells))
 
 
 for _name, _function in (("check", check), ("import", import_), ("accept", accept), ("list", list_)):

@@ -1,13 +1,14 @@
-"""Checks a map of redirects by itself and against the new site. Pure; what the server answers, callers ask."""
+"""Checks a map of redirects: where its rows lead, by themselves, on the new site, or as a server answers. Pure."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from crawler.moves.formats import Redirect
+from crawler.moves.trail import Hop, Place, trail, with_redirects
 
 MAX_TO_ONE: Final = 20
 """Rows with one target from which it is worth a look; from half as many if they are a tenth of the map."""
@@ -34,61 +35,27 @@ class NewSite(Struct, frozen=True):
     faults: Mapping[str, str]
 
 
-Place = Callable[[str], str]
-
-
 def check_map(rows: Sequence[Redirect], place: Place, site: NewSite | None = None) -> Iterator[MapFinding]:
-    """The findings about a map. ``place`` gives the path with the query, or the URL of another site."""
+    """The findings about a map by itself, and against the new site."""
+
+    def answer(url: str) -> Hop:
+        at = place(url)
+        if site is None or not at.startswith("/") or at in site.pages:
+            return Hop(url, 200)
+        return Hop(url, 404, fault=site.faults.get(at, "the new site has no such page"))
+
+    probe = with_redirects(rows, place, answer)
     targets: dict[str, str] = {}
     for row in rows:
         source, target = place(row.source), place(row.target)
-        if source in targets and targets[source] != target:
+        if targets.setdefault(source, target) != target:
             sentence = f"{row.source} has several targets: {targets[source]} and {target}. Keep one"
             yield MapFinding("duplicate", row.source, sentence)
-        targets.setdefault(source, target)
-    for row in rows:
-        source = place(row.source)
-        yield from _check_way(row, source, targets)
-        if row.status in _TEMPORARY:
-            yield MapFinding("temporary", row.source, f"status {row.status} is temporary. A move needs 301 or 308")
-        if site:
-            yield from _check_against_site(row, source, place(row.target), site)
-    yield from _check_many(rows, [place(row.target) for row in rows])
-
-
-def flat_target(source: str, targets: Mapping[str, str]) -> str | None:
-    """Where the rows lead in the end, None for a loop."""
-    seen = {source}
-    target = targets[source]
-    while target in targets:
-        if target in seen:
-            return None
-        seen.add(target)
-        target = targets[target]
-    return None if target in seen else target
-
-
-def _check_way(row: Redirect, source: str, targets: Mapping[str, str]) -> Iterator[MapFinding]:
-    first = targets[source]
-    if first == source:
-        yield MapFinding("itself", row.source, f"{row.source} leads to itself. Remove the row")
-    elif (end := flat_target(source, targets)) is None:
-        yield MapFinding("loop", row.source, f"{row.source} never ends: the rows lead in a circle")
-    elif end != first:
-        yield MapFinding("chain", row.source, f"{row.source} leads to {first}, which moved too. Let it lead to {end}")
-
-
-def _check_against_site(row: Redirect, source: str, target: str, site: NewSite) -> Iterator[MapFinding]:
-    if source in site.pages and source != target:
-        yield MapFinding("live", row.source, f"{row.source} is a page of the new site, which the row would hide")
-    if target.startswith("/") and target not in site.pages:
-        fault = site.faults.get(target)
-        sentence = f"{row.target} is not listed: {fault}" if fault else f"the new site has no page {row.target}"
-        yield MapFinding("target", row.source, sentence)
-
-
-def _check_many(rows: Sequence[Redirect], places: Sequence[str]) -> Iterator[MapFinding]:
-    for target, count in Counter(places).items():
+        hops = trail(probe, row.source)
+        yield from check_answers(row, hops[-1].url, hops)
+        if site and source in site.pages:
+            yield MapFinding("live", row.source, f"{row.source} is a page of the new site, which the row would hide")
+    for target, count in Counter(place(row.target) for row in rows).items():
         is_home = (urlsplit(target).path or "/") == "/"
         if is_home and (count >= MAX_TO_HOME or count * 20 > max(len(rows), 20)):
             sentence = f"{count:,} rows lead to the home page. Search engines may treat them as not found: {SOURCE}"
@@ -97,29 +64,20 @@ def _check_many(rows: Sequence[Redirect], places: Sequence[str]) -> Iterator[Map
             yield MapFinding("many", "", f"{count:,} rows lead to {target}. Check that it takes the place of each")
 
 
-def check_answer(
-    row: Redirect, target: str, hops: Sequence[tuple[int | None, str]], fault: str
-) -> Iterator[MapFinding]:
-    """The findings about what the server answers for a row.
-
-    ``hops`` are the status and the URL of each answer, from the old URL to the end; ``fault`` says why search engines
-    do not list the last page.
-    """
-    (first, old), (last, end) = hops[0], hops[-1]
-    if len(hops) == 1:
-        yield MapFinding("answer", row.source, f"{old} does not redirect: {_status(first)}")
-        return
-    if len(hops) > 2:
-        yield MapFinding("hops", row.source, f"{old} needs {len(hops) - 1} redirects. Let the first lead to {end}")
-    if temporary := next((status for status, _ in hops[:-1] if status in _TEMPORARY), None):
-        yield MapFinding("temporary", row.source, f"{old} redirects with status {temporary}, which is temporary")
-    if end != target:
-        yield MapFinding("elsewhere", row.source, f"{old} leads to {end}, not to {target}")
-    elif last != 200:
-        yield MapFinding("target", row.source, f"{old} leads to {end}: {_status(last)}")
-    elif fault:
-        yield MapFinding("target", row.source, f"{old} leads to {end}, which is not listed: {fault}")
-
-
-def _status(status: int | None) -> str:
-    return f"status {status}" if status else "no answer"
+def check_answers(row: Redirect, target: str, hops: Sequence[Hop]) -> Iterator[MapFinding]:
+    """The findings about the answers from the source of a row to the end of its redirects."""
+    *redirects, last = hops
+    old, end = hops[0].url, last.url
+    temporary = next((hop.status for hop in redirects if hop.status in _TEMPORARY), None)
+    if last.location:
+        found = {"loop": f"{old} never ends: its redirects lead in a circle to {last.location}"}
+    elif not redirects:
+        found = {"answer": f"{old} does not redirect: {last.sentence}"}
+    else:
+        found = {
+            "chain": f"{old} needs {len(redirects)} redirects. Let it lead to {end}" if len(redirects) > 1 else "",
+            "temporary": f"{old} redirects with status {temporary}. A move needs 301 or 308" if temporary else "",
+            "elsewhere": f"{old} leads to {end}, not to {target}" if end != target else "",
+            "target": f"{old} leads to {end}: {last.sentence}" if last.status != 200 or last.fault else "",
+        }
+    yield from (MapFinding(rule, row.source, sentence) for rule, sentence in found.items() if sentence)

@@ -1,7 +1,6 @@
 """Reads the pages of one side of a move: from a state, a folder of built pages, or a list of URLs."""
 
 import re
-import sqlite3
 from collections.abc import Iterable, Iterator
 from html import unescape
 from pathlib import Path
@@ -16,6 +15,7 @@ from crawler.model import FetchedDocument, Page, State, Url
 from crawler.moves.formats import encoded
 from crawler.moves.matcher import MovePage, words
 from crawler.moves.register import Register, left_pages
+from crawler.moves.trail import Place
 from crawler.parse.html.page import ReadOptions, read_page
 from crawler.parse.snapshot.snapshot import load_markup, take_snapshot
 from crawler.state.runs import RunStore
@@ -30,6 +30,9 @@ _head_end = re.compile(r"</head\b|<body\b", re.IGNORECASE).search
 _tags = re.compile(r"<[^<>]*+>").sub
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 _FOLDER: Final = "https://folder.invalid"  # the origin of pages whose origin nobody said
+_PAGES: Final = """SELECT u.url, p.id OR (m.state = :indexable AND NOT EXISTS (SELECT 1 FROM published)),
+  m.state, m.reason, c.page, c.text FROM memory m JOIN url u ON u.id = m.id LEFT JOIN published p ON p.id = m.id
+  LEFT JOIN content c ON c.id = m.content"""
 
 
 class Inventory(Struct):
@@ -51,34 +54,44 @@ def place_of(url: str) -> str:
         raise UsageError(f"{url} is not a URL: {error}") from None
 
 
+def place_on(*origins: str) -> Place:
+    """Gives the place of URLs of these origins and of paths, other URLs as they are."""
+
+    def place(url: str) -> str:
+        is_other = "://" in url and not f"{url}/".startswith(tuple(f"{origin}/" for origin in origins))
+        return url if is_other else place_of(url)
+
+    return place
+
+
+def fault_of(page: Page, url: str, place: Place = str) -> str:
+    """Why search engines do not list a page, "" if they may. ``place`` gives what is compared of its canonical."""
+    if page.noindex or page.refresh:
+        return page.noindex or "it redirects by a refresh"
+    canonical = place(page.canonicals[0]) if page.canonicals else ""
+    return f"its canonical is {canonical}" if canonical and canonical != place(url) else ""
+
+
 def read_state(site: Path, run: int | None = None, *, former: bool = False) -> Inventory:
     """The pages that the state of a site lists; with ``former`` those that it ever listed, or listed after a ``run``.
 
     Raises UsageError, StorageError.
     """
+    pages: dict[str, MovePage] = {}
+    faults: dict[str, str] = {}
     with STATE_DB.reading(site) as db:
-        listed = {url for (url,) in db.execute("SELECT u.url FROM published p JOIN url u ON u.id = p.id")}
-        rows = db.execute(
-            "SELECT u.url, m.state, m.reason, c.page, c.text FROM memory m JOIN url u ON u.id = m.id"
-            " LEFT JOIN content c ON c.id = m.content"
-        )
-        pages: dict[str, MovePage] = {}
-        faults: dict[str, str] = {}
-        for url, state, reason, page, text in rows:
-            if url in listed or (state == State.INDEXABLE and not listed):
-                pages[url] = _page(url, page, text)
+        for url, is_listed, state, reason, *kept in db.execute(_PAGES, {"indexable": State.INDEXABLE}):
+            if is_listed:
+                pages[url] = _page(url, *kept)
             else:
                 faults[place_of(url)] = reason or state.replace("_", " ")
         if former:
-            moment = RunStore(db).get(run).started if run else None
-            chosen = _listed_at(db, moment) if moment else None
             pages |= {url: _page(url, *kept) for url, *kept in left_pages(site) if url not in pages}
-            pages = {url: page for url, page in pages.items() if chosen is None or url in chosen}
+        if run:
+            at, rows = RunStore(db).get(run).started, Register(db).rows()
+            listed = {row.url for row in rows if row.first <= at and (row.last is None or row.last > at)}
+            pages = {url: page for url, page in pages.items() if url in listed}
     return Inventory(origin_of(Url(next(iter(pages)))) if pages else "", [*pages.values()], faults)
-
-
-def _listed_at(db: sqlite3.Connection, moment: float) -> set[str]:
-    return {row.url for row in Register(db).rows() if row.first <= moment and (row.last is None or row.last > moment)}
 
 
 def _page(url: str, page: bytes | None, text: bytes | None) -> MovePage:
@@ -105,11 +118,8 @@ def read_folder(folder: Path, origin: str = "") -> Inventory:
         body = place.read_bytes()
         document = FetchedDocument(Url((origin or _FOLDER) + path), "text/html", [], [], "", body)
         page = read_page(document, ReadOptions(images=False, videos=False, dates=False), UrlResolver(), 0.0)
-        canonical = place_of(page.canonicals[0]) if page.canonicals else path
-        if fault := page.noindex or ("it redirects by a refresh" if page.refresh else ""):
+        if fault := fault_of(page, document.url, place_of):
             found.faults[path] = fault
-        elif canonical != path:
-            found.faults[path] = f"its canonical is {canonical}"
         else:
             found.pages.append(move_page(path, page.title, take_snapshot(body)))
     if not found.pages and not found.faults:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from crawler.errors import DamagedFile
 from crawler.state.database import storage_errors, transaction
-from crawler.state.schema import REGISTER_TABLE, STATE_DB
+from crawler.state.schema import STATE_DB
 from crawler.state.store import lock_state
 
 YEAR: Final = 365 * 86_400.0
@@ -38,9 +38,7 @@ _DUE: Final = """WHERE last > :now - :year AND accepted = '' AND coalesce(asked,
   ORDER BY asked, last DESC LIMIT :most"""
 _IMPORT: Final = "INSERT INTO register (url, first, last, source) VALUES (?, ?, ?, ?) ON CONFLICT (url) DO NOTHING"
 _ACCEPT: Final = "UPDATE register SET accepted = :reason WHERE url GLOB :pattern RETURNING last"
-_SELECT: Final = "SELECT url, first, last, source, accepted, ended, target, status, asked, reported FROM register"
-_NULLS: Final = "0, NULL, 'published', '', '', '', NULL, NULL, NULL"
-_SELECT_UNKNOWN: Final = f"SELECT url, {_NULLS} FROM {_LISTED} WHERE :all"  # noqa: S608 - our own
+_SELECT: Final = "SELECT url, first, last, source, accepted, ended, target, reported FROM register"
 _STORE: Final = """UPDATE register SET ended = :ended, target = :target, status = :status, asked = :now,
   reported = iif(:ended = 'lost', coalesce(reported, :now), iif(:ended = 'unknown', reported, NULL)) WHERE url = :url"""
 
@@ -55,8 +53,6 @@ class RegisteredUrl(Struct, frozen=True, array_like=True):
     accepted: str
     ended: str
     target: str
-    status: int | None
-    asked: float | None
     reported: float | None
 
 
@@ -79,13 +75,10 @@ class Register:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        with storage_errors():
-            self.exists = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'register'").fetchone() is not None
 
     def record(self, now: float) -> None:
         """Record the published set."""
         with storage_errors():
-            self._db.execute(REGISTER_TABLE)
             for statement in (_ADD, _LEAVE, _FORGET):
                 self._db.execute(statement, {"now": now, "year": YEAR})
 
@@ -102,29 +95,26 @@ class Register:
         """
         with storage_errors():
             values = {"pattern": pattern, "reason": reason}
-            rows = self._db.execute(_ACCEPT, values).fetchall() if self.exists else []
+            rows = self._db.execute(_ACCEPT, values).fetchall()
             return len(rows), sum(last is None for (last,) in rows)
 
     def rows(self, *, listed: bool = True) -> list[RegisteredUrl]:
         """All rows by URL, or those that the sitemap does not list."""
         with storage_errors():
-            select = f"{_SELECT} WHERE :all OR last IS NOT NULL" if self.exists else _SELECT_UNKNOWN
-            rows = self._db.execute(f"{select} ORDER BY url", {"all": listed})
-            return [RegisteredUrl(*row) for row in rows]
+            query = f"{_SELECT} WHERE :listed OR last IS NOT NULL ORDER BY url"
+            return [RegisteredUrl(*row) for row in self._db.execute(query, {"listed": listed})]
 
     def due(self, now: float) -> list[RegisteredUrl]:
         """Some rows that the sitemap stopped listing within a year, and that nobody asked for within a week."""
         with storage_errors():
             values = {"now": now, "year": YEAR, "pause": WEEK, "most": MAX_WATCHED}
-            rows = self._db.execute(f"{_SELECT} {_DUE}", values) if self.exists else ()
-            return [RegisteredUrl(*row) for row in rows]
+            return [RegisteredUrl(*row) for row in self._db.execute(f"{_SELECT} {_DUE}", values)]
 
     def store(self, ends: Iterable[UrlEnd], now: float) -> None:
         """Store how URLs ended in a check."""
         with storage_errors():
             rows = ({"url": e.url, "ended": e.ended, "target": e.target, "status": e.status, "now": now} for e in ends)
-            if self.exists:
-                self._db.executemany(_STORE, rows)
+            self._db.executemany(_STORE, rows)
 
 
 def left_pages(site: Path) -> Iterator[LeftPage]:
@@ -134,8 +124,7 @@ def left_pages(site: Path) -> Iterator[LeftPage]:
     """
     if STATE_DB.is_in(site):
         with suppress(DamagedFile), STATE_DB.reading(site) as db:
-            if Register(db).exists:
-                yield from db.execute("SELECT url, page, text FROM register WHERE last IS NOT NULL")
+            yield from db.execute("SELECT url, page, text FROM register WHERE last IS NOT NULL")
 
 
 @contextmanager
