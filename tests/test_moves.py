@@ -11,10 +11,10 @@ from scripted import Answer, links, scripted
 from trials.moves.__main__ import figures, matches_of
 from trials.moves.site import KINDS, draw_move, write_site
 
-from crawler.moves.check import NewSite, check_map
+from crawler.moves.check import check_map
 from crawler.moves.formats import Redirect
 from crawler.moves.inventory import place_of
-from crawler.moves.matcher import Grade, MovePage, match_pages
+from crawler.moves.matcher import Grade, Inventory, MovePage, match_pages
 from crawler.moves.patterns import learn_patterns
 
 SURE, LIKELY = Grade.SURE, Grade.LIKELY
@@ -157,7 +157,7 @@ def test_ours_a_side_may_be_the_state_of_an_audit_and_no_exported_database(tmp_p
     assert "kept.sqlite is a database" in ran.err
 
 
-def found_in(rows: list[Redirect], site: NewSite | None = None) -> set[tuple[str, str]]:
+def found_in(rows: list[Redirect], site: Inventory | None = None) -> set[tuple[str, str]]:
     return {(finding.rule, finding.source) for finding in check_map(rows, place_of, site)}
 
 
@@ -195,7 +195,7 @@ def test_google_many_redirects_to_the_home_page_are_named() -> None:
 
 
 def test_ours_a_map_is_checked_against_the_new_site() -> None:
-    site = NewSite({"/live", "/new"}, {"/hidden": "noindex"})
+    site = Inventory("", [MovePage.of("/live"), MovePage.of("/new")], {"/hidden": "noindex"})
     rows = [Redirect("/live", "/new"), Redirect("/a", "/missing"), Redirect("/b", "/hidden"), Redirect("/c", "/new")]
     assert found_in(rows, site) == {("live", "/live"), ("target", "/a"), ("target", "/b")}
 

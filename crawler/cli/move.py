@@ -12,13 +12,13 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import HelpfulCommand, command_group, epilog_of
-from crawler.cli.move_sides import UNKNOWN_PATH, found_at, open_side, visits_of, write_output
+from crawler.cli.move_sides import UNKNOWN_PATH, found_at, map_rows, open_side, visits_of, write_output
 from crawler.cli.options import REQUEST_KEYS, site_config, with_flags
 from crawler.crawl.documents import is_url
 from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.errors import FindingsFound, UsageError
-from crawler.moves.check import NOTE, MapFinding, NewSite, check_answers, check_map
-from crawler.moves.formats import FORMATS, Redirect, csv_table, read_map, write_map
+from crawler.moves.check import NOTE, MapFinding, check_answers, check_map
+from crawler.moves.formats import FORMATS, Redirect, csv_table, write_map
 from crawler.moves.inventory import place_of, place_on
 from crawler.moves.matcher import REDIRECTED, Grade, match_pages
 from crawler.moves.probe import MAX_BODY, live_probe
@@ -35,13 +35,6 @@ def _known_format(name: str) -> str:
     if name not in FORMATS:
         raise UsageError(f"there is no format {name!r}. The formats are {', '.join(FORMATS)}")
     return name
-
-
-def _read_file(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
 
 
 @with_flags(*REQUEST_KEYS)
@@ -64,7 +57,7 @@ def map_(  # noqa: PLR0913 - the options of a command
     with CommandErrors(verbose):
         _known_format(form)
         before, after = open_side(old, flags, site, former=True), open_side(new, flags, site)
-        given = [row for path in said or () for row in read_map(_read_file(path), str(path))]
+        given = [row for path in said or () for row in map_rows(path)]
         pairs = {place_of(row.source): place_of(row.target) for row in given}
         matches = [*match_pages(before.pages, after.pages, pairs)]
         if is_url(new) and after.origin:
@@ -118,13 +111,12 @@ def check(  # noqa: PLR0913 - the options of a command
     with CommandErrors(verbose) as errors:
         if convert is not None and platform is None:
             raise UsageError("-o needs --for NAME, which says in which format to write")
-        rows = read_map(_read_file(file), str(file))
+        rows = map_rows(file)
         text, notes = write_map(_known_format(platform), rows) if platform else ("", [])
         after = open_side(new, flags) if new else None
         own = (after.origin if after else "", ask and urljoin(ask, "/")[:-1])
         place = place_on(*filter(None, own))
-        facts = NewSite({page.path for page in after.pages}, after.faults) if after else None
-        found = [*check_map(rows, place, facts), *(MapFinding("limit", "", note) for note in notes)]
+        found = [*check_map(rows, place, after), *(MapFinding("limit", "", note) for note in notes)]
         if ask:
             found += _ask(rows, ask, flags)
         problems = sum(finding.rule != NOTE for finding in found)

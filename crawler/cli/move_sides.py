@@ -20,8 +20,9 @@ from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.dataset.build import open_dataset
 from crawler.errors import NothingCrawlable, UsageError
 from crawler.model import Url
-from crawler.moves.inventory import Inventory, named_urls, place_of, read_folder, read_state, read_urls
-from crawler.moves.matcher import Grade, Match
+from crawler.moves.formats import Redirect, read_map
+from crawler.moves.inventory import named_urls, place_of, read_folder, read_state, read_urls
+from crawler.moves.matcher import Grade, Inventory, Match
 from crawler.moves.probe import live_ends
 from crawler.state.schema import STATE_DB
 from crawler.url.normalize import origin_of
@@ -118,6 +119,14 @@ def found_at(origin: str, paths: Sequence[str], flags: Mapping[str, Any]) -> dic
         for path, place in places.items()
         if not {UNKNOWN_PATH, place.partition("?")[0]} & nowhere
     }
+
+
+def map_rows(path: Path) -> list[Redirect]:
+    """The rows of a map of redirects. Raises UsageError."""
+    try:
+        return read_map(path.read_text(encoding="utf-8", errors="surrogateescape"), str(path))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def visits_of(word: str) -> Counter[str]:

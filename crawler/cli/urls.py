@@ -2,25 +2,36 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from crawler.audit.collect import source_url_parser
+from crawler.audit.source_record import SourceKind
+from crawler.audit.sources.exports.reader import read_export, refuse_url
+from crawler.audit.sources.logs.log import LogOptions
+from crawler.audit.sources.logs.reader import is_log, read_logs
+from crawler.audit.sources.urls import RejectReason, SourceUrlParser, file_pattern
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import HelpfulCommand, command_group, epilog_of
+from crawler.cli.move_sides import is_sitemap, map_rows, sitemap_urls
 from crawler.cli.options import REQUEST_KEYS, SitesConfigOption, site_config, with_flags
 from crawler.cli.sites import find_state_directory
-from crawler.cli.url_sources import former_urls
-from crawler.config.plan import plan_audit
+from crawler.config.plan import CrawlPlan, plan_audit
 from crawler.errors import FindingsFound, UsageError
-from crawler.moves.formats import csv_table, read_map
+from crawler.lastmod.generators import path_key
+from crawler.lastmod.git import former_pages
+from crawler.model import Url
+from crawler.moves.formats import csv_table
 from crawler.moves.probe import folder_ends, live_ends
-from crawler.moves.register import Register, UrlEnd, written_register
+from crawler.moves.register import Register, written_register
 from crawler.state.schema import STATE_DB
 from crawler.state.store import read_about
 from crawler.units import count_text, w3c
+from crawler.url.normalize import path_of
 from sitemap import safe
 
 urls = command_group("Keep every URL that a site ever published, and find those that are lost.")
@@ -53,14 +64,17 @@ def check(  # noqa: PLR0913 - the options of a command
         with STATE_DB.reading(state) as db:
             rows = [row for row in Register(db).rows(listed=folder is not None) if not row.accepted]
         asked = [row.url for row in rows]
+        reported = {row.url for row in rows if row.reported and not (all_ or folder)}
         if folder:
-            ends, reported = _ends_in(folder, redirects, asked), set[str]()
+            if not folder.is_dir():
+                raise UsageError(f"there is no folder {folder}. Give the folder that the generator of the site writes")
+            file = redirects or folder / "_redirects"
+            ends = folder_ends(asked, folder, map_rows(file) if redirects or file.is_file() else [])
         else:
             start = url or (None if config or not asked else asked[0])
             ends = live_ends(asked, site_config(config, flags, start, site))
             with written_register(state) as register:
                 register.store(ends, time.time())
-            reported = set() if all_ else {row.url for row in rows if row.reported}
         lost = [end for end in ends if end.ended == "lost" and end.url not in reported]
         unknown = [end for end in ends if end.ended == "unknown"]
         if as_json:
@@ -75,17 +89,6 @@ def check(  # noqa: PLR0913 - the options of a command
                 f"{count_text(len(ends), 'URL')} asked, {len(lost):,} lost, {len(unknown):,} not known{known}\n"
             )
         errors.exit_code = FindingsFound.exit_code if lost else 0
-
-
-def _ends_in(folder: Path, redirects: Path | None, urls: Sequence[str]) -> list[UrlEnd]:
-    """How URLs of a site end in a folder build of it."""
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}. Give the folder that the generator of the site writes")
-    if redirects is not None and not redirects.is_file():
-        raise UsageError(f"there is no file {redirects}")
-    file = redirects or folder / "_redirects"
-    rows = read_map(file.read_text(encoding="utf-8"), str(file)) if file.is_file() else []
-    return folder_ends(urls, folder, rows)
 
 
 @with_flags(*_FLAGS)
@@ -110,10 +113,45 @@ def import_(
             listed = [row.url for row in Register(db).rows() if row.last is None]
         plan = plan_audit(site_config(config, flags, start, site))
         for name in files:
-            found = former_urls(name, plan, listed, flags)
+            found = _former_urls(name, plan, listed, flags)
             with written_register(state) as register:
                 added = register.add(found, name, time.time())
             sys.stdout.write(f"{name}: {count_text(len(found), 'URL')} of the site, {added:,} of them new\n")
+
+
+def _former_urls(name: str, plan: CrawlPlan, listed: Sequence[str], flags: Mapping[str, Any]) -> list[Url]:
+    """The URLs of a site in a file, a folder or at a URL, each once. ``listed`` are those that its sitemap lists.
+
+    Raises UsageError, NothingCrawlable.
+    """
+    known = source_url_parser(plan)
+    if Path(name).is_dir():
+        texts = _spelled(former_pages(Path(name)), listed)
+    elif is_sitemap(name):
+        texts = iter(sitemap_urls(name, flags))
+    elif is_log(name):
+        return [*dict.fromkeys(_answered(name, known))]
+    else:
+        _, records = read_export(name, SourceKind.LIST, known, "", refuse_url)
+        return [*dict.fromkeys(record.url for record in records)]
+    return [url for url in dict.fromkeys(map(known.parse, texts)) if not isinstance(url, RejectReason)]
+
+
+def _answered(name: str, known: SourceUrlParser) -> Iterator[Url]:
+    """The URLs that a server once answered with a page, by its log."""
+    for _, records in read_logs([name], known, LogOptions(), lambda _: None):
+        yield from (record.url for record in records if record.ok and not file_pattern(record.url))
+
+
+def _spelled(pages: set[str], listed: Sequence[str]) -> Iterator[str]:
+    """Paths of pages as the site spells them: with .html, a slash or nothing at the end, as most listed URLs have."""
+    paths = [path_of(Url(url)) for url in listed]
+    spellings = {path_key(path): path for path in paths}
+    ends = Counter(next((end for end in (".html", "/") if path.endswith(end)), "") for path in paths if path != "/")
+    (end, _), *_ = ends.most_common() or [("", 0)]
+    for page in sorted(pages):
+        own = page if page.endswith("/") else page.removesuffix(".html") + end
+        yield spellings.get(path_key(page), own)
 
 
 @with_flags(*_FLAGS)

@@ -1,13 +1,14 @@
 """Checks a map of redirects: where its rows lead, by themselves, on the new site, or as a server answers. Pure."""
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from crawler.moves.formats import Redirect
+from crawler.moves.matcher import Inventory
 from crawler.moves.trail import Hop, Place, trail, with_redirects
 
 MAX_TO_ONE: Final = 20
@@ -28,19 +29,13 @@ class MapFinding(Struct, frozen=True):
     sentence: str
 
 
-class NewSite(Struct, frozen=True):
-    """The new site by paths with queries: its pages, and why search engines do not list others."""
-
-    pages: Container[str]
-    faults: Mapping[str, str]
-
-
-def check_map(rows: Sequence[Redirect], place: Place, site: NewSite | None = None) -> Iterator[MapFinding]:
+def check_map(rows: Sequence[Redirect], place: Place, site: Inventory | None = None) -> Iterator[MapFinding]:
     """The findings about a map by itself, and against the new site."""
+    pages = {page.path for page in site.pages} if site else set()
 
     def answer(url: str) -> Hop:
         at = place(url)
-        if site is None or not at.startswith("/") or at in site.pages:
+        if site is None or not at.startswith("/") or at in pages:
             return Hop(url, 200)
         return Hop(url, 404, fault=site.faults.get(at, "the new site has no such page"))
 
@@ -53,7 +48,7 @@ def check_map(rows: Sequence[Redirect], place: Place, site: NewSite | None = Non
             yield MapFinding("duplicate", row.source, sentence)
         hops = trail(probe, row.source)
         yield from check_answers(row, hops[-1].url, hops)
-        if site and source in site.pages:
+        if source in pages:
             yield MapFinding("live", row.source, f"{row.source} is a page of the new site, which the row would hide")
     for target, count in Counter(place(row.target) for row in rows).items():
         is_home = (urlsplit(target).path or "/") == "/"

@@ -1,22 +1,20 @@
 """Reads the pages of one side of a move: from a state, a folder of built pages, or a list of URLs."""
 
-import re
 from collections.abc import Iterable, Iterator
-from html import unescape
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct
 
 from crawler.errors import UsageError
 from crawler.model import FetchedDocument, Page, State, Url
 from crawler.moves.formats import encoded
-from crawler.moves.matcher import MovePage, words
+from crawler.moves.matcher import Inventory, MovePage, words
 from crawler.moves.register import Register, left_pages
 from crawler.moves.trail import Place
 from crawler.parse.html.page import ReadOptions, read_page
+from crawler.parse.snapshot.details import read_headline, read_text
 from crawler.parse.snapshot.snapshot import load_markup, take_snapshot
 from crawler.state.runs import RunStore
 from crawler.state.schema import STATE_DB
@@ -25,22 +23,11 @@ from crawler.url.resolve import UrlResolver
 
 _SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml"})
 _ERROR_PAGES: Final = frozenset({"404.html", "50x.html"})
-_heading = re.compile(r"<h1\b[^<>]*+>(.{1,1000}?)</h1", re.IGNORECASE | re.DOTALL).search
-_head_end = re.compile(r"</head\b|<body\b", re.IGNORECASE).search
-_tags = re.compile(r"<[^<>]*+>").sub
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 _FOLDER: Final = "https://folder.invalid"  # the origin of pages whose origin nobody said
 _PAGES: Final = """SELECT u.url, p.id OR (m.state = :indexable AND NOT EXISTS (SELECT 1 FROM published)),
   m.state, m.reason, c.page, c.text FROM memory m JOIN url u ON u.id = m.id LEFT JOIN published p ON p.id = m.id
   LEFT JOIN content c ON c.id = m.content"""
-
-
-class Inventory(Struct):
-    """The pages of one side. ``origin`` is "" if unknown. ``faults``: why search engines list no other URLs."""
-
-    origin: str
-    pages: list[MovePage]
-    faults: dict[str, str] = {}
 
 
 def place_of(url: str) -> str:
@@ -100,12 +87,8 @@ def _page(url: str, page: bytes | None, text: bytes | None) -> MovePage:
 
 def move_page(place: str, title: str, snapshot: bytes) -> MovePage:
     """A page as the matcher compares it. Words that all pages have, such as those of menus, need no care here."""
-    markup = load_markup(snapshot) if snapshot else ""
-    heading = _heading(markup)
-    head = _head_end(markup)
-    text = unescape(_tags(" ", markup[head.start() if head else 0 :])).lower()
-    name = f"{title} {unescape(_tags(' ', heading[1]))}" if heading else title
-    return MovePage.of(place, name, words(text))
+    markup = load_markup(snapshot)
+    return MovePage.of(place, f"{title} {read_headline(markup).h1}", words(read_text(markup).lower()))
 
 
 def read_folder(folder: Path, origin: str = "") -> Inventory:

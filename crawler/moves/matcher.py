@@ -77,6 +77,14 @@ def _packed(found: Iterable[str]) -> bytes:
     return array("I", sorted({crc32(word.encode("utf-8", "replace")) for word in found})).tobytes()
 
 
+class Inventory(Struct):
+    """The pages of one side. ``origin`` is "" if unknown. ``faults``: why search engines list no other URLs."""
+
+    origin: str
+    pages: list[MovePage]
+    faults: dict[str, str] = {}
+
+
 class Match(Struct, frozen=True):
     """The page that takes the place of an old one; ``new`` is "" and the grade ``none`` without one."""
 
@@ -162,9 +170,6 @@ class _Matcher:
             for word in sorted(known, key=lambda word: (-weights[word], word))[:_LOOKED_UP]:
                 for candidate in pages[word]:
                     shared[candidate] += weights[word]
-            highest = max(shared.values(), default=0.0)
-            if sum(score == highest for score in shared.values()) > _MAX_CANDIDATES:
-                continue  # what so many pages have says nothing
             found |= dict.fromkeys(nlargest(_MAX_CANDIDATES, shared, key=lambda found: (shared[found], -found)))
         if (same := self._numbers.get(self._old[number].path)) is not None:
             found[same] = None
