@@ -172,7 +172,10 @@ def test_next_a_source_is_a_pattern_of_one_path(name: str) -> None:
 
 def test_iis_a_rewrite_map_is_xml_with_each_key_once() -> None:
     rows = drawn_rows(9, 200)
-    root = ET.fromstring(write_map("iis", rows)[0])
+    text, _ = write_map("iis", rows)
+    rule = ET.fromstring(re.search(r"(?s)<rule .*</rule>", text)[0])  # type: ignore[index]
+    assert [part.tag for part in rule] == ["match", "conditions", "action"]
+    root = ET.fromstring(text)
     assert [child.tag for child in root] == ["rewriteMap"]
     assert {add.get("key"): add.get("value") for add in root.iter("add")} == {row.source: row.target for row in rows}
 

@@ -218,12 +218,13 @@ def test_ours_a_server_is_asked_for_every_row(tmp_path: Path) -> None:
     (tmp_path / "map.csv").write_text("old,new\n" + "".join(f"{old},{new}\n" for old, new in targets.items()))
     with scripted(routes) as site:
         ran = siteatlas(tmp_path, "move", "check", "map.csv", "--ask", site.url, "--json", "--rate", "0")
-        site.routes["/plain"] = Answer("", 301, moved)
-        (tmp_path / "plain.csv").write_text("old,new\n/plain,/new\n")
+        site.routes |= dict.fromkeys(("/plain", "/file.html"), Answer("", 301, moved))
+        (tmp_path / "plain.csv").write_text("old,new\n/plain,/new\n/file.html,/new\n")
         plain = siteatlas(tmp_path, "move", "check", "plain.csv", "--ask", site.url, "--rate", "0")
     assert plain.code == 0, plain.out
     assert f"{site.url}plain/ answers 404" in plain.out
-    assert "1 row, 0 problems" in plain.out
+    assert "file.html/" not in plain.out  # nobody links to a folder of that name
+    assert "2 rows, 0 problems" in plain.out
     assert ran.code == 10, ran.err
     found = {(finding["rule"], finding["source"]) for finding in json.loads(ran.out)["findings"]}
     assert {row for row in found if row[0] != "note"} == {
@@ -244,6 +245,11 @@ def test_ours_a_map_is_converted_and_a_limit_is_named(tmp_path: Path) -> None:
     assert ran.code == 10
     assert "the file has 2,001 rows, and the limit of cloudflare is 2,000" in ran.out
     assert (tmp_path / "_redirects").read_text().startswith("/old/0 /new/0 301\n")
+    bulk = ("move", "check", "map.csv", "--for", "cloudflare-bulk", "-o", "bulk.csv")
+    assert "Add --site" in siteatlas(tmp_path, *bulk).err
+    assert siteatlas(tmp_path, *bulk, "--site", "https://www.example.com").code == 0
+    first, *_ = (tmp_path / "bulk.csv").read_text().splitlines()
+    assert first == "https://www.example.com/old/0,https://www.example.com/new/0,301"
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.exports.reader import read_export, refuse_url
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import is_log, read_logs
-from crawler.audit.sources.urls import RejectReason, SourceUrlParser, file_pattern
+from crawler.audit.sources.urls import RejectReason, file_pattern
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import HelpfulCommand, command_group, epilog_of
-from crawler.cli.move_sides import is_sitemap, map_rows, sitemap_urls
+from crawler.cli.move import is_sitemap, map_rows, sitemap_urls
 from crawler.cli.options import REQUEST_KEYS, SitesConfigOption, site_config, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.config.plan import CrawlPlan, plan_audit
@@ -38,6 +38,7 @@ urls = command_group("Keep every URL that a site ever published, and find those 
 _REMEDY: Final = (
     "Redirect each lost URL; siteatlas move map finds where its page went. Or siteatlas urls accept its end.\n"
 )
+_NONE_LEFT: Final = "No URL has left the sitemap. After a move, run siteatlas crawl first.\n"
 _FLAGS: Final = ("state.directory", "site.sitemap_url")
 
 
@@ -82,7 +83,7 @@ def check(  # noqa: PLR0913 - the options of a command
             sys.stdout.write(msgspec.json.format(msgspec.json.encode(values)).decode() + "\n")
         else:
             sys.stdout.writelines(f"lost: {safe(end.url)}: {safe(end.sentence)}\n" for end in lost)
-            sys.stdout.write(_REMEDY if lost else "")
+            sys.stdout.write(_REMEDY if lost else "" if asked else _NONE_LEFT)
             sys.stdout.writelines(f"not known: {safe(end.url)}: {safe(end.sentence)}\n" for end in unknown[:10])
             known = f", {len(reported):,} reported before" if reported else ""
             sys.stdout.write(
@@ -130,17 +131,11 @@ def _former_urls(name: str, plan: CrawlPlan, listed: Sequence[str], flags: Mappi
     elif is_sitemap(name):
         texts = iter(sitemap_urls(name, flags))
     elif is_log(name):
-        return [*dict.fromkeys(_answered(name, known))]
+        records = (record for _, read in read_logs([name], known, LogOptions(), lambda _: None) for record in read)
+        texts = (record.url for record in records if record.ok and not file_pattern(record.url))
     else:
-        _, records = read_export(name, SourceKind.LIST, known, "", refuse_url)
-        return [*dict.fromkeys(record.url for record in records)]
+        texts = (record.url for record in read_export(name, SourceKind.LIST, known, "", refuse_url)[1])
     return [url for url in dict.fromkeys(map(known.parse, texts)) if not isinstance(url, RejectReason)]
-
-
-def _answered(name: str, known: SourceUrlParser) -> Iterator[Url]:
-    """The URLs that a server once answered with a page, by its log."""
-    for _, records in read_logs([name], known, LogOptions(), lambda _: None):
-        yield from (record.url for record in records if record.ok and not file_pattern(record.url))
 
 
 def _spelled(pages: set[str], listed: Sequence[str]) -> Iterator[str]:
@@ -167,7 +162,7 @@ def accept(
     """Record that URLs are gone on purpose, or will be after the next publish, so that no check reports them."""
     with CommandErrors(verbose):
         with written_register(find_state_directory(url, config, site, flags)) as register:
-            count, listed = register.accept(pattern.replace("[", "[[]").replace("?", "[?]"), reason)
+            count, listed = register.accept(pattern, reason)
         if not count:
             raise UsageError(f"no URL of the register is like {pattern}. siteatlas urls list shows all")
         still = f", of which the sitemap still lists {listed:,}" if listed else ""

@@ -1,16 +1,17 @@
-"""Checks a map of redirects: where its rows lead, by themselves, on the new site, or as a server answers. Pure."""
+"""Follows redirects from a URL to their end, whoever answers: a site, a folder, or a map; and checks maps. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
 
 from crawler.moves.formats import Redirect
 from crawler.moves.matcher import Inventory
-from crawler.moves.trail import Hop, Place, trail, with_redirects
 
+MAX_HOPS: Final = 10
+"""Redirects that Googlebot follows: see :data:`SOURCE`."""
 MAX_TO_ONE: Final = 20
 """Rows with one target from which it is worth a look; from half as many if they are a tenth of the map."""
 MAX_TO_HOME: Final = 10
@@ -19,6 +20,51 @@ SOURCE: Final = "https://developers.google.com/search/docs/crawling-indexing/sit
 NOTE: Final = "note"
 """The rule of a finding that is no problem: nothing may lead to that URL."""
 _TEMPORARY: Final = frozenset({302, 303, 307})
+
+
+class Hop(Struct, frozen=True):
+    """The answer of one URL: its status, None without one; where it leads; and its ``fault``, in a sentence.
+
+    A fault is what failed, or why search engines do not list the page.
+    """
+
+    url: str
+    status: int | None
+    location: str = ""
+    fault: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The fault or the status."""
+        return self.fault or f"status {self.status}"
+
+
+Probe = Callable[[str], Hop]
+"""Says what the answer of a URL itself is."""
+Place = Callable[[str], str]
+"""The path with the query of a URL of the site, the whole URL of another site."""
+
+
+def with_redirects(rows: Sequence[Redirect], place: Place, beyond: Probe) -> Probe:
+    """Follows the rows of a map, by path and query or by path; ``beyond`` answers for what has no row."""
+    redirects = {place(row.source): row for row in reversed(rows)}
+
+    def hop(url: str) -> Hop:
+        at = place(url)
+        row = redirects.get(at) or redirects.get(at.partition("?")[0])
+        return Hop(url, row.status, urljoin(url, row.target)) if row else beyond(url)
+
+    return hop
+
+
+def trail(probe: Probe, url: str) -> list[Hop]:
+    """The answers from a URL to the end of its redirects; the last one has a location if they never end."""
+    hops = [probe(url)]
+    seen = {url}
+    while (target := hops[-1].location) and target not in seen and len(hops) <= MAX_HOPS:
+        seen.add(target)
+        hops.append(probe(target))
+    return hops
 
 
 class MapFinding(Struct, frozen=True):
@@ -67,7 +113,7 @@ def check_answers(row: Redirect, target: str, hops: Sequence[Hop]) -> Iterator[M
     if last.location:
         found = {"loop": f"{old} never ends: its redirects lead in a circle to {last.location}"}
     elif not redirects:
-        found = {"answer": f"{old} does not redirect: {last.sentence}"}
+        found = {"answer": f"{old} does not redirect: {last.sentence}" if last.status else last.fault}
     else:
         found = {
             "chain": f"{old} needs {len(redirects)} redirects. Let it lead to {end}" if len(redirects) > 1 else "",

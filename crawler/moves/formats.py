@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 from xml.etree import ElementTree as ET  # the input is a file that the user names
 from xml.sax.saxutils import quoteattr
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from crawler.errors import UsageError
 
@@ -123,6 +122,9 @@ def _json(rows: Rows, key: str = "") -> Iterator[str]:
 
 def _iis(rows: Rows) -> Iterator[str]:
     """https://learn.microsoft.com/en-us/iis/extensions/url-rewrite-module/using-rewrite-maps-in-url-rewrite-module"""
+    yield '<!-- The rule that uses it: <rule name="moves" stopProcessing="true"><match url=".*" /><conditions>\n'
+    yield '<add input="{moves:{REQUEST_URI}}" pattern="(.+)" /></conditions>\n'
+    yield '<action type="Redirect" url="{C:1}" appendQueryString="false" redirectType="Permanent" /></rule> -->\n'
     yield '<rewriteMaps>\n  <rewriteMap name="moves">\n'
     yield from (f"    <add key={quoteattr(row.place)} value={quoteattr(row.target)} />\n" for row in rows)
     yield "  </rewriteMap>\n</rewriteMaps>\n"
@@ -181,10 +183,18 @@ FORMATS: Final[Mapping[str, Format]] = {
 """Netlify has no fixed limit, and advises patterns beyond 10,000 rows."""
 
 
-def write_map(name: str, rows: Rows) -> tuple[str, list[str]]:
-    """The file in a format, and in sentences what it cannot hold. Raises UsageError for a map without hosts."""
+def write_map(name: str, rows: Rows, site: str = "") -> tuple[str, list[str]]:
+    """The file in a format, and in sentences what it cannot hold. Raises UsageError for a map without hosts.
+
+    ``site`` is the URL of the site, for formats that need whole URLs.
+    """
     form = FORMATS[name]
-    held = [replace(row, target=quote(row.target, safe=_SAFE + "%?#[]")) for row in rows if form.query or not row.query]
+    base = site if form.whole else ""
+    held = [
+        Redirect(urljoin(base, row.source), urljoin(base, quote(row.target, safe=_SAFE + "%?#[]")), row.status)
+        for row in rows
+        if form.query or not row.query
+    ]
     notes = []
     if left := len(rows) - len(held):
         notes.append(f"{left:,} rows are left out: {name} cannot match the query of a source")

@@ -9,10 +9,10 @@ import msgspec
 
 from crawler.errors import UsageError
 from crawler.model import FetchedDocument, Page, State, Url
+from crawler.moves.check import Place
 from crawler.moves.formats import encoded
 from crawler.moves.matcher import Inventory, MovePage, words
-from crawler.moves.register import Register, left_pages
-from crawler.moves.trail import Place
+from crawler.moves.register import Register, left_rows
 from crawler.parse.html.page import ReadOptions, read_page
 from crawler.parse.snapshot.details import read_headline, read_text
 from crawler.parse.snapshot.snapshot import load_markup, take_snapshot
@@ -73,7 +73,7 @@ def read_state(site: Path, run: int | None = None, *, former: bool = False) -> I
             else:
                 faults[place_of(url)] = reason or state.replace("_", " ")
         if former:
-            pages |= {url: _page(url, *kept) for url, *kept in left_pages(site) if url not in pages}
+            pages |= {url: _page(url, *kept) for url, *kept in left_rows(site, "url, page, text") if url not in pages}
         if run:
             at, rows = RunStore(db).get(run).started, Register(db).rows()
             listed = {row.url for row in rows if row.first <= at and (row.last is None or row.last > at)}

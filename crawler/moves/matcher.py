@@ -170,6 +170,9 @@ class _Matcher:
             for word in sorted(known, key=lambda word: (-weights[word], word))[:_LOOKED_UP]:
                 for candidate in pages[word]:
                     shared[candidate] += weights[word]
+            highest = max(shared.values(), default=0.0)
+            if sum(score == highest for score in shared.values()) > _MAX_CANDIDATES:
+                continue  # what so many pages have says nothing
             found |= dict.fromkeys(nlargest(_MAX_CANDIDATES, shared, key=lambda found: (shared[found], -found)))
         if (same := self._numbers.get(self._old[number].path)) is not None:
             found[same] = None

@@ -11,10 +11,10 @@ from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.fetch.folder_transport import FolderTransport
 from crawler.fetch.redirect import REDIRECTS
 from crawler.model import Url
+from crawler.moves.check import Hop, Probe, trail, with_redirects
 from crawler.moves.formats import Redirect
 from crawler.moves.inventory import fault_of, place_on
 from crawler.moves.register import UrlEnd
-from crawler.moves.trail import Hop, Probe, trail, with_redirects
 from crawler.url.normalize import origin_of
 from sitemap import SourceError
 

@@ -8,14 +8,15 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urljoin
 
 from msgspec import Struct
 
 from crawler.errors import DamagedFile
-from crawler.state.database import storage_errors, transaction
+from crawler.state.database import transaction
 from crawler.state.schema import STATE_DB
-from crawler.state.store import lock_state
+from crawler.state.store import lock_state, read_about
 
 YEAR: Final = 365 * 86_400.0
 """Seconds for which old URLs are asked and their pages are kept: Google advises to keep redirects so long.
@@ -56,10 +57,6 @@ class RegisteredUrl(Struct, frozen=True, array_like=True):
     reported: float | None
 
 
-LeftPage = tuple[str, bytes | None, bytes | None]
-"""A URL, its page and its text, as in the table ``content``."""
-
-
 class UrlEnd(Struct, frozen=True):
     """How a URL ends now: ``there``, ``redirected``, ``lost`` or ``unknown``; its target and status; a sentence."""
 
@@ -71,60 +68,55 @@ class UrlEnd(Struct, frozen=True):
 
 
 class Register:
-    """The register in an open state. Every method may raise StorageError, and writes in the caller's transaction."""
+    """The register in an open state. Every method may raise sqlite3.Error, and writes in the caller's transaction."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def record(self, now: float) -> None:
         """Record the published set."""
-        with storage_errors():
-            for statement in (_ADD, _LEAVE, _FORGET):
-                self._db.execute(statement, {"now": now, "year": YEAR})
+        for statement in (_ADD, _LEAVE, _FORGET):
+            self._db.execute(statement, {"now": now, "year": YEAR})
 
     def add(self, urls: Iterable[str], source: str, now: float) -> int:
         """Add URLs that a source names; returns how many are new."""
-        with storage_errors():
-            self.record(now)
-            return self._db.executemany(_IMPORT, ((url, now, now, source) for url in urls)).rowcount
+        self.record(now)
+        return self._db.executemany(_IMPORT, ((url, now, now, source) for url in urls)).rowcount
 
     def accept(self, pattern: str, reason: str) -> tuple[int, int]:
-        """Record that URLs of a GLOB pattern are gone on purpose, or will be: their number, and how many are listed.
+        """Record that URLs are gone on purpose, or will be: their number, and how many are listed.
 
-        A URL that is listed again later is accepted no more.
+        ``pattern`` is a URL or a path of the site, with ``*`` for any text. A URL that is listed again later is
+        accepted no more.
         """
-        with storage_errors():
-            values = {"pattern": pattern, "reason": reason}
-            rows = self._db.execute(_ACCEPT, values).fetchall()
-            return len(rows), sum(last is None for (last,) in rows)
+        whole = urljoin(read_about(self._db, "url") or "", pattern).replace("[", "[[]").replace("?", "[?]")
+        rows = self._db.execute(_ACCEPT, {"pattern": whole, "reason": reason}).fetchall()
+        return len(rows), sum(last is None for (last,) in rows)
 
     def rows(self, *, listed: bool = True) -> list[RegisteredUrl]:
         """All rows by URL, or those that the sitemap does not list."""
-        with storage_errors():
-            query = f"{_SELECT} WHERE :listed OR last IS NOT NULL ORDER BY url"
-            return [RegisteredUrl(*row) for row in self._db.execute(query, {"listed": listed})]
+        query = f"{_SELECT} WHERE :listed OR last IS NOT NULL ORDER BY url"
+        return [RegisteredUrl(*row) for row in self._db.execute(query, {"listed": listed})]
 
     def due(self, now: float) -> list[RegisteredUrl]:
         """Some rows that the sitemap stopped listing within a year, and that nobody asked for within a week."""
-        with storage_errors():
-            values = {"now": now, "year": YEAR, "pause": WEEK, "most": MAX_WATCHED}
-            return [RegisteredUrl(*row) for row in self._db.execute(f"{_SELECT} {_DUE}", values)]
+        values = {"now": now, "year": YEAR, "pause": WEEK, "most": MAX_WATCHED}
+        return [RegisteredUrl(*row) for row in self._db.execute(f"{_SELECT} {_DUE}", values)]
 
     def store(self, ends: Iterable[UrlEnd], now: float) -> None:
         """Store how URLs ended in a check."""
-        with storage_errors():
-            rows = ({"url": e.url, "ended": e.ended, "target": e.target, "status": e.status, "now": now} for e in ends)
-            self._db.executemany(_STORE, rows)
+        rows = ({"url": e.url, "ended": e.ended, "target": e.target, "status": e.status, "now": now} for e in ends)
+        self._db.executemany(_STORE, rows)
 
 
-def left_pages(site: Path) -> Iterator[LeftPage]:
-    """The pages of the URLs that the sitemap of a site does not list any more; none of a damaged state.
+def left_rows(site: Path, columns: str) -> Iterator[tuple[Any, ...]]:
+    """Columns of the URLs that the sitemap of a site does not list any more; none of a damaged state.
 
-    Raises StorageError.
+    ``page`` and ``text`` are as in the table ``content``. Raises StorageError.
     """
     if STATE_DB.is_in(site):
         with suppress(DamagedFile), STATE_DB.reading(site) as db:
-            yield from db.execute("SELECT url, page, text FROM register WHERE last IS NOT NULL")
+            yield from db.execute(f"SELECT {columns} FROM register WHERE last IS NOT NULL")  # noqa: S608 - our own
 
 
 @contextmanager
