@@ -1,6 +1,7 @@
 """Reads the pages of one side of a move: from a state, a folder of built pages, or a list of URLs."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -23,6 +24,8 @@ from crawler.url.resolve import UrlResolver
 
 _SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml"})
 _ERROR_PAGES: Final = frozenset({"404.html", "50x.html"})
+named_urls = re.compile(r"^\s*+((?:/|https?://)[^\s,]*+)", re.MULTILINE).findall
+"""The URLs and paths of a plain list, one a line."""
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 _FOLDER: Final = "https://folder.invalid"  # the origin of pages whose origin nobody said
 _PAGES: Final = """SELECT u.url, p.id OR (m.state = :indexable AND NOT EXISTS (SELECT 1 FROM published)),
@@ -117,11 +120,3 @@ def read_urls(urls: Iterable[str]) -> Inventory:
         raise UsageError("the list has no URLs")
     origin = origin_of(Url(found[0])) if "://" in found[0] else ""
     return Inventory(origin, [MovePage.of(path) for path in dict.fromkeys(map(place_of, found))])
-
-
-def named_urls(text: str) -> Iterator[str]:
-    """The URLs and paths of a plain list, one a line."""
-    for line in text.splitlines():
-        word = line.strip().split(",")[0].split()[:1]
-        if word and word[0].startswith(("/", "http://", "https://")):
-            yield word[0]

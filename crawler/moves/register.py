@@ -26,14 +26,13 @@ https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-c
 WEEK: Final = 7 * 86_400.0
 MAX_WATCHED: Final = 20
 """Old URLs that one scheduled run asks for, each at most once a week: few beside the pages of the run."""
-_LISTED: Final = "(SELECT u.url FROM published p JOIN url u ON u.id = p.id)"
 _ADD: Final = """INSERT INTO register (url, first)
   SELECT u.url, :now FROM published p JOIN url u ON u.id = p.id WHERE true
   ON CONFLICT (url) DO UPDATE SET last = NULL, page = NULL, text = NULL, accepted = '', ended = '', target = '',
   reported = NULL WHERE last IS NOT NULL"""
-_LEAVE: Final = f"""UPDATE register AS r SET last = :now, page = c.page, text = c.text FROM register g
+_LEAVE: Final = """UPDATE register AS r SET last = :now, page = c.page, text = c.text FROM register g
   LEFT JOIN url u ON u.url = g.url LEFT JOIN memory m ON m.id = u.id LEFT JOIN content c ON c.id = m.content
-  WHERE g.id = r.id AND r.last IS NULL AND r.url NOT IN {_LISTED}"""  # noqa: S608 - our own
+  WHERE g.id = r.id AND r.last IS NULL AND r.url NOT IN (SELECT u.url FROM published p JOIN url u ON u.id = p.id)"""
 _FORGET: Final = "UPDATE register SET page = NULL, text = NULL WHERE last < :now - :year AND text IS NOT NULL"
 _DUE: Final = """WHERE last > :now - :year AND accepted = '' AND coalesce(asked, 0) <= :now - :pause
   ORDER BY asked, last DESC LIMIT :most"""
