@@ -25,11 +25,11 @@ from crawler.errors import FindingsFound, UsageError
 from crawler.lastmod.generators import path_key
 from crawler.lastmod.git import former_pages
 from crawler.model import Url
+from crawler.moves import register
 from crawler.moves.formats import csv_table
 from crawler.moves.probe import folder_ends, live_ends
-from crawler.moves.register import Register, written_register
 from crawler.state.schema import STATE_DB
-from crawler.state.store import read_about
+from crawler.state.store import read_about, written_state
 from crawler.units import count_text, w3c
 from crawler.url.normalize import path_of
 from sitemap import safe
@@ -63,7 +63,7 @@ def check(  # noqa: PLR0913 - the options of a command
     with CommandErrors(verbose) as errors:
         state = find_state_directory(url, config, site, flags)
         with STATE_DB.reading(state) as db:
-            rows = [row for row in Register(db).rows(listed=folder is not None) if not row.accepted]
+            rows = [row for row in register.rows(db, listed=folder is not None) if not row.accepted]
         asked = [row.url for row in rows]
         reported = {row.url for row in rows if row.reported and not (all_ or folder)}
         if folder:
@@ -74,8 +74,8 @@ def check(  # noqa: PLR0913 - the options of a command
         else:
             start = url or (None if config or not asked else asked[0])
             ends = live_ends(asked, site_config(config, flags, start, site))
-            with written_register(state) as register:
-                register.store(ends, time.time())
+            with written_state(state) as db:
+                register.store(db, ends, time.time())
         lost = [end for end in ends if end.ended == "lost" and end.url not in reported]
         unknown = [end for end in ends if end.ended == "unknown"]
         if as_json:
@@ -111,12 +111,12 @@ def import_(
         state = find_state_directory(url, config, site, flags)
         with STATE_DB.reading(state) as db:
             start = url or (None if config else read_about(db, "url"))
-            listed = [row.url for row in Register(db).rows() if row.last is None]
+            listed = [row.url for row in register.rows(db) if row.last is None]
         plan = plan_audit(site_config(config, flags, start, site))
         for name in files:
             found = _former_urls(name, plan, listed, flags)
-            with written_register(state) as register:
-                added = register.add(found, name, time.time())
+            with written_state(state) as db:
+                added = register.add(db, found, name, time.time())
             sys.stdout.write(f"{name}: {count_text(len(found), 'URL')} of the site, {added:,} of them new\n")
 
 
@@ -161,8 +161,8 @@ def accept(
 ) -> None:
     """Record that URLs are gone on purpose, or will be after the next publish, so that no check reports them."""
     with CommandErrors(verbose):
-        with written_register(find_state_directory(url, config, site, flags)) as register:
-            count, listed = register.accept(pattern, reason)
+        with written_state(find_state_directory(url, config, site, flags)) as db:
+            count, listed = register.accept(db, pattern, reason)
         if not count:
             raise UsageError(f"no URL of the register is like {pattern}. siteatlas urls list shows all")
         still = f", of which the sitemap still lists {listed:,}" if listed else ""
@@ -180,7 +180,7 @@ def list_(
     """Print the register as CSV: each URL with its dates, how it ended, and its source."""
     with CommandErrors(verbose):
         with STATE_DB.reading(find_state_directory(url, config, site, flags)) as db:
-            rows = Register(db).rows()
+            rows = register.rows(db)
         ends = ("listed" if row.last is None else "accepted" if row.accepted else row.ended for row in rows)
         cells = (
             (row.url, w3c(row.first), row.last and w3c(row.last), end, row.target, row.accepted, row.source)

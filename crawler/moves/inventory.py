@@ -13,7 +13,7 @@ from crawler.model import FetchedDocument, Page, State, Url
 from crawler.moves.check import Place
 from crawler.moves.formats import encoded
 from crawler.moves.matcher import Inventory, MovePage, words
-from crawler.moves.register import Register, left_rows
+from crawler.moves.register import left_rows, rows
 from crawler.parse.html.page import ReadOptions, read_page
 from crawler.parse.snapshot.details import read_headline, read_text
 from crawler.parse.snapshot.snapshot import load_markup, take_snapshot
@@ -78,8 +78,8 @@ def read_state(site: Path, run: int | None = None, *, former: bool = False) -> I
         if former:
             pages |= {url: _page(url, *kept) for url, *kept in left_rows(site, "url, page, text") if url not in pages}
         if run:
-            at, rows = RunStore(db).get(run).started, Register(db).rows()
-            listed = {row.url for row in rows if row.first <= at and (row.last is None or row.last > at)}
+            at = RunStore(db).get(run).started
+            listed = {row.url for row in rows(db) if row.first <= at and (row.last is None or row.last > at)}
             pages = {url: page for url, page in pages.items() if url in listed}
     return Inventory(origin_of(Url(next(iter(pages)))) if pages else "", [*pages.values()], faults)
 

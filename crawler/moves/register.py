@@ -1,4 +1,6 @@
-"""The register of a site in its state: every URL that was ever published or imported, and how it ended.
+"""The register of a site in its state ``db``: every URL that was ever published or imported, and how it ended.
+
+What writes does so in the caller's transaction.
 
 A URL that is listed costs nothing at the next publish. When it leaves the sitemap, its page is kept for a year, so that
 the page that takes its place can be found.
@@ -6,7 +8,7 @@ the page that takes its place can be found.
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urljoin
@@ -14,9 +16,8 @@ from urllib.parse import urljoin
 from msgspec import Struct
 
 from crawler.errors import DamagedFile
-from crawler.state.database import transaction
 from crawler.state.schema import STATE_DB
-from crawler.state.store import lock_state, read_about
+from crawler.state.store import read_about
 
 YEAR: Final = 365 * 86_400.0
 """Seconds for which old URLs are asked and their pages are kept: Google advises to keep redirects so long.
@@ -66,46 +67,45 @@ class UrlEnd(Struct, frozen=True):
     sentence: str = ""
 
 
-class Register:
-    """The register in an open state. Every method may raise sqlite3.Error, and writes in the caller's transaction."""
+def record(db: sqlite3.Connection, now: float) -> None:
+    """Record the published set."""
+    for statement in (_ADD, _LEAVE, _FORGET):
+        db.execute(statement, {"now": now, "year": YEAR})
 
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
 
-    def record(self, now: float) -> None:
-        """Record the published set."""
-        for statement in (_ADD, _LEAVE, _FORGET):
-            self._db.execute(statement, {"now": now, "year": YEAR})
+def add(db: sqlite3.Connection, urls: Iterable[str], source: str, now: float) -> int:
+    """Add URLs that a source names; returns how many are new."""
+    record(db, now)
+    return db.executemany(_IMPORT, ((url, now, now, source) for url in urls)).rowcount
 
-    def add(self, urls: Iterable[str], source: str, now: float) -> int:
-        """Add URLs that a source names; returns how many are new."""
-        self.record(now)
-        return self._db.executemany(_IMPORT, ((url, now, now, source) for url in urls)).rowcount
 
-    def accept(self, pattern: str, reason: str) -> tuple[int, int]:
-        """Record that URLs are gone on purpose, or will be: their number, and how many are listed.
+def accept(db: sqlite3.Connection, pattern: str, reason: str) -> tuple[int, int]:
+    """Record that URLs are gone on purpose, or will be: their number, and how many are listed.
 
-        ``pattern`` is a URL or a path of the site, with ``*`` for any text. A URL that is listed again later is
-        accepted no more.
-        """
-        whole = urljoin(read_about(self._db, "url") or "", pattern).replace("[", "[[]").replace("?", "[?]")
-        rows = self._db.execute(_ACCEPT, {"pattern": whole, "reason": reason}).fetchall()
-        return len(rows), sum(last is None for (last,) in rows)
+    ``pattern`` is a URL or a path of the site, with ``*`` for any text. A URL that is listed again later is
+    accepted no more.
+    """
+    whole = urljoin(read_about(db, "url") or "", pattern).replace("[", "[[]").replace("?", "[?]")
+    rows = db.execute(_ACCEPT, {"pattern": whole, "reason": reason}).fetchall()
+    return len(rows), sum(last is None for (last,) in rows)
 
-    def rows(self, *, listed: bool = True) -> list[RegisteredUrl]:
-        """All rows by URL, or those that the sitemap does not list."""
-        query = f"{_SELECT} WHERE :listed OR last IS NOT NULL ORDER BY url"
-        return [RegisteredUrl(*row) for row in self._db.execute(query, {"listed": listed})]
 
-    def due(self, now: float) -> list[RegisteredUrl]:
-        """Some rows that the sitemap stopped listing within a year, and that nobody asked for within a week."""
-        values = {"now": now, "year": YEAR, "pause": WEEK, "most": MAX_WATCHED}
-        return [RegisteredUrl(*row) for row in self._db.execute(f"{_SELECT} {_DUE}", values)]
+def rows(db: sqlite3.Connection, *, listed: bool = True) -> list[RegisteredUrl]:
+    """All rows by URL, or those that the sitemap does not list."""
+    query = f"{_SELECT} WHERE :listed OR last IS NOT NULL ORDER BY url"
+    return [RegisteredUrl(*row) for row in db.execute(query, {"listed": listed})]
 
-    def store(self, ends: Iterable[UrlEnd], now: float) -> None:
-        """Store how URLs ended in a check."""
-        rows = ({"url": e.url, "ended": e.ended, "target": e.target, "status": e.status, "now": now} for e in ends)
-        self._db.executemany(_STORE, rows)
+
+def due(db: sqlite3.Connection, now: float) -> list[RegisteredUrl]:
+    """Some rows that the sitemap stopped listing within a year, and that nobody asked for within a week."""
+    values = {"now": now, "year": YEAR, "pause": WEEK, "most": MAX_WATCHED}
+    return [RegisteredUrl(*row) for row in db.execute(f"{_SELECT} {_DUE}", values)]
+
+
+def store(db: sqlite3.Connection, ends: Iterable[UrlEnd], now: float) -> None:
+    """Store how URLs ended in a check."""
+    rows = ({"url": e.url, "ended": e.ended, "target": e.target, "status": e.status, "now": now} for e in ends)
+    db.executemany(_STORE, rows)
 
 
 def left_rows(site: Path, columns: str) -> Iterator[tuple[Any, ...]]:
@@ -116,10 +116,3 @@ def left_rows(site: Path, columns: str) -> Iterator[tuple[Any, ...]]:
     if STATE_DB.is_in(site):
         with suppress(DamagedFile), STATE_DB.reading(site) as db:
             yield from db.execute(f"SELECT {columns} FROM register WHERE last IS NOT NULL")  # noqa: S608 - our own
-
-
-@contextmanager
-def written_register(site: Path) -> Iterator[Register]:
-    """The register of a site in one transaction, with its state locked. Raises StateInUse, StorageError, UsageError."""
-    with lock_state(site), closing(STATE_DB.open(site / STATE_DB.file)) as db, transaction(db):
-        yield Register(db)
