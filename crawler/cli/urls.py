@@ -40,19 +40,17 @@ _REMEDY: Final = (
 )
 _NONE_LEFT: Final = "No URL has left the sitemap. After a move, run siteatlas crawl first.\n"
 _FLAGS: Final = ("state.directory", "site.sitemap_url")
+_SITE: Final = {"url": str | None, "config": SitesConfigOption, "site": str | None, "verbose": bool}
 
 
-@with_flags(*_FLAGS, *REQUEST_KEYS)
-def check(  # noqa: PLR0913 - the options of a command
-    url: str | None = None,
-    folder: Path | None = None,
-    redirects: Path | None = None,
-    all_: bool = False,
-    config: SitesConfigOption = None,
-    site: str | None = None,
-    as_json: bool = False,
-    verbose: bool = False,
-    **flags: Any,
+def _chosen(flags: dict[str, Any]) -> tuple[str | None, Path | None, str | None]:
+    """The URL, the configuration and the name of the chosen site; ``flags`` lose them."""
+    return flags.pop("url"), flags.pop("config"), flags.pop("site")
+
+
+@with_flags(*_FLAGS, *REQUEST_KEYS, switches=_SITE)
+def check(
+    folder: Path | None = None, redirects: Path | None = None, all_: bool = False, as_json: bool = False, **flags: Any
 ) -> None:
     """Find the URLs that the site once published, and that lead to no page now.
 
@@ -60,7 +58,8 @@ def check(  # noqa: PLR0913 - the options of a command
     URL once, and records how each URL ended. With --folder it looks for all URLs in a folder of built pages, requests
     nothing and records nothing.
     """
-    with CommandErrors(verbose) as errors:
+    with CommandErrors(flags.pop("verbose")) as errors:
+        url, config, site = _chosen(flags)
         state = find_state_directory(url, config, site, flags)
         with STATE_DB.reading(state) as db:
             rows = [row for row in register.rows(db, listed=folder is not None) if not row.accepted]
@@ -92,22 +91,16 @@ def check(  # noqa: PLR0913 - the options of a command
         errors.exit_code = FindingsFound.exit_code if lost else 0
 
 
-@with_flags(*_FLAGS)
-def import_(
-    files: list[str],
-    url: str | None = None,
-    config: SitesConfigOption = None,
-    site: str | None = None,
-    verbose: bool = False,
-    **flags: Any,
-) -> None:
+@with_flags(*_FLAGS, switches=_SITE)
+def import_(files: list[str], **flags: Any) -> None:
     """Add URLs to the register, from old sitemaps, lists, access logs and the history of a folder.
 
     A list has one URL or path on each line. Exports of Search Console and other tables of URLs count as lists. Of an
     access log, the URLs count that the server once answered with a page. A folder in a Git repository has built pages
     or the sources of a site generator: every page counts that its history ever had.
     """
-    with CommandErrors(verbose):
+    with CommandErrors(flags.pop("verbose")):
+        url, config, site = _chosen(flags)
         state = find_state_directory(url, config, site, flags)
         with STATE_DB.reading(state) as db:
             start = url or (None if config else read_about(db, "url"))
@@ -149,19 +142,11 @@ def _spelled(pages: set[str], listed: Sequence[str]) -> Iterator[str]:
         yield spellings.get(path_key(page), own)
 
 
-@with_flags(*_FLAGS)
-def accept(
-    pattern: str,
-    reason: str,
-    url: str | None = None,
-    config: SitesConfigOption = None,
-    site: str | None = None,
-    verbose: bool = False,
-    **flags: Any,
-) -> None:
+@with_flags(*_FLAGS, switches=_SITE)
+def accept(pattern: str, reason: str, **flags: Any) -> None:
     """Record that URLs are gone on purpose, or will be after the next publish, so that no check reports them."""
-    with CommandErrors(verbose):
-        with written_state(find_state_directory(url, config, site, flags)) as db:
+    with CommandErrors(flags.pop("verbose")):
+        with written_state(find_state_directory(*_chosen(flags), flags)) as db:
             count, listed = register.accept(db, pattern, reason)
         if not count:
             raise UsageError(f"no URL of the register is like {pattern}. siteatlas urls list shows all")
@@ -169,17 +154,11 @@ def accept(
         sys.stdout.write(f"{count_text(count, 'URL')} accepted{still}\n")
 
 
-@with_flags(*_FLAGS)
-def list_(
-    url: str | None = None,
-    config: SitesConfigOption = None,
-    site: str | None = None,
-    verbose: bool = False,
-    **flags: Any,
-) -> None:
+@with_flags(*_FLAGS, switches=_SITE)
+def list_(**flags: Any) -> None:
     """Print the register as CSV: each URL with its dates, how it ended, and its source."""
-    with CommandErrors(verbose):
-        with STATE_DB.reading(find_state_directory(url, config, site, flags)) as db:
+    with CommandErrors(flags.pop("verbose")):
+        with STATE_DB.reading(find_state_directory(*_chosen(flags), flags)) as db:
             rows = register.rows(db)
         ends = ("listed" if row.last is None else "accepted" if row.accepted else row.ended for row in rows)
         cells = (
