@@ -280,32 +280,38 @@ _apache_row = re.compile(
 
 
 def _read_server(text: str) -> Iterator[Redirect]:
-    """The rows of an nginx map, or of Apache's directives. Patterns that are more than one path are left out."""
-    condition, has_query = "", False
+    """The rows of an nginx map, or of Apache's directives. Patterns of more than one path or query are left out."""
+    query: str | None = ""
+    has_query = False
     for line in text.splitlines():
         if row := _apache_row(line):
             name, code, left, right, flags = row[1].lower(), row[2], _bare(row[3]), _bare(row[4]), row[5]
             if name == "rewritecond":
-                condition = f"?{_literal(right)}"
+                query = _literal(right) if query == "" and "QUERY_STRING" in left else None
                 continue
+            condition, query = query, ""
             if name in ("rewriterule", "redirectmatch"):
-                left, right = f"/{_literal(left).removeprefix('/')}", _unescaped(right)
+                path = _literal(left)
+                if path is None or condition is None:
+                    continue
+                left, right = f"/{path.removeprefix('/')}", _unescaped(right)
             given = re.search(r"30\d", f"{flags} {code}".lower().replace("permanent", "301"))
-            yield Redirect(encoded(left) + condition, right, int(given[0]) if given else 302)
-            condition = ""
+            source = encoded(left) + (f"?{condition}" if condition else "")
+            yield Redirect(source, right, int(given[0]) if given else 302)
         elif row := _nginx_row(line):
             key = _bare(row[1])
-            key = _literal(key) if key.startswith("~") else key
-            path, mark, query = key.rpartition("?") if has_query else (key, "", "")
+            key = (_literal(key) or "") if key.startswith("~") else key
+            path, mark, asked = key.rpartition("?") if has_query else (key, "", "")
             if key.startswith("/"):
-                yield Redirect(encoded(path) + mark + query, _bare(row[2]))
+                yield Redirect(encoded(path) + mark + asked, _bare(row[2]))
         elif line.lstrip().startswith("map "):
             has_query = "args" in line
 
 
-def _literal(pattern: str) -> str:
-    """The one text that a pattern of a whole path or query matches."""
-    return _unescaped(re.sub(r"^~?\^(?:/\?)?|\$$", "", pattern))
+def _literal(pattern: str) -> str | None:
+    """The one text that a pattern of a whole path or query matches, None if it matches several."""
+    bare = re.sub(r"^~?\^(?:/\?)?|(?:/\?)?\$$", "", pattern)
+    return None if re.search(r"(?<!\\)[()*+?\[\]{}|^$]", bare) else _unescaped(bare)
 
 
 def _bare(text: str) -> str:
