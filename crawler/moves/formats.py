@@ -273,7 +273,7 @@ def _read_underscore(text: str) -> Iterator[Redirect]:
 _STRING: Final = r"(\"(?:\\.|[^\"\\])*+\"|[^\s\";]++)"
 _nginx_row = re.compile(rf"^\s*{_STRING}\s+{_STRING}\s*;\s*$").match
 _apache_row = re.compile(
-    rf"^\s*(RewriteRule|RewriteCond|Redirect(?:Match)?)\s*(30[1278]\b|permanent\b)?\s+{_STRING}\s+{_STRING}"
+    rf"^\s*(RewriteRule|RewriteCond|Redirect(?:Match)?)(?:\s*+(30[1278]\b|permanent\b))?\s++{_STRING}\s++{_STRING}"
     r"(?:\s+\[([^\]]*+)\])?\s*$",
     re.IGNORECASE,
 ).match

@@ -24,7 +24,7 @@ from crawler.url.resolve import UrlResolver
 
 _SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml"})
 _ERROR_PAGES: Final = frozenset({"404.html", "50x.html"})
-named_urls = re.compile(r"^\s*+((?:/|https?://)[^\s,]*+)", re.MULTILINE).findall
+named_urls = re.compile(r"^[ \t]*+((?:/|https?://)[^\s,]*+)", re.MULTILINE).findall
 """The URLs and paths of a plain list, one a line."""
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 _FOLDER: Final = "https://folder.invalid"  # the origin of pages whose origin nobody said

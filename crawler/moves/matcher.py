@@ -115,9 +115,7 @@ def match_pages(
         else match
         for number, match in enumerate(found)
     ]
-    claims = Counter(
-        said.get(match.old, match.new) for match in found if match.old in said or match.grade in REDIRECTED
-    )
+    claims = Counter(said.get(row.old, row.new) for row in found if row.old in said or row.grade in REDIRECTED)
     for match in found:
         if match.old in said:
             yield Match(match.old, said[match.old], Grade.SURE, "you said so", 1.0)
