@@ -128,6 +128,9 @@ def test_ours_a_folder_build_is_looked_through_with_its_redirects(tmp_path: Path
             "6 URLs asked, 2 lost, 0 not known",
         ]
         assert checked(tmp_path, "--folder", "build").code == 10  # nothing is recorded
+        (tmp_path / "bulk.csv").write_text("".join(f"https://www.example.com/{name},/new,301\n" for name in "cde"))
+        ran = checked(tmp_path, "--folder", "build", "--redirects", "bulk.csv")
+        assert ran.out == "6 URLs asked, 0 lost, 0 not known\n"  # the public host of a site that was crawled elsewhere
         accepted = siteatlas(tmp_path, "urls", "accept", f"{site.url}[de]", "--reason", "old", *STATE)
         assert accepted.code == 2  # only * stands for something
         for path in "de":  # before the build is published

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urljoin
 
+from msgspec.structs import replace
+
 from crawler.config.config import Config
 from crawler.config.source import SiteSource
 from crawler.crawl.sitemap_download import Downloader, origins_of
@@ -13,7 +15,7 @@ from crawler.fetch.redirect import REDIRECTS
 from crawler.model import Url
 from crawler.moves.check import Hop, Probe, trail, with_redirects
 from crawler.moves.formats import Redirect
-from crawler.moves.inventory import fault_of, place_on
+from crawler.moves.inventory import fault_of, place_of, place_on
 from crawler.moves.register import UrlEnd
 from crawler.url.normalize import origin_of
 from sitemap import SourceError
@@ -50,7 +52,7 @@ def live_ends(urls: Sequence[str], config: Config, source: SiteSource | None = N
 
 
 def folder_ends(urls: Sequence[str], folder: Path, rows: Sequence[Redirect]) -> list[UrlEnd]:
-    """How URLs of one site end in a folder build of it, where the redirects of ``rows`` come first."""
+    """How URLs of one site end in a folder build of it, where the redirects of ``rows``, for any host, come first."""
     if not urls:
         return []
     origin = origin_of(Url(urls[0]))
@@ -61,7 +63,7 @@ def folder_ends(urls: Sequence[str], folder: Path, rows: Sequence[Redirect]) -> 
         is_here = at.startswith("/")
         return Hop(url, *files.status_of(at.partition("?")[0])) if is_here else Hop(url, None, fault=_ELSEWHERE)
 
-    probe = with_redirects(rows, place, answer)
+    probe = with_redirects([replace(row, source=place_of(row.source)) for row in rows], place, answer)
     return [_end(trail(probe, url)) for url in urls]
 
 
