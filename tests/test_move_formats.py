@@ -172,7 +172,10 @@ def test_next_a_source_is_a_pattern_of_one_path(name: str) -> None:
 
 def test_iis_a_rewrite_map_is_xml_with_each_key_once() -> None:
     rows = drawn_rows(9, 200)
-    root = ET.fromstring(write_map("iis", rows)[0])
+    text, _ = write_map("iis", rows)
+    rule = ET.fromstring(re.search(r"(?s)<rule .*</rule>", text)[0])  # type: ignore[index]
+    assert [part.tag for part in rule] == ["match", "conditions", "action"]
+    root = ET.fromstring(text)
     assert [child.tag for child in root] == ["rewriteMap"]
     assert {add.get("key"): add.get("value") for add in root.iter("add")} == {row.source: row.target for row in rows}
 
@@ -196,23 +199,23 @@ def test_cloudflare_a_bulk_list_has_no_header_and_whole_urls() -> None:
         write_map("cloudflare-bulk", [Redirect("/x", "/y")])
 
 
-LIMITED = [(name, unit) for name, form in FORMATS.items() for unit in ("rows", "line", "bytes") if getattr(form, unit)]
+LIMITED = [(name, unit) for name, form in FORMATS.items() for unit in form.limits]
 
 
 @pytest.mark.parametrize(("name", "unit"), LIMITED)
 def test_ours_a_limit_that_a_file_passes_is_said(name: str, unit: str) -> None:
-    limit = getattr(FORMATS[name], unit)
+    limit = FORMATS[name].limits[unit]
     host = "https://www.example.com"
 
     def told(count: int) -> list[str]:
         if unit == "rows":
             return write_map(name, [Redirect(f"{host}/old/{number}", f"{host}/") for number in range(count)])[1]
-        empty = len(write_map(name, [Redirect("/", "/new")])[0]) - (unit == "line")
+        empty = len(write_map(name, [Redirect("/", "/new")])[0]) - (unit != "bytes")
         return write_map(name, [Redirect("/" + "a" * (count - empty), "/new")])[1]
 
     assert told(limit) == []
     (note,) = told(limit + 1)
-    assert f"{limit + 1:,} {unit if unit != 'line' else 'characters in a line'}" in note
+    assert f"{limit + 1:,} {unit}" in note
     assert "https://" in note
 
 
@@ -224,11 +227,16 @@ def test_ours_a_file_without_statuses_says_what_it_makes_of_temporary_redirects(
 
 def test_ours_directives_that_people_write_by_hand_are_read() -> None:
     text = "Redirect permanent /a https://www.example.com/b\nRedirectMatch 301 ^/c\\.html$ /c/\nRedirect /d /e\n"
+    text += "RewriteRule ^old/(.*)$ /new/$1 [R=301,L]\nRewriteRule ^f/?$ /g [R=301,L]\n"  # the first is of many paths
+    text += "RewriteCond %{HTTP_HOST} ^old$\nRewriteRule ^h$ /i [R=301]\n"  # of another host
+    text += "RewriteCond %{QUERY_STRING} ^id=4$\nRewriteRule ^j$ /k [R=308]\n"
     rows = read_map(text, ".htaccess")
     assert [(row.source, row.target, row.status) for row in rows] == [
         ("/a", "https://www.example.com/b", 301),
         ("/c.html", "/c/", 301),
         ("/d", "/e", 302),
+        ("/f", "/g", 301),
+        ("/j?id=4", "/k", 308),
     ]
 
 

@@ -11,10 +11,10 @@ from scripted import Answer, links, scripted
 from trials.moves.__main__ import figures, matches_of
 from trials.moves.site import KINDS, draw_move, write_site
 
-from crawler.moves.check import NewSite, check_map
+from crawler.moves.check import check_map
 from crawler.moves.formats import Redirect
 from crawler.moves.inventory import place_of
-from crawler.moves.matcher import Grade, MovePage, match_pages
+from crawler.moves.matcher import Grade, Inventory, MovePage, match_pages
 from crawler.moves.patterns import learn_patterns
 
 SURE, LIKELY = Grade.SURE, Grade.LIKELY
@@ -157,7 +157,7 @@ def test_ours_a_side_may_be_the_state_of_an_audit_and_no_exported_database(tmp_p
     assert "kept.sqlite is a database" in ran.err
 
 
-def found_in(rows: list[Redirect], site: NewSite | None = None) -> set[tuple[str, str]]:
+def found_in(rows: list[Redirect], site: Inventory | None = None) -> set[tuple[str, str]]:
     return {(finding.rule, finding.source) for finding in check_map(rows, place_of, site)}
 
 
@@ -174,7 +174,7 @@ def test_ours_a_map_is_checked_by_itself() -> None:
     ]
     expected = {
         ("chain", "/a"),
-        ("itself", "/d"),
+        ("loop", "/d"),
         ("temporary", "/e"),
         ("loop", "/g"),
         ("loop", "/h"),
@@ -182,7 +182,7 @@ def test_ours_a_map_is_checked_by_itself() -> None:
     }
     assert found_in(rows) == expected
     (chain,) = [finding for finding in check_map(rows, place_of) if finding.rule == "chain"]
-    assert chain.sentence.endswith("Let it lead to /c")
+    assert chain.sentence.endswith("/a needs 2 redirects. Let it lead to /c")
 
 
 def test_google_many_redirects_to_the_home_page_are_named() -> None:
@@ -195,7 +195,7 @@ def test_google_many_redirects_to_the_home_page_are_named() -> None:
 
 
 def test_ours_a_map_is_checked_against_the_new_site() -> None:
-    site = NewSite({"/live", "/new"}, {"/hidden": "noindex"})
+    site = Inventory("", [MovePage.of("/live"), MovePage.of("/new")], {"/hidden": "noindex"})
     rows = [Redirect("/live", "/new"), Redirect("/a", "/missing"), Redirect("/b", "/hidden"), Redirect("/c", "/new")]
     assert found_in(rows, site) == {("live", "/live"), ("target", "/a"), ("target", "/b")}
 
@@ -218,17 +218,18 @@ def test_ours_a_server_is_asked_for_every_row(tmp_path: Path) -> None:
     (tmp_path / "map.csv").write_text("old,new\n" + "".join(f"{old},{new}\n" for old, new in targets.items()))
     with scripted(routes) as site:
         ran = siteatlas(tmp_path, "move", "check", "map.csv", "--ask", site.url, "--json", "--rate", "0")
-        site.routes["/plain"] = Answer("", 301, moved)
-        (tmp_path / "plain.csv").write_text("old,new\n/plain,/new\n")
+        site.routes |= dict.fromkeys(("/plain", "/file.html"), Answer("", 301, moved))
+        (tmp_path / "plain.csv").write_text("old,new\n/plain,/new\n/file.html,/new\n")
         plain = siteatlas(tmp_path, "move", "check", "plain.csv", "--ask", site.url, "--rate", "0")
     assert plain.code == 0, plain.out
     assert f"{site.url}plain/ answers 404" in plain.out
-    assert "1 row, 0 problems" in plain.out
+    assert "file.html/" not in plain.out  # nobody links to a folder of that name
+    assert "2 rows, 0 problems" in plain.out
     assert ran.code == 10, ran.err
     found = {(finding["rule"], finding["source"]) for finding in json.loads(ran.out)["findings"]}
     assert {row for row in found if row[0] != "note"} == {
         ("temporary", "/temporary"),
-        ("hops", "/twice"),
+        ("chain", "/twice"),
         ("answer", "/gone"),
         ("elsewhere", "/wrong"),
         ("target", "/noindex"),
@@ -244,6 +245,11 @@ def test_ours_a_map_is_converted_and_a_limit_is_named(tmp_path: Path) -> None:
     assert ran.code == 10
     assert "the file has 2,001 rows, and the limit of cloudflare is 2,000" in ran.out
     assert (tmp_path / "_redirects").read_text().startswith("/old/0 /new/0 301\n")
+    bulk = ("move", "check", "map.csv", "--for", "cloudflare-bulk", "-o", "bulk.csv")
+    assert "Add --site" in siteatlas(tmp_path, *bulk).err
+    assert siteatlas(tmp_path, *bulk, "--site", "https://www.example.com").code == 0
+    first, *_ = (tmp_path / "bulk.csv").read_text().splitlines()
+    assert first == "https://www.example.com/old/0,https://www.example.com/new/0,301"
 
 
 @pytest.mark.parametrize(

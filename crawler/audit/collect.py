@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -26,11 +26,10 @@ from crawler.audit.sources.urls import SourceUrlParser, count_row, find_files
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.sitemap_download import Downloader, origins_of
-from crawler.errors import DamagedFile, UsageError
+from crawler.errors import UsageError
 from crawler.model import DiscoveredBy, State, Url
-from crawler.moves.register import Register
+from crawler.moves.register import left_rows
 from crawler.plugins import Plugin, PluginError, PluginKind, load_plugins
-from crawler.state.schema import STATE_DB
 from crawler.url.secrets import mask_private
 from sitemap import SourceError, check_path
 
@@ -128,22 +127,11 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
     for plugin in load_plugins(config, PluginKind.SOURCE):
         watch(SourceProgress(plugin.name))
         store(*_read_plugin(plugin, known))
-    if left := _left_urls(plan.state.parent):
+    if left := [url for url, accepted in left_rows(plan.state.parent, "url, accepted") if not accepted]:
         report = SourceReport(source=SourceKind.REGISTER, name="URLs that the site published once", rows=len(left))
         urls = (count_row(report, known.parse(url)) for url in left)
         store(report, (SourceRecord(url=url, is_page=True) for url in urls if url))
     return published
-
-
-def _left_urls(site: Path) -> list[str]:
-    """The URLs that the runs of a site published once and list no more, without those whose end is accepted.
-
-    None of a damaged state: the audit says why it does not rest on the last run.
-    """
-    if STATE_DB.is_in(site):
-        with suppress(DamagedFile), STATE_DB.reading(site) as db:
-            return [row.url for row in Register(db).rows(listed=False) if not row.accepted]
-    return []
 
 
 def _read_plugin(plugin: Plugin, known: SourceUrlParser) -> tuple[SourceReport, Iterator[SourceRecord]]:

@@ -15,9 +15,8 @@ from msgspec import Struct
 
 from crawler.audit.report.html import read_style
 from crawler.cli.errors import CommandErrors
-from crawler.cli.move_sides import state_in
 from crawler.cli.options import with_flags
-from crawler.cli.sites import AuditsOnly, find_state_directory
+from crawler.cli.sites import AuditsOnly, find_state_directory, state_in
 from crawler.crawl.documents import is_url
 from crawler.dataset.build import open_dataset
 from crawler.dataset.compare import FIELDS, WHOLE, ComparedPage, Comparison, Group

@@ -120,6 +120,16 @@ def audited_directories(root: Path) -> list[Path]:
     return sorted(path.parents[1] for path in root.glob(f"*/{AUDIT}/{STATE_DB.file}"))
 
 
+def state_in(place: Path) -> Path | None:
+    """The state of the one site in a directory, None if it has no state. Raises UsageError if it has several."""
+    if STATE_DB.is_in(place):
+        return place
+    found = state_directories(place) or [site / AUDIT for site in audited_directories(place)]
+    if len(found) > 1:
+        raise UsageError(f"{place} has several sites. Name one: {', '.join(map(str, found))}")
+    return found[0] if found else None
+
+
 def _has_content(directory: Path) -> bool:
     """Whether a run of the site found anything: the URL may have been mistyped."""
     if not STATE_DB.is_in(directory):

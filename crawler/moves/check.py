@@ -1,14 +1,17 @@
-"""Checks a map of redirects by itself and against the new site. Pure; what the server answers, callers ask."""
+"""Follows redirects from a URL to their end, whoever answers: a site, a folder, or a map; and checks maps. Pure."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
 
 from crawler.moves.formats import Redirect
+from crawler.moves.matcher import Inventory
 
+MAX_HOPS: Final = 10
+"""Redirects that Googlebot follows: see :data:`SOURCE`."""
 MAX_TO_ONE: Final = 20
 """Rows with one target from which it is worth a look; from half as many if they are a tenth of the map."""
 MAX_TO_HOME: Final = 10
@@ -19,6 +22,51 @@ NOTE: Final = "note"
 _TEMPORARY: Final = frozenset({302, 303, 307})
 
 
+class Hop(Struct, frozen=True):
+    """The answer of one URL: its status, None without one; where it leads; and its ``fault``, in a sentence.
+
+    A fault is what failed, or why search engines do not list the page.
+    """
+
+    url: str
+    status: int | None
+    location: str = ""
+    fault: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The fault or the status."""
+        return self.fault or f"status {self.status}"
+
+
+Probe = Callable[[str], Hop]
+"""Says what the answer of a URL itself is."""
+Place = Callable[[str], str]
+"""The path with the query of a URL of the site, the whole URL of another site."""
+
+
+def with_redirects(rows: Sequence[Redirect], place: Place, beyond: Probe) -> Probe:
+    """Follows the rows of a map, by path and query or by path; ``beyond`` answers for what has no row."""
+    redirects = {place(row.source): row for row in reversed(rows)}
+
+    def hop(url: str) -> Hop:
+        at = place(url)
+        row = redirects.get(at) or redirects.get(at.partition("?")[0])
+        return Hop(url, row.status, urljoin(url, row.target)) if row else beyond(url)
+
+    return hop
+
+
+def trail(probe: Probe, url: str) -> list[Hop]:
+    """The answers from a URL to the end of its redirects; the last one has a location if they never end."""
+    hops = [probe(url)]
+    seen = {url}
+    while (target := hops[-1].location) and target not in seen and len(hops) <= MAX_HOPS:
+        seen.add(target)
+        hops.append(probe(target))
+    return hops
+
+
 class MapFinding(Struct, frozen=True):
     """One problem of a map: its rule, the source of the row or "", and a sentence with the remedy."""
 
@@ -27,68 +75,28 @@ class MapFinding(Struct, frozen=True):
     sentence: str
 
 
-class NewSite(Struct, frozen=True):
-    """The new site by paths with queries: its pages, and why search engines do not list others."""
+def check_map(rows: Sequence[Redirect], place: Place, site: Inventory | None = None) -> Iterator[MapFinding]:
+    """The findings about a map by itself, and against the new site."""
+    pages = {page.path for page in site.pages} if site else set()
 
-    pages: Container[str]
-    faults: Mapping[str, str]
+    def answer(url: str) -> Hop:
+        at = place(url)
+        if site is None or not at.startswith("/") or at in pages:
+            return Hop(url, 200)
+        return Hop(url, 404, fault=site.faults.get(at, "the new site has no such page"))
 
-
-Place = Callable[[str], str]
-
-
-def check_map(rows: Sequence[Redirect], place: Place, site: NewSite | None = None) -> Iterator[MapFinding]:
-    """The findings about a map. ``place`` gives the path with the query, or the URL of another site."""
+    probe = with_redirects(rows, place, answer)
     targets: dict[str, str] = {}
     for row in rows:
         source, target = place(row.source), place(row.target)
-        if source in targets and targets[source] != target:
+        if targets.setdefault(source, target) != target:
             sentence = f"{row.source} has several targets: {targets[source]} and {target}. Keep one"
             yield MapFinding("duplicate", row.source, sentence)
-        targets.setdefault(source, target)
-    for row in rows:
-        source = place(row.source)
-        yield from _check_way(row, source, targets)
-        if row.status in _TEMPORARY:
-            yield MapFinding("temporary", row.source, f"status {row.status} is temporary. A move needs 301 or 308")
-        if site:
-            yield from _check_against_site(row, source, place(row.target), site)
-    yield from _check_many(rows, [place(row.target) for row in rows])
-
-
-def flat_target(source: str, targets: Mapping[str, str]) -> str | None:
-    """Where the rows lead in the end, None for a loop."""
-    seen = {source}
-    target = targets[source]
-    while target in targets:
-        if target in seen:
-            return None
-        seen.add(target)
-        target = targets[target]
-    return None if target in seen else target
-
-
-def _check_way(row: Redirect, source: str, targets: Mapping[str, str]) -> Iterator[MapFinding]:
-    first = targets[source]
-    if first == source:
-        yield MapFinding("itself", row.source, f"{row.source} leads to itself. Remove the row")
-    elif (end := flat_target(source, targets)) is None:
-        yield MapFinding("loop", row.source, f"{row.source} never ends: the rows lead in a circle")
-    elif end != first:
-        yield MapFinding("chain", row.source, f"{row.source} leads to {first}, which moved too. Let it lead to {end}")
-
-
-def _check_against_site(row: Redirect, source: str, target: str, site: NewSite) -> Iterator[MapFinding]:
-    if source in site.pages and source != target:
-        yield MapFinding("live", row.source, f"{row.source} is a page of the new site, which the row would hide")
-    if target.startswith("/") and target not in site.pages:
-        fault = site.faults.get(target)
-        sentence = f"{row.target} is not listed: {fault}" if fault else f"the new site has no page {row.target}"
-        yield MapFinding("target", row.source, sentence)
-
-
-def _check_many(rows: Sequence[Redirect], places: Sequence[str]) -> Iterator[MapFinding]:
-    for target, count in Counter(places).items():
+        hops = trail(probe, row.source)
+        yield from check_answers(row, hops[-1].url, hops)
+        if source in pages:
+            yield MapFinding("live", row.source, f"{row.source} is a page of the new site, which the row would hide")
+    for target, count in Counter(place(row.target) for row in rows).items():
         is_home = (urlsplit(target).path or "/") == "/"
         if is_home and (count >= MAX_TO_HOME or count * 20 > max(len(rows), 20)):
             sentence = f"{count:,} rows lead to the home page. Search engines may treat them as not found: {SOURCE}"
@@ -97,29 +105,20 @@ def _check_many(rows: Sequence[Redirect], places: Sequence[str]) -> Iterator[Map
             yield MapFinding("many", "", f"{count:,} rows lead to {target}. Check that it takes the place of each")
 
 
-def check_answer(
-    row: Redirect, target: str, hops: Sequence[tuple[int | None, str]], fault: str
-) -> Iterator[MapFinding]:
-    """The findings about what the server answers for a row.
-
-    ``hops`` are the status and the URL of each answer, from the old URL to the end; ``fault`` says why search engines
-    do not list the last page.
-    """
-    (first, old), (last, end) = hops[0], hops[-1]
-    if len(hops) == 1:
-        yield MapFinding("answer", row.source, f"{old} does not redirect: {_status(first)}")
-        return
-    if len(hops) > 2:
-        yield MapFinding("hops", row.source, f"{old} needs {len(hops) - 1} redirects. Let the first lead to {end}")
-    if temporary := next((status for status, _ in hops[:-1] if status in _TEMPORARY), None):
-        yield MapFinding("temporary", row.source, f"{old} redirects with status {temporary}, which is temporary")
-    if end != target:
-        yield MapFinding("elsewhere", row.source, f"{old} leads to {end}, not to {target}")
-    elif last != 200:
-        yield MapFinding("target", row.source, f"{old} leads to {end}: {_status(last)}")
-    elif fault:
-        yield MapFinding("target", row.source, f"{old} leads to {end}, which is not listed: {fault}")
-
-
-def _status(status: int | None) -> str:
-    return f"status {status}" if status else "no answer"
+def check_answers(row: Redirect, target: str, hops: Sequence[Hop]) -> Iterator[MapFinding]:
+    """The findings about the answers from the source of a row to the end of its redirects."""
+    *redirects, last = hops
+    old, end = hops[0].url, last.url
+    temporary = next((hop.status for hop in redirects if hop.status in _TEMPORARY), None)
+    if last.location:
+        found = {"loop": f"{old} never ends: its redirects lead in a circle to {last.location}"}
+    elif not redirects:
+        found = {"answer": f"{old} does not redirect: {last.sentence}" if last.status else last.fault}
+    else:
+        found = {
+            "chain": f"{old} needs {len(redirects)} redirects. Let it lead to {end}" if len(redirects) > 1 else "",
+            "temporary": f"{old} redirects with status {temporary}. A move needs 301 or 308" if temporary else "",
+            "elsewhere": f"{old} leads to {end}, not to {target}" if end != target else "",
+            "target": f"{old} leads to {end}: {last.sentence}" if last.status != 200 or last.fault else "",
+        }
+    yield from (MapFinding(rule, row.source, sentence) for rule, sentence in found.items() if sentence)

@@ -11,13 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from typing import Any, Final
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 from xml.etree import ElementTree as ET  # the input is a file that the user names
 from xml.sax.saxutils import quoteattr
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from crawler.errors import UsageError
 
@@ -51,7 +50,6 @@ class Redirect(Struct, frozen=True):
 
 
 Rows = Sequence[Redirect]
-T = TypeVar("T")
 
 
 def encoded(path: str) -> str:
@@ -117,86 +115,101 @@ def _next_row(row: Redirect) -> dict[str, object]:
     return {"source": source, **has, "destination": target, "permanent": row.status in _PERMANENT}
 
 
-def _json(wrap: Callable[[object], object], rows: Rows) -> Iterator[str]:
-    yield json.dumps(wrap([_next_row(row) for row in rows]), indent=2) + "\n"
+def _json(rows: Rows, key: str = "") -> Iterator[str]:
+    told = [_next_row(row) for row in rows]
+    yield json.dumps({key: told} if key else told, indent=2) + "\n"
 
 
 def _iis(rows: Rows) -> Iterator[str]:
     """https://learn.microsoft.com/en-us/iis/extensions/url-rewrite-module/using-rewrite-maps-in-url-rewrite-module"""
+    yield '<!-- The rule that uses it: <rule name="moves" stopProcessing="true"><match url=".*" /><conditions>\n'
+    yield '<add input="{moves:{REQUEST_URI}}" pattern="(.+)" /></conditions>\n'
+    yield '<action type="Redirect" url="{C:1}" appendQueryString="false" redirectType="Permanent" /></rule> -->\n'
     yield '<rewriteMaps>\n  <rewriteMap name="moves">\n'
     yield from (f"    <add key={quoteattr(row.place)} value={quoteattr(row.target)} />\n" for row in rows)
     yield "  </rewriteMap>\n</rewriteMaps>\n"
 
 
-def csv_table(header: str, cells: Callable[[T], tuple[object, ...]], rows: Iterable[T]) -> Iterator[str]:
+def csv_table(header: str, rows: Iterable[Sequence[object]]) -> str:
     """A CSV file: its ``header``, and the cells of each row."""
     lines = io.StringIO(newline="")
-    csv.writer(lines, lineterminator="\n").writerows(map(cells, rows))
-    yield f"{header}{lines.getvalue()}"
+    csv.writer(lines, lineterminator="\n").writerows(rows)
+    return f"{header}{lines.getvalue()}"
+
+
+def _plain_csv(rows: Rows, header: str = "") -> str:
+    return csv_table(header, ((row.source, row.target, row.status) for row in rows))
+
+
+def _wordpress(rows: Rows) -> str:
+    """https://github.com/johngodley/redirection, fileio/csv.php: the header is skipped by its name."""
+    return csv_table("source,target,regex,code\n", ((row.place, row.target, 0, row.status) for row in rows))
 
 
 class Format(Struct, frozen=True):
-    """A format, and what it holds by its documentation: rows, characters of a line, bytes of the file, 0 for no limit.
+    """A format, and its ``limits`` by the documentation at ``source``.
 
-    ``query``: a source may have a query. ``status``: a row has its status.
+    ``query``: a source may have a query. ``status``: a row has its status. ``whole``: sources and targets are URLs.
     """
 
-    write: Callable[[Rows], Iterator[str]]
+    write: Callable[[Rows], Iterable[str]]
+    limits: Mapping[str, int] = {}
     source: str = ""
-    rows: int = 0
-    line: int = 0
-    bytes: int = 0
     query: bool = True
     status: bool = True
+    whole: bool = False
 
 
+_ROWS, _LINE, _BYTES = "rows", "characters in a line", "bytes"
 _NETLIFY: Final = "https://docs.netlify.com/manage/routing/redirects/overview.md"
 _PAGES: Final = "https://developers.cloudflare.com/pages/configuration/redirects/"
 _BULK: Final = "https://developers.cloudflare.com/rules/url-forwarding/bulk-redirects/ (free plan)"
+_VERCEL: Final = "https://vercel.com/docs/project-configuration"
 _NEXT: Final = "https://nextjs.org/docs/app/api-reference/config/next-config-js/redirects"
 _IIS: Final = "https://ruslany.net/2010/05/storing-url-rewrite-mappings-in-a-separate-file/"
 FORMATS: Final[Mapping[str, Format]] = {
-    "csv": Format(partial(csv_table, "old,new,status\n", lambda row: (row.source, row.target, row.status))),
+    "csv": Format(partial(_plain_csv, header="old,new,status\n")),
     "nginx": Format(_nginx, status=False),
     "apache": Format(_apache),
-    "netlify": Format(_underscore, _NETLIFY, rows=10_000, query=False),
-    "cloudflare": Format(_underscore, _PAGES, rows=2_000, line=1_000, query=False),
+    "netlify": Format(_underscore, {_ROWS: 10_000}, _NETLIFY, query=False),
+    "cloudflare": Format(_underscore, {_ROWS: 2_000, _LINE: 1_000}, _PAGES, query=False),
     # https://developers.cloudflare.com/rules/url-forwarding/bulk-redirects/reference/csv-file-format/: no header
-    "cloudflare-bulk": Format(
-        partial(csv_table, "", lambda row: (row.source, row.target, row.status)), _BULK, rows=10_000, query=False
-    ),
-    "vercel": Format(
-        partial(_json, lambda rows: {"redirects": rows}), "https://vercel.com/docs/project-configuration", rows=2_048
-    ),
-    "next": Format(partial(_json, lambda rows: rows), _NEXT, rows=1_024),
-    "iis": Format(_iis, _IIS, bytes=250_000, status=False),
-    # https://github.com/johngodley/redirection, fileio/csv.php: the header is skipped by its name
-    "wordpress": Format(
-        partial(csv_table, "source,target,regex,code\n", lambda row: (row.place, row.target, 0, row.status))
-    ),
+    "cloudflare-bulk": Format(_plain_csv, {_ROWS: 10_000}, _BULK, query=False, whole=True),
+    "vercel": Format(partial(_json, key="redirects"), {_ROWS: 2_048}, _VERCEL),
+    "next": Format(_json, {_ROWS: 1_024}, _NEXT),
+    "iis": Format(_iis, {_BYTES: 250_000}, _IIS, status=False),
+    "wordpress": Format(_wordpress),
 }
 """Netlify has no fixed limit, and advises patterns beyond 10,000 rows."""
 
 
-def write_map(name: str, rows: Rows) -> tuple[str, list[str]]:
-    """The file in a format, and in sentences what it cannot hold. Raises UsageError for a map without hosts."""
+def write_map(name: str, rows: Rows, site: str = "") -> tuple[str, list[str]]:
+    """The file in a format, and in sentences what it cannot hold. Raises UsageError for a map without hosts.
+
+    ``site`` is the URL of the site, for formats that need whole URLs.
+    """
     form = FORMATS[name]
-    held = [replace(row, target=quote(row.target, safe=_SAFE + "%?#[]")) for row in rows if form.query or not row.query]
+    base = site if form.whole else ""
+    held = [
+        Redirect(urljoin(base, row.source), urljoin(base, quote(row.target, safe=_SAFE + "%?#[]")), row.status)
+        for row in rows
+        if form.query or not row.query
+    ]
     notes = []
     if left := len(rows) - len(held):
         notes.append(f"{left:,} rows are left out: {name} cannot match the query of a source")
     if not form.status and (temporary := sum(row.status not in _PERMANENT for row in held)):
         notes.append(f"{temporary:,} temporary redirects become permanent: a file of {name} has no status")
-    if name == "cloudflare-bulk" and any("://" not in row.source or "://" not in row.target for row in held):
-        raise UsageError("cloudflare-bulk needs whole URLs. Add --site https://www.example.com")
+    if form.whole and any("://" not in row.source or "://" not in row.target for row in held):
+        raise UsageError(f"{name} needs whole URLs. Add --site https://www.example.com")
     text = "".join(form.write(held))
-    for limit, found, unit in (
-        (form.rows, len(held), "rows"),
-        (form.line, max(map(len, text.splitlines()), default=0), "characters in a line"),
-        (form.bytes, len(text.encode("utf-8", "surrogatepass")), "bytes"),
-    ):
-        if limit and found > limit:
-            notes.append(f"the file has {found:,} {unit}, and the limit of {name} is {limit:,}: {form.source}")
+    longest = max(map(len, text.splitlines()), default=0)
+    sizes = {_ROWS: len(held), _LINE: longest, _BYTES: len(text.encode("utf-8", "surrogatepass"))}
+    notes += (
+        f"the file has {sizes[unit]:,} {unit}, and the limit of {name} is {limit:,}: {form.source}"
+        for unit, limit in form.limits.items()
+        if sizes[unit] > limit
+    )
     return text, notes
 
 
@@ -239,17 +252,14 @@ def _read_iis(text: str) -> Iterator[Redirect]:
 
 
 def _read_csv(text: str) -> Iterator[Redirect]:
-    rows = csv.reader(io.StringIO(text))
-    header: list[str] = []
-    for cells in rows:
-        if not header and cells and cells[0].lower() in ("old", "source"):
-            header = [cell.lower() for cell in cells]
-            continue
-        named = dict(zip(header or ("source", "target", "code"), cells, strict=False))
-        target = named.get("new", named.get("target", ""))
-        if target and named.get("grade", "") not in SKIPPED_GRADES:
-            status = named.get("status") if "old" in header else named.get("code")
-            yield Redirect(named.get("old", named.get("source", "")), target, int(status or 301))
+    head, _, rest = text.partition("\n")
+    names = head.lower().replace('"', "").strip().split(",")
+    is_named = names[0] in ("old", "source")
+    table = csv.DictReader(io.StringIO(rest if is_named else text), names if is_named else ("source", "target", "code"))
+    for row in table:
+        source, target = row.get("old") or row.get("source"), row.get("new") or row.get("target")
+        if source and target and row.get("grade") not in SKIPPED_GRADES:
+            yield Redirect(source, target, int(row.get("code") or row.get("status") or 301))
 
 
 def _read_underscore(text: str) -> Iterator[Redirect]:
@@ -263,36 +273,45 @@ def _read_underscore(text: str) -> Iterator[Redirect]:
 _STRING: Final = r"(\"(?:\\.|[^\"\\])*+\"|[^\s\";]++)"
 _nginx_row = re.compile(rf"^\s*{_STRING}\s+{_STRING}\s*;\s*$").match
 _apache_row = re.compile(
-    rf"^\s*(RewriteRule|RewriteCond|Redirect(?:Match|Permanent)?)\s+(?:(30[1278]|permanent)\s+)?{_STRING}\s+{_STRING}"
-    r"(?:\s+\[([^\]]*+)\])?\s*$"
+    rf"^\s*(RewriteRule|RewriteCond|Redirect(?:Match)?)(?:\s*+(30[1278]\b|permanent\b))?\s++{_STRING}\s++{_STRING}"
+    r"(?:\s+\[([^\]]*+)\])?\s*$",
+    re.IGNORECASE,
 ).match
 
 
 def _read_server(text: str) -> Iterator[Redirect]:
-    """The rows of an nginx map, or of Apache's directives. Patterns that are more than one path are left out."""
-    condition, has_query = "", False
+    """The rows of an nginx map, or of Apache's directives. Patterns of more than one path or query are left out."""
+    query: str | None = ""
+    has_query = False
     for line in text.splitlines():
         if row := _apache_row(line):
-            directive, code, left, right, flags = row[1], row[2], _bare(row[3]), _bare(row[4]), row[5] or ""
-            if directive == "RewriteCond":
-                condition = f"?{_unescaped(right.strip('^$'))}"
+            name, code, left, right, flags = row[1].lower(), row[2], _bare(row[3]), _bare(row[4]), row[5]
+            if name == "rewritecond":
+                query = _literal(right) if query == "" and "QUERY_STRING" in left else None
                 continue
-            if directive in ("RewriteRule", "RedirectMatch"):
-                left = f"/{_unescaped(left.removeprefix('^').removeprefix('/?').removesuffix('$')).removeprefix('/')}"
-                right = _unescaped(right)
-            found = re.search(r"R=(\d+)", flags)
-            is_permanent = code == "permanent" or directive == "RedirectPermanent"
-            status = found[1] if found else "301" if is_permanent else code or "302"
-            yield Redirect(encoded(left) + condition, right, int(status))
-            condition = ""
+            condition, query = query, ""
+            if name in ("rewriterule", "redirectmatch"):
+                path = _literal(left)
+                if path is None or condition is None:
+                    continue
+                left, right = f"/{path.removeprefix('/')}", _unescaped(right)
+            given = re.search(r"30\d", f"{flags} {code}".lower().replace("permanent", "301"))
+            source = encoded(left) + (f"?{condition}" if condition else "")
+            yield Redirect(source, right, int(given[0]) if given else 302)
         elif row := _nginx_row(line):
             key = _bare(row[1])
-            key = _unescaped(key.removeprefix("~^").removesuffix("$")) if key.startswith("~^") else key
-            path, mark, query = key.rpartition("?") if has_query else (key, "", "")
+            key = (_literal(key) or "") if key.startswith("~") else key
+            path, mark, asked = key.rpartition("?") if has_query else (key, "", "")
             if key.startswith("/"):
-                yield Redirect(encoded(path) + mark + query, _bare(row[2]))
+                yield Redirect(encoded(path) + mark + asked, _bare(row[2]))
         elif line.lstrip().startswith("map "):
             has_query = "args" in line
+
+
+def _literal(pattern: str) -> str | None:
+    """The one text that a pattern of a whole path or query matches, None if it matches several."""
+    bare = re.sub(r"^~?\^(?:/\?)?|(?:/\?)?\$$", "", pattern)
+    return None if re.search(r"(?<!\\)[()*+?\[\]{}|^$]", bare) else _unescaped(bare)
 
 
 def _bare(text: str) -> str:

@@ -1,22 +1,21 @@
 """Reads the pages of one side of a move: from a state, a folder of built pages, or a list of URLs."""
 
 import re
-import sqlite3
-from collections.abc import Iterable, Iterator
-from html import unescape
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct
 
 from crawler.errors import UsageError
 from crawler.model import FetchedDocument, Page, State, Url
+from crawler.moves.check import Place
 from crawler.moves.formats import encoded
-from crawler.moves.matcher import MovePage, words
-from crawler.moves.register import Register, left_pages
+from crawler.moves.matcher import Inventory, MovePage, words
+from crawler.moves.register import left_rows, rows
 from crawler.parse.html.page import ReadOptions, read_page
+from crawler.parse.snapshot.details import read_headline, read_text
 from crawler.parse.snapshot.snapshot import load_markup, take_snapshot
 from crawler.state.runs import RunStore
 from crawler.state.schema import STATE_DB
@@ -25,19 +24,13 @@ from crawler.url.resolve import UrlResolver
 
 _SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml"})
 _ERROR_PAGES: Final = frozenset({"404.html", "50x.html"})
-_heading = re.compile(r"<h1\b[^<>]*+>(.{1,1000}?)</h1", re.IGNORECASE | re.DOTALL).search
-_head_end = re.compile(r"</head\b|<body\b", re.IGNORECASE).search
-_tags = re.compile(r"<[^<>]*+>").sub
+named_urls = re.compile(r"^[ \t]*+((?:/|https?://)[^\s,]*+)", re.MULTILINE).findall
+"""The URLs and paths of a plain list, one a line."""
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 _FOLDER: Final = "https://folder.invalid"  # the origin of pages whose origin nobody said
-
-
-class Inventory(Struct):
-    """The pages of one side. ``origin`` is "" if unknown. ``faults``: why search engines list no other URLs."""
-
-    origin: str
-    pages: list[MovePage]
-    faults: dict[str, str] = {}
+_PAGES: Final = """SELECT u.url, p.id OR (m.state = :indexable AND NOT EXISTS (SELECT 1 FROM published)),
+  m.state, m.reason, c.page, c.text FROM memory m JOIN url u ON u.id = m.id LEFT JOIN published p ON p.id = m.id
+  LEFT JOIN content c ON c.id = m.content"""
 
 
 def place_of(url: str) -> str:
@@ -51,34 +44,44 @@ def place_of(url: str) -> str:
         raise UsageError(f"{url} is not a URL: {error}") from None
 
 
+def place_on(*origins: str) -> Place:
+    """Gives the place of URLs of these origins and of paths, other URLs as they are."""
+
+    def place(url: str) -> str:
+        is_other = "://" in url and not f"{url}/".startswith(tuple(f"{origin}/" for origin in origins))
+        return url if is_other else place_of(url)
+
+    return place
+
+
+def fault_of(page: Page, url: str, place: Place = str) -> str:
+    """Why search engines do not list a page, "" if they may. ``place`` gives what is compared of its canonical."""
+    if page.noindex or page.refresh:
+        return page.noindex or "it redirects by a refresh"
+    canonical = place(page.canonicals[0]) if page.canonicals else ""
+    return f"its canonical is {canonical}" if canonical and canonical != place(url) else ""
+
+
 def read_state(site: Path, run: int | None = None, *, former: bool = False) -> Inventory:
     """The pages that the state of a site lists; with ``former`` those that it ever listed, or listed after a ``run``.
 
     Raises UsageError, StorageError.
     """
+    pages: dict[str, MovePage] = {}
+    faults: dict[str, str] = {}
     with STATE_DB.reading(site) as db:
-        listed = {url for (url,) in db.execute("SELECT u.url FROM published p JOIN url u ON u.id = p.id")}
-        rows = db.execute(
-            "SELECT u.url, m.state, m.reason, c.page, c.text FROM memory m JOIN url u ON u.id = m.id"
-            " LEFT JOIN content c ON c.id = m.content"
-        )
-        pages: dict[str, MovePage] = {}
-        faults: dict[str, str] = {}
-        for url, state, reason, page, text in rows:
-            if url in listed or (state == State.INDEXABLE and not listed):
-                pages[url] = _page(url, page, text)
+        for url, is_listed, state, reason, *kept in db.execute(_PAGES, {"indexable": State.INDEXABLE}):
+            if is_listed:
+                pages[url] = _page(url, *kept)
             else:
                 faults[place_of(url)] = reason or state.replace("_", " ")
         if former:
-            moment = RunStore(db).get(run).started if run else None
-            chosen = _listed_at(db, moment) if moment else None
-            pages |= {url: _page(url, *kept) for url, *kept in left_pages(site) if url not in pages}
-            pages = {url: page for url, page in pages.items() if chosen is None or url in chosen}
+            pages |= {url: _page(url, *kept) for url, *kept in left_rows(site, "url, page, text") if url not in pages}
+        if run:
+            at = RunStore(db).get(run).started
+            listed = {row.url for row in rows(db) if row.first <= at and (row.last is None or row.last > at)}
+            pages = {url: page for url, page in pages.items() if url in listed}
     return Inventory(origin_of(Url(next(iter(pages)))) if pages else "", [*pages.values()], faults)
-
-
-def _listed_at(db: sqlite3.Connection, moment: float) -> set[str]:
-    return {row.url for row in Register(db).rows() if row.first <= moment and (row.last is None or row.last > moment)}
 
 
 def _page(url: str, page: bytes | None, text: bytes | None) -> MovePage:
@@ -87,12 +90,8 @@ def _page(url: str, page: bytes | None, text: bytes | None) -> MovePage:
 
 def move_page(place: str, title: str, snapshot: bytes) -> MovePage:
     """A page as the matcher compares it. Words that all pages have, such as those of menus, need no care here."""
-    markup = load_markup(snapshot) if snapshot else ""
-    heading = _heading(markup)
-    head = _head_end(markup)
-    text = unescape(_tags(" ", markup[head.start() if head else 0 :])).lower()
-    name = f"{title} {unescape(_tags(' ', heading[1]))}" if heading else title
-    return MovePage.of(place, name, words(text))
+    markup = load_markup(snapshot)
+    return MovePage.of(place, f"{title} {read_headline(markup).h1}", words(read_text(markup).lower()))
 
 
 def read_folder(folder: Path, origin: str = "") -> Inventory:
@@ -105,11 +104,8 @@ def read_folder(folder: Path, origin: str = "") -> Inventory:
         body = place.read_bytes()
         document = FetchedDocument(Url((origin or _FOLDER) + path), "text/html", [], [], "", body)
         page = read_page(document, ReadOptions(images=False, videos=False, dates=False), UrlResolver(), 0.0)
-        canonical = place_of(page.canonicals[0]) if page.canonicals else path
-        if fault := page.noindex or ("it redirects by a refresh" if page.refresh else ""):
+        if fault := fault_of(page, document.url, place_of):
             found.faults[path] = fault
-        elif canonical != path:
-            found.faults[path] = f"its canonical is {canonical}"
         else:
             found.pages.append(move_page(path, page.title, take_snapshot(body)))
     if not found.pages and not found.faults:
@@ -124,11 +120,3 @@ def read_urls(urls: Iterable[str]) -> Inventory:
         raise UsageError("the list has no URLs")
     origin = origin_of(Url(found[0])) if "://" in found[0] else ""
     return Inventory(origin, [MovePage.of(path) for path in dict.fromkeys(map(place_of, found))])
-
-
-def named_urls(text: str) -> Iterator[str]:
-    """The URLs and paths of a plain list, one a line."""
-    for line in text.splitlines():
-        word = line.strip().split(",")[0].split()[:1]
-        if word and word[0].startswith(("/", "http://", "https://")):
-            yield word[0]

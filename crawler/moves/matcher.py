@@ -77,6 +77,14 @@ def _packed(found: Iterable[str]) -> bytes:
     return array("I", sorted({crc32(word.encode("utf-8", "replace")) for word in found})).tobytes()
 
 
+class Inventory(Struct):
+    """The pages of one side. ``origin`` is "" if unknown. ``faults``: why search engines list no other URLs."""
+
+    origin: str
+    pages: list[MovePage]
+    faults: dict[str, str] = {}
+
+
 class Match(Struct, frozen=True):
     """The page that takes the place of an old one; ``new`` is "" and the grade ``none`` without one."""
 
@@ -107,9 +115,7 @@ def match_pages(
         else match
         for number, match in enumerate(found)
     ]
-    claims = Counter(
-        said.get(match.old, match.new) for match in found if match.old in said or match.grade in REDIRECTED
-    )
+    claims = Counter(said.get(row.old, row.new) for row in found if row.old in said or row.grade in REDIRECTED)
     for match in found:
         if match.old in said:
             yield Match(match.old, said[match.old], Grade.SURE, "you said so", 1.0)

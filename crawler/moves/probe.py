@@ -1,11 +1,11 @@
-"""Asks where URLs lead: of the live site, hop by hop, or in a folder build with its file of redirects."""
+"""Asks how URLs end: on the live site, hop by hop, or in a folder build with its redirects."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import urljoin
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.config.config import Config
 from crawler.config.source import SiteSource
@@ -13,35 +13,17 @@ from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.fetch.folder_transport import FolderTransport
 from crawler.fetch.redirect import REDIRECTS
 from crawler.model import Url
+from crawler.moves.check import Hop, Probe, trail, with_redirects
 from crawler.moves.formats import Redirect
-from crawler.moves.inventory import place_of
+from crawler.moves.inventory import fault_of, place_of, place_on
 from crawler.moves.register import UrlEnd
 from crawler.url.normalize import origin_of
 from sitemap import SourceError
 
-MAX_HOPS: Final = 10
-"""Redirects that Googlebot follows: https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes"""
 MAX_BODY: Final = 10 * 2**20
 """Bytes of an answer that are read."""
 _LOST: Final = frozenset({404, 410})
 _ELSEWHERE: Final = "it is on another site"
-
-
-class Hop(Struct, frozen=True):
-    """The answer of one URL: its status, None without one; where it leads; and what failed, in a sentence.
-
-    ``fault`` says why search engines do not list the page.
-    """
-
-    url: str
-    status: int | None
-    location: str = ""
-    failure: str = ""
-    fault: str = ""
-
-
-Probe = Callable[[str], Hop]
-"""Says what the answer of a URL itself is."""
 
 
 def live_probe(downloader: Downloader, *, reads_pages: bool = False) -> Probe:
@@ -51,44 +33,13 @@ def live_probe(downloader: Downloader, *, reads_pages: bool = False) -> Probe:
         try:
             reply = downloader.hop(url)
         except SourceError as error:
-            return Hop(url, None, failure=str(error))
+            return Hop(url, None, fault=str(error))
         if reply.status in REDIRECTS:
             return Hop(url, reply.status, urljoin(url, reply.header("location") or ""))
-        fault = ""
-        if reads_pages and reply.status == 200:
-            page = downloader.page(reply)
-            canonical = page.canonicals[0] if page.canonicals else reply.url
-            fault = page.noindex or (f"its canonical is {canonical}" if canonical != reply.url else "")
-        return Hop(url, reply.status, fault=fault)
+        is_read = reads_pages and reply.status == 200
+        return Hop(url, reply.status, fault=fault_of(downloader.page(reply), reply.url) if is_read else "")
 
     return hop
-
-
-def folder_probe(folder: Path, origin: str, rows: Sequence[Redirect]) -> Probe:
-    """Looks in a folder build of the site ``origin``, and before in its redirects, by path and query or by path."""
-    files = FolderTransport(folder, f"{origin}/")
-    redirects = {place_of(row.source): row for row in rows}
-
-    def hop(url: str) -> Hop:
-        if origin_of(Url(url)) != origin:
-            return Hop(url, None, failure=_ELSEWHERE)
-        place = place_of(url)
-        path = place.partition("?")[0]
-        if row := redirects.get(place) or redirects.get(path):
-            return Hop(url, row.status, urljoin(url, row.target))
-        return Hop(url, *files.status_of(path))
-
-    return hop
-
-
-def trail(probe: Probe, url: str) -> list[Hop]:
-    """The answers from a URL to the end of its redirects, at most ``MAX_HOPS`` redirects."""
-    hops = [probe(url)]
-    seen = {url}
-    while (target := hops[-1].location) and target not in seen and len(hops) <= MAX_HOPS:
-        seen.add(target)
-        hops.append(probe(target))
-    return hops
 
 
 def live_ends(urls: Sequence[str], config: Config, source: SiteSource | None = None) -> list[UrlEnd]:
@@ -97,20 +48,33 @@ def live_ends(urls: Sequence[str], config: Config, source: SiteSource | None = N
         return []
     with Downloader(config, origins_of(urls), MAX_BODY, source) as remote:
         probe = live_probe(remote)
-        return [url_end(trail(probe, url)) for url in urls]
+        return [_end(trail(probe, url)) for url in urls]
 
 
-def url_end(hops: list[Hop]) -> UrlEnd:
+def folder_ends(urls: Sequence[str], folder: Path, rows: Sequence[Redirect]) -> list[UrlEnd]:
+    """How URLs of one site end in a folder build of it, where the redirects of ``rows``, for any host, come first."""
+    if not urls:
+        return []
+    origin = origin_of(Url(urls[0]))
+    files, place = FolderTransport(folder, f"{origin}/"), place_on(origin)
+
+    def answer(url: str) -> Hop:
+        at = place(url)
+        is_here = at.startswith("/")
+        return Hop(url, *files.status_of(at.partition("?")[0])) if is_here else Hop(url, None, fault=_ELSEWHERE)
+
+    probe = with_redirects([replace(row, source=place_of(row.source)) for row in rows], place, answer)
+    return [_end(trail(probe, url)) for url in urls]
+
+
+def _end(hops: Sequence[Hop]) -> UrlEnd:
     """How a URL ends. What failed for another reason than that there is no page is unknown, not lost."""
     first, last = hops[0], hops[-1]
     target = last.url if len(hops) > 1 else ""
-    by = f" after a redirect to {target}" if target else ""
     if last.location:
         return UrlEnd(first.url, "lost", last.location, last.status, f"its redirects never end: {last.location}")
-    if last.status == 200:
-        return UrlEnd(first.url, "redirected" if target else "there", target, 200)
-    if last.status in _LOST:
-        return UrlEnd(first.url, "lost", target, last.status, f"status {last.status}{by}")
-    if last.status is None and target and last.failure == _ELSEWHERE:
-        return UrlEnd(first.url, "redirected", target, first.status)
-    return UrlEnd(first.url, "unknown", target, last.status, last.failure or f"status {last.status}{by}")
+    if last.status == 200 or (target and last.fault == _ELSEWHERE):
+        return UrlEnd(first.url, "redirected" if target else "there", target, last.status or first.status)
+    ended = "lost" if last.status in _LOST else "unknown"
+    by = f" after a redirect to {target}" if target else ""
+    return UrlEnd(first.url, ended, target, last.status, f"{last.sentence}{by}")

@@ -23,7 +23,7 @@ from crawler.dataset.history import record as record_history
 from crawler.errors import Incomplete, PublishRefused
 from crawler.lastmod.observe import CommitDates, SiteObservation, observe
 from crawler.lastmod.store import ObservationStore
-from crawler.moves.register import Register
+from crawler.moves import register
 from crawler.publish import store as publish_store
 from crawler.publish import write
 from crawler.publish.change_feed import ChangeFeed, write_feeds
@@ -200,7 +200,7 @@ class RunFinisher:
             has_new_dates = self._listing.differs
             record_losses(db, run.started)
             publish_store.store_published(db, run.number)
-            Register(db).record(run.started)
+            register.record(db, run.started)
             self._listing.store_site_images(self._entries.site_images)
             if not (run.refusal or observation.is_behind):  # such a night teaches nothing about what usually changes
                 site = observation.memory, observation.distrust, observation.policy

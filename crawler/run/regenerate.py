@@ -10,7 +10,7 @@ A failed upload or notification does not undo the crawl: the report names it, an
 import dataclasses
 import logging
 import time
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -29,7 +29,7 @@ from crawler.run.options import RunOptions, loop_options, read_changed, tune_gar
 from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.runs import RunResult, RunStore
 from crawler.state.schema import LEDGER_FILE, STATE_DB
-from crawler.state.store import Resume, Store, lock_state
+from crawler.state.store import Resume, Store, written_state
 
 if TYPE_CHECKING:
     from crawler.notify.ledger_status import NotifyResult
@@ -131,7 +131,7 @@ async def _upload(plan: CrawlPlan, report: Report) -> Report:
 def _record_failed_upload(plan: CrawlPlan, number: int, reason: str, code: int) -> None:
     """Store the failed upload and its exit code with the run."""
     try:
-        with lock_state(plan.state), closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
+        with written_state(plan.state) as db:
             run = RunStore(db).get(number)
             reasons = f"{run.reason}; {reason}" if run.reason else reason
             RunStore(db).write(replace(run, exit_code=code, reason=reasons))

@@ -8,11 +8,12 @@ import anyio
 
 from crawler.config.plan import CrawlPlan
 from crawler.errors import SiteatlasError
+from crawler.moves import register
 from crawler.moves.probe import live_ends
-from crawler.moves.register import Register, written_register
 from crawler.notify.notify import send_audit_notifications
 from crawler.run.options import loop_options
 from crawler.state.schema import STATE_DB
+from crawler.state.store import written_state
 from crawler.units import count_text
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ def watch_old_urls(name: str, plan: CrawlPlan) -> str:
     now = time.time()
     try:
         with STATE_DB.reading(plan.state) as db:
-            rows = Register(db).due(now)
+            rows = register.due(db, now)
         ends = live_ends([row.url for row in rows], plan.config, plan.source)
         reported = {row.url for row in rows if row.reported}
         lost = [end for end in ends if end.ended == "lost" and end.url not in reported]
@@ -38,8 +39,8 @@ def watch_old_urls(name: str, plan: CrawlPlan) -> str:
             if anyio.run(send, backend_options=loop_options()).notify_pending:
                 return ""
         if ends:
-            with written_register(plan.state) as register:
-                register.store(ends, now)
+            with written_state(plan.state) as db:
+                register.store(db, ends, now)
     except SiteatlasError as error:
         log.warning("the URLs that the site published once were not checked: %s", error)
         return ""

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from types import FrameType
 from typing import Final
 
@@ -44,7 +44,7 @@ from crawler.schedule.site_state import Attempt
 from crawler.state.lock import RUN_LEASE, boot_time
 from crawler.state.runs import Run, RunResult, RunStatus, RunStore
 from crawler.state.schema import STATE_DB
-from crawler.state.store import lock_state
+from crawler.state.store import written_state
 from crawler.units import count_text
 
 log = logging.getLogger(__name__)
@@ -201,7 +201,7 @@ def _record_timeout(plan: CrawlPlan, number: int) -> None:
     """Store with a run that the schedule ended it for its time limit."""
     reason = _timeout_message(plan)
     try:
-        with lock_state(plan.state), closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
+        with written_state(plan.state) as db:
             run = RunStore(db).get(number)
             texts = [text.replace(FinishReason.INTERRUPTED.value, reason) for text in (run.reason, run.refusal)]
             RunStore(db).write(replace(run, reason=texts[0], refusal=texts[1]))

@@ -24,15 +24,13 @@ STATE_TABLES: Final = (
     + "".join(f"{table};\n" for table in HISTORY_TABLES)
     + (_FILES / "state.sql").read_text(encoding="utf-8")
 )
-REGISTER_TABLE: Final = (_FILES / "register.sql").read_text(encoding="utf-8")
-"""A table that states of earlier releases get with their next run."""
 
 
 STATE_DB: Final = Database(
     file="state.db",
     application_id=0x53_41_54_4C,  # "SATL"
     version=STATE_VERSION,
-    tables=f"{STATE_TABLES}{REGISTER_TABLE};",
+    tables=STATE_TABLES,
     description="state",
     absent_message="{} contains no state. Run siteatlas crawl first, or give the directory of the state with "
     "--state DIR",

@@ -213,6 +213,13 @@ def lock_state(directory: Path, *, about: Mapping[str, str] | None = None) -> It
         os.close(descriptor)
 
 
+@contextmanager
+def written_state(directory: Path) -> Iterator[sqlite3.Connection]:
+    """The state of a site in one transaction, locked. Raises StateInUse, StorageError, UsageError."""
+    with lock_state(directory), closing(STATE_DB.open(directory / STATE_DB.file)) as db, transaction(db):
+        yield db
+
+
 class Resume(Enum):
     """What a new run does with the state."""
 

@@ -24,7 +24,7 @@ from crawler.crawl.frontier.storage import unpack_groups
 from crawler.model import DiscoveredBy, DocumentKind, Page, State, Url
 from crawler.moves.inventory import move_page
 from crawler.moves.matcher import Grade, Match, MovePage, match_pages
-from crawler.moves.register import left_pages
+from crawler.moves.register import left_rows
 from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
 from crawler.url.scope import alias_origins
@@ -226,7 +226,7 @@ class LinkSuggester:
         live = [*compress(range(len(nodes)), nodes.in_states(State.INDEXABLE))]
         with storage_errors():
             urls = {self._names.urls[node] for node in dead}
-            left = {url: kept for url, *kept in left_pages(self._runs) if url in urls}
+            left = {url: kept for url, *kept in left_rows(self._runs, "url, page, text") if url in urls}
             old = [self._page(_LAST_PAGE, node, left) for node in dead]
             query = _NOW_PAGE if len(live) <= _MAX_READ and any(page.text for page in old) else ""
             new = [self._page(query, node) for node in live]

@@ -125,7 +125,12 @@ def read_headline(markup: str) -> Headline:
 
 def count_words(markup: str) -> int:
     """The words in the body of a page, from the markup of its snapshot."""
-    return _words_in(markup[_body_start(markup) :])
+    return len(read_text(markup).split())
+
+
+def read_text(markup: str) -> str:
+    """The text in the body of a page, from the markup of its snapshot."""
+    return _plain(markup[_body_start(markup) :])
 
 
 def _body_start(markup: str) -> int:
@@ -134,7 +139,11 @@ def _body_start(markup: str) -> int:
 
 
 def _words_in(markup: str) -> int:
-    return len(unescape(" ".join(_between_tags(markup))).split())
+    return len(_plain(markup).split())
+
+
+def _plain(markup: str) -> str:
+    return unescape(" ".join(_between_tags(markup)))
 
 
 class Edit(NamedTuple):
