@@ -36,11 +36,11 @@ _SERVER: Final = "CASE WHEN %(by_address)s THEN coalesce(address, origin) ELSE o
 _FREE: Final = f"""'origin:' || {_SERVER} <> ALL(%(busy)s::text[]) AND 'site:' || name <> ALL(%(waiting)s::text[])"""
 # first those whose worker is gone; two indexes
 _DUE: Final = f"""
-(SELECT name, {_SERVER} AS origin, NULL AS home FROM site WHERE lease_until <= now() AND {_FREE}
-  ORDER BY lease_until LIMIT %(limit)s)
+(SELECT name, {_SERVER} AS origin, CASE WHEN unsaved IS NOT NULL THEN home END AS home, unsaved FROM site
+  WHERE lease_until <= now() AND {_FREE} ORDER BY lease_until LIMIT %(limit)s)
 UNION ALL
-(SELECT name, {_SERVER} AS origin, home FROM site WHERE next_at <= now() AND lease_until IS NULL AND {_FREE}
-  ORDER BY next_at LIMIT %(limit)s) LIMIT %(limit)s"""  # noqa: S608 - our own constants
+(SELECT name, {_SERVER} AS origin, home, unsaved FROM site
+  WHERE next_at <= now() AND lease_until IS NULL AND {_FREE} ORDER BY next_at LIMIT %(limit)s) LIMIT %(limit)s"""  # noqa: S608 - our own constants
 _PLACES: Final = f"""SELECT w.id, w.slots - count(s.name) AS free FROM worker w
   LEFT JOIN site s ON s.worker = w.id AND s.lease_until > now()
   WHERE NOT draining AND abs(clock) <= {CLOCK_SECONDS} AND {IS_ALIVE} GROUP BY w.id"""  # noqa: S608
@@ -82,15 +82,16 @@ async def _fill(
     jobs = [job for job in jobs if job.queueing_lock not in left]
     waiting = [job for job in jobs if job.status == Status.TODO.value]
     values = {"busy": [job.lock for job in jobs], "waiting": [job.queueing_lock for job in waiting]}
-    room = max(0, limit - len(waiting))
-    due = await rows(connection, _DUE, **values, limit=room, by_address=by_address)
+    due = await rows(connection, _DUE, **values, limit=max(0, limit - len(waiting)), by_address=by_address)
     by_lock = {f"origin:{site['origin']}": site for site in reversed(due)}  # the first due of each origin
-    free = Counter({home_queue(row["id"]): row["free"] for row in await rows(connection, _PLACES)} if due else {})
+    places = {home_queue(row["id"]): row["free"] for row in await rows(connection, _PLACES)} if due else {}
+    free = Counter(places)
     free.subtract(job.queue for job in waiting)
     new = []
     for lock, site in reversed(by_lock.items()):
         queue, site_lock = home_queue(site["home"]), f"site:{site['name']}"
-        if free[queue] <= 0 or site_lock in left:
+        is_bound = site["unsaved"] is not None  # no other worker can run it: one such job waits until its home is free
+        if queue not in places or free[queue] <= -is_bound or (site_lock in left and not is_bound):
             queue = RUN_QUEUE
         free[queue] -= 1
         task = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=site_lock, schedule_at=now)

@@ -278,7 +278,7 @@ async def test_ours_a_job_that_the_worker_with_the_newest_state_leaves_goes_to_a
     clocked: tuple[FleetDatabase, DatabaseClock],
 ) -> None:
     fleet, clock = clocked
-    await apply_sites(fleet, [site("a"), site("b"), site("c")])
+    await apply_sites(fleet, [site(name) for name in "abcd"])
     await fleet.rows("UPDATE site SET home = 'w1'")
     worker = "INSERT INTO worker (id, host, process, version, slots, seen) VALUES ('w1', 'h', 1, '1', 2, %(seen)s)"
     await clock.set(START + 3_601)
@@ -287,13 +287,22 @@ async def test_ours_a_job_that_the_worker_with_the_newest_state_leaves_goes_to_a
     async def queues() -> list[str]:
         return sorted(job.queue for job in await fleet.app.job_manager.list_jobs_async())
 
-    assert await dispatch(fleet, 10) == 3
-    assert await queues() == ["sites", "sites:w1", "sites:w1"], "it has two places"
+    assert await dispatch(fleet, 10) == 4
+    assert await queues() == ["sites", "sites", "sites:w1", "sites:w1"], "it has two places"
     await clock.set(clock.now + 9)
     assert await dispatch(fleet, 10) == 0
     await clock.set(clock.now + 2)
     assert await dispatch(fleet, 10) == 2
-    assert await queues() == ["sites"] * 3
+    assert await queues() == ["sites"] * 4
+    await fleet.rows("DELETE FROM procrastinate_jobs")
+    await fleet.rows("UPDATE site SET unsaved = now()")
+    for turn in range(2):
+        assert await dispatch(fleet, 10) == 4 - turn
+        assert await queues() == ["sites", *["sites:w1"] * 3], "it alone has the newest state: one waits for a place"
+        await clock.set(clock.now + 11)
+    await fleet.rows("DELETE FROM worker")
+    assert await dispatch(fleet, 10) == 3
+    assert await queues() == ["sites"] * 4
 
 
 async def test_ours_a_job_that_ended_though_the_queue_does_not_know_leaves_its_origin(
