@@ -90,8 +90,7 @@ async def open_fleet(url: str, *, connections: int = 4, checked: bool = True) ->
         "application_name": "siteatlas",
     }
     options |= {name: value for name, value in _PATIENCE.items() if name not in conninfo_to_dict(url)}
-    connector = procrastinate.PsycopgConnector()
-    app = procrastinate.App(connector=connector)
+    app = procrastinate.App(connector=procrastinate.PsycopgConnector())
     pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
         url,
         kwargs={**options, "connect_timeout": int(CONNECT_TIMEOUT)},
@@ -173,8 +172,7 @@ async def _check_version(fleet: FleetDatabase) -> None:
     if missing:
         raise UsageError(
             f"the fleet in {fleet.place} was set up by an older version of siteatlas. Run siteatlas fleet init "
-            "DATABASE with "
-            "this version first. Workers of the older version may keep running"
+            "DATABASE with this version first. Workers of the older version may keep running"
         )
     _check_known(applied, fleet.place)
 

@@ -69,13 +69,11 @@ class RunDeliveries:
         self._waiting: deque[ClaimMessage] = deque()
         self._news = anyio.Event()
 
-    def hear(self, line: bytes) -> bool:
-        """Take a line of the run's standard output; False when it is not about notices."""
-        message = decode_line(line, ClaimMessage)
-        if message:
+    def hear(self, line: bytes) -> None:
+        """Take a line of the run's standard output, which may be about a notice."""
+        if message := decode_line(line, ClaimMessage):
             self._waiting.append(message)
             self._news.set()
-        return message is not None
 
     async def talk(self, send: Send) -> None:
         """Answer the run until it has ended. An answer waits until the database can be reached."""

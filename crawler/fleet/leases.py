@@ -32,7 +32,6 @@ Asked = dict[str, Any] | None
 
 OTHERS_SECONDS: Final = 60.0
 """For which a site whose configuration a worker cannot read is left to newer workers."""
-_COLUMNS: Final = ", ".join(ATTEMPT_COLUMNS)
 # By name: PostgreSQL refuses a prepared SELECT * once a migration of a newer version has added a column.
 SITE_COLUMNS: Final = f"""name, config, retired, paused, run_now, handled, lease_until, epoch, generation, snapshot,
   older, output, home, unsaved, coalesce(requested, applying, '{{}}') AS asked,
@@ -40,19 +39,21 @@ SITE_COLUMNS: Final = f"""name, config, retired, paused, run_now, handled, lease
   ARRAY(SELECT notice FROM delivery d WHERE d.site = name AND {WANTED}) AS wanted"""  # noqa: S608 - of our own
 """The columns of a locked site that :func:`state_of` and a lease need."""
 _SITE: Final = f"""SELECT {SITE_COLUMNS},
-  (SELECT a.worker FROM attempt a WHERE a.site = name ORDER BY number DESC LIMIT 1) AS last_worker
+  unsaved IS NOT NULL AND home <> %(worker)s AND EXISTS (SELECT 1 FROM worker WHERE id = home AND {IS_ALIVE}) AS waits,
+  (SELECT a.worker FROM attempt a WHERE a.site = name AND a.worker <> '' ORDER BY number DESC LIMIT 1) AS last_worker
   FROM site WHERE name = %(name)s FOR UPDATE"""  # noqa: S608 - names of our own
-_SINCE_DONE: Final = f"""SELECT {_COLUMNS} FROM attempt AS a JOIN unnest(%(names)s::text[]) AS w (name) ON site = name
+_SINCE_DONE: Final = f"""SELECT {", ".join(ATTEMPT_COLUMNS)}
+  FROM attempt AS a JOIN unnest(%(names)s::text[]) AS w (name) ON site = name
   WHERE number >= coalesce((SELECT max(number) FROM attempt AS d WHERE d.site = name AND d.fate = %(done)s
     AND d.because <> %(tell)s), 0) ORDER BY number"""  # noqa: S608 - names of our own
-_BEGIN: Final = f"""INSERT INTO attempt (site, slot, because, turn, began, epoch, worker)
-  VALUES (%(name)s, %(slot)s, %(because)s, %(turn)s, %(now)s, %(epoch)s, %(worker)s) RETURNING {_COLUMNS}"""  # noqa: S608 - names of our own
-_TAKE: Final = """UPDATE site SET epoch = %(epoch)s, lease_until = now() + %(seconds)s * interval '1 s',
-  worker = %(worker)s, job = %(job)s, attempt = %(attempt)s, handled = %(handled)s,
-  applying = coalesce(requested, applying), requested = NULL,
-  queued = NULL, run_now = NULL, next_at = NULL WHERE name = %(name)s"""
-_FORGET: Final = """DELETE FROM attempt WHERE site = %(name)s AND number <= (
-  SELECT number FROM attempt WHERE site = %(name)s ORDER BY number DESC LIMIT 1 OFFSET %(keep)s)"""
+_TAKE: Final = """WITH begun AS (INSERT INTO attempt (site, slot, because, turn, began, epoch, worker)
+    VALUES (%(site)s, %(slot)s, %(trigger)s, %(try_number)s, %(now)s, %(epoch)s, %(worker)s) RETURNING number),
+  forgotten AS (DELETE FROM attempt WHERE site = %(site)s AND number <= (
+    SELECT number FROM attempt WHERE site = %(site)s ORDER BY number DESC LIMIT 1 OFFSET %(keep)s - 1))
+  UPDATE site SET epoch = %(epoch)s, lease_until = now() + %(seconds)s * interval '1 s',
+    worker = %(worker)s, job = %(job)s, attempt = (SELECT number FROM begun), handled = %(handled)s,
+    applying = coalesce(requested, applying), requested = NULL,
+    queued = NULL, run_now = NULL, next_at = NULL WHERE name = %(site)s RETURNING attempt"""
 _LEAVE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, queued = NULL, handled = %(handled)s,
   next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
 _RENEW: Final = """UPDATE site SET lease_until = now() + %(seconds)s * interval '1 s'
@@ -61,7 +62,8 @@ _RENEW: Final = """UPDATE site SET lease_until = now() + %(seconds)s * interval 
 _IS_HELD: Final = "WHERE name = %(name)s AND epoch = %(epoch)s AND lease_until > now()"
 _HELD: Final = f"SELECT {SITE_COLUMNS} FROM site {_IS_HELD} FOR UPDATE"  # noqa: S608 - names of our own
 _STORE_RESULT: Final = """UPDATE attempt SET ended = %(now)s, fate = %(status)s, exit_code = %(exit_code)s,
-  run = %(run)s, outcome = %(outcome)s, told = %(message)s, untold = %(notify_pending)s WHERE number = %(number)s"""
+  run = %(run)s, outcome = %(outcome)s, told = %(message)s, untold = %(notify_pending)s,
+  worker = CASE WHEN %(home)s = '' THEN '' ELSE worker END WHERE number = %(number)s"""
 _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, attempt = NULL,
   applying = coalesce(%(asked)s, applying), held = coalesce(%(is_held)s, held),
   left_out = coalesce(%(left_out)s, left_out),
@@ -71,7 +73,6 @@ _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NU
 _STORE_SNAPSHOT: Final = f"""UPDATE site SET generation = %(generation)s, home = %(worker)s,
   snapshot = (%(keys)s::text[])[1], older = (%(keys)s::text[])[2:],
   applying = coalesce(%(asked)s, applying), saved = now(), unsaved = NULL {_IS_HELD} RETURNING name"""  # noqa: S608
-_IS_ALIVE: Final = f"SELECT 1 FROM worker WHERE id = %(id)s AND {IS_ALIVE}"  # noqa: S608 - our own constant
 _STORE_OUTPUT: Final = f"UPDATE site SET output = %(output)s {_IS_HELD} RETURNING name"  # noqa: S608 - our own
 _FORGET_WANTED: Final = f"""UPDATE delivery d SET again = NULL
   WHERE site = %(name)s AND notice = ANY(%(notices)s) AND {WANTED} RETURNING what"""  # noqa: S608 - of our own
@@ -130,9 +131,9 @@ def state_of(site: Mapping[str, Any], config: Config, attempts: Iterable[Attempt
     return state
 
 
-def next_time(state: SiteState) -> float | None:
-    """When the next attempt of a site is due, as a Unix time; None for never."""
-    return state.at if math.isfinite(state.at) else None
+def next_time(state: SiteState, site: Mapping[str, Any]) -> float | None:
+    """When the next attempt of a site with this row is due, as a Unix time; None for never."""
+    return state.at if math.isfinite(state.at) and not (site["paused"] or site["retired"]) else None
 
 
 async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | None, seconds: float) -> SiteLease | None:
@@ -141,31 +142,26 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
     ``seconds`` is the length of the lease. A site whose configuration this version cannot read is left to others.
     """
     async with fleet.transaction() as connection:
-        (site,) = await rows(connection, _SITE, name=name) or (None,)
+        (site,) = await rows(connection, _SITE, name=name, worker=worker) or (None,)
         if site is None or (site["lease_until"] and site["lease_until"].timestamp() > site["now"]):
             return None
         config = _readable_config(site)
         if config is None:
             log.warning("%s: a newer version of siteatlas configured this site; newer workers run it", name)
-        is_of_other = site["unsaved"] and site["home"] != worker and await rows(connection, _IS_ALIVE, id=site["home"])
-        if config is None or is_of_other:
+        if config is None or site["waits"]:
             await rows(connection, _LEAVE, name=name, handled=site["handled"], at=site["now"] + OTHERS_SECONDS)
             return None
         state = state_of(site, config, (await load_attempts(connection, [name]))[name])
         planned = _plan(state, site)
         if planned is None:
-            at = None if site["paused"] or site["retired"] else next_time(state)
-            await rows(connection, _LEAVE, name=name, handled=state.handled, at=at)
+            await rows(connection, _LEAVE, name=name, handled=state.handled, at=next_time(state, site))
             return None
         epoch, now = site["epoch"] + 1, site["now"]
-        values = {"slot": planned.slot, "because": planned.trigger.value, "turn": planned.try_number}
-        begun = {"name": name, "now": now, "epoch": epoch, "worker": worker}
-        (row,) = await rows(connection, _BEGIN, **values, **begun)
-        attempt = attempt_of(row)
         handled = state.handled if planned.trigger is Trigger.NOTIFY else planned.slot
-        taken = {"name": name, "epoch": epoch, "worker": worker, "job": job, "attempt": attempt.number}
-        await rows(connection, _TAKE, **taken, seconds=seconds, handled=handled)
-        await rows(connection, _FORGET, name=name, keep=config.daemon.history_limit)
+        values = {"now": now, "epoch": epoch, "worker": worker, "job": job, "seconds": seconds, "handled": handled}
+        keep = config.daemon.history_limit
+        (taken,) = await rows(connection, _TAKE, **asdict(planned), **values, keep=keep)
+        attempt = Attempt(number=taken["attempt"], began=now, **asdict(planned))
     snapshots = [key for key in (site["snapshot"], *site["older"]) if key]
     known = site["generation"], snapshots, site["output"], bool(site["unsaved"] and site["home"] == worker)
     is_same_worker = site["last_worker"] in (None, worker)
@@ -245,15 +241,14 @@ async def end_lease(
     async with fleet.transaction() as connection:
         site = _checked(lease, await rows(connection, _HELD, name=lease.site, epoch=lease.epoch))
         values = {**asdict(result), "status": result.status.value, "number": lease.attempt.number, "now": site["now"]}
-        await rows(connection, _STORE_RESULT, **values)
+        await rows(connection, _STORE_RESULT, **values, home=home)
         wanted = set(site["wanted"])
         if result.status is not RunStatus.STOPPED:
             wanted -= set(lease.wanted)
             await _forget_wanted(connection, lease)
         config = _readable_config(site) or lease.config
         state = state_of(site, config, (await load_attempts(connection, [lease.site]))[lease.site])
-        at = None if site["paused"] or site["retired"] else next_time(state)
-        at = site["now"] if site["run_now"] or wanted else at
+        at = site["now"] if site["run_now"] or wanted else next_time(state, site)
         is_held = None if lease.is_notify_only else result.exit_code == PublishRefused.exit_code
         left = {"asked": _json(asked), "home": home, "left_out": left_out, "is_unsaved": bool(home), "is_held": is_held}
         await rows(connection, _RELEASE, name=lease.site, at=at, **left)

@@ -15,11 +15,13 @@ import anyio
 import anyio.to_thread
 import msgspec
 from anyio import create_memory_object_stream
+from psycopg.types.json import Jsonb
 
 from crawler.errors import StorageError
 from crawler.fetch.permits import OriginGrant, OriginMessage, decode_line, encode_line
 from crawler.fleet.database import FleetDatabase
 from crawler.model import Url
+from crawler.state.lock import boot_time
 from crawler.url.normalize import host_of
 
 _MARGIN: Final = 1.0  # seconds before the end of a lease at which a run starts no more request
@@ -34,7 +36,7 @@ _IS_MINE: Final = "(o.site = excluded.site AND o.epoch = excluded.epoch)"
 _TAKE: Final = f"""
 INSERT INTO origin AS o (origin, site, epoch, until)
 SELECT w.origin, w.site, w.epoch, now() + %(lease)s * interval '1 s'
-  FROM unnest(%(origins)s::text[], %(sites)s::text[], %(epochs)s::bigint[]) AS w (origin, site, epoch) ORDER BY 1
+  FROM jsonb_to_recordset(%(wishes)s) AS w (origin text, site text, epoch bigint) ORDER BY 1
 ON CONFLICT (origin) DO UPDATE SET
   site = CASE WHEN {_IS_FREE} THEN excluded.site ELSE o.site END,
   epoch = CASE WHEN {_IS_FREE} THEN excluded.epoch ELSE o.epoch END,
@@ -46,14 +48,13 @@ RETURNING origin, site, epoch, extract(epoch FROM until - now())::float8 AS seco
   greatest(0, extract(epoch FROM not_before - now()))::float8 AS pause"""  # noqa: S608 - our own constants
 _RELEASE: Final = """
 UPDATE origin o SET site = NULL, epoch = NULL, until = now() + w.seconds * interval '1 s'
-  FROM unnest(%(origins)s::text[], %(sites)s::text[], %(epochs)s::bigint[], %(seconds)s::float8[])
-    AS w (origin, site, epoch, seconds)
+  FROM jsonb_to_recordset(%(done)s) AS w (origin text, site text, epoch bigint, seconds float8)
   WHERE o.origin = w.origin AND o.site = w.site AND o.epoch = w.epoch"""
 _PAUSE: Final = """
 INSERT INTO origin AS o (origin, not_before) VALUES (%(origin)s, now() + %(seconds)s * interval '1 s')
 ON CONFLICT (origin) DO UPDATE SET not_before = greatest(o.not_before, excluded.not_before)"""
 _LOCATE: Final = """UPDATE site SET address = w.address
-  FROM unnest(%(sites)s::text[], %(origins)s::text[], %(addresses)s::text[]) AS w (site, origin, address)
+  FROM jsonb_to_recordset(%(found)s) AS w (site text, origin text, address text)
   WHERE name = w.site AND site.origin = w.origin AND site.address IS DISTINCT FROM w.address"""
 _FORGET: Final = """
 DELETE FROM origin WHERE coalesce(until, '-infinity') < now() - interval '1 day'
@@ -72,12 +73,10 @@ class RunOrigins:
         self.located: set[str] = set()  # origins whose addresses the database has
         self._broker = broker
 
-    def hear(self, line: bytes) -> bool:
-        """Take a line of the run's standard output; False when it is not about origins."""
-        message = decode_line(line, OriginMessage)
-        if message:
+    def hear(self, line: bytes) -> None:
+        """Take a line of the run's standard output, which may be about an origin."""
+        if message := decode_line(line, OriginMessage):
             self._broker.put(self, message)
-        return message is not None
 
 
 class OriginBroker:
@@ -89,7 +88,7 @@ class OriginBroker:
     def __init__(self, fleet: FleetDatabase, *, lease: float = 15.0, by_address: bool = False) -> None:
         self.fleet = fleet
         self._lease = lease
-        self._keys = _Addresses() if by_address else None
+        self._known: dict[str, tuple[float, str]] | None = {} if by_address else None  # addresses of hosts
         self._put, self._messages = create_memory_object_stream[tuple[RunOrigins, OriginMessage]](100_000)
 
     def put(self, run: RunOrigins, message: OriginMessage) -> None:
@@ -160,24 +159,16 @@ class OriginBroker:
         ]
         if not found:
             return
-        runs, origins, addresses = zip(*found, strict=True)
-        sites = [run.site for run in runs]
-        await self.fleet.rows(_LOCATE, sites=sites, origins=list(origins), addresses=list(addresses))
+        values = [{"site": run.site, "origin": origin, "address": key} for run, origin, key in found]
+        await self.fleet.rows(_LOCATE, found=Jsonb(values))
         for run, origin, _ in found:
             run.located.add(origin)
 
     async def _take(self, wishes: dict[str, RunOrigins]) -> dict[str, OriginGrant]:
-        before = time.clock_gettime(time.CLOCK_BOOTTIME)
-        runs = wishes.values()
-        rows = await self.fleet.rows(
-            _TAKE,
-            origins=list(wishes),
-            sites=[run.site for run in runs],
-            epochs=[run.epoch for run in runs],
-            lease=self._lease,
-        )
+        before = boot_time()
+        values = [{"origin": key, "site": run.site, "epoch": run.epoch} for key, run in wishes.items()]
         grants = {}
-        for row in rows:
+        for row in await self.fleet.rows(_TAKE, wishes=Jsonb(values), lease=self._lease):
             run = wishes[row["origin"]]
             is_ours = (row["site"], row["epoch"]) == (run.site, run.epoch)
             deadline = before + row["seconds"] - _MARGIN if is_ours else 0.0
@@ -188,36 +179,17 @@ class OriginBroker:
         """Free an origin, unless the run still uses another one with the same key."""
         others = run.deadlines.get(key, {})
         others.pop(message.origin, None)
-        if all(deadline <= time.clock_gettime(time.CLOCK_BOOTTIME) for deadline in others.values()):
+        if all(deadline <= boot_time() for deadline in others.values()):
             await self._release([(key, run, message.seconds)])
 
     async def _release(self, done: Sequence[tuple[str, RunOrigins, float]]) -> None:
-        if done:
-            await self.fleet.rows(
-                _RELEASE,
-                origins=[key for key, _, _ in done],
-                sites=[run.site for _, run, _ in done],
-                epochs=[run.epoch for _, run, _ in done],
-                seconds=[seconds for _, _, seconds in done],
-            )
+        values = [{"origin": key, "site": run.site, "epoch": run.epoch, "seconds": left} for key, run, left in done]
+        await self.fleet.rows(_RELEASE, done=Jsonb(values))
 
     async def _key(self, origin: str) -> str:
-        return await self._keys.key(origin) if self._keys else origin
-
-
-async def forget_origins(fleet: FleetDatabase) -> None:
-    """Delete the origins that no run has used for a day. Raises StorageError."""
-    await fleet.rows(_FORGET)
-
-
-class _Addresses:
-    """The addresses of hosts, remembered for some minutes."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[float, str]] = {}
-
-    async def key(self, origin: str) -> str:
-        """The lowest address of the host, so that all workers take the same one; the origin itself if it has none."""
+        """The origin, or the lowest address of its host, so that all workers take the same one, if it has one."""
+        if self._known is None:
+            return origin
         host, now = host_of(Url(f"{origin}/")), time.monotonic()
         expires, address = self._known.get(host, (0.0, ""))
         if now >= expires:
@@ -227,3 +199,8 @@ class _Addresses:
                 address = min((str(answer[4][0]) for answer in found), default="")
             self._known[host] = (now + _ADDRESS_FOR, address)
         return address or origin
+
+
+async def forget_origins(fleet: FleetDatabase) -> None:
+    """Delete the origins that no run has used for a day. Raises StorageError."""
+    await fleet.rows(_FORGET)

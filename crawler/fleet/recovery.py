@@ -9,6 +9,7 @@ import socket
 from typing import Final
 
 from msgspec import Struct
+from psycopg.types.json import Jsonb
 
 from crawler.errors import StorageError, UsageError
 from crawler.fleet.database import FleetDatabase, rows
@@ -23,15 +24,14 @@ _RUNNING: Final = f"SELECT id, host FROM worker WHERE {IS_ALIVE} ORDER BY id"  #
 _ROWS: Final = "SELECT name, generation, epoch FROM site WHERE name = ANY(%(names)s) ORDER BY name"
 _ADOPT: Final = """
 UPDATE site s SET generation = w.generation, snapshot = w.key, older = array_prepend(snapshot, older)
-  FROM unnest(%(names)s::text[], %(generations)s::bigint[], %(keys)s::text[])
-    AS w (name, generation, key)
+  FROM jsonb_to_recordset(%(newer)s) AS w (name text, generation bigint, key text)
   WHERE s.name = w.name AND s.generation < w.generation"""
 _SKIP_EPOCHS: Final = """
-UPDATE site SET epoch = greatest(epoch, %(newest)s) + %(ahead)s, lease_until = NULL, worker = NULL, attempt = NULL,
+UPDATE site SET epoch = (SELECT greatest(max(epoch), %(newest)s) FROM site) + %(ahead)s,
+  lease_until = NULL, worker = NULL, attempt = NULL,
   next_at = coalesce(next_at, CASE WHEN retired IS NULL AND NOT paused THEN now() END)"""
 _MARK: Final = "SELECT value FROM fleet WHERE key = 'store'"
 _NEW_MARK: Final = "INSERT INTO fleet VALUES ('store', to_jsonb(%(mark)s::text)) ON CONFLICT (key) "
-_NEWEST: Final = "SELECT coalesce(max(epoch), 0) AS epoch FROM site"
 
 
 class Findings(Struct, frozen=True):
@@ -68,11 +68,9 @@ async def adopt(fleet: FleetDatabase, snapshots: SnapshotStore, findings: Findin
         mark = await snapshots.read_mark() or secrets.token_hex(16)
         await rows(connection, f"{_NEW_MARK} DO UPDATE SET value = excluded.value", mark=mark)
         await snapshots.write_mark(mark)
-        newer = [(snapshot.site, snapshot.generation, snapshot.key) for snapshot in findings.newer]
-        names, generations, keys = map(list, zip(*newer, strict=True)) if newer else ([], [], [])
-        await rows(connection, _ADOPT, names=names, generations=generations, keys=keys)
-        (newest,) = await rows(connection, _NEWEST)
-        await rows(connection, _SKIP_EPOCHS, newest=max(newest["epoch"], findings.newest_epoch), ahead=EPOCHS_AHEAD)
+        newer = [{"name": each.site, "generation": each.generation, "key": each.key} for each in findings.newer]
+        await rows(connection, _ADOPT, newer=Jsonb(newer))
+        await rows(connection, _SKIP_EPOCHS, newest=findings.newest_epoch, ahead=EPOCHS_AHEAD)
 
 
 async def check_store(fleet: FleetDatabase, snapshots: SnapshotStore, lease: SiteLease) -> None:

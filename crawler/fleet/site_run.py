@@ -6,7 +6,9 @@ Whatever happens, the run is recorded under the epoch of its lease, or not at al
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -98,36 +100,26 @@ class LeasedRun:
         self._lines.close()
 
 
+@dataclass
 class SiteWorker:
     """Runs leased sites on this machine, with their states below ``root``. ``name`` is that of the worker.
 
     Without ``snapshots``, states stay on this machine. ``settings`` say what sites may do on it.
     """
 
-    def __init__(  # noqa: PLR0913 - what all runs of a worker share
-        self,
-        fleet: FleetDatabase,
-        name: str,
-        root: Path,
-        snapshots: SnapshotStore | None,
-        broker: OriginBroker,
-        settings: FleetConfig,
-        *,
-        is_verbose: bool = False,
-    ) -> None:
-        self._fleet = fleet
-        self.name = name
-        self._root = root
-        self._snapshots = snapshots
-        self._broker = broker
-        self._settings = settings
-        self._is_verbose = is_verbose
+    fleet: FleetDatabase
+    name: str
+    root: Path
+    snapshots: SnapshotStore | None
+    broker: OriginBroker
+    settings: FleetConfig
+    is_verbose: bool = False
 
     async def run(self, run: LeasedRun) -> RunResult | None:
         """Run a site to its end, and record that; None when the lease got lost, so that nothing is recorded."""
         lease = run.lease
         try:
-            state = lease.config.state.model_copy(update={"directory": str(self._root)})
+            state = lease.config.state.model_copy(update={"directory": str(self.root)})
             config = lease.config.model_copy(update={"state": state})
             result = await self._run(run, config)
             if not run.is_lost:
@@ -148,13 +140,13 @@ class SiteWorker:
         """The result of the run; a fault of the configuration or of the state is a result too."""
         lease = run.lease
         try:
-            config, run.left_out = permitted_config(config, self._settings)
+            config, run.left_out = permitted_config(config, self.settings)
             plan = await self._bring_state(run, config)
             run.options = {"replace": await self._owns_output(run, plan), **run.asked}
             if not (lease.snapshots or lease.is_same_worker or "fresh" in run.asked):
                 run.options["restart"] = True  # another worker may have published since the crawl that is here
             site = scheduled_site(lease.site, plan)
-            if lease.snapshots and self._snapshots:
+            if lease.snapshots and self.snapshots:
                 mark_local(plan.state, LocalMark(lease.snapshots[0], has_begun=True))
         except StateInUse as error:
             return RunResult(exit_code=error.exit_code, status=RunStatus.BUSY, message=str(error))
@@ -163,10 +155,10 @@ class SiteWorker:
             return RunResult(exit_code=error.exit_code, status=fate, message=str(error), notify_pending=True)
         run.has_begun = True
         command = "siteatlas fleet run-now"
-        runner = ProcessRunner(_log_line, lambda _: lease.last, is_verbose=self._is_verbose, command=command)
-        async with AsyncExitStack() as stack:
-            run.origins = await stack.enter_async_context(self._broker.run(lease.site, lease.epoch, run.tell))
-            values = self._fleet, lease.site, lease.epoch
+        warn = partial(log.warning, "%s: %s")  # the log of a run holds warnings only
+        runner = ProcessRunner(warn, lambda _: lease.last, is_verbose=self.is_verbose, command=command)
+        async with self.broker.run(lease.site, lease.epoch, run.tell) as run.origins:
+            values = self.fleet, lease.site, lease.epoch
             deliveries = run.deliveries = RunDeliveries(*values, lambda: self._save_before_notices(run, config))
             result = await runner.run(site, lease.attempt, run.stop, run)
         await self._insist(run, deliveries.finish)
@@ -176,11 +168,11 @@ class SiteWorker:
 
     async def _bring_state(self, run: LeasedRun, config: Config) -> CrawlPlan:
         """The plan of the site, with its newest state on this machine. Raises SiteatlasError."""
-        lease, plan, snapshots = run.lease, plan_crawl(config), self._snapshots
+        lease, plan, snapshots = run.lease, plan_crawl(config), self.snapshots
         if snapshots is None:
             return plan
         try:
-            await self._insist(run, lambda: check_store(self._fleet, snapshots, lease))
+            await self._insist(run, lambda: check_store(self.fleet, snapshots, lease))
         except StoreFault as error:
             if not (snapshots.is_optional or lease.is_notify_only):
                 raise
@@ -213,7 +205,7 @@ class SiteWorker:
             return True
         if existing_sitemap(plan):
             return False
-        await self._insist(run, lambda: store_output(self._fleet, lease, place))
+        await self._insist(run, lambda: store_output(self.fleet, lease, place))
         return True
 
     async def _save_before_notices(self, run: LeasedRun, config: Config) -> bool:
@@ -224,7 +216,7 @@ class SiteWorker:
             log.warning("%s", error)
             run.lose()
             return False
-        return is_saved or self._snapshots is None or self._snapshots.is_optional
+        return is_saved or self.snapshots is None or self.snapshots.is_optional
 
     async def _save(self, run: LeasedRun, config: Config, asked: dict[str, Any]) -> bool:
         """Take and record a snapshot of the state, with what is ``asked`` that it does not have; whether that was done.
@@ -234,12 +226,12 @@ class SiteWorker:
         """
         lease = run.lease
         plan = plan_crawl(config)  # the first run of a site may have followed its start URL
-        if self._snapshots is None or not run.has_begun or not STATE_DB.is_in(plan.state):
+        if self.snapshots is None or not run.has_begun or not STATE_DB.is_in(plan.state):
             return False
         run.unsaved = run.store_fault
         if not run.store_fault:
             try:
-                snapshot = await self._snapshots.save(lease.site, plan, run.generation + 1, lease.epoch)
+                snapshot = await self.snapshots.save(lease.site, plan, run.generation + 1, lease.epoch)
             except DamagedFile as error:  # the snapshot before it is the newest state
                 log.warning("%s: %s", lease.site, error)
                 return False
@@ -249,12 +241,12 @@ class SiteWorker:
             log.warning("%s: no snapshot of its state could be stored: %s", lease.site, run.unsaved)
             return False
         run.asked = asked
-        run.snapshots = [snapshot.key, *run.snapshots][: self._snapshots.keep]
+        run.snapshots = [snapshot.key, *run.snapshots][: self.snapshots.keep]
         values = self.name, snapshot.generation, run.snapshots, asked
-        await self._insist(run, lambda: store_snapshot(self._fleet, lease, *values))
+        await self._insist(run, lambda: store_snapshot(self.fleet, lease, *values))
         run.generation = snapshot.generation
         mark_local(plan.state, LocalMark(snapshot.key))
-        await self._snapshots.prune(snapshot)
+        await self.snapshots.prune(snapshot)
         return True
 
     async def _end(self, run: LeasedRun, result: RunResult) -> RunResult | None:
@@ -265,12 +257,12 @@ class SiteWorker:
             result = replace(
                 result, message=f"{result.message}; no snapshot of its state could be stored: {run.unsaved}"
             )
-            may_publish = run.lease.is_notify_only or (self._snapshots and self._snapshots.is_optional)
+            may_publish = run.lease.is_notify_only or (self.snapshots and self.snapshots.is_optional)
             if result.status is RunStatus.DONE and not may_publish:
                 result = replace(result, status=RunStatus.FAILED, exit_code=StorageError.exit_code)
                 run.asked = _later(run.lease.asked)
         home = self.name if run.unsaved else None if run.has_begun else ""
-        await self._insist(run, lambda: end_lease(self._fleet, run.lease, result, run.asked, home, run.left_out))
+        await self._insist(run, lambda: end_lease(self.fleet, run.lease, result, run.asked, home, run.left_out))
         return result
 
     async def _insist(self, run: LeasedRun, record: Callable[[], Awaitable[object]]) -> None:
@@ -289,8 +281,3 @@ class SiteWorker:
 def _later(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What a run that did not end well leaves to the next one: what is not done when a run begins."""
     return {key: value for key, value in asked.items() if key not in ("fresh", "restart")}
-
-
-def _log_line(name: str, line: str) -> None:
-    """Log a line of a run's own log, which holds warnings only."""
-    log.warning("%s: %s", name, line)

@@ -345,9 +345,8 @@ def _read_header(tar: tarfile.TarFile) -> SnapshotHeader:
     header = msgspec.json.decode(content.read(), type=SnapshotHeader)
     if header.format > FORMAT:
         raise StorageError(
-            f"the snapshot was written by siteatlas {header.program}, and siteatlas {__version__} on this "
-            "machine is too "
-            "old to read it. Upgrade siteatlas on this machine"
+            f"the snapshot was written by siteatlas {header.program}, and siteatlas {__version__} on this machine is "
+            "too old to read it. Upgrade siteatlas on this machine"
         )
     try:
         is_canonical = normalize_url(header.start, DEFAULT_PARAMS.keeping_all) == header.start

@@ -42,7 +42,8 @@ _COUNTS: Final = f"""SELECT count(*) FILTER (WHERE retired IS NULL) AS sites,
   count(*) FILTER (WHERE next_at <= now()) AS due,
   {", ".join(f"count(*) FILTER (WHERE {test}) AS {state}" for state, test in STATES.items() if state != "failing")},
   extract(epoch FROM now() - min(saved) FILTER (WHERE retired IS NULL))::float8 AS oldest_snapshot,
-  coalesce(extract(epoch FROM now() - min(next_at)), 0)::float8 AS lateness,
+  greatest(0, extract(epoch FROM now() - min(next_at)))::float8 AS lateness,
+  (SELECT count(*) FROM delivery d JOIN site s ON s.name = d.site WHERE {UNSURE}) AS unsure_notifications,
   extract(epoch FROM now())::float8 AS now, (SELECT coalesce(max(number), 0) FROM attempt) AS started FROM site"""  # noqa: S608
 ATTENTION: Final = "attention"
 FILTERS: Final = STATES | {
@@ -54,7 +55,7 @@ _WORKERS: Final = """SELECT id, host, process, version, slots, draining, clock,
   (SELECT count(*) FROM site s WHERE s.worker = w.id AND s.lease_until > now())::int AS running
   FROM worker w ORDER BY id"""
 _UNSURE: Final = f"""SELECT left(d.notice, {ID_LENGTH}) AS id, d.site, d.what, coalesce({WANTED}, false) AS is_wanted,
-  extract(epoch FROM d.claimed)::float8 AS at, count(*) OVER ()::int AS number
+  extract(epoch FROM d.claimed)::float8 AS at
   FROM delivery d JOIN site s ON s.name = d.site WHERE {UNSURE} ORDER BY d.claimed DESC LIMIT %(limit)s"""  # noqa: S608
 _ACTIVE: Final = "SELECT attempt FROM site WHERE name = ANY(%(names)s) AND lease_until > now()"
 _LAST: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt ORDER BY number DESC LIMIT %(limit)s"  # noqa: S608
@@ -175,29 +176,21 @@ async def fleet_status(
         (found,) = await rows(connection, _COUNTS, queued=queued)
         (failing,) = await rows(connection, _FAILING)
         workers = [WorkerStatus(**row) for row in await rows(connection, _WORKERS)]
-        unsure = await rows(connection, _UNSURE, limit=_MAX_UNSURE)
+        unsure = [UnsureNotification(**row) for row in await rows(connection, _UNSURE, limit=_MAX_UNSURE)]
         shown = await _find(connection, queued, names, only=only, limit=limit)
         query = _OF_SITE if shown or only else _LAST
         attempts = await rows(connection, query, limit=runs, before=None, names=[site.name for site in shown])
         open_sites = [row["site"] for row in attempts if row["ended"] is None]
         active = await rows(connection, _ACTIVE, names=open_sites) if open_sites else []
     return FleetStatus(
-        sites=found["sites"],
+        **{name: value for name, value in found.items() if name not in STATES},
         counts={state: found.get(state, failing["number"]) for state in STATES},
-        due=found["due"],
-        lateness=max(0.0, found["lateness"]),
-        oldest_snapshot=found["oldest_snapshot"],
-        now=found["now"],
-        started=found["started"],
         jobs=len(queued),
         workers=workers,
         shown=shown,
-        last=_attempts(attempts),
+        last=list(map(attempt_of, attempts)),
         active=[row["attempt"] for row in active],
-        unsure_notifications=unsure[0]["number"] if unsure else 0,
-        unsure=[
-            UnsureNotification(**{name: row[name] for name in UnsureNotification.__struct_fields__}) for row in unsure
-        ],
+        unsure=unsure,
     )
 
 
@@ -222,7 +215,7 @@ async def _queued(fleet: FleetDatabase) -> list[str]:
 
 async def site_runs(fleet: FleetDatabase, name: str, limit: int, before: int | None = None) -> list[Attempt]:
     """The last attempts of a site, the newest first; those ``before`` a number if there is one. Raises StorageError."""
-    return _attempts(await fleet.rows(_OF_SITE, names=[name], limit=limit, before=before))
+    return list(map(attempt_of, await fleet.rows(_OF_SITE, names=[name], limit=limit, before=before)))
 
 
 async def _find(
@@ -248,7 +241,3 @@ def _site(row: dict[str, Any], since_done: Sequence[Attempt]) -> FleetSiteStatus
     ended = [attempt for attempt in since_done if attempt.ended is not None and attempt.trigger is not Trigger.NOTIFY]
     failures = sum(attempt.status in (RunStatus.FAILED, RunStatus.BROKEN) for attempt in ended)
     return FleetSiteStatus(**row, failures=failures, last=ended[-1] if ended else None)
-
-
-def _attempts(found: Sequence[dict[str, Any]]) -> list[Attempt]:
-    return list(map(attempt_of, found))

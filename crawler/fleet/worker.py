@@ -21,16 +21,15 @@ from pathlib import Path
 from typing import Final
 
 import anyio
-from procrastinate import App, JobContext
+from procrastinate import JobContext
 from procrastinate.exceptions import ConnectorException
-from procrastinate.jobs import Status
 
 from crawler.config.secrets import mask_password, reveal_secret
 from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError, UsageError
 from crawler.fleet.database import FleetDatabase
 from crawler.fleet.deliveries import forget_deliveries
-from crawler.fleet.dispatch import CLOCK_SECONDS, IS_ALIVE, RUN_QUEUE, RUN_TASK, dispatch, end_jobs, home_queue
+from crawler.fleet.dispatch import CLOCK_SECONDS, IS_ALIVE, RUN_QUEUE, RUN_TASK, dispatch, home_queue
 from crawler.fleet.leases import renew_leases, take_lease
 from crawler.fleet.origins import OriginBroker, forget_origins
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
@@ -54,8 +53,8 @@ _SIGN: Final = """INSERT INTO worker (id, host, process, version, slots, token, 
     slots = excluded.slots, token = excluded.token, clock = excluded.clock, seen = now(),
     started = CASE WHEN %(is_first)s THEN now() ELSE worker.started END,
     draining = worker.draining AND NOT %(is_first)s
-  WHERE worker.token = excluded.token OR %(is_first)s RETURNING draining"""
-_CLOCK: Final = "SELECT extract(epoch FROM clock_timestamp())::float8 AS now"
+  WHERE worker.token = excluded.token OR %(is_first)s
+  RETURNING draining, extract(epoch FROM clock_timestamp())::float8 AS now"""
 _RENAME: Final = """UPDATE site SET home = CASE home WHEN %(old)s THEN %(new)s ELSE home END,
   worker = CASE WHEN name = ANY(%(names)s) THEN %(new)s ELSE worker END
   WHERE home = %(old)s OR name = ANY(%(names)s)"""
@@ -127,17 +126,15 @@ class FleetWorker:
         self._fleet = fleet
         self._settings = settings
         self._root = root
-        broker = OriginBroker(fleet, by_address=settings.by_address)
-        self._broker = broker
-        store = snapshot_store(settings)
-        self._sites = SiteWorker(fleet, self.name, root, store, broker, settings, is_verbose=is_verbose)
+        self._broker = OriginBroker(fleet, by_address=settings.by_address)
+        self._sites = SiteWorker(fleet, self.name, root, snapshot_store(settings), self._broker, settings, is_verbose)
         self._runs: dict[str, LeasedRun] = {}
         self._token = secrets.token_hex(8)  # of this process: a copy of the directory has the same name
         self._ended: set[int | None] = set()  # jobs
         self._clock = 0.0  # seconds that it is ahead of the database
         self._working: asyncio.Task[None] | None = None
         self._is_stopping = False
-        self._is_draining = False
+        self._is_signalled = False
         self._is_away = False
 
     async def run(self) -> None:
@@ -150,12 +147,8 @@ class FleetWorker:
                     asyncio.get_running_loop().add_signal_handler(number, self._stop)
                 for service in (self._broker.serve, self._keep_leases, self._search):
                     tasks.start_soon(service)
-                log.info(
-                    "siteatlas %s: worker %s runs %d sites at once",
-                    __version__,
-                    self.name,
-                    self._settings.sites_at_once,
-                )
+                slots = self._settings.sites_at_once
+                log.info("siteatlas %s: worker %s runs %d sites at once", __version__, self.name, slots)
                 await self._work()
                 tasks.cancel_scope.cancel()
             with suppress(StorageError):
@@ -165,11 +158,20 @@ class FleetWorker:
             os.close(descriptor)
 
     async def _sign(self, *, is_first: bool = False) -> bool:
-        """Give a sign of life; whether the worker is to drain. If a younger process has its name, it gets a new one."""
-        await self._compare_clocks()
+        """Give a sign of life; whether the worker is to drain. If a younger process has its name, it gets a new one.
+
+        The answer has the time of the database: runs would publish dates by a clock that is wrong.
+        """
         mine = {"id": self.name, "token": self._token, "clock": self._clock, "process": os.getpid()}
         mine |= {"host": socket.gethostname(), "version": __version__, "slots": self._settings.sites_at_once}
+        before = time.time()
         if found := await self._fleet.rows(_SIGN, **mine, is_first=is_first):
+            now, was_wrong = found[0]["now"], self._is_wrong
+            self._clock = max(before - now, 0.0) or min(time.time() - now, 0.0)
+            if self._is_wrong and not was_wrong:
+                text = f"{abs(self._clock):.0f} s {'ahead of' if self._clock > 0 else 'behind'} that of the database"
+                log.error("the clock of this machine is %s: takes no sites until it is right", text)
+                self._take_no_more(stops=True)
             return bool(found[0]["draining"])
         old, self.name = self.name, new_name(self._root)
         self._sites.name = self.name
@@ -177,16 +179,6 @@ class FleetWorker:
         log.warning("another worker has a copy of the state directory of %s; this one is now %s", old, self.name)
         self._take_no_more(stops=False)
         return await self._sign(is_first=True)
-
-    async def _compare_clocks(self) -> None:
-        """Compare the clock with that of the database: runs would publish its dates."""
-        before = time.time()
-        (row,) = await self._fleet.rows(_CLOCK)
-        was_wrong, self._clock = self._is_wrong, max(before - row["now"], 0.0) or min(time.time() - row["now"], 0.0)
-        if self._is_wrong and not was_wrong:
-            text = f"{abs(self._clock):.0f} s {'ahead of' if self._clock > 0 else 'behind'} that of the database"
-            log.error("the clock of this machine is %s: takes no sites until it is right", text)
-            self._take_no_more(stops=True)
 
     @property
     def _is_wrong(self) -> bool:
@@ -199,7 +191,7 @@ class FleetWorker:
         app.periodic(cron=_FORGET_TIMES)(app.task(name="forget", queue=_UPKEEP_QUEUE)(self._forget))
         while not self._is_stopping:
             if not self._is_wrong:
-                self._working = asyncio.create_task(self._take_jobs(app))
+                self._working = asyncio.create_task(self._take_jobs())
                 (ended,) = await asyncio.gather(self._working, return_exceptions=True)
                 if isinstance(ended, Exception):
                     self._mark_away(ended)
@@ -213,8 +205,8 @@ class FleetWorker:
         for run in self._runs.values() if stops else ():
             run.stop.set()
 
-    async def _take_jobs(self, app: App) -> None:
-        await app.run_worker_async(
+    async def _take_jobs(self) -> None:
+        await self._fleet.app.run_worker_async(
             queues=[home_queue(self.name), RUN_QUEUE, _UPKEEP_QUEUE],
             name=self.name,
             concurrency=self._settings.sites_at_once,
@@ -249,26 +241,19 @@ class FleetWorker:
         if result:
             log.info("%s: %s", name, result.message or result.outcome or result.status.value)
 
-    async def _end_jobs(self) -> None:
-        """End jobs that have ended here, but not in the queue: Procrastinate does not try that again."""
-        if self._ended:
-            jobs = await self._fleet.app.job_manager.list_jobs_async(task=RUN_TASK, status=Status.DOING.value)
-            self._ended &= {job.id for job in jobs}
-            await end_jobs(self._fleet, self._ended)
-
     async def _search(self) -> None:
         """Queue the sites that are due, now and then."""
         settings = self._settings
         while not self._is_stopping:
+            ended, limit, lease = set(self._ended), settings.queue_limit, settings.lease
             try:
-                await self._end_jobs()
                 if len(self._runs) < settings.sites_at_once:
-                    by_address, lease = settings.by_address, settings.lease
-                    await dispatch(self._fleet, settings.queue_limit, by_address=by_address, stalled_after=lease)
-                self._mark_away(None)
+                    await dispatch(self._fleet, limit, by_address=settings.by_address, lease=lease, ended=ended)
+                    self._ended -= ended
+                    self._mark_away(None)
             except (StorageError, ConnectorException) as error:
                 self._mark_away(error)
-            await anyio.sleep(self._settings.dispatch_interval * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
+            await anyio.sleep(settings.dispatch_interval * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
 
     async def _forget(self, timestamp: int) -> None:  # noqa: ARG002 - the slot of the schedule
         """The periodic task of Procrastinate, which one worker of the fleet does: forget what is over."""
@@ -280,22 +265,20 @@ class FleetWorker:
         """Renew the leases of all runs, and end those whose lease is over."""
         seconds = self._settings.lease
         while True:
-            await anyio.sleep(seconds / 4)
             asked_at, runs = boot_time(), dict(self._runs)
             held: set[str] | None = None
             try:
                 held = await renew_leases(self._fleet, {name: run.lease.epoch for name, run in runs.items()}, seconds)
-                is_drained = await self._sign()
+                if await self._sign() and not self._is_stopping:
+                    self._drain()
             except StorageError as error:
                 self._mark_away(error)
-            else:
-                if is_drained and not self._is_draining:
-                    self._drain()
             for name, run in runs.items():
                 if held is not None and name in held:
                     run.renew(lease_deadline(asked_at, seconds))
                 elif held is not None or boot_time() >= run.deadline:
                     run.lose()
+            await anyio.sleep(seconds / 4)
 
     def _mark_away(self, error: Exception | None) -> None:
         """Log once that the database is away, and once that it is back."""
@@ -304,16 +287,16 @@ class FleetWorker:
             log.log(logging.WARNING if error else logging.INFO, "%s", error or "the database of the fleet is back")
 
     def _drain(self) -> None:
-        self._is_draining = self._is_stopping = True
+        self._is_stopping = True
         log.info("draining: takes no more sites, and ends when %d runs have ended", len(self._runs))
         self._take_no_more(stops=False)
 
     def _stop(self) -> None:
         """Let the runs save their states, and end; at the second signal, end at once."""
-        if self._is_stopping and not self._is_draining:
+        if self._is_signalled:
             log.warning("stopped at once; other workers continue the runs")
             os._exit(1)
-        self._is_draining, self._is_stopping = False, True
+        self._is_signalled = self._is_stopping = True
         log.info("stopping: %d runs save their states; send the signal again to stop at once", len(self._runs))
         self._take_no_more(stops=True)
 

@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import anyio
 import pytest
@@ -271,6 +272,50 @@ async def test_ours_a_worker_that_dies_leaves_neither_site_nor_origin_behind(
         assert await dispatch(fleet, 10) == 0
         await clock.set(clock.now + LEASE + 1)
     assert await dispatch(fleet, 10) == 1
+
+
+async def test_ours_a_job_that_the_worker_with_the_newest_state_leaves_goes_to_any_worker(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site(name) for name in "abcd"])
+    await fleet.rows("UPDATE site SET home = 'w1'")
+    worker = "INSERT INTO worker (id, host, process, version, slots, seen) VALUES ('w1', 'h', 1, '1', 2, %(seen)s)"
+    await clock.set(START + 3_601)
+    await fleet.rows(worker, seen=datetime.fromtimestamp(clock.now, UTC))
+
+    async def queues() -> list[str]:
+        return sorted(job.queue for job in await fleet.app.job_manager.list_jobs_async())
+
+    assert await dispatch(fleet, 10) == 4
+    assert await queues() == ["sites", "sites", "sites:w1", "sites:w1"], "it has two places"
+    await clock.set(clock.now + 9)
+    assert await dispatch(fleet, 10) == 0
+    await clock.set(clock.now + 2)
+    assert await dispatch(fleet, 10) == 2
+    assert await queues() == ["sites"] * 4
+    await fleet.rows("DELETE FROM procrastinate_jobs")
+    await fleet.rows("UPDATE site SET unsaved = now()")
+    for turn in range(2):
+        assert await dispatch(fleet, 10) == 4 - turn
+        assert await queues() == ["sites", *["sites:w1"] * 3], "it alone has the newest state: one waits for a place"
+        await clock.set(clock.now + 11)
+    await fleet.rows("DELETE FROM worker")
+    assert await dispatch(fleet, 10) == 3
+    assert await queues() == ["sites"] * 4
+
+
+async def test_ours_a_job_that_ended_though_the_queue_does_not_know_leaves_its_origin(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site("a")])
+    await clock.set(START + 3_601)
+    assert await dispatch(fleet, 10) == 1
+    job = await fleet.app.job_manager.fetch_job(None, await fleet.app.job_manager.register_worker())
+    assert job
+    assert await dispatch(fleet, 10) == 0
+    assert await dispatch(fleet, 10, ended={job.id, 0}) == 1
 
 
 async def test_ours_a_job_that_ended_before_its_site_was_taken_is_queued_again(

@@ -327,6 +327,27 @@ async def test_ours_a_worker_does_not_go_on_with_a_crawl_after_another_one_publi
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("runs_before", [0, 1])
+async def test_ours_a_worker_goes_on_with_its_crawl_though_another_one_tried_and_could_not_begin(
+    database: str, tmp_path: Path, site: Site, runs_before: int
+) -> None:
+    async with two_machines(database, tmp_path, config_of(site, tmp_path)) as (_, one, two):
+        for _ in range(runs_before):
+            assert await one.run()
+        site.routes |= {"/": links("/a", "/slow"), "/slow": Answer("<title>slow</title>", delay=1)}
+        await one.run_until_lost(site, "/slow")
+        (tmp_path / "store").rename(tmp_path / "away")
+        tried = await two.run()
+        assert tried
+        assert (tried.exit_code, tried.status) == (7, RunStatus.FAILED)
+        (tmp_path / "away").rename(tmp_path / "store")
+        asked = site.paths.count("/a")
+        assert await one.run()
+        assert site.paths.count("/a") == asked, "its crawl went on"
+        assert f"{site.url}slow" in (tmp_path / "out" / "sitemap.xml").read_text()
+
+
+@pytest.mark.thorough
 async def test_ours_a_state_without_a_snapshot_is_no_success_tells_no_changes_and_waits_for_its_worker(
     database: str, tmp_path: Path, site: Site, received: list[dict[str, Any]]
 ) -> None:

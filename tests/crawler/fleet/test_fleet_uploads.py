@@ -112,12 +112,13 @@ def test_ours_an_upload_that_is_cut_short_is_made_good_by_another_worker_and_not
     kind: str, fate: str, tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve, secret = TARGETS[kind]
+    allowed = '--set=fleet.allow_secrets=["env:ACCESS", "env:TARGET", "file:known"]'
     monkeypatch.setenv("TARGET", secret)
     monkeypatch.setenv("ACCESS", ACCESS)
     with serve(tmp_path) as target:
         more = f"max_urls = 5\ngrace_period = 0\n[upload]\nretries = 0\ngrace_period = 0\n{target.upload}"
         with fleet_of(tmp_path, database, ["shop"], more=more) as fleet:
-            first = fleet.start()
+            first = fleet.start(allowed)
             fleet.wait(lambda: fleet.done() == ["shop"])
             assert len([name for name in target.files() if name.startswith("sitemap")]) == 3
             assert _is_uploaded(fleet, target)
@@ -136,7 +137,7 @@ def test_ours_an_upload_that_is_cut_short_is_made_good_by_another_worker_and_not
             if fate == "lost":
                 shutil.rmtree(tmp_path / "out")
                 shutil.rmtree(tmp_path / "worker0")
-            fleet.start()
+            fleet.start(allowed)
             fleet.wait(lambda: fleet.done() == ["shop"] * 2)
             assert b"/new</loc>" in b"".join(target.files().values())
             assert _is_uploaded(fleet, target)
