@@ -13,6 +13,7 @@ from crawler.parse.snapshot.diff import Delta
 
 MAX_SLOTS: Final = 20_000
 MAX_POOL: Final = 50_000
+MAX_ADDITIONS: Final = 1_000
 _SMOOTHING: Final = 0.3  # weight of the newest run
 _MAX_RUNS: Final = 12  # runs that a history remembers; then its counts are halved
 _FORGOTTEN: Final = 0.04  # share of the pages below which a slot is forgotten
@@ -55,13 +56,15 @@ class SiteMemory(Struct):
     """All that earlier runs learnt.
 
     ``compared`` is the number of runs that compared pages. ``history`` and ``slots`` are by slot. ``pool`` holds the
-    texts that came or went, by their exact key, with the last run that saw each.
+    texts that came or went, by their exact key, with the last run that saw each. ``additions`` are pages with the keys
+    of the words that came to a text of theirs as an edit, the newest last.
     """
 
     compared: int = 0
     history: dict[int, ChangeHistory] = {}
     slots: dict[int, Variation] = {}
     pool: dict[int, int] = {}
+    additions: list[tuple[int, tuple[int, ...]]] = []
 
 
 def update_history(

@@ -18,7 +18,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Final, NamedTuple
 
-from crawler.lastmod.memory import MAX_POOL, MAX_SLOTS, SecondRead, SiteMemory, Variation, newest, update_history
+from crawler.lastmod.memory import (
+    MAX_ADDITIONS,
+    MAX_POOL,
+    MAX_SLOTS,
+    SecondRead,
+    SiteMemory,
+    Variation,
+    newest,
+    update_history,
+)
 from crawler.lastmod.slots import KINDS, Move, moves_of, own_differences, text_slots
 from crawler.parse.snapshot.diff import (
     BEFORE_ALIKE,
@@ -113,6 +122,7 @@ class SignificanceModel:
         self._texts: dict[int, int] = {}  # texts that came (1) or went (2), or both
         self._words: Counter[tuple[int, bool]] = Counter()  # pages to which a word came, or which it left
         self._shapes = 0
+        self._additions: dict[tuple[int, tuple[int, ...]], None] = {}  # pages and the words of what was added to them
         self._turned_at: dict[int, tuple[int, int]] = {}
         self._turns: dict[int, dict[int, list[int]]] = {}  # by place and shape: texts that came and that went
         self._at: Counter[int] = Counter()  # pages that differ at a place, and those on which own words are left there
@@ -184,10 +194,14 @@ class SignificanceModel:
         difference without words, such as a text that is divided anew, is the site's if nothing of the page is left.
         """
         known, own = [], []
+        lost = {d.place for d in differences if d.gone}
+        changed = {d.place for d in differences if d.gone and {*d.news} - {REPEATED}}
         for d, words in _news_of(differences):
-            of_site = {word for word in words if self._is_word_of_site(word, d.gone)}
-            known.append(bool(of_site))
-            is_new_link = bool(d.news) and not words
+            is_among_others = d.place not in lost and d.flags & (BEHIND_ALIKE | BEFORE_ALIKE)
+            is_rolled_out = not (d.gone or d.place in changed or is_among_others) and self._is_rolled_out(d)
+            of_site = {word for word in words if is_rolled_out or self._is_word_of_site(word, d.gone)}
+            known.append(is_rolled_out or bool(of_site))
+            is_new_link = bool(d.news) and not words and not is_rolled_out
             own.append(bool(set(words) - of_site - {REPEATED} or d.flags & (FACT | MONEY) or is_new_link))
         is_all = any(known) and not any(own)
         return [
@@ -202,7 +216,8 @@ class SignificanceModel:
 
     def count_left(self, deltas: Iterable[tuple[int, Delta]]) -> None:
         """Count what is left of the differences of pages without the words of the site."""
-        for _, delta in deltas if max(self._words.values(), default=0) >= FEW else ():
+        for page, delta in deltas if max(self._words.values(), default=0) >= FEW else ():
+            self._page = page
             differences = own_differences(delta)
             of_site = self._are_of_site(differences)
             self._left.update({d.place for d, is_site in zip(differences, of_site, strict=True) if not is_site})
@@ -259,6 +274,7 @@ class SignificanceModel:
             self._explain_by_place(differences, reasons)
             self._explain_links(differences, moves, reasons)
         own = [d for d, reason in zip(differences, reasons, strict=True) if not reason]
+        self._additions |= dict.fromkeys((page, d.news) for d in own if not d.gone and len(d.news) >= FEW)
         return Judgement(own, [(d, reason) for d, reason in zip(differences, reasons, strict=True) if reason])
 
     def _reason(self, d: Difference, move: Move, news: Callable[[int], int]) -> str:
@@ -281,6 +297,29 @@ class SignificanceModel:
         is_added = 0 < move.more >= news(d.place) and (move.is_swap or (reason != SHARED and not move.is_born))
         is_of_pool = not (move.is_born or self._is_in_turn(d)) and self._turns_over(d.place, NEARLY_ALL, MIN_DRAWN)
         return "" if is_added or is_of_pool else reason
+
+    def _is_rolled_out(self, d: Difference) -> bool:
+        """Whether the words that came are those that an earlier run took for an edit of another page.
+
+        A template reaches the pages one by one where a server keeps them until somebody asks for them.
+        """
+        if len(d.news) < FEW:
+            return False
+        common = Counter(n for word in d.news for n in self._known_additions.get(word, ()))
+        return any(
+            page != self._page and found >= NEARLY_ALL * len({*words, *d.news})
+            for n, found in common.most_common(SEVERAL)
+            for page, words in [self._memory.additions[n]]
+        )
+
+    @cached_property
+    def _known_additions(self) -> dict[int, list[int]]:
+        """The numbers of the additions of earlier runs that have each word."""
+        found: dict[int, list[int]] = {}
+        for n, (_, words) in enumerate(self._memory.additions):
+            for word in words:
+                found.setdefault(word, []).append(n)
+        return found
 
     def _reason_of_slots(self, d: Difference, move: Move, is_left: bool) -> str:
         if any(map(self._varies, move.slots)):
@@ -477,7 +516,8 @@ class SignificanceModel:
             slots[k] = Variation(self._tested[k], self._varied[k])
         slots = {k: v for k, v in slots.items() if v.varied >= VARIED * v.tested}
         pool = newest({**known.pool, **dict.fromkeys(self._texts, self._run)}, MAX_POOL)
-        return SiteMemory(known.compared + 1, history, dict([*slots.items()][-MAX_SLOTS:]), pool)
+        additions = [*known.additions, *self._additions][-MAX_ADDITIONS:]
+        return SiteMemory(known.compared + 1, history, dict([*slots.items()][-MAX_SLOTS:]), pool, additions)
 
     def _is_of_template(self, shape: int) -> bool:
         """Whether the words around figures are those of a template: several pages have them."""

@@ -196,6 +196,32 @@ def test_ours_many_pages_may_be_edited_in_one_run_and_again(share: float) -> Non
         before = after
 
 
+@pytest.mark.parametrize(
+    "added",
+    [
+        '<div class="hint">Scroll to see more of this table</div>',
+        '<div class="versions">Also available in <a href="/de/{n}">German {n}</a></div>',
+    ],
+)
+def test_ours_what_a_theme_adds_to_the_pages_one_by_one_is_an_edit_of_the_first_only(added: str) -> None:
+    learnt, before = SiteMemory(), site(60)
+    for run in range(4):
+        reached = range(3 * run, 3 * run + 3)
+        after = {
+            n: body.replace("</div>", f"{added.replace('{n}', str(n))}</div>", 1) if n in reached else body
+            for n, body in before.items()
+        }
+        after[50] = before[50].replace("</div>", f"<p>{own(50, 20 + run)}</p></div>", 1)
+        assert said(before, after, learnt) == {50, *(reached if run == 0 else ())}, run
+        before = after
+
+
+def test_ours_a_text_with_a_price_that_all_pages_lose_is_the_template() -> None:
+    before = site(60, lambda n: article(n, "<i>Free delivery on orders over £75</i>"))
+    after = site(60, lambda n: article(n) if n != 7 else article(n, f"<p>{own(n, 30)}</p>"))
+    assert said(before, after) == {7}
+
+
 def test_ours_a_new_page_in_the_menu_changes_the_list_that_names_it_only() -> None:
     def made(links: list[str], menu: str) -> Callable[[int], str]:
         items = "".join(f"<li><a href=/{each}>{each}</a>" for each in links)
