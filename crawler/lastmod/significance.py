@@ -44,6 +44,7 @@ from crawler.parse.snapshot.diff import (
     REPEATED,
     Delta,
     Difference,
+    stated_name,
 )
 
 # The table of constants. docs/lastmod-model.md tells which trial set each, and what breaks without it.
@@ -70,6 +71,8 @@ BORN: Final = 1 / 3
 """Share of all pages that gained the same new place, or lost it, from which on the site did so."""
 WIDGET: Final = 12
 """Pages that differ at a place, from which on texts that occur once may be those of a widget."""
+MIN_ADDED: Final = 3
+"""Words that must come to a text, to know them again on other pages: fewer may meet by chance."""
 MIN_DRAWN: Final = 20
 """Texts that came to a place and left it elsewhere, to know that it shows those of a pool."""
 TURNED: Final = 0.6
@@ -122,7 +125,7 @@ class SignificanceModel:
         self._texts: dict[int, int] = {}  # texts that came (1) or went (2), or both
         self._words: Counter[tuple[int, bool]] = Counter()  # pages to which a word came, or which it left
         self._shapes = 0
-        self._additions: dict[tuple[int, tuple[int, ...]], None] = {}  # pages and the words of what was added to them
+        self._additions: dict[tuple[int, tuple[int, ...]], None] = {}  # pages, with the words of what was added to them
         self._turned_at: dict[int, tuple[int, int]] = {}
         self._turns: dict[int, dict[int, list[int]]] = {}  # by place and shape: texts that came and that went
         self._at: Counter[int] = Counter()  # pages that differ at a place, and those on which own words are left there
@@ -194,11 +197,9 @@ class SignificanceModel:
         difference without words, such as a text that is divided anew, is the site's if nothing of the page is left.
         """
         known, own = [], []
-        lost = {d.place for d in differences if d.gone}
-        changed = {d.place for d in differences if d.gone and {*d.news} - {REPEATED}}
+        added = _additions(differences)
         for d, words in _news_of(differences):
-            is_among_others = d.place not in lost and d.flags & (BEHIND_ALIKE | BEFORE_ALIKE)
-            is_rolled_out = not (d.gone or d.place in changed or is_among_others) and self._is_rolled_out(d)
+            is_rolled_out = id(d) in added and self._is_rolled_out(d)
             of_site = {word for word in words if is_rolled_out or self._is_word_of_site(word, d.gone)}
             known.append(is_rolled_out or bool(of_site))
             is_new_link = bool(d.news) and not words and not is_rolled_out
@@ -274,7 +275,9 @@ class SignificanceModel:
             self._explain_by_place(differences, reasons)
             self._explain_links(differences, moves, reasons)
         own = [d for d, reason in zip(differences, reasons, strict=True) if not reason]
-        self._additions |= dict.fromkeys((page, d.news) for d in own if not d.gone and len(d.news) >= FEW)
+        if len(self._additions) < MAX_ADDITIONS:
+            added = _additions(differences)
+            self._additions |= dict.fromkeys((page, d.news) for d in own if id(d) in added)
         return Judgement(own, [(d, reason) for d, reason in zip(differences, reasons, strict=True) if reason])
 
     def _reason(self, d: Difference, move: Move, news: Callable[[int], int]) -> str:
@@ -299,18 +302,16 @@ class SignificanceModel:
         return "" if is_added or is_of_pool else reason
 
     def _is_rolled_out(self, d: Difference) -> bool:
-        """Whether the words that came are those that an earlier run took for an edit of another page.
+        """Whether the words that came are those that earlier runs took for edits of several other pages.
 
         A template reaches the pages one by one where a server keeps them until somebody asks for them.
         """
-        if len(d.news) < FEW:
-            return False
-        common = Counter(n for word in d.news for n in self._known_additions.get(word, ()))
-        return any(
-            page != self._page and found >= NEARLY_ALL * len({*words, *d.news})
-            for n, found in common.most_common(SEVERAL)
-            for page, words in [self._memory.additions[n]]
-        )
+        known = self._known_additions
+        # nearly all words are common, so one of these is; the rarest of them lead to the fewest pages
+        rarest = sorted(d.news, key=lambda word: len(known.get(word, ())))[: len(d.news) // 9 + 1]
+        near = {n for word in rarest for n in known.get(word, ())}
+        alike = {page for page, words in map(self._memory.additions.__getitem__, near) if _are_alike(words, d.news)}
+        return len(alike - {self._page}) > 1
 
     @cached_property
     def _known_additions(self) -> dict[int, list[int]]:
@@ -535,6 +536,24 @@ def _news_of(differences: Sequence[Difference]) -> Iterator[tuple[Difference, li
             yield d, [word if word == REPEATED else ~word for word in d.news]
         else:
             yield d, [] if d.flags & LINK and d.targets else [*d.news]
+
+
+def _additions(differences: Sequence[Difference]) -> dict[int, Difference]:
+    """What came, by ``id``, where no words left the page: but not a text with figures, which are the page's own, and
+    not one among others of its place, where authors write.
+    """
+    lost = {d.place for d in differences if d.gone}
+    changed = {d.place for d in differences if d.gone and {*d.news} - {REPEATED}}
+    return {
+        id(d): d
+        for d in differences
+        if not d.gone and not (d.figures and not stated_name(d)) and len(d.news) >= MIN_ADDED and d.place not in changed
+        if d.place in lost or not d.flags & (BEHIND_ALIKE | BEFORE_ALIKE)
+    }
+
+
+def _are_alike(words: Sequence[int], others: Sequence[int]) -> bool:
+    return len({*words} & {*others}) >= NEARLY_ALL * len({*words, *others})
 
 
 def is_turned_over(delta: Delta) -> bool:

@@ -52,13 +52,13 @@ _SELECT_LOST: Final = f"""SELECT coalesce(v.state, '{State.UNLINKED}'), v.status
   GROUP BY 1, 2, 3, 4"""  # noqa: S608
 
 # Pages that a new page of the set takes the place of, and of no other page: by a permanent redirect, or because an
-# earlier run recorded that they came from it, and it is back.
+# earlier run recorded that they came from it, and it is back. A held page may redirect to one that came while it was.
 _FROM_MOVED: Final = f"""FROM published p JOIN url u ON u.id = p.id JOIN visit v ON v.id = p.id
     LEFT JOIN (SELECT target, url, max(run) FROM change WHERE kind = '{ChangeKind.MOVED}' GROUP BY 1) back
       ON back.target = u.url AND v.state NOT IN ('{State.INDEXABLE}', '{State.REDIRECT}')
     JOIN url t ON t.url = iif(v.state = '{State.REDIRECT}' AND v.status IN (301, 308), v.target, back.url)
     JOIN listing l ON l.id = t.id JOIN content was ON was.id = p.content JOIN content now ON now.id = l.content
-  WHERE NOT EXISTS (SELECT 1 FROM published e WHERE e.id = t.id)
+  WHERE p.kept = 2 OR NOT EXISTS (SELECT 1 FROM published e WHERE e.id = t.id)
   GROUP BY t.id HAVING count(*) = 1"""  # noqa: S608
 _FROM_CHANGED: Final = """FROM published p JOIN listing l ON l.id = p.id AND NOT l.kept
     JOIN url u ON u.id = p.id LEFT JOIN visit v ON v.id = p.id

@@ -147,12 +147,10 @@ def compare(before: bytes, after: bytes) -> Delta:
     lost, gained = _with_news(lost, in_lost, in_gained), _with_news(gained, in_gained, in_lost)
     if _letters_anew(lost, in_lost) == _letters_anew(gained, in_gained):  # these texts are divided anew
         lost, gained = ([d for d in side if d.news or d.flags & MOVED] for side in (lost, gained))
-    priced = set[int]()  # the places of prices that differ: one that only came, or only left, is a text as others are
-    if not _states_same_price(versions[1], in_lost, in_gained):
-        priced = set.intersection(*({d.place for d in side if d.flags & MONEY} for side in (lost, gained)))
-    lost, gained = (
-        [d if d.place in priced else replace(d, flags=d.flags & ~MONEY) for d in side] for side in (lost, gained)
-    )
+    # a price that only came, or only left, is a text as others are
+    is_priced = all(any(d.flags & MONEY for d in side) for side in (lost, gained))
+    if not is_priced or _states_same_price(versions[1], in_lost, in_gained):
+        lost, gained = ([replace(d, flags=d.flags & ~MONEY) for d in side] for side in (lost, gained))
     listed = lost[: max(MAX_DIFFERENCES // 2, MAX_DIFFERENCES - len(gained))]
     listed += gained[: MAX_DIFFERENCES - len(listed)]
     more = len(listed) < len(lost) + len(gained)

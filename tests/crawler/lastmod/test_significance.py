@@ -200,7 +200,7 @@ def test_ours_many_pages_may_be_edited_in_one_run_and_again(share: float) -> Non
     "added",
     [
         '<div class="hint">Scroll to see more of this table</div>',
-        '<div class="versions">Also available in <a href="/de/{n}">German {n}</a></div>',
+        '<div class="versions">Also available in <a href="/de/{n}">German</a></div>',
     ],
 )
 def test_ours_what_a_theme_adds_to_the_pages_one_by_one_is_an_edit_of_the_first_only(added: str) -> None:
@@ -214,6 +214,24 @@ def test_ours_what_a_theme_adds_to_the_pages_one_by_one_is_an_edit_of_the_first_
         after[50] = before[50].replace("</div>", f"<p>{own(50, 20 + run)}</p></div>", 1)
         assert said(before, after, learnt) == {50, *(reached if run == 0 else ())}, run
         before = after
+
+
+@pytest.mark.parametrize("added", ["Sold for £{0}0,000 on {0} May", "Final score: home {0}, away {1}", "Sold out"])
+def test_ours_what_an_author_adds_to_one_page_after_the_other_is_an_edit_of_each(added: str) -> None:
+    learnt, before = SiteMemory(), site(60)
+    for run in range(6):
+        box = f'<div class="sold">{added.format(run + 3, run * 7 + 1)}</div>'
+        after = before | {run: before[run].replace("</div>", f"{box}</div>", 1)}
+        assert said(before, after, learnt) == {run}
+        before = after
+
+
+@pytest.mark.parametrize("now", ["<p class='price sale'>£{}</p>", "<div class=sale><p class=price>£{}</p></div>"])
+@pytest.mark.parametrize("share", [0.4, 1])
+def test_ours_a_price_in_a_new_element_is_a_price(now: str, share: float) -> None:
+    before = site(60, lambda n: article(n, f"<p class=price>£{n * 3 + 20}</p>"))
+    raised = range(int(share * 60))
+    assert said(before, before | {n: article(n, now.format(n * 3 + 11)) for n in raised}) == {*raised}
 
 
 def test_ours_a_text_with_a_price_that_all_pages_lose_is_the_template() -> None:
