@@ -107,3 +107,17 @@ def test_ours_a_night_of_noise_after_a_night_without_pages_moves_no_date(tmp_pat
         site.routes = whole
         assert night(tmp_path, site.url).code == 0
         assert published(tmp_path) == before
+
+
+def test_ours_pages_that_a_move_left_without_redirects_leave_once_they_redirect(tmp_path: Path) -> None:
+    texts = [f"<title>Boat {n}</title><p>Boat {n} is {n * 7} feet long and has {n * 3} sails" for n in range(9)]
+    old, new = ({f"/{folder}/p{n}": text for n, text in enumerate(texts)} for folder in ("old", "new"))
+    with scripted({"/": links(*old), **old}) as site:
+        assert night(tmp_path, site.url).code == 0
+        site.routes = {"/": links(*new), **new}
+        ran = night(tmp_path, site.url)
+        assert (ran.code, len(listed(tmp_path))) == (3, 19)
+        site.routes |= {f"/old/p{n}": Answer("", 301, {"Location": f"/new/p{n}"}) for n in range(9)}
+        ran = night(tmp_path, site.url)
+        assert (ran.code, len(listed(tmp_path))) == (0, 10), ran.out
+        assert "9 moved" in ran.out

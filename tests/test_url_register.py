@@ -44,7 +44,7 @@ def test_ours_a_lost_url_is_reported_once_and_its_end_is_known(tmp_path: Path) -
         ran = checked(tmp_path)
         assert (ran.code, ran.out.splitlines()[0]) == (
             0,
-            "No URL has left the sitemap. After a move, run siteatlas crawl first.",
+            "No URL has left the sitemap, which keeps what the gate holds. After a move, run siteatlas crawl first.",
         )
         site.routes["/moves"] = Answer("", 301, {"Location": "/moved"})
         publish(tmp_path, site, "/stays", "/moved")

@@ -190,7 +190,7 @@ def _mapped(value: str, maps: list[tuple[str, str]]) -> str:
 def _text(result: Comparison, labels: tuple[str, str], limit: int) -> Iterator[str]:
     yield f"{labels[0]} to {labels[1]}\n{_counts(result)}\n"
     if not result.groups:
-        yield "nothing else differs\n"
+        yield "nothing else differs; the texts of pages are not compared\n"
     shown = result.groups[:limit] if limit else result.groups
     for group in shown:
         yield f"{group.pages:>7,}  {group.field}: {safe(group.cause)}, {_places(group)}\n"

@@ -19,6 +19,7 @@ COMMANDS: Final[dict[str, dict[str, str]]] = tomllib.loads(
 """The module of each command, which has a function or a Typer of its name; its first sentence; the end of its help."""
 EXIT_CODES: Final = COMMANDS["run"]["epilog"]
 RAW: Final = "\b\n"  # click keeps the line breaks of the paragraph that follows
+_HAD_OPTIONS: Final = frozenset({"crawl", "audit"})  # the commands that had options which are settings now
 _OPTIONS_PANEL: Final = "Options"
 _HYPHEN: Final = "\u2011"  # replaces hyphens while lines are wrapped, so that no line breaks there
 _MARGIN: Final = 2  # columns that click leaves free; a command in an example may use them
@@ -67,7 +68,7 @@ class HelpfulCommand(TyperCommand):
             error.message = plain.replace("Input should be greater than or equal to", "it must be at least")
             raise
         except NoSuchOption as error:
-            if any(parameter.name == "settings" for parameter in self.params):
+            if self.name in _HAD_OPTIONS and any(parameter.name == "settings" for parameter in self.params):
                 from crawler.cli.options import setting_instead  # noqa: PLC0415 - only for a wrong command line
 
                 shown, words = setting_instead(error.option_name, words)

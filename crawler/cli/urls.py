@@ -38,7 +38,9 @@ urls = command_group("Keep every URL that a site ever published, and find those 
 _REMEDY: Final = (
     "Redirect each lost URL; siteatlas move map finds where its page went. Or siteatlas urls accept its end.\n"
 )
-_NONE_LEFT: Final = "No URL has left the sitemap. After a move, run siteatlas crawl first.\n"
+_NONE_LEFT: Final = (
+    "No URL has left the sitemap, which keeps what the gate holds. After a move, run siteatlas crawl first.\n"
+)
 _FLAGS: Final = ("state.directory", "site.sitemap_url")
 _SITE: Final = {"url": str | None, "config": SitesConfigOption, "site": str | None, "verbose": bool}
 

@@ -77,12 +77,14 @@ async def _fill(
 ) -> int:
     """Search for due sites, and put them into the queue, which has these jobs."""
     cancel = partial(app.job_manager.cancel_job_by_id_async, delete_job=True, connection=connection)
-    old = [job for job in jobs if job.queue != RUN_QUEUE and (job.scheduled_at or now) < now - _HOME_TIME]
+    homed = [job for job in jobs if job.queue != RUN_QUEUE and job.status == Status.TODO.value]
+    old = [job for job in homed if (job.scheduled_at or now) < now - _HOME_TIME]
     left = {job.queueing_lock for job in old if job.id and await cancel(job.id)}  # any worker may take these now
     jobs = [job for job in jobs if job.queueing_lock not in left]
     waiting = [job for job in jobs if job.status == Status.TODO.value]
     values = {"busy": [job.lock for job in jobs], "waiting": [job.queueing_lock for job in waiting]}
     due = await rows(connection, _DUE, **values, limit=max(0, limit - len(waiting)), by_address=by_address)
+    due.sort(key=lambda site: f"site:{site['name']}" in left)  # one that waited for its home lets the others go first
     by_lock = {f"origin:{site['origin']}": site for site in reversed(due)}  # the first due of each origin
     places = {home_queue(row["id"]): row["free"] for row in await rows(connection, _PLACES)} if due else {}
     free = Counter(places)

@@ -245,9 +245,10 @@ class FleetWorker:
         """Queue the sites that are due, now and then."""
         settings = self._settings
         while not self._is_stopping:
-            ended, limit, lease = set(self._ended), settings.queue_limit, settings.lease
+            ended, lease = set(self._ended), settings.lease
+            limit = settings.queue_limit if len(self._runs) < settings.sites_at_once else 0
             try:
-                if len(self._runs) < settings.sites_at_once:
+                if limit or ended:
                     await dispatch(self._fleet, limit, by_address=settings.by_address, lease=lease, ended=ended)
                     self._ended -= ended
                     self._mark_away(None)

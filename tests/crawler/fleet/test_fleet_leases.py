@@ -305,6 +305,25 @@ async def test_ours_a_job_that_the_worker_with_the_newest_state_leaves_goes_to_a
     assert await queues() == ["sites"] * 4
 
 
+async def test_ours_a_site_that_waits_for_its_busy_worker_lets_others_of_its_origin_go_first(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site(name) for name in "ab"])
+    await fleet.rows("UPDATE site SET origin = 'http://o'")
+    await fleet.rows(
+        "UPDATE site SET home = 'w1', unsaved = now(), next_at = next_at - interval '1 s' WHERE name = 'a'"
+    )
+    worker = "INSERT INTO worker (id, host, process, version, slots, seen) VALUES ('w1', 'h', 1, '1', 0, %(seen)s)"
+    await clock.set(START + 3_601)
+    await fleet.rows(worker, seen=datetime.fromtimestamp(clock.now, UTC))
+    for queue, name in (("sites:w1", "a"), ("sites", "b")):
+        assert await dispatch(fleet, 10) == 1
+        (job,) = await fleet.app.job_manager.list_jobs_async()
+        assert (job.queue, job.task_kwargs["name"]) == (queue, name)
+        await clock.set(clock.now + 11)
+
+
 async def test_ours_a_job_that_ended_though_the_queue_does_not_know_leaves_its_origin(
     clocked: tuple[FleetDatabase, DatabaseClock],
 ) -> None:
