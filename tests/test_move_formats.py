@@ -226,7 +226,8 @@ def test_ours_a_file_without_statuses_says_what_it_makes_of_temporary_redirects(
 
 
 def test_ours_directives_that_people_write_by_hand_are_read() -> None:
-    text = "Redirect permanent /a https://www.example.com/b\nRedirectMatch 301 ^/c\\.html$ /c/\nRedirect /d /e\n"
+    text = "RewriteRule ^index\\.php$ - [L]\nRewriteRule . /index.php [L]\nRedirect gone /x\nRedirect 410 /y\n"
+    text += "Redirect permanent /a https://www.example.com/b\nRedirectMatch 301 ^/c\\.html$ /c/\nRedirect /d /e\n"
     text += "RewriteRule ^old/(.*)$ /new/$1 [R=301,L]\nRewriteRule ^f/?$ /g [R=301,L]\n"  # the first is of many paths
     text += "RewriteCond %{HTTP_HOST} ^old$\nRewriteRule ^h$ /i [R=301]\n"  # of another host
     text += "RewriteCond %{QUERY_STRING} ^id=4$\nRewriteRule ^j$ /k [R=308]\n"

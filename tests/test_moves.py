@@ -161,6 +161,14 @@ def found_in(rows: list[Redirect], site: Inventory | None = None) -> set[tuple[s
     return {(finding.rule, finding.source) for finding in check_map(rows, place_of, site)}
 
 
+def test_ours_a_chain_that_is_too_long_is_no_circle() -> None:
+    long = [Redirect(f"/r{n}", f"/r{n + 1}") for n in range(12)]
+    (first, *_) = [finding for finding in check_map(long, place_of) if finding.rule == "loop"]
+    assert first.sentence == "/r0 never ends: after 10 redirects there is one more, to /r11"
+    (circle, *_) = check_map([Redirect("/a", "/b"), Redirect("/b", "/a")], place_of)
+    assert circle.sentence == "/a never ends: its redirects lead in a circle, to /a"
+
+
 def test_ours_a_map_is_checked_by_itself() -> None:
     rows = [
         Redirect("/a", "/b"),

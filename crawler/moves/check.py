@@ -92,6 +92,7 @@ def check_map(rows: Sequence[Redirect], place: Place, site: Inventory | None = N
         if targets.setdefault(source, target) != target:
             sentence = f"{row.source} has several targets: {targets[source]} and {target}. Keep one"
             yield MapFinding("duplicate", row.source, sentence)
+            continue
         hops = trail(probe, row.source)
         yield from check_answers(row, hops[-1].url, hops)
         if source in pages:
@@ -111,7 +112,9 @@ def check_answers(row: Redirect, target: str, hops: Sequence[Hop]) -> Iterator[M
     old, end = hops[0].url, last.url
     temporary = next((hop.status for hop in redirects if hop.status in _TEMPORARY), None)
     if last.location:
-        found = {"loop": f"{old} never ends: its redirects lead in a circle to {last.location}"}
+        is_circle = last.location in {hop.url for hop in hops}
+        why = "its redirects lead in a circle" if is_circle else f"after {len(redirects)} redirects there is one more"
+        found = {"loop": f"{old} never ends: {why}, to {last.location}"}
     elif not redirects:
         found = {"answer": f"{old} does not redirect: {last.sentence}" if last.status else last.fault}
     else:

@@ -290,9 +290,11 @@ def _read_server(text: str) -> Iterator[Redirect]:
                 query = _literal(right) if query == "" and "QUERY_STRING" in left else None
                 continue
             condition, query = query, ""
+            if name == "redirect" and not left.startswith("/"):  # "Redirect gone /a"
+                continue
             if name in ("rewriterule", "redirectmatch"):
                 path = _literal(left)
-                if path is None or condition is None:
+                if path is None or condition is None or right == "-":  # no redirect
                     continue
                 left, right = f"/{path.removeprefix('/')}", _unescaped(right)
             given = re.search(r"30\d", f"{flags} {code}".lower().replace("permanent", "301"))
@@ -311,7 +313,7 @@ def _read_server(text: str) -> Iterator[Redirect]:
 def _literal(pattern: str) -> str | None:
     """The one text that a pattern of a whole path or query matches, None if it matches several."""
     bare = re.sub(r"^~?\^(?:/\?)?|(?:/\?)?\$$", "", pattern)
-    return None if re.search(r"(?<!\\)[()*+?\[\]{}|^$]", bare) else _unescaped(bare)
+    return None if bare == "." or re.search(r"(?<!\\)[()*+?\[\]{}|^$]", bare) else _unescaped(bare)
 
 
 def _bare(text: str) -> str:

@@ -85,7 +85,8 @@ def accept(db: sqlite3.Connection, pattern: str, reason: str) -> tuple[int, int]
     ``pattern`` is a URL or a path of the site, with ``*`` for any text. A URL that is listed again later is
     accepted no more.
     """
-    whole = urljoin(read_about(db, "url") or "", pattern).replace("[", "[[]").replace("?", "[?]")
+    start = read_about(db, "url") or "" if pattern.startswith("/") else ""
+    whole = urljoin(start, pattern).replace("[", "[[]").replace("?", "[?]")
     rows = db.execute(_ACCEPT, {"pattern": whole, "reason": reason}).fetchall()
     return len(rows), sum(last is None for (last,) in rows)
 

@@ -25,7 +25,7 @@ class Case:
     """A rule, the files that break it and the line where, and files that do not.
 
     The first file is linted, or all as one set; they are found below ``home``. ``also`` are rules that one
-    cannot but break together with this one, or to come near it.
+    cannot but break together with this one, ``near`` those that one cannot but break to come near it.
     """
 
     rule: str
@@ -36,6 +36,7 @@ class Case:
     home: str = HOME
     whole_set: bool = False
     also: frozenset[str] = frozenset()
+    near: frozenset[str] = frozenset()
 
 
 def document(root: str, *items: str, namespaces: str = "") -> bytes:
@@ -345,6 +346,7 @@ DATES: Final = (
         urlset(url(HOME + "a", "<changefreq>sometimes</changefreq>")),
         urlset(url(HOME + "a", "<changefreq>never</changefreq>")),
         also=frozenset({"hint.ignored"}),
+        near=frozenset({"hint.ignored"}),
     ),
     Case(
         "priority.invalid",
@@ -352,6 +354,7 @@ DATES: Final = (
         urlset(url(HOME + "a", "<priority>high</priority>")),
         urlset(url(HOME + "a", "<priority>1</priority>")),
         also=frozenset({"hint.ignored"}),
+        near=frozenset({"hint.ignored"}),
     ),
     Case("hint.ignored", 4, urlset(A, *(url(HOME + name, "<priority>0.5</priority>") for name in "bcd")), urlset(A, B)),
 )
