@@ -244,3 +244,8 @@ def test_ours_directives_that_people_write_by_hand_are_read() -> None:
 def test_ours_a_file_without_redirects_is_named() -> None:
     with pytest.raises(UsageError, match="has no redirects"):
         read_map("nothing here\n"[:7], "moves.txt")
+
+
+def test_ours_a_row_that_is_no_url_is_named() -> None:
+    with pytest.raises(UsageError, match=r"m\.csv cannot be read as a map of redirects: Invalid IPv6 URL"):
+        read_map("old,new\nhttp://[x,/b\n", "m.csv")

@@ -122,8 +122,9 @@ def _json(rows: Rows, key: str = "") -> Iterator[str]:
 
 def _iis(rows: Rows) -> Iterator[str]:
     """https://learn.microsoft.com/en-us/iis/extensions/url-rewrite-module/using-rewrite-maps-in-url-rewrite-module"""
-    yield '<!-- The rule that uses it: <rule name="moves" stopProcessing="true"><match url=".*" /><conditions>\n'
-    yield '<add input="{moves:{REQUEST_URI}}" pattern="(.+)" /></conditions>\n'
+    yield '<!-- The rule that uses it: <rule name="moves" stopProcessing="true"><match url=".*" />\n'
+    yield '<conditions logicalGrouping="MatchAny"><add input="{moves:{REQUEST_URI}}" pattern="(.+)" />\n'
+    yield '<add input="{moves:{PATH_INFO}}" pattern="(.+)" /></conditions>\n'
     yield '<action type="Redirect" url="{C:1}" appendQueryString="false" redirectType="Permanent" /></rule> -->\n'
     yield '<rewriteMaps>\n  <rewriteMap name="moves">\n'
     yield from (f"    <add key={quoteattr(row.place)} value={quoteattr(row.target)} />\n" for row in rows)
@@ -229,6 +230,9 @@ def read_map(text: str, name: str) -> list[Redirect]:
         else:
             is_underscore = re.search(r"^(?:/|https?:)\S*+[ \t]++(?:/|https?:)", start, re.MULTILINE)
             rows = [*(_read_underscore(start) if is_underscore else _read_csv(start))]
+        for row in rows:
+            for url in (row.source, row.target):
+                urlsplit(url)
     except (ValueError, TypeError, KeyError, ET.ParseError) as error:
         raise UsageError(f"{name} cannot be read as a map of redirects: {error}") from None
     if not rows:
