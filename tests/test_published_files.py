@@ -188,8 +188,8 @@ def test_ours_what_the_keys_of_output_publish_passes_lint(tmp_path: Path) -> Non
     looks = {"stylesheet": "css", "recent": "atom", "formats": ["text", "rss"]}
     shards = {"group": "section", "file_names": "pages-{group}-{n}.xml", "max_urls": 2, "gzip": True}
     hints = {"changefreq": "weekly", "priority": 0.5}  # search engines ignore them, as lint and their texts say
-    undated = "index.no_lastmod"  # a first crawl knows no date of these files
-    for keys, known in ((looks, set()), (shards, {undated}), (looks | shards | hints, {undated, "hint.ignored"})):
+    undated = {"index.no_lastmod", "feed.no_date"}  # a first crawl knows no date of these files
+    for keys, known in ((looks, undated), (shards, undated), (looks | shards | hints, undated | {"hint.ignored"})):
         words = [f"--set=output.{key}={json.dumps(value)}" for key, value in keys.items()]
         out = "-".join(keys)
         ran = siteatlas(tmp_path, "crawl", URL, "--source", "site", "-o", out, "--state", f"state {out}", *words)
