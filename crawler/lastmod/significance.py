@@ -470,8 +470,6 @@ class SignificanceModel:
             is_of_card = d.unit in units and (d.gone or self._is_elsewhere(d))
             if not reasons[n] and (is_of_card or ((d.after, d.ahead) in gaps and self._came_over(d))):
                 reasons[n] = OF_OTHERS
-        if units:
-            self._explain_by_place(differences, reasons)
 
     def _names_other_page(self, d: Difference, move: Move) -> bool:
         """Whether a link repeats the title of another page, or a whole list of links shows those of other pages."""
