@@ -240,6 +240,7 @@ from django.http import HttpResponse
 from django.urls import path
 http = "django.middleware.http.ConditionalGetMiddleware"
 settings.configure(ALLOWED_HOSTS=["*"], ROOT_URLCONF="__main__", MIDDLEWARE=[http, "middleware.last_modified"],
+    TIME_ZONE="UTC",  # in that of Chicago, which is the default, dates of the night are those of the day before
     INSTALLED_APPS=["django.contrib.sitemaps"],
     TEMPLATES=[{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}])
 django.setup()

@@ -217,7 +217,6 @@ class _RunningProcess:
         self, job: SiteJob, output: _Pipe, log_pipe: _Pipe, stop: anyio.Event, shutdown_timeout: float
     ) -> RunResult:
         process = self._process
-        assert process.stdin is not None  # noqa: S101 - started with a pipe
         output.close_writer()
         log_pipe.close_writer()
         async with anyio.create_task_group() as tasks:
@@ -225,16 +224,21 @@ class _RunningProcess:
             async with anyio.create_task_group() as pipes:
                 pipes.start_soon(self._read_results, output)
                 pipes.start_soon(self._log, log_pipe)
-                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    await process.stdin.send(encode_line(job))
+                await self._send(encode_line(job))
                 if self._link:
-                    tasks.start_soon(self._link.talk, process.stdin.send)
+                    tasks.start_soon(self._link.talk, self._send)
                 exit_code = await process.wait()
                 pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN_TIMEOUT
             tasks.cancel_scope.cancel()
         if exit_code < 0:
             _kill_group(process)
         return self._result_of(exit_code, shutdown_timeout)
+
+    async def _send(self, line: bytes) -> None:
+        """Send a line to the process; one that has just ended needs none."""
+        assert self._process.stdin is not None  # noqa: S101 - started with a pipe
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await self._process.stdin.send(line)
 
     async def _stop(self, stop: anyio.Event, shutdown_timeout: float) -> None:
         await stop.wait()
