@@ -61,9 +61,9 @@ def map_(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Find for each page of an old site the page of the new site that takes its place.
 
-    The CSV map has every old page that its sitemap lists and that is not at the same path, with a grade and the reason:
-    sure, likely, look (a person decides) or none. For a folder, all its pages count. Pages with visits or clicks are
-    first. Other formats get the rows that are sure or likely.
+    The CSV map has every old page that is or was in its sitemap and is not at the same path, with a grade and the
+    reason: sure, likely, look (a person decides) or none. For a folder, all its pages count. Pages with visits or
+    clicks are first. Other formats get the rows that are sure or likely.
     Check the map with siteatlas move check.
     """
     with CommandErrors(verbose):

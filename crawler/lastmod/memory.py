@@ -14,6 +14,7 @@ from crawler.parse.snapshot.diff import Delta
 MAX_SLOTS: Final = 20_000
 MAX_POOL: Final = 50_000
 MAX_ADDITIONS: Final = 1_000
+"""Additions of a run that are remembered, and of all runs: a comparison with them costs each edit some time."""
 _SMOOTHING: Final = 0.3  # weight of the newest run
 _MAX_RUNS: Final = 12  # runs that a history remembers; then its counts are halved
 _FORGOTTEN: Final = 0.04  # share of the pages below which a slot is forgotten

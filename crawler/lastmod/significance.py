@@ -302,12 +302,12 @@ class SignificanceModel:
         return "" if is_added or is_of_pool else reason
 
     def _is_rolled_out(self, d: Difference) -> bool:
-        """Whether the words that came are those that earlier runs took for edits of several other pages.
+        """Whether the words that came are those that earlier runs took for edits of two other pages.
 
         A template reaches the pages one by one where a server keeps them until somebody asks for them.
         """
         known = self._known_additions
-        # nearly all words are common, so one of these is; the rarest of them lead to the fewest pages
+        # NEARLY_ALL leaves at most each ninth word out, so one of these is common; rare ones lead to few pages
         rarest = sorted(d.news, key=lambda word: len(known.get(word, ())))[: len(d.news) // 9 + 1]
         near = {n for word in rarest for n in known.get(word, ())}
         alike = {page for page, words in map(self._memory.additions.__getitem__, near) if _are_alike(words, d.news)}
@@ -536,14 +536,15 @@ def _news_of(differences: Sequence[Difference]) -> Iterator[tuple[Difference, li
             yield d, [] if d.flags & LINK and d.targets else [*d.news]
 
 
-def _additions(differences: Sequence[Difference]) -> dict[int, Difference]:
-    """What came, by ``id``, where no words left the page: but not a text with figures, which are the page's own, and
-    not one among others of its place, where authors write.
+def _additions(differences: Sequence[Difference]) -> set[int]:
+    """The ``id`` of each text that came to a place which no words left.
+
+    But not of one with figures, which are the page's own, or of one among others of its place, where authors write.
     """
     lost = {d.place for d in differences if d.gone}
     changed = {d.place for d in differences if d.gone and {*d.news} - {REPEATED}}
     return {
-        id(d): d
+        id(d)
         for d in differences
         if not d.gone and not (d.figures and not stated_name(d)) and len(d.news) >= MIN_ADDED and d.place not in changed
         if d.place in lost or not d.flags & (BEHIND_ALIKE | BEFORE_ALIKE)
