@@ -62,16 +62,13 @@ class MissingParts:
 
     def _links(self) -> dict[str, dict[str, list[str]]]:
         """The pages that link to parts that may not exist, by target and part."""
-        there: list[bytes] = []
-        for number, url, page in self._shown.rows():
-            self._numbers[url] = number
-            self._named.update(unpack_numbers(page.named_parts))
-            there.append(page.parts)
-        missing = self._named.difference(unpack_numbers(b"".join(there)))
+        parsed = self._shown.parsed
+        self._numbers = {page.url: page.number for page in parsed}
+        self._named.update(unpack_numbers(b"".join(page.named_parts for page in parsed)))
+        missing = self._named.difference(unpack_numbers(b"".join(page.parts for page in parsed)))
         found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         if missing:
-            rows = self._shown.rows()
-            pages = [number for number, _, page in rows if not missing.isdisjoint(unpack_numbers(page.named_parts))]
+            pages = [page.number for page in parsed if not missing.isdisjoint(unpack_numbers(page.named_parts))]
             if len(pages) > _MAX_READ:
                 self.note = f"{len(pages):,} pages link to parts that may not exist: {_MAX_READ:,} of them were read"
             for number in pages[:: -(-len(pages) // _MAX_READ)]:

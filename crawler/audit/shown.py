@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -21,7 +22,7 @@ from crawler.audit.graph.changing_links import load_boxes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.places import BOXES, CONTENT, Place, PlacedPage, find_places
 from crawler.audit.orphans.duplicates import is_paginated
-from crawler.model import DocumentKind, Page, State, Url, unpack_page
+from crawler.model import DocumentKind, State, Url, unpack_page
 from crawler.parse.snapshot.details import read_details
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import storage_errors
@@ -61,6 +62,22 @@ class ShownPage(Struct):
     styles: list[Url]
 
 
+class ParsedPage(Struct):
+    """One page: its id, its URL, and what the parser found in it, as in ``Page``."""
+
+    number: int
+    url: str
+    title: str
+    bad_data: int
+    images: list[str]
+    scripts: list[str]
+    parts: bytes
+    named_parts: bytes
+
+
+_PARSED: Final = attrgetter(*ParsedPage.__struct_fields__[2:])
+
+
 class ShownPages:
     """At most ``limit`` indexable pages of a state, evenly over the order in which they were found.
 
@@ -77,13 +94,16 @@ class ShownPages:
         self.total = len(numbers)
         self.pages = [self._read(number) for number in _evenly(self.numbers, SAMPLE)]
 
-    def rows(self) -> Iterator[tuple[int, str, Page]]:
-        """The pages: the id, the URL and what the parser found."""
+    @cached_property
+    def parsed(self) -> list[ParsedPage]:
+        """What the parser found in the pages. They are read from the state once."""
         chosen = set(self.numbers)
         with storage_errors():
-            for number, url, packed in self._db.execute(_ROWS):
-                if number in chosen:
-                    yield number, url, unpack_page(packed)
+            return [
+                ParsedPage(number, url, *_PARSED(unpack_page(packed)))
+                for number, url, packed in self._db.execute(_ROWS)
+                if number in chosen
+            ]
 
     def markup(self, number: int) -> tuple[str, str]:
         """The URL of a page and its markup."""
@@ -129,22 +149,23 @@ class ShownPages:
         """What the pages load: kind, URL and page. Style sheets belong to templates, so those of the sample are all."""
         for shown in self.pages:
             yield from (("style sheet", style, shown.placed.url) for style in shown.styles)
-        for _, url, page in self.rows():
-            yield from (("picture", image, url) for image in page.images)
-            yield from (("script", script, url) for script in self._resolver.resolve_all(url, page.scripts) if script)
+        for page in self.parsed:
+            yield from (("picture", image, page.url) for image in page.images)
+            scripts = self._resolver.resolve_all(page.url, page.scripts) if page.scripts else ()
+            yield from (("script", script, page.url) for script in scripts if script)
 
     def facts(self, copies: Container[int]) -> Iterator[AuditFinding]:
         """What is wrong in the pages: titles, the same text twice, JSON-LD. ``copies`` are reported elsewhere."""
         by_title: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for number, url, page in self.rows():
+        for page in self.parsed:
             title = page.title.strip()
             if page.bad_data:
                 told = f"{count_text(page.bad_data, 'block', 'blocks')} of JSON-LD cannot be parsed"
-                yield finding("page.data", url, told, [])
+                yield finding("page.data", page.url, told, [])
             if not title:
-                yield finding("page.title", url, "the page has no title", [])
-            elif number not in copies:
-                by_title[title].append((number, len(page.parts)))
+                yield finding("page.title", page.url, "the page has no title", [])
+            elif page.number not in copies:
+                by_title[title].append((page.number, len(page.parts)))
         groups = [pages for pages in by_title.values() if len(pages) > 1]
         same = [*self._same_texts(groups, copies)]
         known = {*same}

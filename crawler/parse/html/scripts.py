@@ -107,8 +107,7 @@ _LAYOUT_TAGS: Final = b"div|section|article|aside|header|footer|table|tbody"
 _TAGS: Final = _LAYOUT_TAGS + rb"|nav|ul|ol|menu|main|body|[a-z]++-[a-z-]++"
 _LOADING: Final = rb"[Ll]oading[^<>]{0,40}+"
 # Begins with one character of markup, which takes half the time of an expression for the whole element.
-_gaps = re.compile(rb">\s*+</(?:" + _TAGS + rb")").finditer
-_loading = re.compile(rb">\s*+" + _LOADING + rb"</").finditer
+_gaps = re.compile(rb">\s*+(?:</(?:" + _TAGS + rb")|" + _LOADING + rb"</)").finditer
 _container = re.compile(rb"<(" + _TAGS + rb")(?![a-z0-9-])([^<>]*+)>\s*+").match
 _blank = re.compile(
     rb"(?:\s++|"
@@ -138,7 +137,7 @@ def empty_places(markup: bytes) -> list[str]:
     a class and no other name, so it counts if that says what it is for.
     """
     found: dict[str, None] = {}
-    for gap in (*_gaps(markup), *(_loading(markup) if b"oading" in markup else ())):
+    for gap in _gaps(markup):
         at, last, is_waiting = markup.rfind(b"<", 0, gap.start()), -1, True
         while at >= 0 and is_waiting and not markup.startswith(b"</", at):  # and on to those that hold nothing else
             element = _container(markup, at)
