@@ -19,7 +19,6 @@ from crawler.dataset.query import ask, named
 from crawler.parse.snapshot.details import count_words, read_edit, read_headline
 
 WORDS = (*NIGHTLY, "--render", "never", "--set=fetch.not_found_checks=0", "--set=fetch.second_reads=0")
-KNOWN = [name for name in FIELDS if name != "depth"]
 PATHS = [f"/{section}/{n}" for section in ("docs", "shop") for n in range(8)]
 Pages = dict[str, dict[str, Any]]
 
@@ -49,12 +48,12 @@ def home(paths: list[str]) -> str:
 
 
 def pages_of(dataset: sqlite3.Connection) -> Pages:
-    rows = dataset.execute(f"SELECT url, {', '.join(KNOWN)} FROM pages").fetchall()
-    return {url: counted(dict(zip(KNOWN, values, strict=True))) for url, *values in rows}
+    rows = dataset.execute(f"SELECT url, {', '.join(FIELDS)} FROM pages").fetchall()
+    return {url: counted(dict(zip(FIELDS, values, strict=True))) for url, *values in rows}
 
 
 def pages_then(dataset: sqlite3.Connection, run: int) -> Pages:
-    return {url: counted({name: page[name] for name in KNOWN}) for url, page in pages_at(dataset, run, FIELDS)}
+    return {url: counted({name: page[name] for name in FIELDS}) for url, page in pages_at(dataset, run, FIELDS)}
 
 
 def counted(page: dict[str, Any]) -> dict[str, Any]:
@@ -233,3 +232,29 @@ def test_ours_a_run_that_asks_for_a_part_changes_no_other_page(nights: Nights) -
     nights.check()
     titles = [(run, before) for run, _, field, before, _ in nights.rows() if field == "title" and run > 2]
     assert 0 < len(titles) <= 60
+
+
+def test_ours_a_past_depth_follows_from_the_links_of_then(nights: Nights) -> None:
+    paths = [f"/{n}" for n in range(8)]
+    nights.site.routes = {"/": home(paths), **{path: f"<title>{path}</title>{path}" for path in paths}}
+    nights.run()
+    nights.site.routes = {"/": home(paths[:1]), "/hop": Answer("", 301, {"Location": "/4"})}
+    following = zip(paths, ["/1", "/2", "/3", "/hop", *paths[5:], "/0"], strict=True)
+    nights.site.routes |= {path: f"<title>{path}</title>{path}<a href={to}>on</a>" for path, to in following}
+    nights.run("--accept-shrink")
+    with closing(nights.dataset()) as dataset:
+        first, second = (dict(pages_at(dataset, run, FIELDS)) for run in (1, 2))
+    assert [first[nights.site.url + path[1:]]["depth"] for path in paths] == [1] * 8
+    assert [second[nights.site.url + path[1:]]["depth"] for path in paths] == [*range(1, 9)]
+
+
+def test_ours_no_past_depth_is_known_where_links_were_only_counted(nights: Nights) -> None:
+    many = [f"/of/{n}" for n in range(MAX_LINKS + 5)]
+    nights.site.routes |= {path: f"<title>{path}</title>{path}" for path in many}
+    nights.run()
+    nights.site.routes["/a"] = f"<title>A</title>a {home(many)}"
+    nights.run()
+    with closing(nights.dataset()) as dataset:
+        first, second = (dict(pages_at(dataset, run, FIELDS)) for run in (1, 2))
+    assert {page["depth"] for page in first.values()} == {None}
+    assert second[nights.site.url + "of/9"]["depth"] == 2

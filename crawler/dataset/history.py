@@ -7,14 +7,18 @@ and no history. Only what differs is decoded, so that a run without changes cost
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import count
 from typing import Final, NamedTuple
 
 import msgspec
 from isal import isal_zlib
 from msgspec import Struct
 
+from crawler.audit.graph.metrics import levels
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.dataset.compare import SWAPPED
 from crawler.dataset.schema import TABLES
@@ -32,6 +36,7 @@ MAX_VALUE: Final = 500
 """Characters of a value; a longer one ends with "…"."""
 MAX_LINKS: Final = 100
 """Links that came, and as many that went, of one page in one run. The others are counted."""
+_MORE: Final = "and "  # begins the count of the others
 _MIN_SIZE: Final = 10_000_000  # bytes that the history of a small state may take ...
 _SHARE: Final = 10  # ... and of a large one: a part of so many
 
@@ -242,7 +247,7 @@ class _ChangeReader:
             if found := self._db.execute("SELECT url FROM url WHERE id = ?", (target,)).fetchone():
                 yield kind, found[0]
         if more := len(links) - len(chosen):
-            yield LINK, f"and {more:,} more"
+            yield LINK, f"{_MORE}{more:,} more"
 
 
 def _fields(side: _Content, edit: Edit | None) -> dict[str, Value]:
@@ -275,6 +280,10 @@ _PAST: Final = """SELECT url, field, iif(run > :run, before, after) FROM history
 _PAST_INLINKS: Final = """SELECT coalesce(before, after), sum(iif(before IS NULL, -1, 1)), count(*) FROM history
   WHERE field = :link AND run > :run AND url != coalesce(before, after) GROUP BY 1"""
 _PAST_OUTLINKS: Final = "SELECT url, count(*) FROM history WHERE field = :link AND run > :run GROUP BY 1"
+_LINK_TABLES: Final = "SELECT count(*) FROM sqlite_master WHERE name IN ('url', 'link')"
+_STARTS: Final = "SELECT u.id FROM pages p JOIN url u ON u.url = p.url WHERE p.depth = 0"
+_CLICKS: Final = "SELECT source, target FROM link WHERE kind IN ('link', 'frame') AND NOT nofollow"
+_PAST_LINKS: Final = "SELECT url, before, after FROM history WHERE field = :link AND run > :run ORDER BY run DESC"
 _INTEGERS: Final = frozenset(column.name for column in TABLES["pages"] if column.type == "INTEGER")
 
 
@@ -286,20 +295,23 @@ def reached_runs(dataset: sqlite3.Connection) -> list[int]:
 def pages_at(dataset: sqlite3.Connection, run: int, fields: Sequence[str]) -> Iterator[tuple[str, dict[str, Value]]]:
     """The pages of a data set with the ``fields`` that they had in a run: see :func:`reached_runs`.
 
-    A depth is not known of the past. The inlinks follow from the links that came and went.
+    The inlinks and the depth follow from the links that came and went. No depth is known if some of these are not.
     """
-    values = {"run": run, "link": LINK, "nofollow": NOFOLLOW_LINK}
+    values: dict[str, Value] = {"run": run, "link": LINK, "nofollow": NOFOLLOW_LINK}
     past: dict[str, dict[str, Value]] = {}
     for url, field, value in dataset.execute(_PAST, values):
         past.setdefault(url, {})[field] = int(value) if field in _INTEGERS and value is not None else value
     links_in = {url: (more, swapped) for url, more, swapped in dataset.execute(_PAST_INLINKS, values)}
     links_out = dict(dataset.execute(_PAST_OUTLINKS, values))
+    is_last = dataset.execute("SELECT NOT EXISTS (SELECT 1 FROM history WHERE run > :run)", values).fetchone() == (1,)
+    depths = {} if is_last else _past_depths(dataset, values, past)
 
     def as_of_then(url: str, shown: dict[str, Value]) -> dict[str, Value]:
         more, swapped = links_in.get(url, (0, 0))
         changes: tuple[Value, ...] = (swapped, links_out.get(url, 0))
         inlinks = max(0, int(shown["inlinks"] or 0) + more)
-        return shown | {"depth": None, "inlinks": inlinks} | dict(zip(SWAPPED.values(), changes, strict=True))
+        depth = shown["depth"] if is_last else depths.get(url)
+        return shown | {"depth": depth, "inlinks": inlinks} | dict(zip(SWAPPED.values(), changes, strict=True))
 
     unseen = dict.fromkeys(past)
     for url, *present in dataset.execute(_PRESENT.format(", ".join(fields))):
@@ -310,3 +322,41 @@ def pages_at(dataset: sqlite3.Connection, run: int, fields: Sequence[str]) -> It
     for url in unseen:
         if past[url].get("state") is not None:
             yield url, as_of_then(url, dict.fromkeys(fields) | past[url])
+
+
+def _past_depths(
+    dataset: sqlite3.Connection, values: Mapping[str, Value], past: Mapping[str, Mapping[str, Value]]
+) -> dict[str, int]:
+    """The clicks from the start to the pages of a run, by the links of today that did not come and those that went.
+
+    ``past`` has what other fields were then. Empty if a page that was there has links that came or went uncounted.
+    """
+    is_whole = dataset.execute(_LINK_TABLES).fetchone() == (2,)
+    starts = [number for (number,) in dataset.execute(_STARTS)] if is_whole else []
+    if not starts:
+        return {}
+    numbers: dict[str, int] = {url: number for number, url in dataset.execute("SELECT id, url FROM url WHERE internal")}
+    new = count(max(numbers.values()) + 1)
+    links: dict[int, Collection[int]] = defaultdict(lambda: array("I"))
+    for source, target in dataset.execute(_CLICKS):
+        links[source].append(target)  # type: ignore[attr-defined]
+    absent = {url for url, fields in past.items() if fields.get("state", "") is None}
+    for url, went, came in dataset.execute(_PAST_LINKS, values):
+        if url in absent:
+            continue
+        if (went or came).startswith(_MORE):
+            return {}
+        source, target = (
+            numbers[each] if each in numbers else numbers.setdefault(each, next(new)) for each in (url, went or came)
+        )
+        links[source] = {*links[source], target} if went else {*links[source]} - {target}
+    links |= dict.fromkeys((numbers[url] for url in absent if url in numbers), ())
+    hops = dict(dataset.execute("SELECT url, target FROM pages WHERE state = 'redirect'"))
+    for url, fields in past.items():
+        if fields.get("state", State.REDIRECT if url in hops else "") == State.REDIRECT:
+            hops[url] = fields.get("target", hops.get(url))
+        else:
+            hops.pop(url, None)
+    free = {0: starts} | {numbers[url]: [numbers[to]] for url, to in hops.items() if url in numbers and to in numbers}
+    depth = levels(next(new), 0, lambda node: (links.get(node, ()),), lambda node: free.get(node, ()))
+    return {url: depth[number] for url, number in numbers.items() if depth[number] >= 0}
