@@ -392,6 +392,9 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(
     cookies = {"ds_actor": entered.cookies["ds_actor"]}
     home = (await explorer.client.get("/", cookies=cookies)).text
     (pages,) = re.findall(r'href="([^"]+)">All pages', home)
+    assert f"<h2>{start}/</h2>" in home
+    (gone,) = re.findall(r'href="([^"]+)">\d+ client error', home)
+    assert (await explorer.client.get(html.unescape(gone), cookies=cookies)).status_code == 200
     listed = await explorer.client.get(f"{html.unescape(pages)}&section=%2Fdeep%2F&outlinks__gt=0", cookies=cookies)
     assert listed.status_code == 200
     assert [number in listed.text for number in ("deep/1", "deep/3", "deep/4", ">Twice<")] == [True, True, False, False]

@@ -40,6 +40,8 @@ class CommandErrors:
         handler.setFormatter(SafeLogFormatter("%(message)s", width=self._width and self._width - _LEVEL))
         logging.basicConfig(level=logging.INFO if self._verbose else logging.WARNING, handlers=[handler], force=True)
         logging.getLogger("httpx").setLevel(logging.WARNING)
+        if self.terminal:  # somebody waits: the tables of a large crawl take a minute
+            logging.getLogger("crawler.dataset").setLevel(logging.INFO)
         for sentence in notable_variables():
             log.warning("%s", sentence)
         return self

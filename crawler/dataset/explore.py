@@ -5,7 +5,7 @@ https://docs.datasette.io/en/stable/metadata.html
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from math import cos, log, pi, sin, sqrt
 from pathlib import Path
 from typing import Any, Final
@@ -43,6 +43,9 @@ _SETTINGS: Final = {
 _MAX_SECTIONS: Final = 24  # of the picture
 _MAX_COUNTED: Final = 100_000
 """Rows of a table that are counted: to count all links of a large site takes ten seconds. ``base.html`` names it."""
+_START: Final = "SELECT url FROM pages WHERE depth = 0 LIMIT 1"
+_RUN: Final = "SELECT run, started, completeness FROM runs ORDER BY run DESC LIMIT 1"
+_STATES: Final = "SELECT state, count(*) FROM pages GROUP BY 1 ORDER BY 2 DESC, 1"
 _SECTIONS: Final = "SELECT section, count(*) FROM pages WHERE indexable GROUP BY 1 ORDER BY 2 DESC, 1"
 _SECTION_LINKS: Final = """WITH known AS MATERIALIZED (SELECT u.id, p.section FROM url u JOIN pages p ON p.url = u.url)
   SELECT s.section, t.section, count(*) FROM link l JOIN known s ON s.id = l.source JOIN known t ON t.id = l.target
@@ -115,6 +118,20 @@ def render_cell(value: object, column: str, database: str) -> Markup | None:
     return Markup('<a href="{}">{}</a> <a href="{}" rel="noreferrer" aria-label="open {} itself">↗</a>').format(
         here, value, value, value
     )
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def extra_template_vars(datasette: Datasette, view_name: str) -> Callable[[], Awaitable[dict[str, Any]]]:
+    """What the first page says of each site: its start, its last run, and how its URLs ended."""
+
+    async def overview() -> dict[str, Any]:
+        if view_name != "index":
+            return {}
+        sites = {name: site for name, site in datasette.databases.items() if isinstance(site, _Tables)}
+        asked = (_START, _RUN, _STATES)
+        return {"overview": {name: [(await of.execute(query)).rows for query in asked] for name, of in sites.items()}}
+
+    return overview
 
 
 @hookimpl  # type: ignore[untyped-decorator]

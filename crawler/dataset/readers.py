@@ -1,6 +1,7 @@
 """Reads the pages of a crawl in other processes, which takes most of the time of a large data set."""
 
 import gc
+import logging
 import os
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from crawler.state.schema import STATE_DB
 
 LEAST: Final = 500
 """Pages from which on processes are started: to start one takes as long as to read that many."""
+log = logging.getLogger(__name__)
 _KEPT: Final = 4  # pages whose links the tables have take the time of one whose links are read
 _MOST_PROCESSES: Final = 4
 
@@ -54,6 +56,7 @@ class PageReaders:
             yield from begun.popleft()
 
     def _start_processes(self) -> None:
+        log.info("Reading the pages of the run, which takes a while. Later commands use the result.")
         for _ in range(min(_MOST_PROCESSES, os.cpu_count() or 1)):
             process = subprocess.Popen(  # noqa: S603 - ours
                 worker_command(__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=bare_environment()
