@@ -23,6 +23,7 @@ from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.places import BOXES, CONTENT, Place, PlacedPage, find_places
 from crawler.audit.orphans.duplicates import is_paginated
 from crawler.model import DocumentKind, State, Url, unpack_page
+from crawler.parse.html.scripts import is_file
 from crawler.parse.snapshot.details import read_details
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import storage_errors
@@ -151,8 +152,8 @@ class ShownPages:
             yield from (("style sheet", style, shown.placed.url) for style in shown.styles)
         for page in self.parsed:
             yield from (("picture", image, page.url) for image in page.images)
-            scripts = self._resolver.resolve_all(page.url, page.scripts) if page.scripts else ()
-            yield from (("script", script, page.url) for script in scripts if script)
+            scripts = [script for script in page.scripts if is_file(script)]
+            yield from (("script", url, page.url) for url in self._resolver.resolve_all(page.url, scripts) if url)
 
     def facts(self, copies: Container[int]) -> Iterator[AuditFinding]:
         """What is wrong in the pages: titles, the same text twice, JSON-LD. ``copies`` are reported elsewhere."""

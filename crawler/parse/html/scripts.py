@@ -57,6 +57,11 @@ class Script(NamedTuple):
     doubt: str = ""
 
 
+def is_file(script: str) -> bool:
+    """Whether one of the ``scripts`` of a page is the source of a file: not what is inline, nor an empty place."""
+    return script != INLINE and not script.startswith("<")
+
+
 def read_scripts(elements: Iterable[bytes]) -> list[Script]:
     """The scripts among the elements of a page, each source once. Data blocks do not count."""
     scripts = (element for element in elements if element[1:7].lower() == b"script")
