@@ -133,7 +133,7 @@ def under_way(daemon: Kept, site: Site) -> int:
 def attempts(folder: Path) -> list[tuple[str, str | None, int | None]]:
     """Why the runs of the one site were begun, how they ended and what run it was, the first at the left."""
     (site,) = status(folder)["sites"]
-    told = [(each["reason"], each["status"], each["run"]) for each in site["schedule"]["attempts"]]
+    told = [(each["trigger"], each["status"], each["run"]) for each in site["schedule"]["attempts"]]
     return told[::-1]
 
 
@@ -334,12 +334,33 @@ def test_ours_others_are_told_of_a_run_that_could_not_tell_it_itself(tmp_path: P
         with kept(tmp_path) as daemon:
             os.kill(under_way(daemon, shop), signal.SIGKILL)
             daemon.said("shop: starts, to send outstanding notifications")
-            daemon.said("shop: told")
+            daemon.said("shop: notified")
             assert daemon.end() == 0
     (message,) = webhook.messages
     assert b'"trouble"' in message
     assert b"its process was stopped by SIGKILL" in message
     assert attempts(tmp_path) == [("first", "failed", None), ("tell", "done", None)]
+
+
+@pytest.mark.thorough
+def test_ours_a_killed_run_is_told_by_the_next_one_and_once(tmp_path: Path) -> None:
+    """Of a run that the kernel ends, nothing else is left to tell it before the next slot."""
+    held, patient = Held(), threading.Event()
+    patient.set()
+    with scripted(held.routes) as shop, contextlib.closing(Listener(patient)) as webhook:
+        write(tmp_path, 'every = "3s"\nretry_delay = 60', _QUICK + webhook.section, shop=shop.url)
+        with kept(tmp_path) as daemon:
+            for killed in range(1, 4):
+                daemon.said("shop: starts, ", killed)
+                wait_for(lambda: psutil.Process(daemon.process.pid).children())
+                wait_for(lambda killed=killed: len(webhook.messages) == min(killed - 1, 1))
+                os.kill(under_way(daemon, shop), signal.SIGKILL)
+                daemon.said("shop: failed", killed)
+            held.released.set()
+            daemon.said("shop: published")
+            assert daemon.end() == 0
+    assert [json.loads(body)["occasion"] for body in webhook.messages] == ["trouble", "recovery", "changes"]
+    assert b"its process was stopped by SIGKILL" in webhook.messages[0]
 
 
 @pytest.mark.slow
@@ -355,7 +376,7 @@ def test_ours_a_stop_while_others_are_told_is_no_end_of_the_run_and_the_next_dae
         patient.set()
         asked = len(shop.log)
         with kept(tmp_path) as daemon:
-            daemon.said("shop: told")
+            daemon.said("shop: notified")
             assert daemon.end() == 0
         assert len(shop.log) == asked
     assert attempts(tmp_path) == [("first", "done", 1), ("tell", "done", None)]
