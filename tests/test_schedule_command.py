@@ -289,6 +289,20 @@ def test_ours_sighup_reads_again_at_once_and_other_settings_do_not_hold_up_a_run
     assert listed(tmp_path, "shop") == 59
 
 
+@pytest.mark.thorough
+def test_ours_the_log_of_the_daemon_calls_held_pages_held_and_says_why(tmp_path: Path) -> None:
+    with scripted(pages(20)) as shop:
+        write(tmp_path, 'every = "2s"', shop=shop.url)
+        with kept(tmp_path) as daemon:
+            daemon.said("shop: published")
+            hidden = dict.fromkeys([f"/p{n}" for n in range(1, 20)], '<meta name="robots" content="noindex"><p>')
+            shop.routes = {**shop.routes, **hidden}
+            daemon.said("shop: held after")
+            assert daemon.end() == 0
+    (line,) = [line for line in daemon.text.splitlines() if "shop: held after" in line][:1]
+    assert ": 19 of the 20 published pages would leave" in line
+
+
 class Listener(http.server.ThreadingHTTPServer):
     """Stands for a webhook that takes its time: ``messages`` are those that it was sent."""
 

@@ -280,7 +280,7 @@ def _cut_short(plan: CrawlPlan | None, last_number: int) -> RunResult:
         exit_code=run.exit_code,
         status=RunStatus.DONE if is_done else RunStatus.FAILED,
         run=run.number,
-        outcome=run.outcome,
+        outcome=run.result,
         message=run.refusal or f"{count_text(run.listed, 'page')} listed; interrupted before notifications were sent",
         notify_pending=True,
     )
