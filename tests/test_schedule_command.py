@@ -398,6 +398,42 @@ def test_ours_a_stop_while_others_are_told_is_no_end_of_the_run_and_the_next_dae
     assert webhook.messages[0] == webhook.messages[1]
 
 
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [
+        pytest.param("[daemon]\nlistn = 1", "daemon.listn", id="wrong key"),
+        pytest.param('[indexnow]\nkey = "env:NOBODY"\n[daemon]', "NOBODY", id="no secret"),
+    ],
+)
+def test_ours_a_configuration_that_cannot_be_used_is_told_once_and_so_is_its_end(
+    tmp_path: Path, fault: str, named: str
+) -> None:
+    with scripted(pages(3)) as shop, listening() as hook:
+        more = '[daemon]\nlisten = "127.0.0.1:0"\nreload_interval = 0.05\n'
+        more += f'[webhook]\nurls = ["{hook.url}/message"]\n'
+        schedule, sites = 'every = "1h"\nrun_on_start = false', {"shop": shop.url, "blog": "http://127.0.0.1:9/"}
+        write(tmp_path, schedule, more, **sites)
+        with kept(tmp_path) as daemon:
+            daemon.said("http://127.0.0.1:")
+            (url,) = re.findall(r"http://127.0.0.1:[0-9]+", daemon.text)
+            write(tmp_path, schedule, more.replace("[daemon]", fault), **sites)
+            wait_for(lambda: hook.heard)
+            daemon.send(signal.SIGHUP)
+            daemon.said("stays in use", 2)
+            with urllib.request.urlopen(f"{url}/healthz", timeout=10) as answer:
+                health = json.loads(answer.read())
+            told = siteatlas(tmp_path, "status", "--state", "state", "--json").out
+            write(tmp_path, schedule, more, **sites)
+            daemon.said("the configuration was reloaded")
+            wait_for(lambda: len(hook.heard) == 2)
+            assert daemon.end() == 0
+    assert (health["status"], named in health["config_error"]) == ("degraded", True), health
+    assert named in json.loads(told)["schedule"]["config_error"]
+    trouble, recovery = (json.loads(each.body) for each in hook.heard)
+    assert (trouble["occasion"], named in trouble["sentence"]) == ("trouble", True)
+    assert recovery["occasion"] == "recovery"
+
+
 def test_ours_a_webhook_that_redirects_shows_in_status_metrics_and_health(tmp_path: Path) -> None:
     """RFC 9110 section 15.4: a client that follows 302 would send the message as GET, so it is refused for good."""
     moved = Reply(302, headers={"Location": "http://127.0.0.1:9/login"})
