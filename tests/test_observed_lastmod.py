@@ -184,3 +184,14 @@ def test_ours_a_page_that_moved_with_its_text_keeps_its_date(
     entry = re.search(r"/new</loc>(?:\s*<lastmod>([0-9-]{10}))?", sitemap)
     assert entry is not None, sitemap
     assert entry[1] == date
+
+
+@pytest.mark.thorough
+def test_ours_a_note_on_last_modified_is_told_by_the_run_that_finds_it(tmp_path: Path) -> None:
+    with scripted({"/": links("/a", "/b", "/c")}) as site:
+        told = []
+        for day in range(1, 4):
+            dated = {"Last-Modified": f"Wed, 0{day} May 2024 10:00:00 GMT"}
+            site.routes |= {f"/{name}": Answer(f"<h1>{name}</h1>", headers=dated) for name in "abc"}
+            told.append("Last-Modified changed on 3 of 3 pages" in run_crawl(tmp_path, site.url).out)
+    assert told == [False, True, False]

@@ -89,7 +89,8 @@ def observe(
             store.mark_judged(_judged(model, store.deltas(), accepted))
             store.mark_landslide(n for n, delta in store.deltas() if model.is_landslide and is_turned_over(delta))
             memory = model.learn()
-        distrust = store.distrust or why_distrusted(*store.stamps(source_key))
+        known_distrust = store.distrust
+        distrust = known_distrust or why_distrusted(*store.stamps(source_key))
         is_other = store.policy not in ("", policy)
         builds = store.builds if policy in OBSERVING_POLICIES else []
         dates, notes = commits(store.urls()) if commits else ({}, ())
@@ -98,7 +99,8 @@ def observe(
             known = (_for_policy(page, policy, is_other=is_other) for page in pages)
             now = None if is_behind else run.started
             store.store_dates(_with_dates(known, now, policy, builds, dates, late, moved, trusted=not distrust))
-    return SiteObservation(memory, distrust, policy, tuple(filter(None, [distrust, clock_note, *notes])), is_behind)
+    news = "" if known_distrust else distrust  # its figures are those of the run that found it
+    return SiteObservation(memory, distrust, policy, tuple(filter(None, [news, clock_note, *notes])), is_behind)
 
 
 def commit_dates(config: Config, start: Url) -> CommitDates | None:
