@@ -9,7 +9,8 @@ from pathlib import Path
 import anyio
 import pytest
 from madesite import Site as MadeSite
-from scripted import Answer, Route, Site, scripted
+from run import crawl as run_crawl
+from scripted import Answer, Route, Site, links, scripted
 
 from crawler.config.load import build_config
 from crawler.config.plan import plan_crawl
@@ -152,3 +153,45 @@ def test_ours_a_challenge_at_the_second_read_hides_no_edit(tmp_path: Path) -> No
 def test_ours_dates_move_for_edited_pages_only_through_thirty_generations(server: str, tmp_path: Path) -> None:
     with scripted({}) as served:
         generations(Days(MadeSite(4), served, server, tmp_path), 30)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("text", "status", "rivals", "date"),
+    [
+        pytest.param("<p>What it says.", 301, 0, "2024-05-01", id="moved"),
+        pytest.param("<p>What it says now.", 301, 0, None, id="moved and edited"),
+        pytest.param("<p>What it says.", 302, 0, None, id="for a time"),
+        pytest.param("<p>What it says.", 301, 1, None, id="two pages became one"),
+    ],
+)
+def test_ours_a_page_that_moved_with_its_text_keeps_its_date(
+    text: str, status: int, rivals: int, date: str | None, tmp_path: Path
+) -> None:
+    def page(path: str, text: str) -> str:
+        head = f'<link rel="canonical" href="{{url}}{path}"><meta property="og:url" content="{{url}}{path}">'
+        return f"<head><title>A</title>{head}</head><nav><a href='/'>home</a></nav><main><h1>A</h1>{text}</main>"
+
+    dated = {"Last-Modified": "Wed, 01 May 2024 10:00:00 GMT"}
+    olds = [f"/old{n}" for n in range(rivals + 1)]
+    with scripted({"/": links(*olds)}) as site:
+        site.routes |= {path: Answer(page(path[1:], "<p>What it says."), headers=dated) for path in olds}
+        assert run_crawl(tmp_path, site.url).code == 0
+        site.routes |= {path: Answer("", status, {"Location": "/new"}) for path in olds}
+        site.routes |= {"/": links("/new"), "/new": page("new", text)}
+        assert run_crawl(tmp_path, site.url, "--accept-shrink").code == 0
+        sitemap = (tmp_path / "out" / "sitemap.xml").read_text()
+    entry = re.search(r"/new</loc>(?:\s*<lastmod>([0-9-]{10}))?", sitemap)
+    assert entry is not None, sitemap
+    assert entry[1] == date
+
+
+@pytest.mark.thorough
+def test_ours_a_note_on_last_modified_is_told_by_the_run_that_finds_it(tmp_path: Path) -> None:
+    with scripted({"/": links("/a", "/b", "/c")}) as site:
+        told = []
+        for day in range(1, 4):
+            dated = {"Last-Modified": f"Wed, 0{day} May 2024 10:00:00 GMT"}
+            site.routes |= {f"/{name}": Answer(f"<h1>{name}</h1>", headers=dated) for name in "abc"}
+            told.append("Last-Modified changed on 3 of 3 pages" in run_crawl(tmp_path, site.url).out)
+    assert told == [False, True, False]

@@ -133,7 +133,7 @@ def under_way(daemon: Kept, site: Site) -> int:
 def attempts(folder: Path) -> list[tuple[str, str | None, int | None]]:
     """Why the runs of the one site were begun, how they ended and what run it was, the first at the left."""
     (site,) = status(folder)["sites"]
-    told = [(each["reason"], each["status"], each["run"]) for each in site["schedule"]["attempts"]]
+    told = [(each["trigger"], each["status"], each["run"]) for each in site["schedule"]["attempts"]]
     return told[::-1]
 
 
@@ -289,6 +289,20 @@ def test_ours_sighup_reads_again_at_once_and_other_settings_do_not_hold_up_a_run
     assert listed(tmp_path, "shop") == 59
 
 
+@pytest.mark.thorough
+def test_ours_the_log_of_the_daemon_calls_held_pages_held_and_says_why(tmp_path: Path) -> None:
+    with scripted(pages(20)) as shop:
+        write(tmp_path, 'every = "2s"', shop=shop.url)
+        with kept(tmp_path) as daemon:
+            daemon.said("shop: published")
+            hidden = dict.fromkeys([f"/p{n}" for n in range(1, 20)], '<meta name="robots" content="noindex"><p>')
+            shop.routes = {**shop.routes, **hidden}
+            daemon.said("shop: held after")
+            assert daemon.end() == 0
+    (line,) = [line for line in daemon.text.splitlines() if "shop: held after" in line][:1]
+    assert ": 19 of the 20 published pages would leave" in line
+
+
 class Listener(http.server.ThreadingHTTPServer):
     """Stands for a webhook that takes its time: ``messages`` are those that it was sent."""
 
@@ -334,12 +348,33 @@ def test_ours_others_are_told_of_a_run_that_could_not_tell_it_itself(tmp_path: P
         with kept(tmp_path) as daemon:
             os.kill(under_way(daemon, shop), signal.SIGKILL)
             daemon.said("shop: starts, to send outstanding notifications")
-            daemon.said("shop: told")
+            daemon.said("shop: notified")
             assert daemon.end() == 0
     (message,) = webhook.messages
     assert b'"trouble"' in message
     assert b"its process was stopped by SIGKILL" in message
     assert attempts(tmp_path) == [("first", "failed", None), ("tell", "done", None)]
+
+
+@pytest.mark.thorough
+def test_ours_a_killed_run_is_told_by_the_next_one_and_once(tmp_path: Path) -> None:
+    """Of a run that the kernel ends, nothing else is left to tell it before the next slot."""
+    held, patient = Held(), threading.Event()
+    patient.set()
+    with scripted(held.routes) as shop, contextlib.closing(Listener(patient)) as webhook:
+        write(tmp_path, 'every = "3s"\nretry_delay = 60', _QUICK + webhook.section, shop=shop.url)
+        with kept(tmp_path) as daemon:
+            for killed in range(1, 4):
+                daemon.said("shop: starts, ", killed)
+                wait_for(lambda: psutil.Process(daemon.process.pid).children())
+                wait_for(lambda killed=killed: len(webhook.messages) == min(killed - 1, 1))
+                os.kill(under_way(daemon, shop), signal.SIGKILL)
+                daemon.said("shop: failed", killed)
+            held.released.set()
+            daemon.said("shop: published")
+            assert daemon.end() == 0
+    assert [json.loads(body)["occasion"] for body in webhook.messages] == ["trouble", "recovery", "changes"]
+    assert b"its process was stopped by SIGKILL" in webhook.messages[0]
 
 
 @pytest.mark.slow
@@ -355,12 +390,48 @@ def test_ours_a_stop_while_others_are_told_is_no_end_of_the_run_and_the_next_dae
         patient.set()
         asked = len(shop.log)
         with kept(tmp_path) as daemon:
-            daemon.said("shop: told")
+            daemon.said("shop: notified")
             assert daemon.end() == 0
         assert len(shop.log) == asked
     assert attempts(tmp_path) == [("first", "done", 1), ("tell", "done", None)]
     assert len(webhook.messages) == 2
     assert webhook.messages[0] == webhook.messages[1]
+
+
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [
+        pytest.param("[daemon]\nlistn = 1", "daemon.listn", id="wrong key"),
+        pytest.param('[indexnow]\nkey = "env:NOBODY"\n[daemon]', "NOBODY", id="no secret"),
+    ],
+)
+def test_ours_a_configuration_that_cannot_be_used_is_told_once_and_so_is_its_end(
+    tmp_path: Path, fault: str, named: str
+) -> None:
+    with scripted(pages(3)) as shop, listening() as hook:
+        more = '[daemon]\nlisten = "127.0.0.1:0"\nreload_interval = 0.05\n'
+        more += f'[webhook]\nurls = ["{hook.url}/message"]\n'
+        schedule, sites = 'every = "1h"\nrun_on_start = false', {"shop": shop.url, "blog": "http://127.0.0.1:9/"}
+        write(tmp_path, schedule, more, **sites)
+        with kept(tmp_path) as daemon:
+            daemon.said("http://127.0.0.1:")
+            (url,) = re.findall(r"http://127.0.0.1:[0-9]+", daemon.text)
+            write(tmp_path, schedule, more.replace("[daemon]", fault), **sites)
+            wait_for(lambda: hook.heard)
+            daemon.send(signal.SIGHUP)
+            daemon.said("stays in use", 2)
+            with urllib.request.urlopen(f"{url}/healthz", timeout=10) as answer:
+                health = json.loads(answer.read())
+            told = siteatlas(tmp_path, "status", "--state", "state", "--json").out
+            write(tmp_path, schedule, more, **sites)
+            daemon.said("the configuration was reloaded")
+            wait_for(lambda: len(hook.heard) == 2)
+            assert daemon.end() == 0
+    assert (health["status"], named in health["config_error"]) == ("degraded", True), health
+    assert named in json.loads(told)["schedule"]["config_error"]
+    trouble, recovery = (json.loads(each.body) for each in hook.heard)
+    assert (trouble["occasion"], named in trouble["sentence"]) == ("trouble", True)
+    assert recovery["occasion"] == "recovery"
 
 
 def test_ours_a_webhook_that_redirects_shows_in_status_metrics_and_health(tmp_path: Path) -> None:

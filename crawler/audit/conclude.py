@@ -98,8 +98,7 @@ class AuditFinisher:
         """
         store = self._store
         is_over = visited.ending is FinishReason.COMPLETE
-        stopped = "" if is_over else visited.ending.value
-        run = with_counts(store.run, visited, completeness(read_coverage(store.db, stopped, store.run.started)))
+        run = with_counts(store.run, visited, completeness(read_coverage(store.db, visited.stopped, store.run.started)))
         policy = self._plan.config.content.lastmod
         policy = "observed" if policy in OBSERVING_POLICIES else policy  # a sitemap is compared with what it saw itself
         observed = observe(store.db, run, policy, source_key(self._plan))
@@ -108,7 +107,7 @@ class AuditFinisher:
             raise self._nothing_to_audit(run)
         matcher = UrlMatcher(self._db)
         copies = _join_claims(ClaimReview(self._db), matcher, graph, trust_logs=self._plan.config.audit.trust_logs)
-        facts = crawl_coverage(store.db, graph, copies, self._plan, stopped, store.run.started)
+        facts = crawl_coverage(store.db, graph, copies, self._plan, visited.stopped, store.run.started)
         doubts = limits_of_crawl(facts)
         min_inlinks = self._plan.config.audit.min_inlinks
         usual = why_inlinks_not_reported(*few_inlink_pages(graph, copies, min_inlinks), min_inlinks)
@@ -129,7 +128,7 @@ class AuditFinisher:
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
         inputs = ClaimStore(self._db).reports()
         is_open = pages.certainty is Certainty.INCONCLUSIVE
-        gaps = inconclusive(inputs, is_doubtful=is_open, stopped=stopped, unasked=unasked)
+        gaps = inconclusive(inputs, is_doubtful=is_open, stopped=visited.stopped, unasked=unasked)
         unrendered = "" if noted.differ_rendered else facts.unrendered
         return self._report(
             run,

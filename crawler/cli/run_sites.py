@@ -22,7 +22,7 @@ from crawler.errors import NEXT_RUN, Incomplete, UsageError
 from crawler.publish.upload.target import target_name
 from crawler.run.options import RunOptions
 from crawler.run.regenerate import check_services, crawl_and_report
-from crawler.run.report import Report
+from crawler.run.report import Report, run_result
 from crawler.units import count_text
 from sitemap import safe
 
@@ -167,7 +167,7 @@ def _outcome_text(result: SiteResult) -> str:
         return "failed"
     if not result.report.published:
         return "not published"
-    return "held" if result.report.held else result.report.outcome
+    return run_result(result.report).outcome
 
 
 def _run_site(name: str, plan: CrawlPlan, options: RunOptions, errors: CommandErrors) -> SiteResult:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.audit.compare.history import AuditStatus
 from crawler.cli.options import given_layers
@@ -58,13 +59,17 @@ class SiteOverview(Struct, frozen=True, kw_only=True):
 
 
 class ScheduleHistory(Struct, frozen=True, kw_only=True):
-    """The history of the schedule: ``daemon`` is the process that writes it, or ""; ``error`` why it is unreadable."""
+    """The history of the schedule: ``daemon`` is the process that writes it, or ""; ``error`` why it is unreadable.
+
+    ``config_error`` says why the daemon cannot use the changed configuration, or is "".
+    """
 
     directory: Path
     daemon: str = ""
     board: ScheduleStatus | None = None
     attempts: dict[str, tuple[Attempt, ...]] = {}
     error: str = ""
+    config_error: str = ""
 
 
 class StatusReport(Struct, frozen=True):
@@ -112,7 +117,7 @@ def _schedule_history(
         if not HISTORY_DB.is_in(directory):
             return None
         with HistoryReader(directory) as reader:
-            return ScheduleHistory(directory=directory, daemon=reader.daemon())
+            return ScheduleHistory(directory=directory, daemon=reader.daemon(), config_error=reader.config_error())
     configs = [(name, config) for name, _, config in named if config]
     timed = any(config.schedule.is_timed for _, config in configs)
     if not timed and not HISTORY_DB.is_in(directory):
@@ -131,10 +136,9 @@ def _stored_schedule(directory: Path, configs: Sequence[tuple[str, Config]], run
 
     sites = [scheduled_site(name, plan_crawl(config)) for name, config in configs]
     with HistoryReader(directory) as reader:
-        daemon = reader.daemon()
+        schedule = ScheduleHistory(directory=directory, daemon=reader.daemon(), config_error=reader.config_error())
         attempts = {name: tuple(reader.attempts(name, runs)) for name, _ in configs}
-    status = stored_status(sites, directory, time.time())
-    return ScheduleHistory(directory=directory, daemon=daemon, board=status, attempts=attempts)
+    return replace(schedule, board=stored_status(sites, directory, time.time()), attempts=attempts)
 
 
 def run_trend(runs: Sequence[Run]) -> RunTrend | None:
@@ -172,7 +176,8 @@ def status_values(report: StatusReport) -> dict[str, Any]:
 
 
 def _history_values(schedule: ScheduleHistory) -> dict[str, Any]:
-    return {"directory": str(schedule.directory), "running": schedule.daemon or None, "error": schedule.error or None}
+    texts = {"running": schedule.daemon, "error": schedule.error, "config_error": schedule.config_error}
+    return {"directory": str(schedule.directory), **{name: text or None for name, text in texts.items()}}
 
 
 def _site_values(site: SiteOverview) -> dict[str, Any]:

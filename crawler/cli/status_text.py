@@ -133,6 +133,8 @@ def _schedule(schedule: ScheduleHistory | None, width: int) -> Iterator[str]:
         text = f"the schedule cannot be read: {safe(schedule.error)}"
     elif schedule.daemon:
         text = f"siteatlas schedule is running, in process {schedule.daemon}"
+        if schedule.config_error:
+            text += f". It does not use the changed configuration: {safe(schedule.config_error)}"
     else:
         text = "siteatlas schedule is not running. Only another scheduler, such as cron, can start runs"
     yield from wrap(text, width, rest="  ")

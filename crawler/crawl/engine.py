@@ -24,12 +24,14 @@ from crawler.errors import SiteatlasError, StorageError
 from crawler.fetch.retry import FAILURES, is_failure
 from crawler.fetch.throttle import Throttle
 from crawler.model import DiscoveredBy, Done, Lease, Outcome, Retry, State, Verdict, Wait
+from crawler.units import span
 from crawler.url.normalize import origin_of
 
 log = logging.getLogger(__name__)
 TICK_SECONDS = 0.1  # between updates of the display, commits and checks of the limits
 COMMIT_EVERY = 0.2  # seconds until an outcome is durable
 RECHECK_SECONDS = 60.0  # the longest wait until the dispatcher calls the frontier again
+SHORT_WAIT = 2.0  # seconds of a wait that nobody needs to hear of
 STOP_GRACE = 3.0  # seconds for requests in flight to end when the crawl stops
 
 
@@ -41,7 +43,7 @@ class FinishReason(StrEnum):
     MAX_STATE = "the state of the site reached its maximum size (raise state.max_size)"
     MAX_TIME = "the limit of time (scope.max_time) was reached"
     INTERRUPTED = "it was interrupted"
-    SITE_DOWN = "the site stopped responding"
+    SITE_DOWN = "the site is down"
     PARKED = "the site requested a long pause (pace.max_retry_after)"
     TROUBLED = "failed requests and the waits after them took too long in total (pace.max_error_time)"
 
@@ -123,6 +125,7 @@ class CrawlEngine:
         self._fatal: StorageError | None = None
         self._started = time.monotonic()
         self._error_budget = ErrorBudget(limits.max_error_time, self._started)
+        self._told_until = 0.0  # the end of the last wait that the log tells, Unix time
         self._unanswered: defaultdict[str, list[Lease]] = defaultdict(list)  # by origin, since its last response
         self.tally = Tally()
 
@@ -218,7 +221,7 @@ class CrawlEngine:
                 return self.stop(FinishReason.PARKED)
             if self._error_budget.is_spent(time.monotonic(), seconds):
                 return self._stop_on_errors()
-            if seconds > 2:
+            if seconds > SHORT_WAIT:
                 self.tally.paused = self._pause_text(seconds)
         self._is_paced = not self._throttle.is_any_full()
         with anyio.move_on_after(min(seconds, RECHECK_SECONDS)):
@@ -228,9 +231,25 @@ class CrawlEngine:
         return None
 
     def _pause_text(self, seconds: float) -> str:
+        """What the display says of a wait. The log tells the first wait for an error, and those of over a minute."""
+        error, until = self._error_budget.last_error, time.time() + seconds
         asked = ", as the server requested" if self._throttle.has_retry_after(self._throttle.clock()) else ""
-        error = f": {self._error_budget.last_error}" if self._error_budget.last_error else ""
-        return f"waiting {seconds:.0f} s{asked}{error}"
+        text = f"waiting until {time.strftime('%H:%M:%S', time.localtime(until))}{asked}"
+        if not error:
+            return text
+        if until > self._told_until + SHORT_WAIT and (not self._told_until or seconds > RECHECK_SECONDS):
+            limit = f"{span(self._limits.max_error_time)} (pace.max_error_time)"
+            log.warning("%s: %s; such waits end the run after %s at the latest", error, text, limit)
+            self._told_until = until
+        return f"{text}: {error}"
+
+    @property
+    def trouble(self) -> str:
+        """The error that ended the crawl, and how many requests failed; "" if something else did."""
+        error, failures = self._error_budget.last_error, self._error_budget.failures
+        if not error or self._ending not in (FinishReason.SITE_DOWN, FinishReason.PARKED, FinishReason.TROUBLED):
+            return ""
+        return f"{error} ({failures:,} of {self.tally.fetched:,} requests failed)"
 
     async def _work(self) -> None:
         while True:

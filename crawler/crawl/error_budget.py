@@ -17,11 +17,13 @@ SECONDS_PER_ANSWER_AFTER_WAIT: Final = 10.0
 class ErrorBudget:
     """The budget of one run: ``longest`` seconds in all. Every ``now`` is of a monotonic clock.
 
-    Public state: ``spent_seconds``, and ``last_error`` (the reason of the last request if it failed, or "").
+    Public state: ``spent_seconds``, ``failures`` (failed requests), and ``last_error`` (the reason of the last request
+    if it failed, or "").
     """
 
     def __init__(self, longest: float, now: float) -> None:
         self.spent_seconds = 0.0
+        self.failures = 0
         self.last_error = ""
         self._longest = longest
         self._last = now
@@ -30,6 +32,7 @@ class ErrorBudget:
     def record_failure(self, now: float, reason: str, own: float) -> None:
         """Charge a transient failure. ``own``: seconds between two requests at our own pace, which cost nothing."""
         self.spent_seconds += max(0.0, now - self._last - own)
+        self.failures += 1
         self._last, self.last_error = now, reason
 
     def record_success(self, now: float, own: float, *, had_failed: bool) -> None:

@@ -13,21 +13,18 @@ _LOG_SECONDS = 60.0  # between two lines
 
 
 class ProgressLogger:
-    """Logs the progress of a crawl about once a minute, and the first time it waits."""
+    """Logs the progress of a crawl about once a minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._then = clock()
         self._past = Tally()
-        self._waited = False
 
     def watch(self, tally: Tally) -> None:
         """Log a line if one is due."""
         now = self._clock()
-        is_first_wait = bool(tally.paused) and not self._waited
-        if now - self._then < _LOG_SECONDS and not is_first_wait:
+        if now - self._then < _LOG_SECONDS:
             return
-        self._waited = self._waited or is_first_wait
         seconds = max(now - self._then, 1.0)
         past, self._past, self._then = self._past, copy(tally), now
         rate, growth = (tally.fetched - past.fetched) / seconds, (tally.known - past.known) / seconds

@@ -81,6 +81,7 @@ SPARE_LEASES: Final = 4  # for each parser process, beyond the requests in fligh
 class VisitResult:
     """How a visit ended, its tally, and notes on robots.txt and on what was left out.
 
+    ``trouble`` is the error that ended it, or "".
     ``set_up_hint`` names a page of the manual for what makes the site, or is "".
     """
 
@@ -88,6 +89,12 @@ class VisitResult:
     tally: Tally
     notes: tuple[str, ...]
     set_up_hint: str = ""
+    trouble: str = ""
+
+    @property
+    def stopped(self) -> str:
+        """Why it ended with URLs left, as the end of a sentence; "" if none are."""
+        return "" if self.ending is FinishReason.COMPLETE else ": ".join(filter(None, (self.ending, self.trouble)))
 
 
 def parse_settings_key(plan: CrawlPlan) -> str:
@@ -408,7 +415,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     robots_notes = (*robots.notes, *robots.delay_note(plan.config.obey.max_crawl_delay))
     render_notes = renderer.notes() if renderer else []
     notes = [*moved, *robots_notes, files_note, plan.scope.note, *render_notes, *frontier.notes, *suspect_notes]
-    return VisitResult(ending, engine.tally, tuple(filter(None, notes)), worker.set_up_hint)
+    return VisitResult(ending, engine.tally, tuple(filter(None, notes)), worker.set_up_hint, engine.trouble)
 
 
 async def _read_again(again: SecondReads, store: Store, rounds: Rounds, engine: CrawlEngine) -> None:

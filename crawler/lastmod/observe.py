@@ -89,16 +89,18 @@ def observe(
             store.mark_judged(_judged(model, store.deltas(), accepted))
             store.mark_landslide(n for n, delta in store.deltas() if model.is_landslide and is_turned_over(delta))
             memory = model.learn()
-        distrust = store.distrust or why_distrusted(*store.stamps(source_key))
+        known_distrust = store.distrust
+        distrust = known_distrust or why_distrusted(*store.stamps(source_key))
         is_other = store.policy not in ("", policy)
         builds = store.builds if policy in OBSERVING_POLICIES else []
         dates, notes = commits(store.urls()) if commits else ({}, ())
-        late = store.late()
+        late, moved = store.late(), {} if is_other or policy not in OBSERVING_POLICIES else store.moved()
         for pages in store.pages():
             known = (_for_policy(page, policy, is_other=is_other) for page in pages)
             now = None if is_behind else run.started
-            store.store_dates(_with_dates(known, now, policy, builds, dates, late, trusted=not distrust))
-    return SiteObservation(memory, distrust, policy, tuple(filter(None, [distrust, clock_note, *notes])), is_behind)
+            store.store_dates(_with_dates(known, now, policy, builds, dates, late, moved, trusted=not distrust))
+    news = "" if known_distrust else distrust  # its figures are those of the run that found it
+    return SiteObservation(memory, distrust, policy, tuple(filter(None, [news, clock_note, *notes])), is_behind)
 
 
 def commit_dates(config: Config, start: Url) -> CommitDates | None:
@@ -209,12 +211,14 @@ def _with_dates(  # noqa: PLR0913 - the evidence
     builds: list[BuildTime],
     commits: Mapping[int, SourcedDate],
     late: Mapping[int, float],
+    moved: Mapping[int, SourcedDate],
     *,
     trusted: bool,
 ) -> Iterator[tuple[str, str, int]]:
     """The dates of the pages; without ``now`` (the clock is wrong) those that they had.
 
-    ``late`` has the time of the earlier run that would have seen a change, if it had asked for the page.
+    ``late`` has the time of the earlier run that would have seen a change, if it had asked for the page, ``moved`` the
+    date of the page that moved there.
     """
     for page in pages:
         sighting = ResponseMetadata(
@@ -224,6 +228,8 @@ def _with_dates(  # noqa: PLR0913 - the evidence
         commit = commits.get(page.id, NO_DATE)
         if now is None:
             dated = before
+        elif page.before is None and page.id in moved:
+            dated = moved[page.id]
         elif page.before is None:
             dated = date_of_new_page(sighting, policy, trusted, builds, commit)
         else:

@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from crawler.lastmod.memory import ChangeHistory, SecondRead, SiteMemory
-from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE
+from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE, SourcedDate
 from crawler.lastmod.significance import SAMPLE_SIZE
 from crawler.model import Url
+from crawler.parse.snapshot.blocks import own_texts
 from crawler.parse.snapshot.diff import Delta, content_keys, with_news
 from crawler.state.database import statements, storage_errors, transaction
 from crawler.state.store import read_about, write_about
@@ -201,6 +202,12 @@ class ObservationStore:
                 return
             yield [PageObservation(*row) for row in rows]
             last = rows[-1][0]
+
+    def moved(self) -> dict[int, SourcedDate]:
+        """The dates of the pages that redirect to another one (by its id) with the same text, and to which no other."""
+        with storage_errors():
+            rows = self._db.execute(_SQL["moved"])
+            return {page: SourcedDate(*date) for page, *date, was, now in rows if own_texts(was) == own_texts(now)}
 
     def late(self) -> dict[int, float]:
         """The start of the first run after the date that the site gave of a page, which this run asks later (by id)."""

@@ -27,6 +27,14 @@ SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date
     LEFT JOIN content b ON b.id = m.content
   WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id LIMIT 1000
 
+-- name: moved
+-- The only page of the last run that redirects permanently to a page, with its text and that of the page.
+SELECT t.id, m.lastmod, m.lastmod_source, was.text, now.text
+  FROM asked_visit v JOIN memory m ON m.id = v.id JOIN content was ON was.id = m.content
+    JOIN url t ON t.url = v.target JOIN visit n ON n.id = t.id JOIN content now ON now.id = n.content
+  WHERE v.state = 'redirect' AND v.status IN (301, 308) AND m.state = 'indexable' AND m.lastmod != ''
+  GROUP BY t.id HAVING count(*) = 1
+
 -- name: urls
 SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content
   WHERE v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id

@@ -133,6 +133,11 @@ _NOT_SENT: Final = {
 }
 
 
+async def is_always_worth() -> bool:
+    """A message for people is worth each further try."""
+    return True
+
+
 async def send_with_retry(
     send: Callable[[], Awaitable[SendResult]],
     section: NotifyConfig,

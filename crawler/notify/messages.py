@@ -13,7 +13,7 @@ from crawler.audit.summary import AuditSummary
 from crawler.config.plan import AUDIT, CrawlPlan
 from crawler.config.secrets import plain_line
 from crawler.model import State
-from crawler.notify.delivery import claim_key, send_with_retry
+from crawler.notify.delivery import claim_key, is_always_worth, send_with_retry
 from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery, SentMessage, audit_channel_key
 from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import Effect, MessageChannel, Notice, Occasion, SendResult, SendStatus, notice_sentence
@@ -231,10 +231,6 @@ def build_notice(session: NotifySession, **fields: Any) -> Notice:
 
 async def send_message(session: NotifySession, channel: MessageChannel, notice: Notice) -> SendResult:
     """Send a message for people or programs, with every configured retry."""
-
-    async def is_worth() -> bool:
-        return True
-
     if session.dry_run:
         lines = [f"{change.kind} {change.url}" for change in notice.changes]
         return session.dry_run.record(channel.key, lines or [notice_sentence(notice)])
@@ -242,7 +238,7 @@ async def send_message(session: NotifySession, channel: MessageChannel, notice: 
     what = f"{channel.key}: {notice.occasion.value} after {content}"
     changes = "" if notice.occasion in (Occasion.TROUBLE, Occasion.RECOVERY) else content
     section, key = session.plan.config.notify, _claim_key(channel, notice)
-    return await send_with_retry(partial(channel.send, notice), section, is_worth, key, what, changes)
+    return await send_with_retry(partial(channel.send, notice), section, is_always_worth, key, what, changes)
 
 
 def _claim_key(channel: MessageChannel, notice: Notice) -> str:

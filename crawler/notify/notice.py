@@ -43,6 +43,7 @@ class Effect(StrEnum):
     PUBLISHED = "published"
     HELD = "held"  # published, but the gate holds some pages
     KEPT = "kept"  # nothing was published
+    NONE = "none"  # there was no run
 
 
 class Notice(Struct, frozen=True, kw_only=True):

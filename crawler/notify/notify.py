@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from crawler.config.plan import CrawlPlan
 from crawler.errors import SiteatlasError, StorageError, UsageError
 from crawler.notify.configure import ConfiguredChannels, build_channels, build_http, check_channels
-from crawler.notify.delivery import catch_all
+from crawler.notify.delivery import catch_all, is_always_worth, send_with_retry
 from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult, refused_texts
 from crawler.notify.live_check import LiveSite
@@ -27,7 +27,7 @@ from crawler.notify.messages import (
     send_message,
     wants_audits,
 )
-from crawler.notify.notice import BatchChannel, MessageChannel, Notice, Occasion, SendResult, SendStatus
+from crawler.notify.notice import BatchChannel, Effect, MessageChannel, Notice, Occasion, SendResult, SendStatus
 from crawler.notify.session import DryRun, NotifySession, ReplayRequest
 from crawler.notify.url_batches import BatchNotifier, authority
 from crawler.publish.change_feed import ChangeFeed
@@ -171,16 +171,7 @@ async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: 
             if Occasion.TEST not in channel.occasions:
                 notes.append(f"{channel.key}: not tested: this channel has no test message")
                 continue
-            notice = Notice(
-                site=name,
-                url=plan.seed,
-                sitemap_url=plan.sitemap_url,
-                feed_url=recent_feed_url(plan),
-                occasion=Occasion.TEST,
-                at=w3c(clock()),
-                counts=ChangeCounts(),
-                message="this is a test message: no event occurred",
-            )
+            notice = _notice(plan, name, Occasion.TEST, "this is a test message: no event occurred", clock)
             reports.append(_test_report(channel.key, await catch_all(partial(channel.send, notice))))
         return NotifyResult(
             deliveries=tuple(reports),
@@ -188,6 +179,39 @@ async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: 
             notes=tuple(notes),
             notify_pending=any(report.reception is SendStatus.DEFERRED for report in reports),
         )
+
+
+async def send_of_configuration(
+    plan: CrawlPlan, name: str, occasion: Occasion, message: str, told: set[str], clock: Clock = time.time
+) -> list[str]:
+    """Send the channels of a site what became of a changed configuration; returns what could not be sent.
+
+    ``told`` are the keys of the channels that know it already, by another site. Raises UsageError.
+    """
+    failed, section = list[str](), plan.config.notify
+    async with _channels_and_site(plan) as (channels, _):
+        notice = _notice(plan, name, occasion, message, clock)
+        for channel in channels.message_channels if section.enabled else ():
+            if occasion in channel.occasions and channel.key not in told:
+                told.add(channel.key)
+                result = await send_with_retry(partial(channel.send, notice), section, is_always_worth)
+                failed += [] if result.reception is SendStatus.ACCEPTED else [f"{channel.key}: {result.message}"]
+    return failed
+
+
+def _notice(plan: CrawlPlan, name: str, occasion: Occasion, message: str, clock: Clock) -> Notice:
+    """A notice that no run is about."""
+    return Notice(
+        site=name,
+        url=plan.seed,
+        sitemap_url=plan.sitemap_url,
+        feed_url=recent_feed_url(plan),
+        occasion=occasion,
+        at=w3c(clock()),
+        counts=ChangeCounts(),
+        message=message,
+        effect=Effect.NONE,
+    )
 
 
 def _selected(channels: Iterable[C], only: str) -> list[C]:

@@ -47,7 +47,7 @@ def keep_listed_sql(*, degraded: bool) -> str:
 def requeue_failed(db: sqlite3.Connection) -> None:
     """Queue the failed URLs of this run again. Raises StorageError.
 
-    For a run that ends because the site stopped responding: its failures say nothing about the pages.
+    For a run that ends because the site is down: its failures say nothing about the pages.
     """
     with transaction(db):
         db.execute(_REQUEUE_FAILED)

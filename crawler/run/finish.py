@@ -90,7 +90,7 @@ class RunFinisher:
         """
         db, output = self._store.db, self._plan.config.output
         is_complete = visited.ending is FinishReason.COMPLETE
-        verdict = completeness(read_coverage(db, "" if is_complete else visited.ending.value, self._store.run.started))
+        verdict = completeness(read_coverage(db, visited.stopped, self._store.run.started))
         run = replace(with_counts(self._store.run, visited, verdict), outcome="", refusal="", exit_code=0)
         policy = self._plan.config.content.lastmod
         source = source_key(self._plan)
@@ -98,7 +98,7 @@ class RunFinisher:
         challenges = challenge_note(challenged_pages(db), self._plan.config.fetch.user_agent)
         run = replace(run, notes=[*visited.notes, *observation.notes, *filter(None, [challenges])])
         if not is_complete and not output.partial:
-            return self._finish_cut_short(run, verdict, visited.ending)
+            return self._finish_cut_short(run, verdict, visited)
         self._listing.rebuild(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(verdict))
         judged = self._judge(run.started, accept_shrink=accept_shrink)
         if judged and is_complete and is_partial(db):
@@ -153,10 +153,10 @@ class RunFinisher:
         verdict = self._listing.verdict_of(start)
         entries.start = (verdict and verdict.target) or start
 
-    def _finish_cut_short(self, run: Run, verdict: Completeness, ending: FinishReason) -> FinishedRun:
+    def _finish_cut_short(self, run: Run, verdict: Completeness, visited: VisitResult) -> FinishedRun:
         """The gate does not decide here: there is no new set yet."""
-        outcome = "interrupted" if ending is FinishReason.INTERRUPTED else "cut short"
-        reason = f"{ending}; run again to continue; the sitemap is unchanged"
+        outcome = "interrupted" if visited.ending is FinishReason.INTERRUPTED else "cut short"
+        reason = f"{visited.stopped}; run again to continue; the sitemap is unchanged"
         run = replace(run, outcome=outcome, refusal=reason, exit_code=Incomplete.exit_code)
         return self._end(run, verdict, is_over=False)
 

@@ -200,7 +200,7 @@ def run_result(report: Report) -> RunResult:
         exit_code=report.exit_code,
         status=_run_status(report),
         run=report.run,
-        outcome=report.outcome,
+        outcome="held" if report.held else report.outcome,
         message=_sentence(report),
         notify_pending=bool(report.announced and report.announced.notify_pending),
     )

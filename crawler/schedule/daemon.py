@@ -7,7 +7,8 @@ import shlex
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,11 +16,13 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from msgspec.structs import replace
 
+from crawler.config.plan import plan_crawl
 from crawler.errors import SiteatlasError
+from crawler.notify.notice import Occasion
 from crawler.schedule.history import History
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.scheduler import Scheduler
-from crawler.schedule.site import LoadedConfig, config_changes, some_names
+from crawler.schedule.site import LoadedConfig, ScheduledSite, config_changes, some_names
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus, attempt_text, local_time, needs_attention, time_ahead, trigger_text
 from crawler.schedule.web.app import build_app
@@ -152,7 +155,8 @@ class DaemonProcess:
     async def run(self) -> None:
         """Run from the first slot to the end of the last run."""
         self._stop, self._closed, self._reading = anyio.Event(), anyio.Event(), anyio.Lock()
-        async with anyio.create_task_group() as tasks:
+        async with anyio.create_task_group() as self._tasks:
+            tasks = self._tasks
             await tasks.start(self._handle_signals, tasks)
             tasks.start_soon(self._manager.send_watchdog)
             tasks.start_soon(self._watch)
@@ -245,21 +249,37 @@ class DaemonProcess:
                 await anyio.to_thread.run_sync(self._watched.mark_read)
                 self._apply_config(await anyio.to_thread.run_sync(self._read))
             except SiteatlasError as error:
-                self._error = str(error)
                 since = local_time(self._read_at)
-                log.error(  # noqa: TRY400 - the message says it all
-                    "the configuration has an error, so the configuration of %s stays in use: %s", since, error
-                )
+                text = f"the configuration has an error, so the configuration of {since} stays in use: {error}"
+                log.error("%s", text)  # noqa: TRY400 - the message says it all
+                if not self._error:
+                    self._tasks.start_soon(self._tell, Occasion.TROUBLE, text, self._loaded.sites)
+                self._error = str(error)
+                self._history.note_config_error(self._error)
             self._manager.ready(self._sites())
 
     def _apply_config(self, loaded: LoadedConfig) -> None:
         """Switch to another configuration. Raises StorageError, and keeps the one before."""
         self._scheduler.replace(loaded.sites, loaded.settings)
         previous, self._loaded = self._loaded, loaded
-        self._error, self._read_at = "", time.time()
         changes = "; ".join(config_changes(previous, loaded)) or "nothing changed"
         log.info("the configuration was reloaded: %s", changes)
+        if self._error:
+            text = f"the configuration was reloaded: {changes}"
+            self._tasks.start_soon(self._tell, Occasion.RECOVERY, text, previous.sites)
+        self._error, self._read_at = "", time.time()
+        self._history.note_config_error("")
         self._log_next_runs()
+
+    async def _tell(self, occasion: Occasion, message: str, sites: Sequence[ScheduledSite]) -> None:
+        """Send the channels of these sites what became of a changed configuration, each of them once."""
+        from crawler.notify.notify import send_of_configuration  # noqa: PLC0415 - most daemons never need it
+
+        told = set[str]()
+        for site in sites:
+            with suppress(SiteatlasError, OSError):  # a site whose own secret is missing
+                for fault in await send_of_configuration(plan_crawl(site.config), site.name, occasion, message, told):
+                    log.warning("could not notify %s", fault)
 
     async def _serve(self) -> None:
         if self._listener is None:

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Self
@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from crawler.errors import StateInUse, StorageError
 from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
 from crawler.state.database import Database, storage_errors, transaction
-from crawler.state.lock import hold_lock, lock_holder
+from crawler.state.lock import hold_lock, lock_holder, lock_note, note_in_lock
 from crawler.state.runs import RunStatus
 
 SCHEDULE_LOCK: Final = "schedule.lock"
@@ -64,6 +64,10 @@ class HistoryReader:
     def daemon(self) -> str:
         """The daemon that holds this history: its process id or "unknown"; "" when there is none."""
         return lock_holder(self.directory, SCHEDULE_LOCK)
+
+    def config_error(self) -> str:
+        """Why the daemon cannot use the changed configuration, or ""."""
+        return lock_note(self.directory, SCHEDULE_LOCK) if self.daemon() else ""
 
     def handled(self, site: str) -> float | None:
         """The Unix time up to which the slots of a site are handled; None for an unknown site."""
@@ -149,6 +153,11 @@ class History(HistoryReader):
             if self._lock >= 0:
                 os.close(self._lock)
                 self._lock = -1
+
+    def note_config_error(self, text: str) -> None:
+        """Let readers know why the changed configuration cannot be used; "" if it can."""
+        with suppress(OSError):  # the log has it, too
+            note_in_lock(self._lock, text)
 
     def store_handled(self, site: str, moment: float) -> None:
         """Store that the slots of a site are handled up to a moment."""

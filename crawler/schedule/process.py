@@ -28,7 +28,7 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     """One job for one site, sent as one line of JSON. The pipe stays open: when it closes, the worker stops.
 
     ``config`` is the configuration of the site in JSON values, with secrets by their names. The task "tell" only sends
-    outstanding notifications; ``last`` is then the last run, which may not have been able to notify. ``began`` is the
+    outstanding notifications. ``last`` is the last run, which may not have been able to notify. ``began`` is the
     start of the attempt as a Unix time; ``shutdown_timeout`` is in seconds, from the close of the pipe. ``may_audit``:
     a due audit may follow; otherwise it is left to the next run. ``is_linked``: the run asks its parent before it
     sends requests to an origin, and before it sends a notice. ``lease_until`` is the deadline of its lease, see
@@ -122,7 +122,7 @@ class ProcessRunner:
             name=site.name,
             task="tell" if is_notify_only else "rollback" if link and "rollback" in link.options else "run",
             config=config.model_dump(mode="json"),
-            last=self._last(site.name) if is_notify_only else None,
+            last=self._last(site.name),
             began=attempt.began,
             shutdown_timeout=config.daemon.shutdown_timeout,
             is_verbose=self._is_verbose,

@@ -38,7 +38,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     ``slot`` is the scheduled moment; several attempts share it when some fail. ``number`` counts all attempts of all
     sites. ``ended`` is None while it runs, and for ever when the daemon died during it. ``run`` is its number in the
     state of the site, None when it has none. ``outcome`` and ``message`` come from the run: "published", "unchanged",
-    "refused", … and a sentence. ``try_number`` is 1 for the first run of a slot, and for the first notification after
+    "held", … and a sentence. ``try_number`` is 1 for the first run of a slot, and for the first notification after
     it.
     """
 

@@ -113,6 +113,8 @@ def _run_job(job: SiteJob) -> RunResult:
             return _notify(plan, job)
         if job.task == "rollback":
             return _roll_back(plan, job)
+        if job.last and job.last.status is RunStatus.FAILED and job.last.notify_pending:
+            _notify(plan, job)  # it may not have been able to tell it itself, and neither may this one
         last_number, status = _number(_last_finished_run(plan)), _notify_status(plan)
         options = RunOptions(quiet=True, unattended=True, **job.options)
         watch = ProgressLogger().watch if job.is_verbose else _ignore_progress
@@ -278,7 +280,7 @@ def _cut_short(plan: CrawlPlan | None, last_number: int) -> RunResult:
         exit_code=run.exit_code,
         status=RunStatus.DONE if is_done else RunStatus.FAILED,
         run=run.number,
-        outcome=run.outcome,
+        outcome=run.result,
         message=run.refusal or f"{count_text(run.listed, 'page')} listed; interrupted before notifications were sent",
         notify_pending=True,
     )

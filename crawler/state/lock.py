@@ -35,15 +35,33 @@ def hold_lock(directory: Path, name: str = LOCK, flag: str = "state.directory (-
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+        holder = _process_id(descriptor)
         os.close(descriptor)
         raise StateInUse(
             f"another process ({holder or 'unknown'}) is using the state in {directory}. Wait until the other "
             "process ends"
         ) from None
-    os.truncate(descriptor, 0)
-    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    note_in_lock(descriptor, "")
     return descriptor
+
+
+def _process_id(descriptor: int) -> str:
+    """The process id in a lock, or ""."""
+    return os.pread(descriptor, 32, 0).partition(b"\n")[0].decode("ascii", "replace").strip()
+
+
+def note_in_lock(descriptor: int, text: str) -> None:
+    """Write what readers of a lock are to know of its holder, below its process id."""
+    os.truncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n{text}".encode(errors="replace"), 0)
+
+
+def lock_note(directory: Path, name: str) -> str:
+    """What the holder of a lock wrote below its process id. Raises StorageError."""
+    try:
+        return (directory / name).read_text("utf-8", "replace").partition("\n")[2]
+    except OSError as error:
+        raise StorageError(f"the state in {directory} cannot be read: {error.strerror}") from None
 
 
 def lock_holder(directory: Path, name: str = LOCK) -> str:
@@ -58,7 +76,7 @@ def lock_holder(directory: Path, name: str = LOCK) -> str:
         # shared, so that two processes can look at once; released below
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
-        return os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+        return _process_id(descriptor) or "unknown"
     else:
         return ""
     finally:

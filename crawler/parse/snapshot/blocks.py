@@ -87,6 +87,12 @@ def read_blocks(markup: str) -> list[ContentBlock]:
     return list(islice((block for entry in entries for block in blocks_of(entry)), MAX_BLOCKS))
 
 
+def own_texts(snapshot: bytes) -> list[str]:
+    """The texts of a page outside its frame, with prices but without what else is stated as data: the URL may be."""
+    blocks = parse_blocks(snapshot) or ()
+    return [b.compared_text for b in blocks if not b.is_frame and (b.is_fact or not b.place.startswith(b"="))]
+
+
 def read_entries(markup: str) -> "list[Entry]":
     """The same, with texts that nobody has read."""
     markup, entries = _extract_jsonld(markup)

@@ -483,7 +483,7 @@ def discounted_text(discounted: Iterable[tuple[Difference, str]]) -> str:
     """What differs and is no change: for the most frequent reasons one text and the number of the others."""
     known = list(discounted)
     counts = Counter(reason for _, reason in known)
-    examples = {reason: difference.text for difference, reason in reversed(known)}
+    examples = {reason: _in_whole_words(difference.text) for difference, reason in reversed(known)}
     return "; ".join(
         f'"{examples[reason]}"{f" and {count - 1:,} more" if count > 1 else ""}: {reason}'
         for reason, count in counts.most_common(MAX_EVIDENCE)
@@ -526,7 +526,12 @@ def _change_texts(differences: list[Difference]) -> Iterator[str]:
         is_blurred = sign == "~" and name and "" in names  # data that changed beyond what is known of it
         if text and not is_blurred and not _is_repeated(name, text, named[sign]):
             named[sign].append(text)
-            yield f"{sign} {text}"
+            yield f"{sign} {_in_whole_words(text)}"
+
+
+def _in_whole_words(text: str) -> str:
+    """A text for people: one that was cut ends with its last whole word."""
+    return f"{text.rpartition(' ')[0] or text} …" if len(text) >= MAX_TEXT else text
 
 
 def _is_repeated(name: str, text: str, named: list[str]) -> bool:

@@ -25,14 +25,15 @@ def health_response(
 ) -> tuple[int, dict[str, Any]]:
     """The status, 200 or 503, and the JSON object. ``trouble`` says what is wrong with the daemon, or "".
 
-    A site that needs attention does not make the daemon unhealthy: to restart the daemon would not help.
+    A site that needs attention does not make the daemon unhealthy, and a configuration that cannot be used makes it
+    "degraded" with 200: to restart the daemon would not help, and with such a configuration it would not start.
     """
     known = {site: snapshots[site.name] for site in board.sites if site.name in snapshots}
     conditions = {site.name: condition(site, snapshot) for site, snapshot in known.items()}
     failures = {site.name: settled(site, snapshots.get(site.name, SiteSnapshot())).failures for site in board.sites}
     trouble = trouble or board.trouble or ("the daemon is stopping" if board.is_stopping else "")
     return 503 if trouble else 200, {
-        "status": "unhealthy" if trouble else "ok",
+        "status": "unhealthy" if trouble else "degraded" if board.config_error else "ok",
         **({"why": trouble} if trouble else {}),
         "version": board.version,
         "started": w3c_time(board.started) if board.started is not None else None,

@@ -144,7 +144,7 @@ def test_ours_a_url_that_several_rules_report_counts_once_in_the_title_and_its_v
     listed = [finding("entry.failed", "/broken", people=7), finding("entry.failed", "/listed")]
     (action,) = rank_actions(audit([*failing, *listed]), of([*failing, *listed])).actions
     assert action.title == "Repair 3 failing URLs"
-    assert action.why == "Visitors and search engines get a server error (7 visits by people)."
+    assert action.why == "Visitors and search engines get an error (7 visits by people)."
     assert action.count == 4
 
 

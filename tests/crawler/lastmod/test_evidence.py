@@ -104,3 +104,11 @@ def test_ours_the_order_keeps_every_difference_and_puts_data_last(seed: int) -> 
         assert len(told) == len(set(told)), change
         if not all(is_data):
             assert not told[0][2:].startswith("JSON-LD"), change
+
+
+def test_ours_a_long_text_ends_with_a_whole_word() -> None:
+    words = " ".join(f"word{n}" for n in range(40))
+    told = evidence_text(differences(text=words))
+    shown = told.rpartition("+ ")[2].partition(";")[0]
+    assert shown.endswith(" …"), told
+    assert f"{words} ".startswith(f"{shown.removesuffix(' …')} ")

@@ -53,9 +53,9 @@ FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}
             ),
         ),
         (
-            Coverage(stopped="the site stopped responding", failed=FAILED),
+            Coverage(stopped="the site is down", failed=FAILED),
             CompletenessLevel.TRUNCATED,
-            "the site stopped responding; 3 URLs failed (server error: 2, unreachable: 1)",
+            "the site is down; 3 URLs failed (server error: 2, unreachable: 1)",
         ),
     ],
 )
