@@ -1,13 +1,15 @@
 """One PostgreSQL for the tests of a process, and a database for each test."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from urllib.parse import urlsplit
 
 import anyio
 import pytest
+from fleet_clock import DatabaseClock, clocked_fleet
+from fleet_sites import START
 from postgres_server import PostgresServer, postgres_server
 
-from crawler.fleet.database import initialize, open_fleet
+from crawler.fleet.database import FleetDatabase, initialize, open_fleet
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +41,10 @@ def new_fleet(postgres: PostgresServer) -> str:
 def database(postgres: PostgresServer, new_fleet: str) -> str:
     """The URL of the database of a new fleet."""
     return postgres.new_database(new_fleet)
+
+
+@pytest.fixture
+async def clocked(database: str) -> AsyncIterator[tuple[FleetDatabase, DatabaseClock]]:
+    """A fleet, and the clock of its database."""
+    async with clocked_fleet(database, START, connections=8) as opened:
+        yield opened
