@@ -36,7 +36,7 @@ _ALONE: Final = "SELECT pg_try_advisory_xact_lock(hashtext('siteatlas dispatch')
 _HELD: Final = "SELECT job FROM site WHERE lease_until > now() AND job IS NOT NULL"
 _SERVER: Final = "CASE WHEN %(by_address)s THEN coalesce(address, origin) ELSE origin END"
 _FREE: Final = f"""'origin:' || {_SERVER} <> ALL(%(busy)s::text[]) AND 'site:' || name <> ALL(%(waiting)s::text[])
-  AND (NOT ({IS_BOUND}) OR '{RUN_QUEUE}:' || home = ANY(%(free)s::text[]))"""
+  AND (NOT ({IS_BOUND}) OR '{RUN_QUEUE}:' || home = ANY(%(homes)s::text[]))"""
 # first those whose worker is gone; two indexes
 _DUE: Final = f"""
 (SELECT name, {_SERVER} AS origin, CASE WHEN unsaved IS NOT NULL THEN home END AS home, {IS_BOUND} AS is_bound FROM site
@@ -87,16 +87,22 @@ async def _fill(
     waiting = [job for job in jobs if job.status == Status.TODO.value]
     free = Counter({home_queue(row["id"]): row["free"] for row in await rows(connection, _PLACES)})
     free.subtract(job.queue for job in waiting)
-    values = {"busy": [job.lock for job in jobs], "waiting": [job.queueing_lock for job in waiting], "free": [*+free]}
+    values = {"busy": [job.lock for job in jobs], "waiting": [job.queueing_lock for job in waiting]}
+    values["homes"] = [queue for queue, places in free.items() if places >= 0]
     due = await rows(connection, _DUE, **values, limit=max(0, limit - len(waiting)), by_address=by_address)
+    due.sort(key=lambda site: f"site:{site['name']}" in left)  # one that waited for its home lets the others go first
     by_lock = {f"origin:{site['origin']}": site for site in reversed(due)}  # the first due of each origin
     new = []
     for lock, site in reversed(by_lock.items()):
         queue, site_lock = home_queue(site["home"]), f"site:{site['name']}"
+        if site["is_bound"] and free[queue] < 0:  # one such job waits, and gets the next place of its home
+            continue
         if not site["is_bound"] and (free[queue] <= 0 or site_lock in left):
             queue = RUN_QUEUE
         free[queue] -= 1
-        task = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=site_lock, schedule_at=now)
+        task = app.configure_task(
+            RUN_TASK, queue=queue, lock=lock, queueing_lock=site_lock, schedule_at=now, priority=int(queue != RUN_QUEUE)
+        )
         new.append(task.make_new_job(name=site["name"]))
     if new:  # in one statement
         await app.job_manager.batch_defer_jobs_async(new, connection)

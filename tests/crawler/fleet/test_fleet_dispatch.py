@@ -48,15 +48,22 @@ async def test_ours_a_worker_that_dies_leaves_neither_site_nor_origin_behind(
     assert await dispatch(fleet, 10) == 1
 
 
+async def add_worker(fleet: FleetDatabase, clock: DatabaseClock, slots: int) -> None:
+    """The worker ``w1``, which has just given a sign of life."""
+    statement = (
+        "INSERT INTO worker (id, host, process, version, slots, seen) VALUES ('w1', 'h', 1, '1', %(slots)s, %(seen)s)"
+    )
+    await fleet.rows(statement, slots=slots, seen=datetime.fromtimestamp(clock.now, UTC))
+
+
 async def test_ours_a_job_that_the_worker_with_the_newest_state_leaves_goes_to_any_worker(
     clocked: tuple[FleetDatabase, DatabaseClock],
 ) -> None:
     fleet, clock = clocked
     await apply_sites(fleet, [site(name) for name in "abcd"])
     await fleet.rows("UPDATE site SET home = 'w1'")
-    worker = "INSERT INTO worker (id, host, process, version, slots, seen) VALUES ('w1', 'h', 1, '1', 2, %(seen)s)"
     await clock.set(START + 3_601)
-    await fleet.rows(worker, seen=datetime.fromtimestamp(clock.now, UTC))
+    await add_worker(fleet, clock, slots=2)
 
     async def queues() -> list[str]:
         return sorted(job.queue for job in await fleet.app.job_manager.list_jobs_async())
@@ -71,8 +78,8 @@ async def test_ours_a_job_that_the_worker_with_the_newest_state_leaves_goes_to_a
     await fleet.rows("DELETE FROM procrastinate_jobs")
     await fleet.rows("UPDATE site SET unsaved = now()")
     for _ in range(2):
-        assert await dispatch(fleet, 10) == 4
-        assert await queues() == ["sites:w1"] * 4, "it alone has the newest state"
+        assert await dispatch(fleet, 10) == 3
+        assert await queues() == ["sites:w1"] * 3, "it alone has the newest state: one waits for a place"
         await clock.set(clock.now + 11)
     await fleet.rows("DELETE FROM worker")
     assert await dispatch(fleet, 10) == 4
@@ -88,15 +95,31 @@ async def test_ours_a_site_that_waits_for_its_busy_worker_lets_others_of_its_ori
     await fleet.rows(
         "UPDATE site SET home = 'w1', unsaved = now(), next_at = next_at - interval '1 s' WHERE name = 'a'"
     )
-    worker = "INSERT INTO worker (id, host, process, version, slots, seen) VALUES ('w1', 'h', 1, '1', 0, %(seen)s)"
     await clock.set(START + 3_601)
-    await fleet.rows(worker, seen=datetime.fromtimestamp(clock.now, UTC))
-    for queue, name in (("sites", "b"), ("sites:w1", "a")):
+    await add_worker(fleet, clock, slots=0)
+    for queue, name in (("sites:w1", "a"), ("sites", "b")):
         assert await dispatch(fleet, 10) == 1
         (job,) = await fleet.app.job_manager.list_jobs_async()
         assert (job.queue, job.task_kwargs["name"]) == (queue, name)
-        await fleet.rows("DELETE FROM procrastinate_jobs")
-        await fleet.rows("UPDATE worker SET slots = 1")
+        await clock.set(clock.now + 11)
+
+
+async def test_ours_a_site_that_only_one_worker_can_run_gets_the_next_place_of_this_worker(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site(name) for name in "abc"])
+    await fleet.rows(
+        "UPDATE site SET home = 'w1', unsaved = now(), next_at = next_at + interval '1 s' WHERE name <> 'a'"
+    )
+    await clock.set(START + 3_602)
+    await add_worker(fleet, clock, slots=0)
+    assert await dispatch(fleet, 1) == 1
+    assert await dispatch(fleet, 10) == 1, "the other one that only w1 can run is left where it is"
+    jobs = fleet.app.job_manager
+    job = await jobs.fetch_job(["sites:w1", "sites"], await jobs.register_worker())
+    assert job
+    assert job.task_kwargs["name"] in ("b", "c")
 
 
 async def test_ours_a_job_that_ended_though_the_queue_does_not_know_leaves_its_origin(

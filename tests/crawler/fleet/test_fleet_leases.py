@@ -3,7 +3,7 @@
 import anyio
 import pytest
 from fleet_clock import DatabaseClock, clocked_fleet
-from fleet_sites import DONE, LEASE, START, next_at, site
+from fleet_sites import DONE, HOURLY, LEASE, START, next_at, site
 from msgspec.structs import replace
 from psycopg import AsyncConnection
 
@@ -232,3 +232,16 @@ async def test_ours_columns_that_a_newer_version_adds_do_not_disturb_a_worker(da
             for table in ("site", "attempt", "worker", "origin", "delivery", "fleet"):
                 await other.execute(f"ALTER TABLE siteatlas.{table} ADD COLUMN more text DEFAULT 'x'".encode())
         await work()
+
+
+async def test_ours_a_changed_configuration_does_not_put_off_a_notice_that_is_to_be_sent_again(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site("a")])
+    await fleet.rows(
+        "INSERT INTO delivery (site, notice, epoch, what, claimed, again) "
+        "VALUES ('a', 'n', 1, 'hook', now() - interval '1 s', now())"
+    )
+    await apply_sites(fleet, [site("a", HOURLY.model_copy(update={"every": 7_200.0}))])
+    assert await next_at(fleet, "a") == clock.now
