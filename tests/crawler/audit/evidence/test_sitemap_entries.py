@@ -1,4 +1,4 @@
-"""The entries of sitemaps and their dates, held against a real crawl of a real server."""
+"""The entries of sitemaps, held against a real crawl of a real server."""
 
 from pathlib import Path
 
@@ -63,24 +63,6 @@ def test_ours_an_entry_that_was_not_asked_for_is_not_judged(site: Site, tmp_path
     site.routes |= {"/": page("/good"), "/good": page(), "/sitemap.xml": xml(urlset("{url}gone", "{url}good"))}
     found = audited(site, tmp_path, audit={"max_unlinked": 0})
     assert not [rule for rule in found.findings if rule.startswith("entry.")]
-
-
-def test_ours_a_date_between_two_audits_that_saw_the_same_is_late(site: Site, tmp_path: Path) -> None:
-    site.routes |= {"/": page("/a"), "/a": page(), "/sitemap.xml": xml(urlset(url("{url}a", "2026-03-20")))}
-    first = audited(site, tmp_path, clock=clock("2026-03-01"))
-    assert not first.urls("entry.lastmod_late")
-    (late,) = audited(site, tmp_path, clock=clock("2026-04-01")).findings["entry.lastmod_late"]
-    assert "the page had the same content on 2026-03-01" in late.sentence
-
-
-def test_ours_a_date_before_a_change_that_was_seen_is_early(site: Site, tmp_path: Path) -> None:
-    site.routes |= {"/": page("/a"), "/a": page(), "/sitemap.xml": xml(urlset(url("{url}a", "2026-02-01")))}
-    audited(site, tmp_path, clock=clock("2026-03-01"))
-    site.routes["/a"] = page(head="<title>Other words</title>", says="All of this was written anew, and says more.")
-    (early,) = audited(site, tmp_path, clock=clock("2026-04-01")).findings["entry.lastmod_early"]
-    assert "the page had different content on 2026-03-01" in early.sentence
-    (early,) = audited(site, tmp_path, clock=clock("2026-05-01")).findings["entry.lastmod_early"]
-    assert "a crawl saw it change on 2026-04-01" in early.sentence
 
 
 def test_ours_a_page_that_no_longer_says_noindex_says_what_it_said(site: Site, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ PATIENCE = 25
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.thorough] * (name == "a shop")) for name in FINITE]
+    "name", [pytest.param(name, marks=[pytest.mark.thorough] * (name in ("a shop", "a wiki"))) for name in FINITE]
 )
 def test_ours_no_page_of_a_site_with_an_end_is_lost(tmp_path: Path, name: str) -> None:
     site, real = FINITE[name]()

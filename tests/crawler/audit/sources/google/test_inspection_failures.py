@@ -14,7 +14,11 @@ from scripted import Site
     ("reply", "said"),
     [
         (failure(429, "Quota exceeded for quota metric.", "rateLimitExceeded"), "URL Inspection answered 429"),
-        (failure(403, "You do not own this site.", "forbidden"), "URL Inspection answered 403"),
+        pytest.param(
+            failure(403, "You do not own this site.", "forbidden"),
+            "URL Inspection answered 403",
+            marks=pytest.mark.thorough,
+        ),
         pytest.param(Reply(200, b"<html>"), "cannot be read", marks=pytest.mark.thorough),
     ],
 )
