@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ def _keep_temporary_files_in_memory() -> None:
         return
     if not os.statvfs(_MEMORY).f_flag & os.ST_NOEXEC:  # some tests write programs
         os.environ.setdefault("TMPDIR", str(_MEMORY))
+        tempfile.tempdir = None  # pytest has asked for it already
 
 
 class _Turned(pytest.Dir):

@@ -37,6 +37,19 @@ def new_fleet(postgres: PostgresServer) -> str:
     return urlsplit(url).path[1:]
 
 
+@pytest.fixture(scope="session")
+def new_clocked_fleet(postgres: PostgresServer) -> str:
+    """The same, with a clock that shows START."""
+    url = postgres.new_database()
+
+    async def make() -> None:
+        async with clocked_fleet(url, START):
+            pass
+
+    anyio.run(make)
+    return urlsplit(url).path[1:]
+
+
 @pytest.fixture
 def database(postgres: PostgresServer, new_fleet: str) -> str:
     """The URL of the database of a new fleet."""
@@ -44,7 +57,10 @@ def database(postgres: PostgresServer, new_fleet: str) -> str:
 
 
 @pytest.fixture
-async def clocked(database: str) -> AsyncIterator[tuple[FleetDatabase, DatabaseClock]]:
+async def clocked(
+    postgres: PostgresServer, new_clocked_fleet: str
+) -> AsyncIterator[tuple[FleetDatabase, DatabaseClock]]:
     """A fleet, and the clock of its database."""
-    async with clocked_fleet(database, START, connections=8) as opened:
-        yield opened
+    async with clocked_fleet(postgres.new_database(new_clocked_fleet), connections=8) as (fleet, clock):
+        await clock.set(START)
+        yield fleet, clock
