@@ -1,14 +1,15 @@
 """What all tests share."""
 
+import gc
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from forked import Forked
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(Path(__file__).parent))  # tests import their servers by name: nginx, hostile
 
 _MEMORY = Path("/dev/shm")
-
-# No test fails because the machine is busy.
-settings.register_profile("siteatlas", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("siteatlas")
 
 
 def pytest_configure() -> None:
@@ -36,6 +33,7 @@ def _keep_temporary_files_in_memory() -> None:
         return
     if not os.statvfs(_MEMORY).f_flag & os.ST_NOEXEC:  # some tests write programs
         os.environ.setdefault("TMPDIR", str(_MEMORY))
+        tempfile.tempdir = None  # pytest has asked for it already
 
 
 class _Turned(pytest.Dir):
@@ -50,6 +48,24 @@ class _Turned(pytest.Dir):
 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     return _Turned.from_parent(parent, path=path) if "PYTEST_XDIST_WORKER" in os.environ else None
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """No test fails because the machine is busy. Most files do without Hypothesis, which takes time to import."""
+    gc.disable()  # until all is imported
+    if isinstance(collector, pytest.Module) and "from hypothesis" in collector.path.read_text(encoding="utf-8"):
+        from hypothesis import HealthCheck, settings
+
+        settings.register_profile("siteatlas", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        settings.load_profile("siteatlas")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What is imported stays: no collection of garbage looks at it again."""
+    if "hypothesis" not in sys.modules:
+        session.config.pluginmanager.unregister(name="hypothesispytest")  # its summary would import it
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

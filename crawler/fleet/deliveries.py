@@ -33,7 +33,8 @@ INSERT INTO delivery AS d (site, notice, epoch, what)
 ON CONFLICT (site, notice) DO UPDATE SET
   epoch = CASE WHEN {WANTED} THEN excluded.epoch ELSE d.epoch END,
   claimed = CASE WHEN {WANTED} THEN now() ELSE d.claimed END
-RETURNING epoch, delivered IS NOT NULL AS is_sent"""  # noqa: S608 - our own constant
+RETURNING CASE WHEN epoch = %(epoch)s THEN '{ClaimResult.GRANTED}' WHEN delivered IS NULL THEN '{ClaimResult.UNSURE}'
+  ELSE '{ClaimResult.SENT}' END AS result"""  # noqa: S608 - our own constants
 _SENT: Final = """UPDATE delivery SET delivered = now()
   WHERE site = %(site)s AND notice = %(notice)s AND epoch = %(epoch)s"""
 # one that a person wanted to be sent again stays for that person
@@ -80,7 +81,8 @@ class RunDeliveries:
         while True:
             await self._news.wait()
             self._news = anyio.Event()
-            await self._work(send)
+            while self._waiting:
+                await self._answer(self._waiting[0], send)
 
     async def finish(self) -> None:
         """Record what the run told last, after its end. Raises FleetUnavailable.
@@ -93,21 +95,20 @@ class RunDeliveries:
             await self._record(replace(message, claim="unsent") if message.claim == "ask" else message)
             self._waiting.popleft()
 
-    async def _work(self, send: Send) -> None:
-        while self._waiting:
-            message = self._waiting[0]
-            answer: ClaimAnswer | None = ClaimAnswer(message.notice, ClaimResult.LATER)
-            try:
-                if await self._may_claim(message):
-                    with anyio.CancelScope(shield=True):  # else nobody would know whether the notice is claimed
-                        answer = await self._record(message)
-            except FleetUnavailable:
-                await anyio.sleep(_RETRY)
-                continue
-            await anyio.lowlevel.checkpoint_if_cancelled()  # the run has ended without this answer
-            self._waiting.popleft()
-            if answer:
-                await send(encode_line(answer))
+    async def _answer(self, message: ClaimMessage, send: Send) -> None:
+        """Answer the message that waits first, or leave it there if the database is away."""
+        answer: ClaimAnswer | None = ClaimAnswer(message.notice, ClaimResult.LATER)
+        try:
+            if await self._may_claim(message):
+                with anyio.CancelScope(shield=True):  # else nobody would know whether the notice is claimed
+                    answer = await self._record(message)
+        except FleetUnavailable:
+            await anyio.sleep(_RETRY)
+            return
+        await anyio.lowlevel.checkpoint_if_cancelled()  # the run has ended without this answer
+        self._waiting.popleft()
+        if answer:
+            await send(encode_line(answer))
 
     async def _may_claim(self, message: ClaimMessage) -> bool:
         """Whether a notice may be claimed: the state that it follows from is stored, if it follows from one."""
@@ -128,12 +129,7 @@ class RunDeliveries:
             await self._fleet.rows(statement, notice=message.notice, **self._values)
             return None
         found = await self._fleet.rows(_CLAIM, notice=message.notice, what=message.what, **self._values)
-        return ClaimAnswer(message.notice, self._result(**found[0])) if found else None
-
-    def _result(self, *, epoch: int, is_sent: bool) -> ClaimResult:
-        if epoch == self._values["epoch"]:
-            return ClaimResult.GRANTED
-        return ClaimResult.SENT if is_sent else ClaimResult.UNSURE
+        return ClaimAnswer(message.notice, ClaimResult(found[0]["result"])) if found else None
 
 
 async def confirm_deliveries(fleet: FleetDatabase, names: Sequence[str]) -> list[str]:

@@ -26,6 +26,8 @@ SILENT_SECONDS: Final = 60.0
 """A worker that gave no sign of life for so long no longer responds."""
 IS_ALIVE: Final = f"seen > now() - interval '{SILENT_SECONDS} s'"
 """The condition of a worker that responds."""
+IS_BOUND: Final = f"unsaved IS NOT NULL AND EXISTS (SELECT 1 FROM worker WHERE id = home AND {IS_ALIVE})"  # noqa: S608 - our own constant
+"""The condition of a site that only its home can run, which alone has the newest state, and responds."""
 CLOCK_SECONDS: Final = 60.0
 """A worker whose clock differs by more from that of the database takes no sites, as it would publish wrong dates."""
 _HOME_TIME: Final = timedelta(seconds=10)
@@ -33,13 +35,14 @@ _HOME_TIME: Final = timedelta(seconds=10)
 _ALONE: Final = "SELECT pg_try_advisory_xact_lock(hashtext('siteatlas dispatch')) AS is_alone, now() AS now"
 _HELD: Final = "SELECT job FROM site WHERE lease_until > now() AND job IS NOT NULL"
 _SERVER: Final = "CASE WHEN %(by_address)s THEN coalesce(address, origin) ELSE origin END"
-_FREE: Final = f"""'origin:' || {_SERVER} <> ALL(%(busy)s::text[]) AND 'site:' || name <> ALL(%(waiting)s::text[])"""
+_FREE: Final = f"""'origin:' || {_SERVER} <> ALL(%(busy)s::text[]) AND 'site:' || name <> ALL(%(waiting)s::text[])
+  AND (NOT ({IS_BOUND}) OR '{RUN_QUEUE}:' || home = ANY(%(homes)s::text[]))"""
 # first those whose worker is gone; two indexes
 _DUE: Final = f"""
-(SELECT name, {_SERVER} AS origin, CASE WHEN unsaved IS NOT NULL THEN home END AS home, unsaved FROM site
+(SELECT name, {_SERVER} AS origin, CASE WHEN unsaved IS NOT NULL THEN home END AS home, {IS_BOUND} AS is_bound FROM site
   WHERE lease_until <= now() AND {_FREE} ORDER BY lease_until LIMIT %(limit)s)
 UNION ALL
-(SELECT name, {_SERVER} AS origin, home, unsaved FROM site
+(SELECT name, {_SERVER} AS origin, home, {IS_BOUND} AS is_bound FROM site
   WHERE next_at <= now() AND lease_until IS NULL AND {_FREE} ORDER BY next_at LIMIT %(limit)s) LIMIT %(limit)s"""  # noqa: S608 - our own constants
 _PLACES: Final = f"""SELECT w.id, w.slots - count(s.name) AS free FROM worker w
   LEFT JOIN site s ON s.worker = w.id AND s.lease_until > now()
@@ -82,21 +85,24 @@ async def _fill(
     left = {job.queueing_lock for job in old if job.id and await cancel(job.id)}  # any worker may take these now
     jobs = [job for job in jobs if job.queueing_lock not in left]
     waiting = [job for job in jobs if job.status == Status.TODO.value]
+    free = Counter({home_queue(row["id"]): row["free"] for row in await rows(connection, _PLACES)})
+    free.subtract(job.queue for job in waiting)
     values = {"busy": [job.lock for job in jobs], "waiting": [job.queueing_lock for job in waiting]}
+    values["homes"] = [queue for queue, places in free.items() if places >= 0]
     due = await rows(connection, _DUE, **values, limit=max(0, limit - len(waiting)), by_address=by_address)
     due.sort(key=lambda site: f"site:{site['name']}" in left)  # one that waited for its home lets the others go first
     by_lock = {f"origin:{site['origin']}": site for site in reversed(due)}  # the first due of each origin
-    places = {home_queue(row["id"]): row["free"] for row in await rows(connection, _PLACES)} if due else {}
-    free = Counter(places)
-    free.subtract(job.queue for job in waiting)
     new = []
     for lock, site in reversed(by_lock.items()):
         queue, site_lock = home_queue(site["home"]), f"site:{site['name']}"
-        is_bound = site["unsaved"] is not None  # no other worker can run it: one such job waits until its home is free
-        if queue not in places or free[queue] <= -is_bound or (site_lock in left and not is_bound):
+        if site["is_bound"] and free[queue] < 0:  # one such job waits, and gets the next place of its home
+            continue
+        if not site["is_bound"] and (free[queue] <= 0 or site_lock in left):
             queue = RUN_QUEUE
         free[queue] -= 1
-        task = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=site_lock, schedule_at=now)
+        task = app.configure_task(
+            RUN_TASK, queue=queue, lock=lock, queueing_lock=site_lock, schedule_at=now, priority=int(queue != RUN_QUEUE)
+        )
         new.append(task.make_new_job(name=site["name"]))
     if new:  # in one statement
         await app.job_manager.batch_defer_jobs_async(new, connection)

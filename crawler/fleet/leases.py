@@ -19,7 +19,7 @@ from crawler.config.config import Config
 from crawler.errors import PublishRefused
 from crawler.fleet.database import Connection, FleetDatabase, rows
 from crawler.fleet.deliveries import WANTED
-from crawler.fleet.dispatch import IS_ALIVE
+from crawler.fleet.dispatch import IS_BOUND
 from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
 from crawler.schedule.queue import replayed_state
 from crawler.schedule.site import build_schedule
@@ -28,7 +28,6 @@ from crawler.state.lock import LeaseLost
 from crawler.state.runs import RunResult, RunStatus
 
 log = logging.getLogger(__name__)
-Asked = dict[str, Any] | None
 
 OTHERS_SECONDS: Final = 60.0
 """For which a site whose configuration a worker cannot read is left to newer workers."""
@@ -39,8 +38,8 @@ SITE_COLUMNS: Final = f"""name, config, retired, paused, run_now, handled, lease
   ARRAY(SELECT notice FROM delivery d WHERE d.site = name AND {WANTED}) AS wanted"""  # noqa: S608 - of our own
 """The columns of a locked site that :func:`state_of` and a lease need."""
 _SITE: Final = f"""SELECT {SITE_COLUMNS},
-  unsaved IS NOT NULL AND home <> %(worker)s AND EXISTS (SELECT 1 FROM worker WHERE id = home AND {IS_ALIVE}) AS waits,
-  (SELECT a.worker FROM attempt a WHERE a.site = name AND a.worker <> '' ORDER BY number DESC LIMIT 1) AS last_worker
+  home <> %(worker)s AND {IS_BOUND} AS waits,
+  (SELECT a.worker FROM attempt a WHERE a.site = name ORDER BY number DESC LIMIT 1) AS last_worker
   FROM site WHERE name = %(name)s FOR UPDATE"""  # noqa: S608 - names of our own
 _SINCE_DONE: Final = f"""SELECT {", ".join(ATTEMPT_COLUMNS)}
   FROM attempt AS a JOIN unnest(%(names)s::text[]) AS w (name) ON site = name
@@ -63,16 +62,15 @@ _IS_HELD: Final = "WHERE name = %(name)s AND epoch = %(epoch)s AND lease_until >
 _HELD: Final = f"SELECT {SITE_COLUMNS} FROM site {_IS_HELD} FOR UPDATE"  # noqa: S608 - names of our own
 _STORE_RESULT: Final = """UPDATE attempt SET ended = %(now)s, fate = %(status)s, exit_code = %(exit_code)s,
   run = %(run)s, outcome = %(outcome)s, told = %(message)s, untold = %(notify_pending)s,
-  worker = CASE WHEN %(home)s = '' THEN '' ELSE worker END WHERE number = %(number)s"""
+  worker = coalesce(%(worker)s, worker) WHERE number = %(number)s"""
 _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, attempt = NULL,
-  applying = coalesce(%(asked)s, applying), held = coalesce(%(is_held)s, held),
-  left_out = coalesce(%(left_out)s, left_out),
+  applying = %(asked)s, held = coalesce(%(is_held)s, held), left_out = coalesce(%(left_out)s, left_out),
   home = CASE WHEN unsaved IS NULL OR %(is_unsaved)s THEN coalesce(%(home)s, home) ELSE home END,
   unsaved = CASE WHEN %(is_unsaved)s THEN coalesce(unsaved, now()) ELSE unsaved END,
   next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
 _STORE_SNAPSHOT: Final = f"""UPDATE site SET generation = %(generation)s, home = %(worker)s,
   snapshot = (%(keys)s::text[])[1], older = (%(keys)s::text[])[2:],
-  applying = coalesce(%(asked)s, applying), saved = now(), unsaved = NULL {_IS_HELD} RETURNING name"""  # noqa: S608
+  applying = %(asked)s, saved = now(), unsaved = NULL {_IS_HELD} RETURNING name"""  # noqa: S608
 _STORE_OUTPUT: Final = f"UPDATE site SET output = %(output)s {_IS_HELD} RETURNING name"  # noqa: S608 - our own
 _FORGET_WANTED: Final = f"""UPDATE delivery d SET again = NULL
   WHERE site = %(name)s AND notice = ANY(%(notices)s) AND {WANTED} RETURNING what"""  # noqa: S608 - of our own
@@ -94,7 +92,7 @@ class SiteLease(Struct, frozen=True):
     snapshots: list[str]  # the keys of those that the state store keeps, the newest first
     output: str  # the output directory that is known to be the site's own, "" for none
     is_unsaved: bool = False  # the newest state is in no snapshot, but on the disk of this worker
-    is_same_worker: bool = True  # no other worker has made an attempt since the last one of this worker
+    last_worker: str = ""  # which made the last attempt that could begin; "" if that is not known
     wanted: list[str] = []
     asked: dict[str, Any] = {}
 
@@ -132,8 +130,9 @@ def state_of(site: Mapping[str, Any], config: Config, attempts: Iterable[Attempt
 
 
 def next_time(state: SiteState, site: Mapping[str, Any]) -> float | None:
-    """When the next attempt of a site with this row is due, as a Unix time; None for never."""
-    return state.at if math.isfinite(state.at) and not (site["paused"] or site["retired"]) else None
+    """When the next attempt of a site with this row is due, as a Unix time: at once if asked for; None for never."""
+    at = site["now"] if site["run_now"] or site["wanted"] else math.inf if site["paused"] else state.at
+    return None if site["retired"] or math.isinf(at) else at
 
 
 async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | None, seconds: float) -> SiteLease | None:
@@ -145,16 +144,16 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         (site,) = await rows(connection, _SITE, name=name, worker=worker) or (None,)
         if site is None or (site["lease_until"] and site["lease_until"].timestamp() > site["now"]):
             return None
-        config = _readable_config(site)
+        config, planned = _readable_config(site), None
+        left = {"name": name, "handled": site["handled"], "at": site["now"] + OTHERS_SECONDS}
         if config is None:
             log.warning("%s: a newer version of siteatlas configured this site; newer workers run it", name)
-        if config is None or site["waits"]:
-            await rows(connection, _LEAVE, name=name, handled=site["handled"], at=site["now"] + OTHERS_SECONDS)
-            return None
-        state = state_of(site, config, (await load_attempts(connection, [name]))[name])
-        planned = _plan(state, site)
-        if planned is None:
-            await rows(connection, _LEAVE, name=name, handled=state.handled, at=next_time(state, site))
+        elif not site["waits"]:
+            state = state_of(site, config, (await load_attempts(connection, [name]))[name])
+            planned = _plan(state, site)
+            left |= {"handled": state.handled, "at": next_time(state, site)}
+        if config is None or planned is None:
+            await rows(connection, _LEAVE, **left)
             return None
         epoch, now = site["epoch"] + 1, site["now"]
         handled = state.handled if planned.trigger is Trigger.NOTIFY else planned.slot
@@ -164,9 +163,8 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         attempt = Attempt(number=taken["attempt"], began=now, **asdict(planned))
     snapshots = [key for key in (site["snapshot"], *site["older"]) if key]
     known = site["generation"], snapshots, site["output"], bool(site["unsaved"] and site["home"] == worker)
-    is_same_worker = site["last_worker"] in (None, worker)
     wanted = site["wanted"] if attempt.trigger is Trigger.NOTIFY else []
-    return SiteLease(name, epoch, attempt, state.last, config, *known, is_same_worker, wanted, site["asked"])
+    return SiteLease(name, epoch, attempt, state.last, config, *known, site["last_worker"] or "", wanted, site["asked"])
 
 
 def _readable_config(site: Mapping[str, Any]) -> Config | None:
@@ -205,18 +203,14 @@ async def renew_leases(fleet: FleetDatabase, held: Mapping[str, int], seconds: f
 
 
 async def store_snapshot(
-    fleet: FleetDatabase, lease: SiteLease, worker: str, generation: int, keys: Sequence[str], asked: Asked = None
+    fleet: FleetDatabase, lease: SiteLease, worker: str, generation: int, keys: Sequence[str], asked: Mapping[str, Any]
 ) -> None:
     """Record the newest snapshot of a leased site, and what is ``asked`` that it does not have. Raises LeaseLost.
 
     ``keys`` are those of all kept snapshots, the newest first: no other one is ever used.
     """
-    values = {"generation": generation, "keys": list(keys), "worker": worker, "asked": _json(asked)}
+    values = {"generation": generation, "keys": list(keys), "worker": worker, "asked": Jsonb(asked)}
     _checked(lease, await fleet.rows(_STORE_SNAPSHOT, name=lease.site, epoch=lease.epoch, **values))
-
-
-def _json(asked: Asked) -> Jsonb | None:
-    return None if asked is None else Jsonb(asked)
 
 
 async def store_output(fleet: FleetDatabase, lease: SiteLease, output: str) -> None:
@@ -228,38 +222,31 @@ async def end_lease(
     fleet: FleetDatabase,
     lease: SiteLease,
     result: RunResult,
-    asked: Asked = None,
+    asked: Mapping[str, Any] = {},
     home: str | None = None,
     left_out: str | None = None,
 ) -> float | None:
     """Record the result of the attempt and release the site; returns when its next attempt is due. Raises LeaseLost.
 
     ``asked`` is what the next run is still to do. ``home`` is the worker that alone has the newest state, because no
-    snapshot could be stored; "": any worker may run the site next time. ``left_out`` is what the
-    worker did not allow. None is the same as before.
+    snapshot could be stored; "": the run did not begin, so that any worker may run the site next time. ``left_out`` is
+    what the worker did not allow. None is the same as before.
     """
     async with fleet.transaction() as connection:
         site = _checked(lease, await rows(connection, _HELD, name=lease.site, epoch=lease.epoch))
         values = {**asdict(result), "status": result.status.value, "number": lease.attempt.number, "now": site["now"]}
-        await rows(connection, _STORE_RESULT, **values, home=home)
-        wanted = set(site["wanted"])
-        if result.status is not RunStatus.STOPPED:
-            wanted -= set(lease.wanted)
-            await _forget_wanted(connection, lease)
+        await rows(connection, _STORE_RESULT, **values, worker=lease.last_worker if home == "" else None)
+        if lease.wanted and result.status is not RunStatus.STOPPED:
+            for row in await rows(connection, _FORGET_WANTED, name=lease.site, notices=lease.wanted):
+                log.warning("%s: this notification could not be sent again: %s", lease.site, row["what"])
+            site["wanted"] = set(site["wanted"]) - set(lease.wanted)
         config = _readable_config(site) or lease.config
         state = state_of(site, config, (await load_attempts(connection, [lease.site]))[lease.site])
-        at = site["now"] if site["run_now"] or wanted else next_time(state, site)
+        at = next_time(state, site)
         is_held = None if lease.is_notify_only else result.exit_code == PublishRefused.exit_code
-        left = {"asked": _json(asked), "home": home, "left_out": left_out, "is_unsaved": bool(home), "is_held": is_held}
+        left = {"asked": Jsonb(asked), "home": home, "left_out": left_out, "is_unsaved": bool(home), "is_held": is_held}
         await rows(connection, _RELEASE, name=lease.site, at=at, **left)
     return at
-
-
-async def _forget_wanted(connection: Connection, lease: SiteLease) -> None:
-    """Say which notices that a person wanted to be sent again could not be built once more."""
-    values = {"name": lease.site, "notices": lease.wanted}
-    for row in await rows(connection, _FORGET_WANTED, **values) if lease.wanted else ():
-        log.warning("%s: this notification could not be sent again: %s", lease.site, row["what"])
 
 
 def _checked(lease: SiteLease, found: Sequence[dict[str, Any]]) -> dict[str, Any]:

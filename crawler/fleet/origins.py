@@ -5,16 +5,16 @@ gives back as soon as no request is in flight when another run wants it. The lea
 is cut off from PostgreSQL, starts no request after it. See ``crawler/fetch/permits.py`` for the side of the run.
 """
 
+import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import anyio
 import anyio.to_thread
 import msgspec
-from anyio import create_memory_object_stream
 from psycopg.types.json import Jsonb
 
 from crawler.errors import StorageError
@@ -70,7 +70,6 @@ class RunOrigins:
         self.site, self.epoch = site, epoch
         self.tell = tell
         self.deadlines: dict[str, dict[str, float]] = {}  # of its origins, by their keys
-        self.located: set[str] = set()  # origins whose addresses the database has
         self._broker = broker
 
     def hear(self, line: bytes) -> None:
@@ -89,12 +88,12 @@ class OriginBroker:
         self.fleet = fleet
         self._lease = lease
         self._known: dict[str, tuple[float, str]] | None = {} if by_address else None  # addresses of hosts
-        self._put, self._messages = create_memory_object_stream[tuple[RunOrigins, OriginMessage]](100_000)
+        self._messages = asyncio.Queue[tuple[RunOrigins, OriginMessage]](100_000)
 
     def put(self, run: RunOrigins, message: OriginMessage) -> None:
         """Take a message of a run. One that finds no room is lost, and repeated by the run."""
-        with suppress(anyio.WouldBlock, anyio.ClosedResourceError):
-            self._put.send_nowait((run, message))
+        with suppress(asyncio.QueueFull):
+            self._messages.put_nowait((run, message))
 
     @asynccontextmanager
     async def run(self, site: str, epoch: int, tell: Callable[[bytes], None]) -> AsyncIterator[RunOrigins]:
@@ -109,26 +108,24 @@ class OriginBroker:
     async def serve(self) -> None:
         """Answer the messages of the runs, until it is cancelled. While the database is away, nothing is granted."""
         is_away = False
-        with self._put, self._messages:
-            async for first in self._messages:
-                batch = [first]
-                with suppress(anyio.WouldBlock):
-                    while len(batch) < _MAX_BATCH:
-                        batch.append(self._messages.receive_nowait())
-                try:
-                    await self._answer(batch)
-                    is_away = False
-                except StorageError as error:
-                    if not is_away:
-                        log.warning("no origin can be leased: %s", error)
-                    is_away = True
-                    for run, message in batch:
-                        if message.act == "pause":  # the others are repeated, or end by themselves
-                            self.put(run, message)
-                    await anyio.sleep(_RETRY)
+        while True:
+            batch = [await self._messages.get()]
+            while len(batch) < _MAX_BATCH and not self._messages.empty():
+                batch.append(self._messages.get_nowait())
+            try:
+                await self._answer(batch)
+                is_away = False
+            except StorageError as error:
+                if not is_away:
+                    log.warning("no origin can be leased: %s", error)
+                is_away = True
+                for run, message in batch:
+                    if message.act == "pause":  # the others are repeated, or end by themselves
+                        self.put(run, message)
+                await anyio.sleep(_RETRY)
 
     async def _answer(self, batch: Iterable[tuple[RunOrigins, OriginMessage]]) -> None:
-        wishes: dict[tuple[str, int, str], tuple[str, RunOrigins]] = {}
+        wishes: dict[tuple[RunOrigins, str], str] = {}  # the keys of origins
         for run, message in batch:
             key = await self._key(message.origin)
             if message.act == "pause":
@@ -136,33 +133,24 @@ class OriginBroker:
             elif message.act == "release":
                 await self._give_back(run, key, message)
             else:
-                wishes[run.site, run.epoch, message.origin] = (key, run)
-        await self._locate(wishes)
+                wishes[run, message.origin] = key
+        found = [
+            {"site": run.site, "origin": origin, "address": key}
+            for (run, origin), key in wishes.items()
+            if key != origin and origin not in run.deadlines.get(key, {})
+        ]
+        if found:  # so that the next runs on these addresses are queued one after the other
+            await self.fleet.rows(_LOCATE, found=Jsonb(found))
         answers: dict[RunOrigins, list[OriginGrant]] = {}
         while wishes:  # a statement takes each row once
-            taken = dict(wishes.values())
-            for key, grant in (await self._take(taken)).items():
-                run = taken[key]
-                for wish in [wish for wish, whose in wishes.items() if whose == (key, run)]:
-                    del wishes[wish]
-                    run.deadlines.setdefault(key, {})[wish[2]] = grant.deadline
-                    answers.setdefault(run, []).append(msgspec.structs.replace(grant, origin=wish[2]))
-        for run, grants in answers.items():
-            run.tell(encode_line(grants))
-
-    async def _locate(self, wishes: Mapping[tuple[str, int, str], tuple[str, RunOrigins]]) -> None:
-        """Store the address of each site, so that the next runs on this address are queued one after the other."""
-        found = [
-            (run, origin, key)
-            for (_, _, origin), (key, run) in wishes.items()
-            if key != origin and origin not in run.located
-        ]
-        if not found:
-            return
-        values = [{"site": run.site, "origin": origin, "address": key} for run, origin, key in found]
-        await self.fleet.rows(_LOCATE, found=Jsonb(values))
-        for run, origin, _ in found:
-            run.located.add(origin)
+            taken = {key: run for (run, _), key in wishes.items()}
+            grants = await self._take(taken)
+            for run, origin in [wish for wish, key in wishes.items() if taken[key] is wish[0]]:
+                grant = grants[wishes.pop((run, origin))]
+                run.deadlines.setdefault(grant.origin, {})[origin] = grant.deadline
+                answers.setdefault(run, []).append(msgspec.structs.replace(grant, origin=origin))
+        for run, answer in answers.items():
+            run.tell(encode_line(answer))
 
     async def _take(self, wishes: dict[str, RunOrigins]) -> dict[str, OriginGrant]:
         before = boot_time()

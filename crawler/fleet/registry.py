@@ -171,7 +171,7 @@ async def _schedule(connection: Connection, names: Sequence[str], before: Mappin
                 if old.site_schedule.run_schedule != state.site_schedule.run_schedule and old.slot > now:
                     state.handled = max(state.handled, now)
                     state.plan(now)
-        planned.append((name, now if site["run_now"] else next_time(state, site), state.handled))
+        planned.append((name, next_time(state, site), state.handled))
     ats, handled = [at for _, at, _ in planned], [handled for _, _, handled in planned]
     await rows(connection, _SCHEDULE, names=[name for name, _, _ in planned], ats=ats, handled=handled)
 

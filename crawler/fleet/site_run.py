@@ -3,17 +3,15 @@
 Whatever happens, the run is recorded under the epoch of its lease, or not at all.
 """
 
+import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import anyio
-from anyio import create_memory_object_stream
 from msgspec.structs import replace
 
 from crawler.config.config import Config
@@ -55,8 +53,6 @@ class LeasedRun:
         self.stop = anyio.Event()
         self.is_lost = False
         self.has_begun = False
-        self.generation = lease.generation
-        self.snapshots = lease.snapshots
         self.asked = lease.asked  # that the state does not have yet
         self.options: Mapping[str, Any] = {}
         self.wanted: Sequence[str] = lease.wanted
@@ -65,17 +61,13 @@ class LeasedRun:
         self.unsaved = ""  # why the newest state is on this machine only
         self.origins: RunOrigins
         self.deliveries: RunDeliveries
-        self._put, self._lines = create_memory_object_stream[bytes](math.inf)
+        self._lines = asyncio.Queue[bytes]()
+        self.tell = self._lines.put_nowait  # sends a line to the process; one that has just ended needs none
 
     def renew(self, deadline: float) -> None:
         """Take a new deadline of the lease."""
         self.deadline = deadline
         self.tell(lease_line(deadline))
-
-    def tell(self, line: bytes) -> None:
-        """Send a line to the process; one that has just ended needs none."""
-        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-            self._put.send_nowait(line)
 
     def lose(self) -> None:
         """The lease is over: end the run."""
@@ -91,13 +83,8 @@ class LeasedRun:
         """Send the process of the run its deadlines and origins, and the answers about its notices."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.deliveries.talk, send)
-            async for line in self._lines:
-                await send(line)
-
-    def close(self) -> None:
-        """No more lines."""
-        self._put.close()
-        self._lines.close()
+            while True:
+                await send(await self._lines.get())
 
 
 @dataclass
@@ -131,8 +118,6 @@ class SiteWorker:
             log.exception("the run of %s failed", lease.site)
             message = f"internal error: {type(error).__name__}: {error}"
             return await self._end(run, RunResult(exit_code=1, status=RunStatus.FAILED, message=message))
-        finally:
-            run.close()
         log.warning("%s: the lease is over, so the run does not count; another worker takes the site", lease.site)
         return None
 
@@ -143,7 +128,7 @@ class SiteWorker:
             config, run.left_out = permitted_config(config, self.settings)
             plan = await self._bring_state(run, config)
             run.options = {"replace": await self._owns_output(run, plan), **run.asked}
-            if not (lease.snapshots or lease.is_same_worker or "fresh" in run.asked):
+            if not (lease.snapshots or self._is_next(lease) or "fresh" in run.asked):
                 run.options["restart"] = True  # another worker may have published since the crawl that is here
             site = scheduled_site(lease.site, plan)
             if lease.snapshots and self.snapshots:
@@ -157,11 +142,11 @@ class SiteWorker:
         command = "siteatlas fleet run-now"
         warn = partial(log.warning, "%s: %s")  # the log of a run holds warnings only
         runner = ProcessRunner(warn, lambda _: lease.last, is_verbose=self.is_verbose, command=command)
+        store = partial(self._save_before_notices, run, config)
+        run.deliveries = RunDeliveries(self.fleet, lease.site, lease.epoch, store)
         async with self.broker.run(lease.site, lease.epoch, run.tell) as run.origins:
-            values = self.fleet, lease.site, lease.epoch
-            deliveries = run.deliveries = RunDeliveries(*values, lambda: self._save_before_notices(run, config))
             result = await runner.run(site, lease.attempt, run.stop, run)
-        await self._insist(run, deliveries.finish)
+        await self._insist(run, run.deliveries.finish)
         if not lease.is_notify_only and result.status is not RunStatus.BUSY:  # else it has not begun
             run.asked = {} if result.status is RunStatus.DONE else _later(run.asked)
         return result
@@ -179,7 +164,7 @@ class SiteWorker:
             run.store_fault = str(error)
         mark = local_mark(plan.state)
         # a run that lost its lease may have left the first part of a crawl, before another worker published
-        is_newest = mark.key in lease.snapshots[:1] and (lease.is_same_worker or not mark.has_begun)
+        is_newest = mark.key in lease.snapshots[:1] and (self._is_next(lease) or not mark.has_begun)
         is_newest |= lease.is_unsaved and STATE_DB.is_in(plan.state)
         if not lease.snapshots or (is_newest and not is_damaged(plan.state)):
             return plan
@@ -193,6 +178,10 @@ class SiteWorker:
             log.warning("%s: begins anew: %s", lease.site, error)
             mark_damaged(plan.state)
             return plan
+
+    def _is_next(self, lease: SiteLease) -> bool:
+        """Whether no other worker has run the site since this one did."""
+        return lease.last_worker in ("", self.name)
 
     async def _owns_output(self, run: LeasedRun, plan: CrawlPlan) -> bool:
         """Whether files in the output directory are the site's own, though its state may not know them.
@@ -228,23 +217,20 @@ class SiteWorker:
         plan = plan_crawl(config)  # the first run of a site may have followed its start URL
         if self.snapshots is None or not run.has_begun or not STATE_DB.is_in(plan.state):
             return False
-        run.unsaved = run.store_fault
-        if not run.store_fault:
-            try:
-                snapshot = await self.snapshots.save(lease.site, plan, run.generation + 1, lease.epoch)
-            except DamagedFile as error:  # the snapshot before it is the newest state
-                log.warning("%s: %s", lease.site, error)
-                return False
-            except StorageError as error:
-                run.unsaved = str(error)
-        if run.unsaved:
-            log.warning("%s: no snapshot of its state could be stored: %s", lease.site, run.unsaved)
+        run.unsaved = ""
+        try:
+            if run.store_fault:
+                raise StorageError(run.store_fault)  # noqa: TRY301 - known since the state was brought
+            snapshot = await self.snapshots.save(lease.site, plan, lease.generation + 1, lease.epoch)
+        except StorageError as error:
+            if not isinstance(error, DamagedFile):  # else the snapshot before it is the newest state
+                run.unsaved = f"no snapshot of its state could be stored: {error}"
+            log.warning("%s: %s", lease.site, run.unsaved or error)
             return False
         run.asked = asked
-        run.snapshots = [snapshot.key, *run.snapshots][: self.snapshots.keep]
-        values = self.name, snapshot.generation, run.snapshots, asked
-        await self._insist(run, lambda: store_snapshot(self.fleet, lease, *values))
-        run.generation = snapshot.generation
+        keys = [snapshot.key, *lease.snapshots][: self.snapshots.keep]
+        await self._insist(run, lambda: store_snapshot(self.fleet, lease, self.name, snapshot.generation, keys, asked))
+        run.lease = replace(lease, generation=snapshot.generation, snapshots=keys)
         mark_local(plan.state, LocalMark(snapshot.key))
         await self.snapshots.prune(snapshot)
         return True
@@ -254,9 +240,7 @@ class SiteWorker:
         if run.is_lost:
             return None
         if run.unsaved:
-            result = replace(
-                result, message=f"{result.message}; no snapshot of its state could be stored: {run.unsaved}"
-            )
+            result = replace(result, message=f"{result.message}; {run.unsaved}")
             may_publish = run.lease.is_notify_only or (self.snapshots and self.snapshots.is_optional)
             if result.status is RunStatus.DONE and not may_publish:
                 result = replace(result, status=RunStatus.FAILED, exit_code=StorageError.exit_code)

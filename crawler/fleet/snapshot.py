@@ -168,8 +168,13 @@ def pack(state: Path, header: SnapshotHeader, archive: Path) -> str:
                     for path in _files(generations):
                         _add_file(tar, path, path.relative_to(state).as_posix(), archive.with_name("copy"))
         raw.flush()
-    with archive.open("rb") as raw:
-        return hashlib.file_digest(raw, "sha256").hexdigest()
+    return sha256_of(archive)
+
+
+def sha256_of(file: Path) -> str:
+    """The SHA-256 of a file in hexadecimal. Raises OSError."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:
@@ -270,17 +275,15 @@ def _add_file(tar: tarfile.TarFile, path: Path, name: str, copy: Path) -> None:
     """Add a file, a database by a copy. A file that another process removed meanwhile is left out."""
     try:
         with open_plain(path) as file:
-            is_database = file.read(len(_SQLITE)) == _SQLITE
-            file.seek(0)
-            if not is_database:
-                _add(tar, name, file)
+            if file.read(len(_SQLITE)) != _SQLITE:
+                _add(tar, name, file, os.fstat(file.fileno()).st_mtime)
                 return
     except FileNotFoundError:
         return
     try:
         copy_database(path, copy)
         with copy.open("rb") as file:
-            _add(tar, name, file)
+            _add(tar, name, file, os.fstat(file.fileno()).st_mtime)
     except StorageError as error:
         if path.name not in _EXPENDABLE:
             raise
@@ -295,14 +298,10 @@ def open_plain(path: Path) -> BinaryIO:
     return open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags))
 
 
-def _add(tar: tarfile.TarFile, name: str, file: BinaryIO) -> None:
+def _add(tar: tarfile.TarFile, name: str, file: BinaryIO, modified: float = 0.0) -> None:
     member = tarfile.TarInfo(name)
-    member.mode = 0o600
-    if isinstance(file, BytesIO):
-        member.size = len(file.getvalue())
-    else:
-        status = os.fstat(file.fileno())
-        member.size, member.mtime = status.st_size, int(status.st_mtime)
+    member.mode, member.mtime, member.size = 0o600, int(modified), file.seek(0, os.SEEK_END)
+    file.seek(0)
     tar.addfile(member, file)
 
 
@@ -348,13 +347,10 @@ def _read_header(tar: tarfile.TarFile) -> SnapshotHeader:
             f"the snapshot was written by siteatlas {header.program}, and siteatlas {__version__} on this machine is "
             "too old to read it. Upgrade siteatlas on this machine"
         )
-    try:
-        is_canonical = normalize_url(header.start, DEFAULT_PARAMS.keeping_all) == header.start
-    except InvalidUrl:
-        is_canonical = False
-    if not is_canonical:
-        raise BadSnapshot(f"the snapshot has an invalid start URL: {ascii(header.start)[:100]}")
-    return header
+    with contextlib.suppress(InvalidUrl):
+        if normalize_url(header.start, DEFAULT_PARAMS.keeping_all) == header.start:
+            return header
+    raise BadSnapshot(f"the snapshot has an invalid start URL: {ascii(header.start)[:100]}")
 
 
 def _extract(tar: tarfile.TarFile, directory: Path) -> None:

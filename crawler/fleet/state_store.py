@@ -5,7 +5,6 @@ over has an older epoch. The digest in the key shows whether the bytes are still
 """
 
 import errno
-import hashlib
 import logging
 import os
 import shlex
@@ -14,7 +13,6 @@ import stat
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import quote, unquote
@@ -34,13 +32,13 @@ from crawler.fleet.snapshot import (
     open_plain,
     pack,
     put_back_published,
+    sha256_of,
     unpack,
 )
 from sitemap import create_file, make_directory, replacement
 
 MARK: Final = "fleet-id"  # the file that says which fleet a state store belongs to: an empty mount point has none
 _SUFFIX: Final = ".tar.zst"
-_PIECE: Final = 1024 * 1024  # bytes
 _ATTEMPTS: Final = 2  # to fetch a snapshot: its bytes may be damaged in transit
 _ACCOUNTS: Final = (
     "All workers need the same user ID, or a state store that a group of them owns and may write to (chmod g+w)"
@@ -130,7 +128,7 @@ class SnapshotStore:
         """
         header = SnapshotHeader(site=site, generation=generation, epoch=epoch, start=plan.seed)
         with new_archive(plan) as archive:
-            sha256 = await _in_thread(partial(pack, plan.state, header, archive))
+            sha256 = await anyio.to_thread.run_sync(pack, plan.state, header, archive)
             snapshot = Snapshot(generation, epoch, site, sha256)
             await self._store.put(snapshot.key, archive)
         return snapshot
@@ -139,13 +137,13 @@ class SnapshotStore:
         """The mark of the fleet that the store belongs to; "" for none. Raises StorageError."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, MARK)
-            return await _in_thread(file.read_text) if await self._store.get(MARK, file) else ""
+            return await anyio.to_thread.run_sync(file.read_text) if await self._store.get(MARK, file) else ""
 
     async def write_mark(self, mark: str, site: str = "") -> None:
         """Mark the store as that of a fleet, or a folder of a site to see that it takes files. Raises StorageError."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, MARK)
-            await _in_thread(partial(file.write_text, mark))
+            await anyio.to_thread.run_sync(file.write_text, mark)
             await self._store.put(f"{_folder(site) if site else ''}{MARK}", file)
 
     async def prune(self, newest: Snapshot) -> None:
@@ -154,19 +152,15 @@ class SnapshotStore:
         What cannot be removed now is left for the next time, with a line in the log.
         """
         try:
-            old = [key for key in await self._store.keys(_folder(newest.site)) if self._is_old(key, newest)]
+            found = await self.snapshots(newest.site)
         except StorageError as error:
             log.warning("old snapshots of %s are left in %s: %s", newest.site, self._store.name, error)
             return
-        for key in old:
+        for old in (each for each in found if each.generation <= newest.generation - self.keep):
             try:
-                await self._store.remove(key)
+                await self._store.remove(old.key)
             except StorageError as error:
                 log.warning("an old snapshot of %s is left in %s: %s", newest.site, self._store.name, error)
-
-    def _is_old(self, key: str, newest: Snapshot) -> bool:
-        snapshot = parse_key(key)
-        return snapshot is not None and snapshot.generation <= newest.generation - self.keep
 
     async def all_newest(self) -> dict[str, Snapshot]:
         """The newest snapshot of each site in the store. Reads the whole listing. Raises StorageError."""
@@ -219,15 +213,15 @@ class SnapshotStore:
                     raise BadSnapshot(f"{name} cannot be read: {error.reason}") from None
                 if not is_there:
                     raise BadSnapshot(f"{name} is missing")
-                if await _in_thread(partial(_sha256, archive)) == snapshot.sha256:
+                if await anyio.to_thread.run_sync(sha256_of, archive) == snapshot.sha256:
                     break
             else:
                 raise BadSnapshot(f"{name} is damaged: its checksum differs")
             try:
-                plan = await _in_thread(partial(unpack, archive, config, snapshot.site, key))
+                plan = await anyio.to_thread.run_sync(unpack, archive, config, snapshot.site, key)
             except BadSnapshot as error:
                 raise BadSnapshot(f"{name} cannot be used: {error}") from None
-        await _in_thread(partial(put_back_published, plan))
+        await anyio.to_thread.run_sync(put_back_published, plan)
         log.info("%s: the state of %s is here", snapshot.site, name)
         return plan
 
@@ -263,7 +257,7 @@ class DirectoryStore(StateStore):
             self._share(path.parent, 0o770)
         with file.open("rb") as content, replacement(path, 0o600) as stored:
             self._share(stored.fileno(), 0o660)
-            shutil.copyfileobj(content, stored, _PIECE)
+            shutil.copyfileobj(content, stored)
 
     def _share(self, path: Path | int, mode: int) -> None:
         """Give what this account owns to the group of the store, if that group may write to it."""
@@ -275,29 +269,16 @@ class DirectoryStore(StateStore):
     def _get(self, key: str, file: Path) -> bool:
         try:
             with open_plain(self._directory / key) as content, create_file(file, 0o600) as copy:
-                shutil.copyfileobj(content, copy, _PIECE)
+                shutil.copyfileobj(content, copy)
         except FileNotFoundError:
             return False
         return True
 
     def _keys(self, prefix: str) -> list[str]:
         folder = self._directory / prefix
-        return [
-            path.relative_to(self._directory).as_posix()
-            for path in folder.glob("*" if prefix else "*/*")
-            if path.name.endswith(_SUFFIX) and not path.name.startswith(".")
-        ]
+        return [path.relative_to(self._directory).as_posix() for path in folder.glob("*" if prefix else "*/*")]
 
 
 def _folder(site: str) -> str:
     """The folder of a site's snapshots, also for the names . and .."""
     return quote(site, safe="").replace(".", "%2E") + "/"
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(work)

@@ -16,7 +16,7 @@ import secrets
 import signal
 import socket
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
@@ -48,13 +48,14 @@ _RETRY_SECONDS: Final = 2.0  # until the database is tried again
 _UPKEEP_QUEUE: Final = "upkeep"
 _FORGET_TIMES: Final = "*/10 * * * *"  # when all origins are read: with a million of them, that takes 0.2 s
 _SIGN: Final = """INSERT INTO worker (id, host, process, version, slots, token, clock)
-  VALUES (%(id)s, %(host)s, %(process)s, %(version)s, %(slots)s, %(token)s, %(clock)s)
+  VALUES (%(id)s, %(host)s, %(process)s, %(version)s, %(slots)s, %(token)s,
+    %(time)s - extract(epoch FROM clock_timestamp())::float8)
   ON CONFLICT (id) DO UPDATE SET host = excluded.host, process = excluded.process, version = excluded.version,
     slots = excluded.slots, token = excluded.token, clock = excluded.clock, seen = now(),
     started = CASE WHEN %(is_first)s THEN now() ELSE worker.started END,
     draining = worker.draining AND NOT %(is_first)s
   WHERE worker.token = excluded.token OR %(is_first)s
-  RETURNING draining, extract(epoch FROM clock_timestamp())::float8 AS now"""
+  RETURNING draining, clock"""
 _RENAME: Final = """UPDATE site SET home = CASE home WHEN %(old)s THEN %(new)s ELSE home END,
   worker = CASE WHEN name = ANY(%(names)s) THEN %(new)s ELSE worker END
   WHERE home = %(old)s OR name = ANY(%(names)s)"""
@@ -131,7 +132,7 @@ class FleetWorker:
         self._runs: dict[str, LeasedRun] = {}
         self._token = secrets.token_hex(8)  # of this process: a copy of the directory has the same name
         self._ended: set[int | None] = set()  # jobs
-        self._clock = 0.0  # seconds that it is ahead of the database
+        self._has_wrong_clock = False
         self._working: asyncio.Task[None] | None = None
         self._is_stopping = False
         self._is_signalled = False
@@ -160,16 +161,15 @@ class FleetWorker:
     async def _sign(self, *, is_first: bool = False) -> bool:
         """Give a sign of life; whether the worker is to drain. If a younger process has its name, it gets a new one.
 
-        The answer has the time of the database: runs would publish dates by a clock that is wrong.
+        The database compares the clocks: runs would publish dates by a clock that is wrong.
         """
-        mine = {"id": self.name, "token": self._token, "clock": self._clock, "process": os.getpid()}
+        mine = {"id": self.name, "token": self._token, "time": time.time(), "process": os.getpid()}
         mine |= {"host": socket.gethostname(), "version": __version__, "slots": self._settings.sites_at_once}
-        before = time.time()
         if found := await self._fleet.rows(_SIGN, **mine, is_first=is_first):
-            now, was_wrong = found[0]["now"], self._is_wrong
-            self._clock = max(before - now, 0.0) or min(time.time() - now, 0.0)
-            if self._is_wrong and not was_wrong:
-                text = f"{abs(self._clock):.0f} s {'ahead of' if self._clock > 0 else 'behind'} that of the database"
+            was_wrong, clock = self._has_wrong_clock, found[0]["clock"]
+            self._has_wrong_clock = abs(clock) > CLOCK_SECONDS
+            if self._has_wrong_clock and not was_wrong:
+                text = f"{abs(clock):.0f} s {'ahead of' if clock > 0 else 'behind'} that of the database"
                 log.error("the clock of this machine is %s: takes no sites until it is right", text)
                 self._take_no_more(stops=True)
             return bool(found[0]["draining"])
@@ -180,17 +180,13 @@ class FleetWorker:
         self._take_no_more(stops=False)
         return await self._sign(is_first=True)
 
-    @property
-    def _is_wrong(self) -> bool:
-        return abs(self._clock) > CLOCK_SECONDS
-
     async def _work(self) -> None:
         """Take jobs until the stop; returns when the runs have ended."""
         app = self._fleet.app
         app.task(name=RUN_TASK, queue=RUN_QUEUE, pass_context=True)(self._run_site)
         app.periodic(cron=_FORGET_TIMES)(app.task(name="forget", queue=_UPKEEP_QUEUE)(self._forget))
         while not self._is_stopping:
-            if not self._is_wrong:
+            if not self._has_wrong_clock:
                 self._working = asyncio.create_task(self._take_jobs())
                 (ended,) = await asyncio.gather(self._working, return_exceptions=True)
                 if isinstance(ended, Exception):
@@ -219,27 +215,20 @@ class FleetWorker:
 
     async def _run_site(self, context: JobContext, name: str) -> None:
         """The task of Procrastinate: look at a site, and run it if it is due."""
-        try:
-            if not self._is_stopping and name not in self._runs:
-                await self._lease_and_run(name, context.job.id)
-        finally:
-            self._ended.add(context.job.id)
-
-    async def _lease_and_run(self, name: str, job: int | None) -> None:
-        seconds, asked_at = self._settings.lease, boot_time()
-        lease = await take_lease(self._fleet, name, self.name, job, seconds)
-        if lease is None:
-            return
-        run = self._runs[name] = LeasedRun(lease, lease_deadline(asked_at, seconds))
-        timeout = asyncio.get_running_loop().call_later(lease.config.schedule.run_timeout, run.stop.set)
-        log.info("%s: starts (epoch %d, %s)", name, lease.epoch, lease.attempt.trigger.value)
-        try:
-            result = await self._sites.run(run)
-        finally:
-            timeout.cancel()
-            del self._runs[name]
-        if result:
-            log.info("%s: %s", name, result.message or result.outcome or result.status.value)
+        seconds, asked_at, job = self._settings.lease, boot_time(), context.job.id
+        with ExitStack() as after:
+            after.callback(self._ended.add, job)
+            if self._is_stopping or name in self._runs:
+                return
+            if (lease := await take_lease(self._fleet, name, self.name, job, seconds)) is None:
+                return
+            run = self._runs[name] = LeasedRun(lease, lease_deadline(asked_at, seconds))
+            after.callback(self._runs.pop, name)
+            timeout = asyncio.get_running_loop().call_later(lease.config.schedule.run_timeout, run.stop.set)
+            after.callback(timeout.cancel)
+            log.info("%s: starts (epoch %d, %s)", name, lease.epoch, lease.attempt.trigger.value)
+            if result := await self._sites.run(run):
+                log.info("%s: %s", name, result.message or result.outcome or result.status.value)
 
     async def _search(self) -> None:
         """Queue the sites that are due, now and then."""

@@ -12,12 +12,12 @@ from crawler.fleet.database import FleetUnavailable, initialize, open_fleet
 pytestmark = pytest.mark.anyio
 
 
-async def test_ours_init_creates_the_schema_once(database: str) -> None:
-    async with open_fleet(database, checked=False) as fleet:
+async def test_ours_init_creates_the_schema_once(empty_database: str) -> None:
+    async with open_fleet(empty_database, checked=False) as fleet:
         done = await initialize(fleet)
         assert done[-1] == "siteatlas: 07_trust.sql"
         assert await initialize(fleet) == []
-    async with open_fleet(database) as fleet:
+    async with open_fleet(empty_database) as fleet:
         assert await fleet.rows("SELECT * FROM site") == []
         assert await fleet.app.check_connection_async()
 
@@ -30,11 +30,11 @@ async def test_ours_a_cut_network_is_noticed_within_seconds_unless_the_address_s
         assert connection.info.get_parameters()["tcp_user_timeout"] == expected
 
 
-async def test_ours_two_may_init_at_once(database: str) -> None:
+async def test_ours_two_may_init_at_once(empty_database: str) -> None:
     done: list[list[str]] = []
 
     async def init() -> None:
-        async with open_fleet(database, checked=False) as fleet:
+        async with open_fleet(empty_database, checked=False) as fleet:
             done.append(await initialize(fleet))
 
     async with anyio.create_task_group() as tasks:
@@ -43,9 +43,9 @@ async def test_ours_two_may_init_at_once(database: str) -> None:
     assert sorted(map(bool, done)) == [False, False, False, True]
 
 
-async def test_ours_a_database_without_a_fleet_says_what_to_do(database: str) -> None:
+async def test_ours_a_database_without_a_fleet_says_what_to_do(empty_database: str) -> None:
     with pytest.raises(UsageError, match="Run siteatlas fleet init DATABASE once"):
-        async with open_fleet(database):
+        async with open_fleet(empty_database):
             pass
 
 

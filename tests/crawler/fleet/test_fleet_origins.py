@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -143,11 +143,11 @@ async def crawl(broker: OriginBroker, folder: Path, url: str, name: str, results
     said: list[str] = []
     attempt = Attempt(number=1, site=name, slot=0, trigger=Trigger.FIRST, try_number=1, began=time.time())
     lease = SiteLease(name, 1, attempt, None, config, 0, [], "")
-    with closing(LeasedRun(lease, math.inf)) as run:
-        run.deliveries = RunDeliveries(broker.fleet, name, 1)
-        async with broker.run(name, 1, run.tell) as run.origins:
-            runner = ProcessRunner(lambda _, line: said.append(line))
-            results[name] = await runner.run(scheduled_site(name, plan_crawl(config)), attempt, anyio.Event(), run)
+    run = LeasedRun(lease, math.inf)
+    run.deliveries = RunDeliveries(broker.fleet, name, 1)
+    async with broker.run(name, 1, run.tell) as run.origins:
+        runner = ProcessRunner(lambda _, line: said.append(line))
+        results[name] = await runner.run(scheduled_site(name, plan_crawl(config)), attempt, anyio.Event(), run)
     assert results[name].status is RunStatus.DONE, (results[name], said)
 
 
@@ -253,7 +253,7 @@ async def test_ours_a_run_stores_the_address_of_its_site(database: str) -> None:
             for origin in ("http://127.0.0.1:7", "http://127.0.0.2:8"):
                 run.hear(encode_line(OriginMessage(origin, "take")))
             with anyio.fail_after(20):
-                while len(run.located) < 2:  # noqa: ASYNC110 - the broker does it
+                while len(run.deadlines) < 2:  # noqa: ASYNC110 - the broker does it
                     await anyio.sleep(0.02)
         found = await broker.fleet.rows("SELECT name, address FROM site ORDER BY name")
         assert [tuple(row.values()) for row in found] == [("blog", None), ("shop", "127.0.0.1")]

@@ -1,20 +1,16 @@
 """Search Console and Google Analytics by their APIs, against a double of Google that checks each request."""
 
 import json
-import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
-from audited import FAST, Command, in_process, page, pages
-from doubles_console import EMAIL, Console, failure, private_key
-from doubles_listener import Heard, Reply, listening
-from scripted import Site, scripted
+from doubles_console import EMAIL, failure, private_key
+from doubles_google import PERIOD, Google
+from doubles_listener import Reply, listening
 
 from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.google import reports
@@ -29,64 +25,6 @@ from crawler.url.normalize import DEFAULT_PARAMS
 DAY = 86_400.0
 NOW = 1_795_400_000.0  # 2026-11-23
 SITE = "https://www.example.com"
-SCOPES = {f"https://www.googleapis.com/auth/{name}.readonly" for name in ("webmasters", "analytics")}
-PERIOD = {"startDate": "2026-08-25", "endDate": "2026-11-22"}
-
-
-@dataclass
-class Google(Console):
-    """The double: the rows of both APIs, and the requests for them. Each answer has at most ``most`` rows."""
-
-    url: str
-    most: int = 25_000
-    clicks: dict[str, tuple[int, int]] = field(default_factory=dict)
-    views: dict[tuple[str, str], tuple[int, int, int]] = field(default_factory=dict)
-    asked: list[dict[str, Any]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        Console.__init__(self, self.url)
-        self.scopes = SCOPES
-
-    def answer(self, heard: Heard) -> Reply:
-        if heard.path == "/token":
-            return super().answer(heard)
-        assert heard.method == "POST"
-        assert heard.headers["content-type"] == "application/json"
-        self.asked.append(json.loads(heard.body))
-        if self.next:
-            return self.next.pop(0)
-        if heard.headers["authorization"].removeprefix("Bearer ") not in self.valid:
-            return failure(401, "Request had invalid authentication credentials.", "authError")
-        if match := re.fullmatch("/webmasters/v3/sites/([^/]+)/searchAnalytics/query", heard.path):
-            if (unquote(match[1]), EMAIL) not in self.owners:
-                return failure(403, f"User does not have sufficient permission for site '{match[1]}'.", "forbidden")
-            return self._search(self.asked[-1])
-        assert heard.path == "/v1beta/properties/123456:runReport"
-        return self._report(self.asked[-1])
-
-    def _search(self, asked: dict[str, Any]) -> Reply:
-        assert asked.keys() == {"startDate", "endDate", "dimensions", "type", "rowLimit", "startRow"}
-        assert (asked["dimensions"], asked["type"], asked["rowLimit"]) == (["page"], "web", reports.SEARCH_CONSOLE_ROWS)
-        start = asked["startRow"]
-        rows = [
-            {"keys": [url], "clicks": clicks, "impressions": seen, "ctr": 0.1, "position": 3.5}
-            for url, (clicks, seen) in list(self.clicks.items())[start : start + asked["rowLimit"]]
-        ]
-        return Reply(200, json.dumps({"rows": rows, "responseAggregationType": "byPage"} if rows else {}).encode())
-
-    def _report(self, asked: dict[str, Any]) -> Reply:
-        assert [each["name"] for each in asked["dimensions"]] == ["hostName", "pagePathPlusQueryString"]
-        assert [each["name"] for each in asked["metrics"]] == ["screenPageViews", "sessions", "totalUsers"]
-        assert asked["dateRanges"] == [PERIOD]
-        start, limit = int(asked["offset"]), int(asked["limit"])
-        rows = [
-            {
-                "dimensionValues": [{"value": value} for value in place],
-                "metricValues": [{"value": str(count)} for count in counts],
-            }
-            for place, counts in list(self.views.items())[start : start + limit]
-        ]
-        return Reply(200, json.dumps({"rows": rows, "rowCount": len(self.views), "kind": "x"}).encode())
 
 
 @pytest.fixture
@@ -300,84 +238,3 @@ def test_ours_many_rows_are_read_in_few_requests(google: Google, tmp_path: Path)
         ReportCache.opened(tmp_path, google_reports(config(google, **SEARCH))[0].title) as cache,
     ):
         assert cache.requests("2026-11-23") == 3
-
-
-# ---------------------------------------------------------------- the command
-
-
-@pytest.fixture
-def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
-    with in_process(tmp_path, monkeypatch, capsys) as command:
-        yield lambda *words: command("audit", *words, *FAST, "-o", "out")
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--search-console", "sc-domain:example.com"), "with audit.google_credentials"),
-        (
-            ("--search-console", "https://www.example.com", "--set=audit.google_credentials=key.json"),
-            "with a slash at its end",
-        ),
-        (("--ga4", "G-ABC123", "--set=audit.google_credentials=key.json"), "but the id of a data stream"),
-        (("--ga4", "1", "--set=audit.google_credentials=missing.json"), "missing.json"),
-        (
-            ("--ga4", "1", "--set=audit.google_credentials=key.json"),
-            "audit.google_credentials: key.json is not the JSON key file",
-        ),
-        (("--ga4", "1", "--set=audit.google_credentials=env:NO_KEY"), "NO_KEY"),
-        (
-            ("--ga4", "1", "--set=audit.google_credentials=key.json", "--set=audit.ga4_endpoint=x"),
-            "audit.ga4_endpoint 'x'",
-        ),
-        (("--ga4", "1", "--set=audit.google_days=0"), "audit.google_days"),
-    ],
-)
-def test_ours_bad_settings_are_one_line_before_the_first_request(
-    audit: Command, words: tuple[str, ...], said: str
-) -> None:
-    Path("key.json").write_text("{}")
-    ran = audit("http://127.0.0.1:2/", *words)
-    assert (ran.code, ran.out) == (2, ""), ran.err
-    assert said in ran.err
-    assert len(ran.err.splitlines()) == 1
-
-
-def test_ours_an_audit_finds_what_only_google_knows(
-    audit: Command, google: Google, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SITEATLAS_KEY", google.account())
-    with scripted(pages(analysed=page("/"))) as site:
-        google.owners.add((site.url, EMAIL))
-        google.clicks = {f"{site.url}asked": (12, 340), f"{site.url}hub/": (5, 50)}
-        google.views = {("127.0.0.1", "/analysed"): (70, 60, 50)}
-        words = _settings(google, site)
-        monkeypatch.setattr(Google, "_report", _any_period(Google._report))
-        ran = audit(site.url, *words)
-        assert ran.code == 0, ran.err
-        told = json.loads(Path("out", "audit.json").read_bytes())
-        orphans = {each["url"].rpartition("/")[2]: each for each in told["findings"] if each["rule"] == "orphan.search"}
-        assert orphans.keys() == {"asked", "analysed"}
-        assert (orphans["asked"]["clicks"], orphans["asked"]["impressions"]) == (12, 340)
-        assert orphans["analysed"]["sessions"] == 60
-        inputs = {each["format"]: each for each in told["inputs"]}
-        assert inputs["Search Console API"]["used"] == 2
-        assert inputs["Google Analytics API"]["name"] == "Google Analytics 123456"
-        assert audit(site.url, *words).code == 0
-        assert len(google.asked) == 2, "both were stored"
-        google.next = [failure(403, "no", "forbidden")]
-        ran = audit(site.url, *words, "--set=audit.google_days=30")
-        assert (ran.code, len(ran.err.splitlines())) == (2, 1)
-        assert f"add {EMAIL} as a user of the property" in ran.err
-
-
-def _settings(google: Google, site: Site) -> tuple[str, ...]:
-    Path("site.toml").write_text(f'[search_console]\nendpoint = "{google.endpoint}"\n')
-    return (
-        *("--config", "site.toml", "--search-console", site.url, "--ga4", "123456"),
-        *("--set=audit.google_credentials=env:SITEATLAS_KEY", f"--set=audit.ga4_endpoint={google.url}/v1beta"),
-    )
-
-
-def _any_period(answer: Callable[[Google, dict[str, Any]], Reply]) -> Callable[[Google, dict[str, Any]], Reply]:
-    return lambda google, asked: answer(google, {**asked, "dateRanges": [PERIOD]})
