@@ -119,7 +119,6 @@ class _Sample(Struct):
     size: int
     news: int
     left: int = SAMPLE
-    is_over: bool = False
 
 
 class CopyDetector:
@@ -228,8 +227,7 @@ class CopyDetector:
             if not sample.left and self._news > sample.news:
                 sample.size, sample.news = 2 * sample.size, self._news
                 sample.left = sample.size
-            if not sample.left or sample.is_over:
-                sample.is_over = True
+            if not sample.left:
                 self._drop_copies(reason)
                 self.notes[reason] = _note(reason, urls[0][1], len(urls))
                 continue

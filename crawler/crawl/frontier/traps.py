@@ -76,11 +76,9 @@ class Novelty:
         return self.judged_count(template) >= self.trap_limit and not self.has_no_news(template)
 
     def has_no_news(self, template: UrlTemplate) -> bool:
-        """Whether none of the judged pages brings news; False when too few are judged."""
+        """Whether none of the judged pages brings news; False when none is judged."""
         judged = self.judged_count(template)
-        if judged < max(1, self.trap_limit // 20):
-            return False
-        return not any(self._has_news_flags(template, self.pages[template][-judged:], judged))
+        return judged > 0 and not any(self._has_news_flags(template, self.pages[template][-judged:], judged))
 
     def pages_without_news(self, template: UrlTemplate, after: TemplateMember) -> Iterator[TemplateMember]:
         """The indexable pages after a given one that bring no news."""
@@ -131,8 +129,7 @@ class Novelty:
         row = self.db.execute(_LINKS, (member.content,)).fetchone()
         ids = msgspec.json.encode([number for number, _ in unpack_links(row[0])] if row else []).decode()
         for (url,) in self.db.execute(_NAMED_BY_SITEMAP, (ids,)):
-            if url_templates.template_of(url).path != member.template.path:
-                yield url
+            yield url
 
 
 GroupKey = TypeVar("GroupKey", str, UrlTemplate)

@@ -312,3 +312,16 @@ def test_ours_a_sample_is_used_up_before_its_news_double_it(tmp_path: Path, news
 
     crawl = visit(site, tmp_path, width=1)
     assert len(crawl.read) == 1 + EVIDENCE + SAMPLE + more  # the home page is the first of them
+
+
+def test_ours_equal_pages_that_lead_nowhere_are_no_trap(tmp_path: Path) -> None:
+    """Two hundred tags without a post hide none of those that have one."""
+    tags = [f"/tag/{word(n * 13 + 7)}" for n in range(205)]
+
+    def site(path: str) -> str | None:
+        if path == "/":
+            return anchors(tags)
+        said = f"About {word(tags.index(path))}." if path in tags[200:] else "No posts yet."
+        return f"<h1>Tag</h1><p>{said}" + anchors(["/"]) if path in tags else None
+
+    assert visit(site, tmp_path).listed == {"/", *tags}
