@@ -258,3 +258,13 @@ def test_ours_no_past_depth_is_known_where_links_were_only_counted(nights: Night
         first, second = (dict(pages_at(dataset, run, FIELDS)) for run in (1, 2))
     assert {page["depth"] for page in first.values()} == {None}
     assert second[nights.site.url + "of/9"]["depth"] == 2
+
+
+def test_ours_links_to_other_sites_are_no_clicks(nights: Nights) -> None:
+    nights.run()
+    for title in ("another", "a third"):
+        nights.site.routes["/a"] = f"<title>{title}</title>a <a href=https://other.example/>out</a><a href=/b>b</a>"
+        nights.run()
+    with closing(nights.dataset()) as dataset:
+        shown = [{page["depth"] for page in dict(pages_at(dataset, run, FIELDS)).values()} for run in (1, 2, 3)]
+    assert shown == [{0, 1}] * 3

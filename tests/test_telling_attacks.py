@@ -109,6 +109,20 @@ def test_ours_an_interrupt_before_the_files_are_elsewhere_is_gone_on_with_at_onc
     assert (ended.status, ended.notify_pending, ended.exit_code) == (RunStatus.DONE, True, 0)
 
 
+def test_ours_an_interrupt_while_the_run_before_is_told_is_no_run(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    dated(site, site.run(["/"]), time.time())
+    order = failed(site)
+    assert order.last
+    order = replace(order, task="run", last=replace(order.last, status=RunStatus.FAILED, notify_pending=True))
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(worker, "_notify", interrupt)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    assert worker._run_job(order).status is RunStatus.STOPPED
+
+
 def test_ours_trouble_of_a_site_that_never_had_a_run_is_told_once_too(site: Site) -> None:
     other = {"site__sitemap_url": f"{site.double.home}/other.xml"}
     new = site.planned(**other)

@@ -282,7 +282,8 @@ _PAST_INLINKS: Final = """SELECT coalesce(before, after), sum(iif(before IS NULL
 _PAST_OUTLINKS: Final = "SELECT url, count(*) FROM history WHERE field = :link AND run > :run GROUP BY 1"
 _LINK_TABLES: Final = "SELECT count(*) FROM sqlite_master WHERE name IN ('url', 'link')"
 _STARTS: Final = "SELECT u.id FROM pages p JOIN url u ON u.url = p.url WHERE p.depth = 0"
-_CLICKS: Final = "SELECT source, target FROM link WHERE kind IN ('link', 'frame') AND NOT nofollow"
+_CLICKS: Final = """SELECT l.source, l.target FROM link l JOIN url t ON t.id = l.target
+  WHERE t.internal AND l.kind IN ('link', 'frame') AND NOT l.nofollow"""
 _PAST_LINKS: Final = "SELECT url, before, after FROM history WHERE field = :link AND run > :run ORDER BY run DESC"
 _INTEGERS: Final = frozenset(column.name for column in TABLES["pages"] if column.type == "INTEGER")
 
@@ -336,7 +337,7 @@ def _past_depths(
     if not starts:
         return {}
     numbers: dict[str, int] = {url: number for number, url in dataset.execute("SELECT id, url FROM url WHERE internal")}
-    new = count(max(numbers.values()) + 1)
+    new = count(dataset.execute("SELECT max(id) + 1 FROM url").fetchone()[0])  # of URLs that only the past has
     links: dict[int, Collection[int]] = defaultdict(lambda: array("I"))
     for source, target in dataset.execute(_CLICKS):
         links[source].append(target)  # type: ignore[attr-defined]

@@ -39,7 +39,7 @@ SITE_COLUMNS: Final = f"""name, config, retired, paused, run_now, handled, lease
 """The columns of a locked site that :func:`state_of` and a lease need."""
 _SITE: Final = f"""SELECT {SITE_COLUMNS},
   home <> %(worker)s AND {IS_BOUND} AS waits,
-  (SELECT a.worker FROM attempt a WHERE a.site = name ORDER BY number DESC LIMIT 1) AS last_worker
+  (SELECT a.worker FROM attempt a WHERE a.site = name AND a.worker <> '' ORDER BY number DESC LIMIT 1) AS last_worker
   FROM site WHERE name = %(name)s FOR UPDATE"""  # noqa: S608 - names of our own
 _SINCE_DONE: Final = f"""SELECT {", ".join(ATTEMPT_COLUMNS)}
   FROM attempt AS a JOIN unnest(%(names)s::text[]) AS w (name) ON site = name

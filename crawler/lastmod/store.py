@@ -204,10 +204,14 @@ class ObservationStore:
             last = rows[-1][0]
 
     def moved(self) -> dict[int, SourcedDate]:
-        """The dates of the pages that redirect to another one (by its id) with the same text, and to which no other."""
+        """By the id of a new page, the date of the only dated one that redirects to it, if both have the same texts."""
         with storage_errors():
             rows = self._db.execute(_SQL["moved"])
-            return {page: SourcedDate(*date) for page, *date, was, now in rows if own_texts(was) == own_texts(now)}
+            return {
+                page: SourcedDate(*date)
+                for page, *date, was, now in rows
+                if was == now or own_texts(was) == own_texts(now)
+            }
 
     def late(self) -> dict[int, float]:
         """The start of the first run after the date that the site gave of a page, which this run asks later (by id)."""

@@ -28,12 +28,16 @@ SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date
   WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id LIMIT 1000
 
 -- name: moved
--- The only page of the last run that redirects permanently to a page, with its text and that of the page.
-SELECT t.id, m.lastmod, m.lastmod_source, was.text, now.text
-  FROM asked_visit v JOIN memory m ON m.id = v.id JOIN content was ON was.id = m.content
-    JOIN url t ON t.url = v.target JOIN visit n ON n.id = t.id JOIN content now ON now.id = n.content
+-- The only page of the last run with a date that redirects permanently to a new page, with the texts of both.
+WITH pair AS MATERIALIZED (
+  SELECT t.id AS new, min(v.id) AS old FROM asked_visit v JOIN memory m ON m.id = v.id JOIN url t ON t.url = v.target
   WHERE v.state = 'redirect' AND v.status IN (301, 308) AND m.state = 'indexable' AND m.lastmod != ''
+    AND NOT EXISTS (SELECT 1 FROM memory k WHERE k.id = t.id AND k.content IS NOT NULL)
   GROUP BY t.id HAVING count(*) = 1
+)
+SELECT n.id, m.lastmod, m.lastmod_source, was.text, now.text
+  FROM pair JOIN memory m ON m.id = pair.old JOIN content was ON was.id = m.content
+    JOIN visit n ON n.id = pair.new JOIN content now ON now.id = n.content
 
 -- name: urls
 SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content

@@ -182,20 +182,23 @@ async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: 
 
 
 async def send_of_configuration(
-    plan: CrawlPlan, name: str, occasion: Occasion, message: str, told: set[str], clock: Clock = time.time
+    plan: CrawlPlan, name: str, occasion: Occasion, message: str, told: set[tuple[str, str]], clock: Clock = time.time
 ) -> list[str]:
     """Send the channels of a site what became of a changed configuration; returns what could not be sent.
 
-    ``told`` are the keys of the channels that know it already, by another site. Raises UsageError.
+    ``told`` are the channels that know it already, by another site: the key and the settings. Raises UsageError.
     """
     failed, section = list[str](), plan.config.notify
+    settings = section.model_dump_json()
     async with _channels_and_site(plan) as (channels, _):
         notice = _notice(plan, name, occasion, message, clock)
         for channel in channels.message_channels if section.enabled else ():
-            if occasion in channel.occasions and channel.key not in told:
-                told.add(channel.key)
+            if occasion in channel.occasions and (channel.key, settings) not in told:
                 result = await send_with_retry(partial(channel.send, notice), section, is_always_worth)
-                failed += [] if result.reception is SendStatus.ACCEPTED else [f"{channel.key}: {result.message}"]
+                if result.reception is SendStatus.ACCEPTED:
+                    told.add((channel.key, settings))
+                else:
+                    failed.append(f"{channel.key}: {result.message}")
     return failed
 
 

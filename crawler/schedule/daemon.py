@@ -8,7 +8,6 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -155,6 +154,7 @@ class DaemonProcess:
     async def run(self) -> None:
         """Run from the first slot to the end of the last run."""
         self._stop, self._closed, self._reading = anyio.Event(), anyio.Event(), anyio.Lock()
+        self._telling, self._is_trouble_told = anyio.Lock(), False
         async with anyio.create_task_group() as self._tasks:
             tasks = self._tasks
             await tasks.start(self._handle_signals, tasks)
@@ -272,14 +272,24 @@ class DaemonProcess:
         self._log_next_runs()
 
     async def _tell(self, occasion: Occasion, message: str, sites: Sequence[ScheduledSite]) -> None:
-        """Send the channels of these sites what became of a changed configuration, each of them once."""
+        """Send the channels of these sites what became of a changed configuration, each of them once and in order."""
         from crawler.notify.notify import send_of_configuration  # noqa: PLC0415 - most daemons never need it
 
-        told = set[str]()
-        for site in sites:
-            with suppress(SiteatlasError, OSError):  # a site whose own secret is missing
-                for fault in await send_of_configuration(plan_crawl(site.config), site.name, occasion, message, told):
-                    log.warning("could not notify %s", fault)
+        told = set[tuple[str, str]]()
+        async with self._telling:
+            is_trouble = occasion is Occasion.TROUBLE
+            if is_trouble != bool(self._error) or is_trouble == self._is_trouble_told:
+                return  # it is over, or never was told
+            self._is_trouble_told = is_trouble
+            for site in sites:
+                try:
+                    plan = plan_crawl(site.config)
+                    for fault in await send_of_configuration(plan, site.name, occasion, message, told):
+                        log.warning("could not notify %s", fault)
+                except (SiteatlasError, OSError) as error:  # a site whose own secret is missing
+                    log.warning("%s: could not notify: %s", site.name, error)
+                except Exception:  # it must not stop the runs
+                    log.exception("%s: could not notify", site.name)
 
     async def _serve(self) -> None:
         if self._listener is None:

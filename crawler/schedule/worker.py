@@ -113,9 +113,10 @@ def _run_job(job: SiteJob) -> RunResult:
             return _notify(plan, job)
         if job.task == "rollback":
             return _roll_back(plan, job)
+        last_number = _number(_last_finished_run(plan))
         if job.last and job.last.status is RunStatus.FAILED and job.last.notify_pending:
-            _notify(plan, job)  # it may not have been able to tell it itself, and neither may this one
-        last_number, status = _number(_last_finished_run(plan)), _notify_status(plan)
+            _notify(plan, job)  # the run may have been killed before it could
+        status = _notify_status(plan)
         options = RunOptions(quiet=True, unattended=True, **job.options)
         watch = ProgressLogger().watch if job.is_verbose else _ignore_progress
         report = crawl_and_report(job.name, plan, options, watch)

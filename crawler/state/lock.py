@@ -52,8 +52,7 @@ def _process_id(descriptor: int) -> str:
 
 def note_in_lock(descriptor: int, text: str) -> None:
     """Write what readers of a lock are to know of its holder, below its process id."""
-    os.truncate(descriptor, 0)
-    os.pwrite(descriptor, f"{os.getpid()}\n{text}".encode(errors="replace"), 0)
+    os.truncate(descriptor, os.pwrite(descriptor, f"{os.getpid()}\n{text}".encode(errors="replace"), 0))
 
 
 def lock_note(directory: Path, name: str) -> str:

@@ -45,6 +45,7 @@ _CHAIN: Final = 100  # bytes up to which a chain of names is not hashed
 _data = re.compile(
     r"<script\b(?=[^>]{0,200}ld\+json)[^>]*+(?:>(.*?)(?:</script\b[^>]*+(?:>|\Z)|\Z)|\Z)", re.DOTALL | re.IGNORECASE
 )
+_OWN_URL: Final = (b"=link", b"=JSON-LD")  # the places of what may state the URL of the page
 _FACT_PROPERTIES: Final = frozenset(
     ("price", "lowPrice", "highPrice", "priceCurrency", "availability", "product:price:amount")
 )
@@ -88,9 +89,9 @@ def read_blocks(markup: str) -> list[ContentBlock]:
 
 
 def own_texts(snapshot: bytes) -> list[str]:
-    """The texts of a page outside its frame, with prices but without what else is stated as data: the URL may be."""
+    """The texts, media and prices of a page outside its frame, without links and JSON-LD that may state its own URL."""
     blocks = parse_blocks(snapshot) or ()
-    return [b.compared_text for b in blocks if not b.is_frame and (b.is_fact or not b.place.startswith(b"="))]
+    return [b.compared_text for b in blocks if not b.is_frame and (b.is_fact or not b.place.startswith(_OWN_URL))]
 
 
 def read_entries(markup: str) -> "list[Entry]":
