@@ -59,8 +59,6 @@ SEVERAL: Final = 5
 HALF: Final = 0.5
 USUAL: Final = 0.15
 """Share of its pages on which a slot moves in most runs, from which on it moves by itself."""
-OF_USUAL: Final = 0.2
-"""Share of the usual number of pages on which it must move now."""
 NEARLY_ALWAYS: Final = 0.75
 """Share of the runs in which it must move, where it moves on few pages."""
 VARIED: Final = 0.2
@@ -294,10 +292,10 @@ class SignificanceModel:
             return ""
         is_left = self._is_left(d)
         is_shared = not is_left and self._is_of_site(d, move)
-        reason = SHARED if is_shared else self._reason_of_slots(d, move, is_left)
+        reason = SHARED if is_shared else self._reason_of_slots(d, move)
         if not reason or not self._is_new(d, move):
             return reason
-        is_added = 0 < move.more >= news(d.place) and (move.is_swap or (reason != SHARED and not move.is_born))
+        is_added = 0 < move.more >= news(d.place) and not move.is_born
         is_of_pool = not (move.is_born or self._is_in_turn(d)) and self._turns_over(d.place, NEARLY_ALL, MIN_DRAWN)
         return "" if is_added or is_of_pool else reason
 
@@ -322,15 +320,13 @@ class SignificanceModel:
                 found.setdefault(word, []).append(n)
         return found
 
-    def _reason_of_slots(self, d: Difference, move: Move, is_left: bool) -> str:
+    def _reason_of_slots(self, d: Difference, move: Move) -> str:
         if any(map(self._varies, move.slots)):
             return VARIES_HERE
         if d.flags & (FACT | MONEY) or (move.words and d.flags & DATED):
             return ""
         if move.words and all(any(map(self._counts_beside, near)) for near in move.words):
             return COUNTER
-        if is_left and d.size >= MIN_MOVED_TEXT:
-            return ""
         if any(self._moves_as_usual(k, d, move) for k in move.slots):
             return IN_MOST_RUNS
         return ""
@@ -437,8 +433,6 @@ class SignificanceModel:
         """Whether a slot moves in most runs and now: on most of its pages, as a whole on several, or to known texts."""
         history = self._memory.history.get(k)
         if history is None or not history.runs or history.moved_share < HALF or history.share < USUAL:
-            return False
-        if self._share(k) < history.share * OF_USUAL:
             return False
         is_few = self._changed[k] < FEW and move.words is None
         if is_few and (history.runs < 2 or (history.moved_share < NEARLY_ALWAYS and self._is_own(d, move))):
