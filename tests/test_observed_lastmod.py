@@ -161,6 +161,7 @@ def test_ours_dates_move_for_edited_pages_only_through_thirty_generations(server
     [
         pytest.param("<p>What it says.", 301, 0, "2024-05-01", id="moved"),
         pytest.param("<p>What it says now.", 301, 0, None, id="moved and edited"),
+        pytest.param('<p>What it says.<video src="/2.mp4"></video>', 301, 0, None, id="moved with a video"),
         pytest.param("<p>What it says.", 302, 0, None, id="for a time"),
         pytest.param("<p>What it says.", 301, 1, None, id="two pages became one"),
     ],

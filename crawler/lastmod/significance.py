@@ -290,8 +290,7 @@ class SignificanceModel:
             return VARIES
         if self._announces(d):
             return ""
-        is_left = self._is_left(d)
-        is_shared = not is_left and self._is_of_site(d, move)
+        is_shared = not self._is_left(d) and self._is_of_site(d, move)
         reason = SHARED if is_shared else self._reason_of_slots(d, move)
         if not reason or not self._is_new(d, move):
             return reason

@@ -45,7 +45,12 @@ _CHAIN: Final = 100  # bytes up to which a chain of names is not hashed
 _data = re.compile(
     r"<script\b(?=[^>]{0,200}ld\+json)[^>]*+(?:>(.*?)(?:</script\b[^>]*+(?:>|\Z)|\Z)|\Z)", re.DOTALL | re.IGNORECASE
 )
-_OWN_URL: Final = (b"=link", b"=JSON-LD")  # the places of what may state the URL of the page
+_OWN_URL: Final = (
+    b"=link",
+    b"=JSON-LD",
+    b"=og:url",
+    b"=twitter:url",
+)  # the places of what may state the URL of the page
 _FACT_PROPERTIES: Final = frozenset(
     ("price", "lowPrice", "highPrice", "priceCurrency", "availability", "product:price:amount")
 )
