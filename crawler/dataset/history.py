@@ -36,7 +36,7 @@ MAX_VALUE: Final = 500
 """Characters of a value; a longer one ends with "…"."""
 MAX_LINKS: Final = 100
 """Links that came, and as many that went, of one page in one run. The others are counted."""
-_MORE: Final = "and "  # begins the count of the others
+_MORE: Final = "and "  # begins the count of the others, and no URL
 _MIN_SIZE: Final = 10_000_000  # bytes that the history of a small state may take ...
 _SHARE: Final = 10  # ... and of a large one: a part of so many
 
@@ -358,6 +358,7 @@ def _past_depths(
             hops[url] = fields.get("target", hops.get(url))
         else:
             hops.pop(url, None)
+    # no URL has the id 0: it stands for what leads to all starts
     free = {0: starts} | {numbers[url]: [numbers[to]] for url, to in hops.items() if url in numbers and to in numbers}
     depth = levels(next(new), 0, lambda node: (links.get(node, ()),), lambda node: free.get(node, ()))
     return {url: depth[number] for url, number in numbers.items() if depth[number] >= 0}

@@ -155,8 +155,8 @@ class DaemonProcess:
         """Run from the first slot to the end of the last run."""
         self._stop, self._closed, self._reading = anyio.Event(), anyio.Event(), anyio.Lock()
         self._telling, self._is_trouble_told = anyio.Lock(), False
-        async with anyio.create_task_group() as self._tasks:
-            tasks = self._tasks
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
             await tasks.start(self._handle_signals, tasks)
             tasks.start_soon(self._manager.send_watchdog)
             tasks.start_soon(self._watch)
