@@ -510,7 +510,6 @@ def test_ours_why_status_and_run_know_an_audit_from_a_run(siteatlas: Command, au
         assert siteatlas("run", *told, *FAST).code == 0
         assert Path("public/sitemap.xml").read_bytes() == before
         assert b"asked" not in before
-        assert siteatlas("diff", *told).code == 0
 
 
 # ---------------------------------------------------------------- what it prints

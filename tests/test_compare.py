@@ -322,6 +322,8 @@ def test_ours_two_runs_of_one_state_are_compared(process: Forked, tmp_path: Path
         ended = process.run(tmp_path, 3, "compare", *sides, "--state", "state", "--fail-on", "robots")
         assert (ended.status, said in ended.said) == (10, True), (sides, ended.said)
         assert "4  state: indexable → noindex" in ended.said
+        of_one_state = sides in ((), ("2", "3"), (site.url, "2"))
+        assert ("in the sitemap: 4 deindexed\n\ndeindexed\n  " in ended.said) == of_one_state
     same = process.run(tmp_path, 3, "compare", "1", "2", "--state", "state", "--fail-on", "any")
     assert same.status == 0
     assert "run 1 (2026-01-01 00:00 UTC) to run 2 (2026-01-02 00:00 UTC)" in same.said
@@ -335,9 +337,11 @@ def test_ours_two_runs_of_one_state_are_compared(process: Forked, tmp_path: Path
     page = process.run(tmp_path, 3, "compare", "--state", "state", "--format", "html").said
     assert "<td>&#34;all&#34; → &#34;noindex&#34;</td>" in page
     assert f'<a href="{site.url}shop/0" rel="noreferrer">' in page
+    assert "<td>meta robots &#34;noindex&#34;</td>" in page
     assert "://" not in page.replace(site.url, "")
     facts = json.loads(process.run(tmp_path, 3, "compare", "--state", "state", "--format", "json").said)
-    assert (facts["before"][:5], facts["both"]) == ("run 2", 5)
+    assert (facts["before"][:5], facts["both"], facts["sitemap"]["counts"]["deindexed"]) == ("run 2", 5, 4)
+    assert facts["sitemap"]["changes"][0]["reason"] == 'meta robots "noindex"'
     (state,) = (tmp_path / "state").iterdir()
     answer = anyio.run(compared, state, {})
     (first, *_) = answer.structured_content["rows"]

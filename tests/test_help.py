@@ -19,6 +19,7 @@ from crawler.cli.app import app
 COMMANDS = (
     *(
         "config",
+        "compare",
         "crawl",
         "init",
         "run",
@@ -27,7 +28,6 @@ COMMANDS = (
         "audit",
         "lint",
         "why",
-        "diff",
         "notify",
         "robots",
         "rollback",
@@ -143,10 +143,10 @@ def test_ours_messages_name_only_options_that_exist() -> None:
 
 
 def test_ours_help_shows_the_arguments_as_they_are_typed(tmp_path: Path) -> None:
-    usages = [siteatlas(tmp_path, command, "--help").out.splitlines()[0] for command in ("why", "diff", "lint")]
+    usages = [siteatlas(tmp_path, command, "--help").out.splitlines()[0] for command in ("why", "compare", "lint")]
     assert usages == [
         "Usage: siteatlas why [OPTIONS] URL...",
-        "Usage: siteatlas diff [OPTIONS] [URL] [FROM [TO]]",
+        "Usage: siteatlas compare [OPTIONS] [URL] [BEFORE [AFTER]]",
         "Usage: siteatlas lint [OPTIONS] [FILE|URL|-]...",
     ]
 
@@ -164,7 +164,8 @@ def test_ours_what_a_command_says_breaks_at_blanks_only(tmp_path: Path) -> None:
         texts = [
             made.out,
             *(siteatlas(tmp_path, *words, **NARROW).out for words in (
-                ("run", *file, "--rate", "0"), ("diff",), ("robots", *file), ("run", *file, "--max-pages", "1"),
+                ("run", *file, "--rate", "0"), ("query", "SELECT url FROM pages"), ("robots", *file),
+                 ("run", *file, "--max-pages", "1"),
                 ("crawl", site.url, "-o", "there", "--state", "other", "--rate", "0"),
             )),
         ]  # fmt: skip

@@ -164,8 +164,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Si
 
 
 READING = {
-    "diff": ("diff", "0", "2", *SHOP),
-    "last diff": ("diff", *SHOP),
+    "compare": ("compare", *SHOP),
     "why": ("why", f"/shop/{LONG}-1.html", f"/secret/{LONG}.html", f"/shop/{LONG}-7.html", "/unknown", *SHOP),
     "robots": ("robots", "--config", "sites.toml"),
     "robots --patch": ("robots", "--patch", "robots.txt", "--dry-run", *SHOP),
@@ -182,7 +181,7 @@ READING = {
 }
 """Commands that change nothing."""
 VERBATIM = re.compile(
-    r"  (siteatlas|runuser|sudo|useradd|install|cp|git|\(crontab|kubectl) |[^#]*=|# \w+ =|.Sitemap: |[-+]{3} |"
+    r"  (siteatlas|runuser|sudo|useradd|install|cp|git|\(crontab|kubectl) |[^#]*=|# \w+ =|    \"|.Sitemap: |[-+]{3} |"
     r"[a-z ]{11}> \S+$"
 )
 """Lines to copy, settings of a configuration, and a URL with the name of its topic."""

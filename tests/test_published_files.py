@@ -67,14 +67,14 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
     assert (back["url"], back["run"]) == (f"{URL}c.html", 5)
     status = siteatlas(tmp_path, "status").out
     assert "4 pages in 1 file published, written by run 5:" in status, status
-    both = json.loads(siteatlas(tmp_path, "diff", "3", "5", "--format", "json").out)
-    assert [change["kind"] for change in both["changes"] if change["url"] == f"{URL}c.html"] == ["changed"]
+    both = json.loads(siteatlas(tmp_path, "compare", "3", "5", "--format", "json").out)
+    assert [change["kind"] for change in both["sitemap"]["changes"] if change["url"] == f"{URL}c.html"] == ["changed"]
 
 
 def _told(folder: Path, kind: str) -> list[dict[str, Any]]:
     """What the last step that changed the set did, of one kind."""
-    lines = siteatlas(folder, "diff", "--format", "jsonl").out.splitlines()
-    return [each for each in map(json.loads, lines) if each["kind"] == kind]
+    *_, last = sorted(folder.glob(".siteatlas/*/changes/*.jsonl"))
+    return [each for each in map(json.loads, last.read_text().splitlines()) if each["kind"] == kind]
 
 
 def test_ours_going_back_drops_a_run_that_was_cut_short_and_says_so(tmp_path: Path) -> None:

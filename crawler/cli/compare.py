@@ -14,6 +14,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from crawler.audit.report.html import read_style
+from crawler.audit.report.layout import Line, fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import with_flags
 from crawler.cli.sites import AuditsOnly, find_state_directory, state_in
@@ -24,6 +25,9 @@ from crawler.dataset.compare import compare as compare_pages
 from crawler.dataset.history import Value, pages_at, reached_runs
 from crawler.dataset.schema import DATASET
 from crawler.errors import UsageError
+from crawler.publish.change_feed import ChangeFeed
+from crawler.publish.changes import Change, ChangeCounts, ChangeSample, counts_text, sample_lines
+from crawler.state.schema import STATE_DB
 from crawler.units import count_text
 from sitemap import safe
 
@@ -40,11 +44,15 @@ class ComparisonFormat(StrEnum):
 
 
 class _Crawl(Struct):
-    """One side: its tables, and the run of which they are shown; None for what they show by themselves."""
+    """One side: its tables, and the run of which they are shown; None for what they show by themselves.
+
+    ``state`` is the directory of the state, if the side was given as the number of a run alone.
+    """
 
     name: str
     tables: sqlite3.Connection
     run: int | None = None
+    state: Path | None = None
 
     @property
     def label(self) -> str:
@@ -75,6 +83,13 @@ class _Crawl(Struct):
         return self.tables.execute(query, (self.run,)).fetchone() or (0, "", "")
 
 
+class _SitemapChanges(Struct):
+    """What changed in the sitemap between two runs: how much, and the first changes of each kind."""
+
+    counts: ChangeCounts
+    changes: list[Change]
+
+
 @with_flags("state.directory", "site.sitemap_url")
 def compare(  # noqa: PLR0913 - the options of a command
     words: list[str] | None = None,
@@ -89,7 +104,8 @@ def compare(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Show what differs between two crawls: pages, and each field of each page, grouped by cause.
 
-    compare leaves out counters, nonces and small changes of counts. What a partial crawl did not see is not gone.
+    compare leaves out counters, nonces and small changes of counts. What a partial crawl did not see is not gone. For
+    two runs of one site, it also shows what changed in the sitemap, and why.
     """
     with CommandErrors(verbose) as errors:
         names = _known_fields(fail_on or [])
@@ -102,7 +118,8 @@ def compare(  # noqa: PLR0913 - the options of a command
             find = partial(find_state_directory, url, config, site, flags)
             old, new = (opened.enter_context(_open(word, find)) for word in _with_defaults(sides))
             result = compare_pages(old.pages(pairs), new.pages([]), is_whole=new.is_whole)
-            sys.stdout.writelines(_FORMS[form](result, (old.label, new.label), limit))
+            sitemap = _sitemap_changes(old, new, limit)
+            sys.stdout.writelines(_FORMS[form](result, sitemap, (old.label, new.label), limit))
         sys.stdout.flush()
         if any(group.field in names or "any" in names for group in result.groups):
             errors.exit_code = _FOUND
@@ -134,14 +151,15 @@ def _open(word: str, find: Callable[[], Path]) -> Iterator[_Crawl]:
     name, mark, number = word.rpartition("@")
     is_run = number.removeprefix("-").isdecimal() and (not mark or (bool(name) and not Path(word).exists()))
     place = Path(name if is_run else word)
-    if is_run and not mark:
-        tables = open_dataset(_crawled_state(find), is_audited=False)
+    state = _crawled_state(find) if is_run and not mark else None
+    if state:
+        tables = open_dataset(state, is_audited=False)
     elif place.is_dir():
         tables = open_dataset(state_in(place) or place, is_audited=not is_run)
     else:
         tables = _open_export(place, {"pages", "runs", "history"} if is_run else {"pages", "runs"})
     with closing(tables):
-        crawl = _Crawl(name if is_run else word, tables)
+        crawl = _Crawl(name if is_run else word, tables, state=state)
         crawl.run = _known_run(crawl, int(number)) if is_run else None
         yield crawl
 
@@ -180,6 +198,16 @@ def _known_run(crawl: _Crawl, number: int) -> int:
     raise UsageError(f"the history{there} does not reach run {number}. It has the runs {', '.join(map(str, reached))}")
 
 
+def _sitemap_changes(old: _Crawl, new: _Crawl, limit: int) -> _SitemapChanges | None:
+    """None unless both sides are runs of one state, the earlier one first."""
+    if not (old.state and old.state == new.state and old.run and new.run and old.run <= new.run):
+        return None
+    with STATE_DB.reading(old.state) as db:
+        sample = ChangeSample(ChangeFeed(db).between(old.run, new.run), limit)
+        shown = list(sample)  # counts all, too
+        return _SitemapChanges(sample.counts, shown)
+
+
 def _mapped(value: str, maps: list[tuple[str, str]]) -> str:
     for old, new in maps:
         if value.startswith(old):
@@ -187,24 +215,28 @@ def _mapped(value: str, maps: list[tuple[str, str]]) -> str:
     return value
 
 
-def _text(result: Comparison, labels: tuple[str, str], limit: int) -> Iterator[str]:
-    yield f"{labels[0]} to {labels[1]}\n{_counts(result)}\n"
+def _text(result: Comparison, sitemap: _SitemapChanges | None, labels: tuple[str, str], limit: int) -> Iterator[str]:
+    lines: list[str | Line] = [f"{labels[0]} to {labels[1]}", _counts(result)]
     if not result.groups:
-        yield "nothing else differs; the texts of pages are not compared\n"
+        lines.append("nothing else differs; the texts of pages are not compared")
     shown = result.groups[:limit] if limit else result.groups
     for group in shown:
-        yield f"{group.pages:>7,}  {group.field}: {safe(group.cause)}, {_places(group)}\n"
-        yield f"         such as {safe(group.examples[0])}\n"
+        lines.append(Line(f"{group.pages:>7,}  ", f"{group.field}: {safe(group.cause)}, {_places(group)}"))
+        lines.append(f"         such as {safe(group.examples[0])}")
     if rest := len(result.groups) - len(shown):
-        yield f"{count_text(rest, 'cause')} more; --limit 0 shows all\n"
+        lines.append(f"{count_text(rest, 'cause')} more; --limit 0 shows all")
+    if sitemap:
+        counts, *changes = sample_lines(sitemap.changes, sitemap.counts)
+        lines += ["", f"in the sitemap: {counts}", *changes]
+    yield fitted(lines)
 
 
-def _json(result: Comparison, labels: tuple[str, str], _limit: int) -> Iterator[str]:
-    named = {"before": labels[0], "after": labels[1], **msgspec.structs.asdict(result)}
+def _json(result: Comparison, sitemap: _SitemapChanges | None, labels: tuple[str, str], _limit: int) -> Iterator[str]:
+    named = {"before": labels[0], "after": labels[1], **msgspec.structs.asdict(result), "sitemap": sitemap}
     yield msgspec.json.format(msgspec.json.encode(named)).decode() + "\n"
 
 
-def _html(result: Comparison, labels: tuple[str, str], limit: int) -> Iterator[str]:
+def _html(result: Comparison, sitemap: _SitemapChanges | None, labels: tuple[str, str], limit: int) -> Iterator[str]:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only this format needs it
 
     environment = Environment(loader=PackageLoader("crawler.dataset"), autoescape=True, undefined=StrictUndefined)
@@ -216,6 +248,8 @@ def _html(result: Comparison, labels: tuple[str, str], limit: int) -> Iterator[s
         counts=_counts(result),
         groups=[(group, _places(group)) for group in shown],
         rest=len(result.groups) - len(shown),
+        sitemap=sitemap,
+        sitemap_counts=counts_text(sitemap.counts) if sitemap else "",
     )
 
 
@@ -224,7 +258,8 @@ def _counts(result: Comparison) -> str:
         "gone: not known, because the later crawl is not complete" if result.gone is None else f"{result.gone:,} gone"
     )
     gone += f" ({result.unasked:,} of them not requested)" if result.unasked else ""
-    return f"{count_text(result.both, 'URL')} in both crawls; {result.new:,} new pages, {gone}, {result.moved:,} moved"
+    both, new = count_text(result.both, "URL"), count_text(result.new, "new page")
+    return f"{both} in both crawls; {new}, {gone}, {result.moved:,} moved"
 
 
 def _places(group: Group) -> str:

@@ -123,7 +123,7 @@ def status_lines(report: StatusReport, width: int, option: str) -> Iterator[str]
     begun = [run.started for site in sites for run in site.runs[:1]]
     zone = zones([*begun, *(at for site in sites if site.schedule and (at := site.schedule.next_at))])
     times = f"; times are {zone}" if zone else ""
-    yield f"{count_text(len(sites), 'site')}{times}; {option} shows one of them in full"
+    yield from wrap(f"{count_text(len(sites), 'site')}{times}; {option} shows one of them in full", width)
 
 
 def _schedule(schedule: ScheduleHistory | None, width: int) -> Iterator[str]:

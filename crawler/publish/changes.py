@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from heapq import nlargest
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, Self
@@ -177,15 +176,6 @@ def lasting_moves(changes: Iterable[Change]) -> dict[Url, Change]:
     return moves
 
 
-def latest(changes: Iterable[Change], limit: int) -> list[Change]:
-    """The newest ``limit`` changes (0: all), the newest first: by run, then by lastmod, then in their order."""
-
-    def age(change: Change) -> tuple[int, str]:
-        return change.run, change.lastmod or change.at
-
-    return nlargest(limit, changes, age) if limit else sorted(changes, key=age, reverse=True)
-
-
 def _merge_two(earlier: Change | None, later: Change) -> Change | None:
     """Combine two changes of a URL; ``earlier`` is None when there was none, or they cancelled out."""
     if earlier is None:
@@ -208,13 +198,6 @@ def _with_final_target(change: Change, moves: Mapping[Url, Change]) -> Change:
     while (next_move := moves.get(Url(target))) is not None and next_move.run > run:
         target, reason, run = next_move.target, f"{reason}, then {next_move.reason}", next_move.run
     return replace(change, target=target, reason=reason)
-
-
-def change_lines(changes: Iterable[Change], limit: int) -> list[str]:
-    """The changes for a person: at most ``limit`` URLs of each kind (0: all), and the number of the others."""
-    sample = ChangeSample(changes, limit)
-    shown = list(sample)
-    return sample_lines(shown, sample.counts)
 
 
 def sample_lines(shown: Iterable[Change], counts: ChangeCounts) -> list[str]:

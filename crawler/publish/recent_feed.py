@@ -13,7 +13,7 @@ from crawler.model import Page, Url
 from crawler.publish.changes import Change, ChangeKind
 from crawler.state.database import storage_errors
 from crawler.units import w3c
-from sitemap import Channel, Directory, Entry, Format, InvalidEntry, Published, SitemapWriter, WriterOptions, encoder
+from sitemap import Channel, Directory, Entry, Format, InvalidEntry, Published, SitemapWriter, WriterOptions
 
 if TYPE_CHECKING:
     from crawler.config.plan import CrawlPlan
@@ -122,15 +122,6 @@ def feed_entries(db: sqlite3.Connection, changes: Iterable[Change]) -> Iterator[
             title=title_of(db, change.url),
             summary=f"{change.kind}: {change.reason}",
         )
-
-
-def build_feed(format_: Format, sitemap_url: Url, entries: Iterable[Entry]) -> Iterator[bytes]:
-    """The bytes of a feed that is not published: the changes of a site for a reader."""
-    listed = list(entries)
-    feed_encoder = encoder(format_, channel=_feed_channel(sitemap_url))
-    yield feed_encoder.head(0, max((entry.lastmod for entry in listed), default=""))
-    yield from map(feed_encoder.entry, listed)
-    yield feed_encoder.foot()
 
 
 def _feed_channel(sitemap_url: Url, address: str = "") -> Channel:
