@@ -328,16 +328,38 @@ def pages_at(dataset: sqlite3.Connection, run: int, fields: Sequence[str]) -> It
 def _past_depths(
     dataset: sqlite3.Connection, values: Mapping[str, Value], past: Mapping[str, Mapping[str, Value]]
 ) -> dict[str, int]:
-    """The clicks from the start to the pages of a run, by the links of today that did not come and those that went.
+    """The clicks from the start to the pages of a run, by the links of then.
 
     ``past`` has what other fields were then. Empty if a page that was there has links that came or went uncounted.
     """
     is_whole = dataset.execute(_LINK_TABLES).fetchone() == (2,)
     starts = [number for (number,) in dataset.execute(_STARTS)] if is_whole else []
-    if not starts:
-        return {}
     numbers: dict[str, int] = {url: number for number, url in dataset.execute("SELECT id, url FROM url WHERE internal")}
-    new = count(dataset.execute("SELECT max(id) + 1 FROM url").fetchone()[0])  # of URLs that only the past has
+    links = _past_links(dataset, values, past, numbers) if starts else None
+    if links is None:
+        return {}
+    # no URL has the id 0: it stands for what leads to all starts
+    free = {0: starts} | {
+        numbers[url]: [numbers[to]]
+        for url, to in _past_redirects(dataset, past).items()
+        if url in numbers and to in numbers
+    }
+    end = max(numbers.values(), default=0) + 1
+    depth = levels(end, 0, lambda node: (links.get(node, ()),), lambda node: free.get(node, ()))
+    return {url: depth[number] for url, number in numbers.items() if depth[number] >= 0}
+
+
+def _past_links(
+    dataset: sqlite3.Connection,
+    values: Mapping[str, Value],
+    past: Mapping[str, Mapping[str, Value]],
+    numbers: dict[str, int],
+) -> dict[int, Collection[int]] | None:
+    """The links of a run, from page to pages by number: those of today that did not come, and those that went.
+
+    URLs that only the past has get new ``numbers``. None if links came or went uncounted.
+    """
+    new = count(dataset.execute("SELECT max(id) + 1 FROM url").fetchone()[0])
     links: dict[int, Collection[int]] = defaultdict(lambda: array("I"))
     for source, target in dataset.execute(_CLICKS):
         links[source].append(target)  # type: ignore[attr-defined]
@@ -346,19 +368,20 @@ def _past_depths(
         if url in absent:
             continue
         if (went or came).startswith(_MORE):
-            return {}
+            return None
         source, target = (
             numbers[each] if each in numbers else numbers.setdefault(each, next(new)) for each in (url, went or came)
         )
         links[source] = {*links[source], target} if went else {*links[source]} - {target}
-    links |= dict.fromkeys((numbers[url] for url in absent if url in numbers), ())
-    hops = dict(dataset.execute("SELECT url, target FROM pages WHERE state = 'redirect'"))
+    return links | dict.fromkeys((numbers[url] for url in absent if url in numbers), ())
+
+
+def _past_redirects(dataset: sqlite3.Connection, past: Mapping[str, Mapping[str, Value]]) -> dict[str, Value]:
+    """The redirects of a run, from URL to target."""
+    hops: dict[str, Value] = dict(dataset.execute("SELECT url, target FROM pages WHERE state = 'redirect'"))
     for url, fields in past.items():
         if fields.get("state", State.REDIRECT if url in hops else "") == State.REDIRECT:
             hops[url] = fields.get("target", hops.get(url))
         else:
             hops.pop(url, None)
-    # no URL has the id 0: it stands for what leads to all starts
-    free = {0: starts} | {numbers[url]: [numbers[to]] for url, to in hops.items() if url in numbers and to in numbers}
-    depth = levels(next(new), 0, lambda node: (links.get(node, ()),), lambda node: free.get(node, ()))
-    return {url: depth[number] for url, number in numbers.items() if depth[number] >= 0}
+    return hops
