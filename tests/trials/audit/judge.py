@@ -1,10 +1,11 @@
 """Compares what an audit reports with what is true of the drawn site."""
 
-import json
 from collections import Counter, deque
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from .plan import Expected, Plan
 from .site import HTML, Page, Site
@@ -52,7 +53,7 @@ class TrialReport:
         return lines + [f"false ({each.certainty}): {each.rule} {each.target}: {each.sentence}" for each in false]
 
     def as_json(self) -> str:
-        return json.dumps(asdict(self))
+        return msgspec.json.encode(self).decode()
 
 
 def findings(audit: dict[str, Any], site: Site) -> list[Finding]:
