@@ -19,6 +19,7 @@ from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import Effect, MessageChannel, Notice, Occasion, SendResult, SendStatus, notice_sentence
 from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import ChangeCounts, ChangeSample
+from crawler.publish.gate import STILL_HELD
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.state.runs import PUBLISHING_OUTCOMES, RunResult, RunStatus
 from crawler.units import w3c
@@ -194,10 +195,15 @@ def causes_of(message: str) -> frozenset[str]:
     """What a run that failed names as the reasons: statuses, states and firewalls.
 
     Else the words of its first sentence, which are the same for one page and for several, and for each number of runs.
+    What an earlier run held, and still holds, is no news: links of the held pages led to it.
     """
+    news, held, _ = message.partition(STILL_HELD)
+    causes = frozenset(_causes(news))
+    if causes or held:
+        return causes
     first = message.partition(". ")[0].split()
     words = " ".join(word.rstrip(".,;:").removesuffix("s") for word in first if not _varies(word))
-    return frozenset(_causes(message)) or frozenset({words})
+    return frozenset({words})
 
 
 def next_health_notice(health: HealthNotice, result: RunResult, now: float) -> HealthNotice:

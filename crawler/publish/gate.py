@@ -25,6 +25,8 @@ MIN_LOST: Final = 3
 """Fewer pages than this may leave, or lose their text, at once, however small the site is."""
 _MAX_CAUSES: Final = 4  # causes that are named with a URL each
 
+STILL_HELD: Final = "that the last run held"
+"""What a sentence says of pages that are held again."""
 _GONE_STATUSES: Final = frozenset({404, 410})
 TEMPORARY: Final = frozenset({302, 303, 307})  # RFC 9110 15.4.3, 15.4.4, 15.4.8: the URL stays in use
 EXPLICIT: Final = frozenset(
@@ -312,7 +314,7 @@ def _sentences(facts: GateFacts, landslide: _Landslide, limits: GateLimits) -> I
 def _still_held(held: Sequence[LostPages], landslide: _Landslide) -> Iterator[str]:
     if held:
         count = sum(lost.count for lost in held)
-        yield f"{count_text(count, 'page')} that the last run held would still leave: {', '.join(_causes(held))}"
+        yield f"{count_text(count, 'page')} {STILL_HELD} would still leave: {', '.join(_causes(held))}"
     if landslide.alike and not landslide.is_over_alike:
         is_one = landslide.alike.held == 1
         gained = "shows the same new text" if is_one else "show the same new text"
@@ -320,7 +322,7 @@ def _still_held(held: Sequence[LostPages], landslide: _Landslide) -> Iterator[st
         if landslide.alike.is_turned:
             lost = "says something else" if is_one else "say something else"
         pages = count_text(landslide.alike.held, "page")
-        yield f"{pages} that the last run held still {gained if landslide.alike.gained else lost}"
+        yield f"{pages} {STILL_HELD} still {gained if landslide.alike.gained else lost}"
 
 
 def _until(doubtful: Sequence[LostPages], alike: AlikePages | None, accept_after: int) -> str:

@@ -15,6 +15,7 @@ from crawler.notify.messages import causes_of
 from crawler.notify.notify import send_notifications
 from crawler.notify.session import ReplayRequest
 from crawler.publish.change_feed import ChangeFeed
+from crawler.publish.gate import STILL_HELD
 from crawler.state.runs import RunResult, RunStatus
 
 NAMES = ["/a", "/b", "/c", "/d", "other:/a", "other:/b"]
@@ -115,6 +116,13 @@ def every_url_was_taken_as_often_as_it_was_told(site: Site) -> None:
         ("149 pages say something else. So far: 1 run.", "1 page say something else. So far: 2 runs.", False),
         ("held 9 pages, such as /a: answered 410", "held 8 pages, such as /b: answered 410", False),
         ("held 9 pages, such as /a: answered 410", "held 9 pages, such as /a: answered 404", True),
+        (
+            "9 pages would leave: 9 redirect to /login",
+            f"9 pages would leave: 9 redirect to /login; 1 page {STILL_HELD} would still leave: 1 no longer linked",
+            False,
+        ),
+        ("9 pages would leave: 9 redirect to /login", f"2 pages {STILL_HELD} still show the same text", False),
+        ("9 pages would leave: 9 redirect to /login", "9 pages would leave: 9 no longer linked", True),
         ("the disk of /srv/a is full", "the disk of /srv/b is full", False),
     ],
 )
