@@ -101,7 +101,8 @@ _UNREAD_NOW: Final = f"""SELECT count(*) FROM published p JOIN visit v ON v.id =
   WHERE {IS_WITHOUT_ROBOTS}"""  # noqa: S608
 
 _SELECT_FAILED: Final = f"""SELECT u.url, v.reason FROM asked_visit v JOIN url u ON u.id = v.id
-  WHERE v.state IN ({", ".join(f"'{state}'" for state in sorted(FAILURES))}) ORDER BY v.id LIMIT 1"""  # noqa: S608
+  WHERE v.state IN ({", ".join(f"'{state}'" for state in sorted(FAILURES))}) OR {IS_WITHOUT_ROBOTS}
+  ORDER BY v.id LIMIT 1"""  # noqa: S608
 
 _SELECT_CHALLENGED: Final = f"""SELECT v.reason, count(*), min(u.url) FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = '{State.CHALLENGED}' GROUP BY 1 ORDER BY 2 DESC, 1"""  # noqa: S608

@@ -79,6 +79,16 @@ def test_ours_an_empty_state_has_empty_facts(tables: Tables) -> None:
     assert read_coverage(tables.db, "", 0) == Coverage()
 
 
+def test_ours_pages_whose_robots_txt_is_not_there_have_failed_and_the_reason_is_named(tables: Tables) -> None:
+    for number in range(6):
+        tables.visit(
+            f"{number}", State.ROBOTS, None, reason="robots.txt answered 429" if number else "robots.txt line 2"
+        )
+        tables.put("published", f"{number}", tables.content("page"))
+    found = gate_facts(tables.db, HOME)
+    assert (found.failed, found.failure) == (5, (f"{HOME}1", "robots.txt answered 429"))
+
+
 def test_ours_pages_that_leave_are_counted_by_the_way_they_do(tables: Tables) -> None:
     page = tables.content("page")
     ways: list[tuple[str, State, int | None, str | None, str]] = [
