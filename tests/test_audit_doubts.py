@@ -462,6 +462,13 @@ def test_ours_scripts_that_add_no_links_leave_a_crawl_conclusive(audit: Audit) -
         assert audited.is_orphan(site.url)
 
 
+def test_ours_a_link_that_cloudflare_adds_is_no_doubt(audit: Audit) -> None:
+    added = TEXT + '<a href="/cdn-cgi/l/email-protection#a1b2">[email&#160;protected]</a>'
+    with scripted(pages(**{"hub/": HUB + added})) as site:
+        audited = audit(site.url, "--render", "never", "--fail-on", "orphan")
+        assert (audited.code, audited.doubts) == (10, [])
+
+
 def test_ours_scripts_of_a_page_that_nothing_leads_to_are_no_doubt(audit: Audit) -> None:
     with scripted(pages(lost=links("/") + SCRIPTED["a file"])) as site:
         assert audit(site.url, "--render", "never").doubts == []

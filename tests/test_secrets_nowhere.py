@@ -30,6 +30,7 @@ from kept import kept, wait_for
 from run import FAST, Ran, siteatlas
 from scripted import Answer, Site, links, scripted
 
+from crawler.config.load import SECRET_KEYS
 from crawler.notify.configure import CHANNELS
 
 BASIC, HEADER, COOKIE, PROXY = "hush-basic-1a2b", "hush-header-2b3c", "hush-cookie-3c4d", "hush-proxy-4d5e"
@@ -265,7 +266,9 @@ serve_sitemaps = true
 """,
         )
         told = tomllib.loads((self.folder / "sites.toml").read_text(encoding="utf-8"))
-        assert CHANNELS.keys() - {"plugins"} <= told.keys(), "each channel has its section and a secret here"
+        for name in CHANNELS.keys() - {"plugins"}:
+            secrets = [told.get(name, {}).get(key) for key in SECRET_KEYS[name]]
+            assert all(secrets), f"{name}: each channel has its section here, with all its secrets"
         self.environment = {
             "BASIC": f"me:{BASIC}",
             "HEADER": HEADER,

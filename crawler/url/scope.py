@@ -282,7 +282,7 @@ class Scope:
 
     def _refused_by_pattern(self, url: Url) -> Verdict | None:
         if url.startswith(_CLOUDFLARE, url.index("/", 8)):
-            return Verdict(State.EXCLUDED, f"{_CLOUDFLARE} belongs to Cloudflare, which adds such links to pages")
+            return Verdict(State.ACTION, f"{_CLOUDFLARE} belongs to Cloudflare, which adds such links to pages")
         for pattern in self._exclude:
             if pattern.matches(url):
                 return Verdict(State.EXCLUDED, f'matches exclude "{pattern.text}"')

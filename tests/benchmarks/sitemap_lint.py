@@ -4,7 +4,7 @@ What else the machine does changes single rounds, so the fastest of each are com
 
 ::
 
-    python -m tests.benchmarks.sitemap_lint [--files 20] [--rounds 3] [--kind plain|escaped|variants|news]
+    python -m tests.benchmarks.sitemap_lint [--files 20] [--rounds 3] [--kind plain|escaped|variants|news|pictures]
 """
 
 import argparse
@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from sitemap import Alternate, Directory, Entry, News, SitemapReader, SitemapWriter, lint
+from msgspec.structs import replace
+
+from sitemap import Alternate, Directory, Entry, Image, News, SitemapReader, SitemapWriter, lint
 
 HOME = "https://www.example.com/"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -49,7 +51,12 @@ def news(number: int) -> Entry:
     return Entry(f"{HOME}news/{number}", published, news=News("Harbour", "en", published, f"Boats {number}"))
 
 
-KINDS: dict[str, Callable[[int], Entry]] = {each.__name__: each for each in (plain, escaped, variants, news)}
+def pictures(number: int) -> Entry:
+    """A page with three images."""
+    return replace(plain(number), images=tuple(Image(f"{HOME}images/{number}-{place}.jpg") for place in range(3)))
+
+
+KINDS: dict[str, Callable[[int], Entry]] = {each.__name__: each for each in (plain, escaped, variants, news, pictures)}
 
 
 def cpu(work: Callable[[], object]) -> float:

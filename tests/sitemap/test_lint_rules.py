@@ -45,7 +45,7 @@ def test_ours_what_comes_near_is_clean(case: Case, tmp_path: Path) -> None:
 
 
 def test_ours_no_rule_is_without_its_documents() -> None:
-    assert {case.rule for case in CASES} == set(RULES)
+    assert {case.rule for case in CASES} == set(RULES), "each rule has its case in tests/sitemap/lint_cases.py"
     assert len(CASES) == len(RULES)
 
 

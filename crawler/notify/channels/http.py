@@ -80,15 +80,16 @@ class HttpSender:
     ) -> NotifyResponse | NoResponse:
         """Send one request, once. Never raises, except for cancellation.
 
-        A user name and a password in the URL become an Authorization header (RFC 9110 section 4.2.4 forbids sending
-        them in the URL). A response whose head arrived counts, even when its body never ends.
+        A user name and a password in the URL become an Authorization header, unless ``headers`` has one (RFC 9110
+        section 4.2.4 forbids sending them in the URL). A response whose head arrived counts, even when its body never
+        ends.
         """
         all_headers = dict(headers or {})
         try:
             parsed = httpx.URL(url)
             origin = display_origin(url)
             if parsed.userinfo:
-                all_headers["Authorization"] = _basic(parsed.userinfo)
+                all_headers.setdefault("Authorization", _basic(parsed.userinfo))
         except (httpx.InvalidURL, ValueError):
             return NoResponse(message="a URL of this message cannot be sent; check its spelling")
         target = Url(origin + parsed.raw_path.decode("ascii"))

@@ -38,17 +38,19 @@ def site(tmp_path: Path) -> Iterator[Site]:
 def settings(name: str, site: Site, google: Console, mail: str) -> dict[str, Any]:
     """The least with which a channel sends, and each of its secrets, for a channel of the registry."""
     home = site.double.home
-    return {
+    least: dict[str, dict[str, Any]] = {
         "indexnow": {"indexnow__key": KEY},
         "search_console": {"search_console__account": google.account(), "search_console__endpoint": google.endpoint},
         "webhook": {"webhook__urls": [f"{home}/hook"], "webhook__secret": "a secret of the webhook"},
         "email": {"email__to": ["me@example.com"], "email__server": mail, "email__on": ["changes"]},
         "hook": {"hook__command": ["true"]},
-    }[name]
+    }
+    assert name in least, f"{name} needs its least settings here"
+    return least[name]
 
 
 def test_ours_each_section_of_a_channel_is_built_and_the_reverse() -> None:
-    assert list(CHANNELS) == [*SECTIONS, "plugins"]
+    assert list(CHANNELS) == [*SECTIONS, "plugins"], "CHANNELS of crawler/notify/configure.py, in the order of Config"
     assert {section_of(name) for name in SECTIONS} == set(ChannelConfig.__subclasses__()), "fields of Config"
     for name in SECTIONS:
         section = section_of(name)
@@ -91,7 +93,7 @@ def test_ours_no_secret_is_told_when_a_receiver_repeats_what_it_gets(name: str, 
         told = repr((anyio.run(send_test_messages, plan, "shop"), anyio.run(send_notifications, plan, "shop")))
     values = [given[f"{name}__{key}"] for key in SECRET_KEYS[name] if (name, key) not in ELSEWHERE]
     secrets = [each for value in values for each in ([value] if isinstance(value, str) else value)]
-    assert not [secret for secret in secrets if secret in told], "HttpSender hides URLs and headers; hide the others"
+    assert not [secret for secret in secrets if secret in told], "HttpSender hides no key or sentence of a channel"
 
 
 @pytest.mark.parametrize("name", SECTIONS)

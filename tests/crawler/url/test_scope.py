@@ -58,7 +58,7 @@ def test_sitemaps_org_location_rule(sitemap: str, url: str, inside: bool) -> Non
 @pytest.mark.parametrize("path", ["/cdn-cgi/l/email-protection", "/cdn-cgi/rum?x", "/cdn-cgi/"])
 def test_cloudflare_links_that_it_adds_to_pages_are_no_pages_of_the_site(path: str) -> None:
     scope = Scope(Url("https://h.test/sitemap.xml"), include=("/*",))
-    assert admit(scope, f"https://h.test{path}")[0] == State.EXCLUDED
+    assert admit(scope, f"https://h.test{path}")[0] == State.ACTION
     verdict = scope.may_list(Url(f"https://h.test{path}"))
     assert verdict
     assert verdict.reason == "/cdn-cgi/ belongs to Cloudflare, which adds such links to pages"

@@ -52,7 +52,7 @@ async def test_rfc9110_a_message_arrives_as_it_is_and_its_answer_comes_back(serv
         got = await http.send("POST", f"{url}#part", headers={"X-Own": "yes"}, body=b"a" * 100_000)
         assert isinstance(got, NotifyResponse)
         assert (got.status, got.body, got.wait, got.text) == (202, b"thanks", 7.0, "thanks")
-        again = await http.send("POST", f"{url}?a=b", body=b"")
+        again = await http.send("POST", f"{url}?a=b", headers={"Authorization": "Bearer own"}, body=b"")
         assert isinstance(again, NotifyResponse)
         assert again.status == 404
     (first, second) = server.requests
@@ -61,6 +61,7 @@ async def test_rfc9110_a_message_arrives_as_it_is_and_its_answer_comes_back(serv
     assert first.header("User-Agent") == "Siteatlas/1"
     assert first.header("Authorization") == "Basic " + base64.b64encode(b"us er:p:w").decode()
     assert second.path == f"{PATH}?a=b"
+    assert second.header("Authorization") == "Bearer own"
     assert second.header("Content-Length") == "0"
 
 
