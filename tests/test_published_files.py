@@ -77,6 +77,16 @@ def _told(folder: Path, kind: str) -> list[dict[str, Any]]:
     return [each for each in map(json.loads, last.read_text().splitlines()) if each["kind"] == kind]
 
 
+def test_ours_a_try_in_another_directory_is_told_that_it_shares_the_state(tmp_path: Path) -> None:
+    write(tmp_path, a="one")
+    words = ("crawl", URL, "--source", "site", "--set=output.swap_delay=0")
+    assert "wrote to" not in siteatlas(tmp_path, *words, "-o", "out").out
+    told = " ".join(siteatlas(tmp_path, *words, "-o", "try", "--lastmod", "page").out.split())
+    assert f"the last run of this state wrote to {tmp_path / 'out'}, and the next run there continues" in told
+    assert "no page has a lastmod, because none states when it was last changed (dateModified," in told
+    assert "wrote to" not in siteatlas(tmp_path, *words, "-o", "try").out
+
+
 def test_ours_going_back_drops_a_run_that_was_cut_short_and_says_so(tmp_path: Path) -> None:
     words = ("crawl", URL, "--source", "site", "-o", "out", "--set=output.swap_delay=0", "-q")
     for pages in ({"a": "one"}, {"a": "one", "b": "two"}):

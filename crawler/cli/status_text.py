@@ -161,7 +161,9 @@ def _next_run(at: float | None, *, is_kept: bool) -> str:
 
 def _next_start_text(at: float, *, is_kept: bool) -> str:
     """When the next run starts."""
-    return time_ahead(at) if is_kept or at > time.time() else "as soon as siteatlas schedule is running"
+    if not is_kept and at <= time.time():
+        return "as soon as siteatlas schedule is running"
+    return f"{time_ahead(at)}{'' if is_kept else ', if a scheduler starts it'}"
 
 
 def _is_running(site: SiteOverview, run: Run) -> bool:

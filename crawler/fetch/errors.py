@@ -85,6 +85,7 @@ def failure(code: FailureCode, host: str, detail: str = "", elapsed: float = 0.0
 # OpenSSL's X509_V_ERR_* numbers
 _CERT_EXPIRED = 10
 _CERT_WRONG_HOST = frozenset((62, 64))
+_RUST_NAME: Final = re.compile(r"(?:\w+\()*([A-Z]\w*)\)*").fullmatch
 _NOT_AFTER = re.compile(r"not valid after (\d+)")
 
 _MESSAGE_WORDS: Final = [(code, row["words"].split("|")) for code, row in _TABLE.items() if row["words"]]
@@ -167,7 +168,9 @@ def _detail(code: FailureCode, causes: list[BaseException]) -> str:
     if code is FailureCode.TLS_EXPIRED and (match := _NOT_AFTER.search(text)):
         return f"expired on {datetime.fromtimestamp(int(match[1]), UTC):%Y-%m-%d %H:%M} UTC"
     if code in (FailureCode.TLS_HOSTNAME, FailureCode.TLS_UNTRUSTED, FailureCode.TLS_PROTOCOL):
-        return text.rpartition("certificate: ")[2].rpartition("(Connect): ")[2][:200]
+        text = text.rpartition("certificate: ")[2].rpartition("(Connect): ")[2]
+        # rustls names some reasons as its code does: Other(OtherError(CaUsedAsEndEntity))
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", named[1]).lower() if (named := _RUST_NAME(text)) else text[:200]
     return ""
 
 

@@ -128,6 +128,16 @@ class PublishedDigests:
             digests = msgspec.json.encode({name: self._digest(name, known) for name in names})
             write_about(self._db, _DIGESTS_KEY, digests.decode())
 
+    def directory_note(self) -> tuple[str, ...]:
+        """A note if the last run of this state wrote to another directory, which is still there."""
+        here = str(self._directory.resolve())
+        with storage_errors():
+            before = read_about(self._db, _OUTPUT_KEY) or here
+        if before == here or not Path(before).is_dir():
+            return ()
+        note = f"the last run of this state wrote to {before}, and the next run there continues from this one"
+        return (f"{note}. For a try of its own, give it a state of its own (--state DIR)",)
+
     def changed_note(self) -> tuple[str, ...]:
         """A note on the files that differ from what was published."""
         known = self._known()
@@ -248,8 +258,11 @@ def lost_dates_note(listing: Listing, policy: str) -> tuple[str, ...]:
 
 
 def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
-    """A note when most lastmods are the time of a build, by the lint rule; ``policy`` made them."""
+    """A note when most lastmods are the time of a build, by the lint rule, or none is known; ``policy`` made them."""
     dates, count, total = listing.build_dates()
+    if policy == "page" and not total and len(listing):
+        names = "dateModified, article:modified_time or og:updated_time; <time> does not count"
+        return (f"no page has a lastmod, because none states when it was last changed ({names}): --lastmod page",)
     if not dates:
         return ()
     git = "" if policy == "git" else "; git takes those of the commits, for pages made from files in Git"

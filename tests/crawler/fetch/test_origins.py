@@ -223,6 +223,8 @@ async def test_rfc5280_bad_certificates_are_told_apart(
         assert "localhost" in got.message
         if fault == "expired" and case[0] is ReqwestTransports:
             assert f"{certificates.expired_on:%Y-%m-%d}" in got.message
+        if fault == "stranger" and case[0] is ReqwestTransports:
+            assert got.message.endswith("(unknown issuer)")
         assert not server.requests
 
 
