@@ -104,7 +104,16 @@ def test_ours_nginx_redirects_every_row_of_a_map(tmp_path: Path, seed: int) -> N
     with nginx(tmp_path, use, f"include {tmp_path}/moves.conf;") as server:
         assert asked(server.url, rows) == expected(rows, "%24")
         assert asked(server.url, [Redirect("/another", "")])["/another"][0] != 301
+        with_query = _with_queries(rows)
+        assert asked(server.url, with_query) == expected(with_query, "%24")
     assert notes == []
+
+
+def _with_queries(rows: list[Redirect]) -> list[Redirect]:
+    """Requests of the plain rows with a query, which the target gets."""
+    plain = [row for row in rows if not {"?", "#"} & {*row.source, *row.target}]
+    assert plain
+    return [Redirect(f"{row.source}?utm=1", f"{row.target}?utm=1") for row in plain]
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -114,6 +123,8 @@ def test_ours_apache_redirects_every_row_of_a_map(tmp_path: Path, seed: int) -> 
     with apache(tmp_path, text) as url:
         assert asked(url, rows) == expected(rows)
         assert asked(url, [Redirect("/another", "")])["/another"][0] != 301
+        with_query = _with_queries([row for row in rows if row.status == 301])
+        assert asked(url, with_query) == expected(with_query)
     assert notes == []
 
 

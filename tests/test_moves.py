@@ -117,6 +117,12 @@ def test_ours_what_a_person_said_holds_and_other_formats_get_no_doubtful_row(tmp
     assert len(ran.out.splitlines()) == len(rows) - len(doubtful) + 1
     checked = siteatlas(tmp_path, "move", "check", "moves.csv", "--new", "new")
     assert "target" not in checked.out
+    undecided = sum(row["grade"] == "look" for row in rows.values())
+    assert f"note       {undecided} row" in checked.out
+    listed = "".join(f"/gone/{n},/nowhere/{n}\n" for n in range(30))
+    (tmp_path / "wrong.csv").write_text(f"old,new\n{listed}")
+    wrong = siteatlas(tmp_path, "move", "check", "wrong.csv", "--new", "new").out.splitlines()
+    assert wrong[-2:] == ["target     … 10 more; --json shows all", "30 rows, 30 problems"]
 
 
 def test_ours_a_state_knows_the_pages_of_earlier_runs(tmp_path: Path) -> None:
@@ -124,12 +130,14 @@ def test_ours_a_state_knows_the_pages_of_earlier_runs(tmp_path: Path) -> None:
         f"/old/{n}": f"<title>Page {n}</title><p>{'alpha beta ' * 3} text of {n} number{n} fact{n}" for n in range(6)
     }
     after = {path.replace("/old/", "/new/moved-"): body for path, body in before.items()}
-    with scripted({"/": links(*before), **before}) as site:
+    hidden = Answer("<title>x</title>", headers={"X-Robots-Tag": "noindex"})
+    with scripted({"/": links(*before, "/hidden"), "/hidden": hidden, **before}) as site:
         assert crawl(tmp_path, site.url, "--state", "state").code == 0
-        site.routes = {"/": links(*after), **after}
+        site.routes = {"/": links(*after, "/hidden"), "/hidden": hidden, **after}
         assert crawl(tmp_path, site.url, "--state", "state", "--accept-shrink").code == 0
         ran = siteatlas(tmp_path, "move", "map", "state", "state", "-o", "moves.csv")
         assert ran.code == 0, ran.err
+        assert "1 URL of the old site that it does not list" in ran.err
         rows = rows_of(tmp_path / "moves.csv")
         assert {old: row["new"] for old, row in rows.items()} == {f"/old/{n}": f"/new/moved-{n}" for n in range(6)}
         assert siteatlas(tmp_path, "move", "map", "state@1", "state", "-o", "first.csv").code == 0

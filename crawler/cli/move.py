@@ -4,8 +4,9 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urljoin
@@ -26,7 +27,7 @@ from crawler.dataset.build import open_dataset
 from crawler.errors import FindingsFound, NothingCrawlable, UsageError
 from crawler.model import Url
 from crawler.moves.check import NOTE, MapFinding, check_answers, check_map, trail
-from crawler.moves.formats import FORMATS, Redirect, csv_table, read_map, write_map
+from crawler.moves.formats import FORMATS, SKIPPED_GRADES, Redirect, csv_table, read_map, write_map
 from crawler.moves.inventory import named_urls, place_of, place_on, read_folder, read_state, read_urls
 from crawler.moves.matcher import REDIRECTED, Grade, Inventory, Match, match_pages
 from crawler.moves.probe import MAX_BODY, live_ends, live_probe
@@ -36,6 +37,7 @@ from sitemap import SitemapError, iter_entries, replacement, safe
 
 move = command_group("Map the pages of an old site to those of the new one, and check maps of redirects.")
 Format = Annotated[str, typer.Option("--format", metavar="NAME", help=f"Format: {', '.join(FORMATS)}.")]
+_MAX_SHOWN: Final = 20  # findings of a rule
 _SAMPLED: Final = 5  # rows that are also asked in other spellings
 _SITEMAPS: Final = (".xml", ".xml.gz")
 _UNKNOWN_PATH: Final = "/siteatlas-asks-for-no-page"
@@ -100,6 +102,9 @@ def map_(  # noqa: PLR0913 - the options of a command
         counts = ", ".join(f"{grades[grade]:,} {grade}" for grade in Grade)
         stay = len(matches) - len(moved)
         sys.stderr.write(f"{count_text(len(matches), 'old page')}: {stay:,} at the same path, {counts}\n")
+        if before.others:
+            others = f"{count_text(before.others, 'URL')} of the old site that it does not list"
+            notes.append(f"{others} (redirects, noindex, other canonicals): no row. Add those that people still use")
         sys.stderr.writelines(f"note: {note}\n" for note in notes)
 
 
@@ -131,6 +136,9 @@ def check(  # noqa: PLR0913 - the options of a command
         text, notes = write_map(_known_format(platform), rows, site or origin) if platform else ("", [])
         place = place_on(*filter(None, (origin, ask and urljoin(ask, "/")[:-1])))
         found = [*check_map(rows, place, after), *(MapFinding("limit", "", note) for note in notes)]
+        if undecided := len(map_rows(file, skipped=())) - len(rows):
+            sentence = f"{count_text(undecided, 'row')} of the grade look: no redirect until you set another grade"
+            found.append(MapFinding(NOTE, "", sentence))
         if ask:
             found += _ask(rows, ask, flags)
         problems = sum(finding.rule != NOTE for finding in found)
@@ -140,9 +148,19 @@ def check(  # noqa: PLR0913 - the options of a command
             values = {"rows": len(rows), "findings": found}
             sys.stdout.write(msgspec.json.format(msgspec.json.encode(values)).decode() + "\n")
         else:
-            sys.stdout.writelines(f"{finding.rule:10} {safe(finding.sentence)}\n" for finding in found)
+            sys.stdout.writelines(_lines(found))
             sys.stdout.write(f"{count_text(len(rows), 'row')}, {count_text(problems, 'problem')}\n")
         errors.exit_code = FindingsFound.exit_code if problems else 0
+
+
+def _lines(found: Sequence[MapFinding]) -> Iterator[str]:
+    """The findings of each rule, the first ones only: one cause may concern every row."""
+    counts = Counter(finding.rule for finding in found)
+    for rule, count in counts.items():
+        for finding in islice((each for each in found if each.rule == rule), _MAX_SHOWN):
+            yield f"{rule:10} {safe(finding.sentence)}\n"
+        if count > _MAX_SHOWN:
+            yield f"{rule:10} … {count - _MAX_SHOWN:,} more; --json shows all\n"
 
 
 def _ask(rows: Sequence[Redirect], start: str, flags: dict[str, Any]) -> Iterator[MapFinding]:
@@ -257,10 +275,10 @@ def _found_at(origin: str, paths: Sequence[str], flags: Mapping[str, Any]) -> di
     }
 
 
-def map_rows(path: Path) -> list[Redirect]:
-    """The rows of a map of redirects. Raises UsageError."""
+def map_rows(path: Path, skipped: Collection[str] = SKIPPED_GRADES) -> list[Redirect]:
+    """The rows of a map of redirects, without those of ``skipped`` grades. Raises UsageError."""
     try:
-        return read_map(path.read_text(encoding="utf-8", errors="surrogateescape"), str(path))
+        return read_map(path.read_text(encoding="utf-8", errors="surrogateescape"), str(path), skipped)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
 

@@ -1,7 +1,8 @@
 """Writes and reads maps of redirects, in the formats of servers, hosts and tools. Pure.
 
 A row that a format cannot hold is left out and named, and so is a limit that a file passes. Sources match the whole
-path, with the case of its letters where the format can; the query of a request that no row names does not count.
+path, with the case of its letters where the format can. The query of a request that no row names does not count, and
+servers keep it.
 """
 
 import csv
@@ -9,7 +10,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
@@ -61,6 +62,9 @@ def _decoded(path: str) -> str:
     return unquote(path, errors="surrogateescape")
 
 
+_SAME_QUERY: Final = "$is_args$args"
+
+
 def _nginx(rows: Rows) -> Iterator[str]:
     """https://nginx.org/en/docs/http/ngx_http_map_module.html: strings match in any case, and ``$uri`` is decoded."""
     longest = max((len(row.source) for row in rows), default=0)
@@ -68,18 +72,19 @@ def _nginx(rows: Rows) -> Iterator[str]:
     yield '#   if ($moved_to != "") { return 301 $moved_to; }\n'
     yield f"map_hash_bucket_size {1 << max(6, (longest + 32).bit_length())};\n"
     yield f"map_hash_max_size {max(2048, 4 * len(rows))};\n"
-    yield from _nginx_map("$uri", "$moved_path", '""', [row for row in rows if not row.query])
+    yield from _nginx_map("$uri", "$moved_path", '""', [row for row in rows if not row.query], _SAME_QUERY)
     yield from _nginx_map("$uri?$args", "$moved_to", "$moved_path", [row for row in rows if row.query])
 
 
-def _nginx_map(value: str, name: str, default: str, rows: Rows) -> Iterator[str]:
+def _nginx_map(value: str, name: str, default: str, rows: Rows, query: str = "") -> Iterator[str]:
     yield f"map {value} {name} {{\n  default {default};\n"
     keys = [_decoded(row.path) + row.place[len(row.path) :] for row in rows]
     cases = Counter(map(str.lower, keys))
     for key, row in zip(keys, rows, strict=True):
         is_plain = cases[key.lower()] == 1 and key.isprintable()
         quoted = key.replace("\\", "\\\\").replace('"', '\\"') if is_plain else f"~^{_as_pattern(key)}$"
-        yield f'  "{quoted}" "{row.target.replace("$", "%24")}";\n'
+        end = "" if re.search("[?#]", row.target) else query
+        yield f'  "{quoted}" "{row.target.replace("$", "%24")}{end}";\n'
     yield "}\n"
 
 
@@ -214,8 +219,10 @@ def write_map(name: str, rows: Rows, site: str = "") -> tuple[str, list[str]]:
     return text, notes
 
 
-def read_map(text: str, name: str) -> list[Redirect]:
+def read_map(text: str, name: str, skipped: Collection[str] = SKIPPED_GRADES) -> list[Redirect]:
     """The rows of a file in any of the formats, which is found by its content. ``name`` is for messages.
+
+    Rows of a plain CSV file with one of the ``skipped`` grades are left out.
 
     Raises UsageError if the file has no row.
     """
@@ -229,7 +236,7 @@ def read_map(text: str, name: str) -> list[Redirect]:
             rows = [*_read_server(start)]
         else:
             is_underscore = re.search(r"^(?:/|https?:)\S*+[ \t]++(?:/|https?:)", start, re.MULTILINE)
-            rows = [*(_read_underscore(start) if is_underscore else _read_csv(start))]
+            rows = [*(_read_underscore(start) if is_underscore else _read_csv(start, skipped))]
         for row in rows:
             for url in (row.source, row.target):
                 urlsplit(url)
@@ -255,14 +262,14 @@ def _read_iis(text: str) -> Iterator[Redirect]:
         yield Redirect(row.attrib["key"], row.attrib["value"])
 
 
-def _read_csv(text: str) -> Iterator[Redirect]:
+def _read_csv(text: str, skipped: Collection[str]) -> Iterator[Redirect]:
     head, _, rest = text.partition("\n")
     names = head.lower().replace('"', "").strip().split(",")
     is_named = names[0] in ("old", "source")
     table = csv.DictReader(io.StringIO(rest if is_named else text), names if is_named else ("source", "target", "code"))
     for row in table:
         source, target = row.get("old") or row.get("source"), row.get("new") or row.get("target")
-        if source and target and row.get("grade") not in SKIPPED_GRADES:
+        if source and target and row.get("grade") not in skipped:
             yield Redirect(source, target, int(row.get("code") or row.get("status") or 301))
 
 
@@ -309,7 +316,7 @@ def _read_server(text: str) -> Iterator[Redirect]:
             key = (_literal(key) or "") if key.startswith("~") else key
             path, mark, asked = key.rpartition("?") if has_query else (key, "", "")
             if key.startswith("/"):
-                yield Redirect(encoded(path) + mark + asked, _bare(row[2]))
+                yield Redirect(encoded(path) + mark + asked, _bare(row[2]).removesuffix(_SAME_QUERY))
         elif line.lstrip().startswith("map "):
             has_query = "args" in line
 

@@ -28,6 +28,7 @@ named_urls = re.compile(r"^[ \t]*+((?:/|https?://)[^\s,]*+)", re.MULTILINE).find
 """The URLs and paths of a plain list, one a line."""
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 _FOLDER: Final = "https://folder.invalid"  # the origin of pages whose origin nobody said
+_LIVING: Final = frozenset({State.REDIRECT, State.NOINDEX, State.CANONICAL_ELSEWHERE})
 _PAGES: Final = """SELECT u.url, p.id OR (m.state = :indexable AND NOT EXISTS (SELECT 1 FROM published)),
   m.state, m.reason, c.page, c.text FROM memory m JOIN url u ON u.id = m.id LEFT JOIN published p ON p.id = m.id
   LEFT JOIN content c ON c.id = m.content"""
@@ -69,19 +70,21 @@ def read_state(site: Path, run: int | None = None, *, former: bool = False) -> I
     """
     pages: dict[str, MovePage] = {}
     faults: dict[str, str] = {}
+    others = 0
     with STATE_DB.reading(site) as db:
         for url, is_listed, state, reason, *kept in db.execute(_PAGES, {"indexable": State.INDEXABLE}):
             if is_listed:
                 pages[url] = _page(url, *kept)
             else:
                 faults[place_of(url)] = reason or state.replace("_", " ")
+                others += state in _LIVING
         if former:
             pages |= {url: _page(url, *kept) for url, *kept in left_rows(site, "url, page, text") if url not in pages}
         if run:
             at = RunStore(db).get(run).started
             listed = {row.url for row in rows(db) if row.first <= at and (row.last is None or row.last > at)}
             pages = {url: page for url, page in pages.items() if url in listed}
-    return Inventory(origin_of(Url(next(iter(pages)))) if pages else "", [*pages.values()], faults)
+    return Inventory(origin_of(Url(next(iter(pages)))) if pages else "", [*pages.values()], faults, others)
 
 
 def _page(url: str, page: bytes | None, text: bytes | None) -> MovePage:

@@ -78,11 +78,15 @@ def _packed(found: Iterable[str]) -> bytes:
 
 
 class Inventory(Struct):
-    """The pages of one side. ``origin`` is "" if unknown. ``faults``: why search engines list no other URLs."""
+    """The pages of one side. ``origin`` is "" if unknown. ``faults``: why search engines list no other URLs.
+
+    ``others`` is the number of these that lead somewhere or show a page.
+    """
 
     origin: str
     pages: list[MovePage]
     faults: dict[str, str] = {}
+    others: int = 0
 
 
 class Match(Struct, frozen=True):
