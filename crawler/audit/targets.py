@@ -22,7 +22,6 @@ from crawler.fetch.fetcher import Fetcher
 from crawler.model import State, Url
 from crawler.robots.cache import RobotsCache
 from crawler.state.database import storage_errors, transaction
-from crawler.units import count_text
 from crawler.url.actions import linked_action_in
 from crawler.url.normalize import origin_of
 from crawler.url.scope import alias_origins
@@ -84,7 +83,9 @@ class TargetCheck:
             undecided = dict.fromkeys(("targets", "pages"), read)
         found += await self._check_files(shown)
         if audit.check_external:
-            found += await self._check_external()
+            external, gap = await self._check_external()
+            found += external
+            undecided |= dict.fromkeys(_OF_OTHERS, gap) if gap else {}
         unchecked = {}
         if not audit.check_external:
             unchecked = dict.fromkeys(_OF_OTHERS, "other sites are asked only with --check-external")
@@ -109,10 +110,12 @@ class TargetCheck:
             if state is TargetState.DEAD
         ]
 
-    async def _check_external(self) -> list[AuditFinding]:
+    async def _check_external(self) -> tuple[list[AuditFinding], str]:
+        """The findings, and of how many links to other sites nothing is known, "" for none."""
         with storage_errors():
             row = self._db.execute("SELECT value FROM lesson WHERE name = ?", (_LESSON,)).fetchone()
-            urls = [url for (url,) in self._db.execute(_EXTERNAL) if self._is_askable(url)]
+            others = [url for (url,) in self._db.execute(_EXTERNAL) if origin_of(url) not in self._own]
+        urls = [*filter(_is_askable, others)]
         known = _decode(row[0]) if row else {}
         known = {url: known[url] for url in urls if url in known}
         waiting = [url for url in urls if not self._is_fresh(known.get(url))]
@@ -124,20 +127,17 @@ class TargetCheck:
         known |= {url: seen_again(known.get(url), answer, self._now) for url, answer in answers.items()}
         with transaction(self._db):
             self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_LESSON, msgspec.msgpack.encode(known)))
-        refused = sum(seen.state is TargetState.REFUSED for seen in known.values())
-        if refused:
-            links = count_text(refused, "link to another site refuses", "links to other sites refuse")
-            self._notes.append(f"{links} programs that ask, so nothing is known of them")
+        reasons = {url: _why_unknown(known.get(url)) for url in others}
+        unknown = [(url, why) for url, why in reasons.items() if why]
+        gap = ""
+        if unknown:
+            url, why = unknown[0]
+            gap = f"of {len(unknown):,} of {len(others):,} URLs of other sites nothing is known, such as {url} ({why})"
         dead = {url: seen for url, seen in known.items() if seen.state is TargetState.DEAD}
         return [
             finding("target.external" if seen.is_dead_twice else "target.once", url, seen.why, [])
             for url, seen in sorted(dead.items())
-        ]
-
-    def _is_askable(self, url: Url) -> bool:
-        host = origin_of(url).partition("://")[2].partition(":")[0]
-        is_real = origin_of(url) not in self._own and not host.endswith(_RESERVED)
-        return is_real and not linked_action_in(url) and mask_private(url) == url
+        ], gap
 
     def _is_fresh(self, seen: Seen | None) -> bool:
         return (
@@ -151,6 +151,19 @@ class TargetCheck:
         if len(urls) > most:
             self._notes.append(f"only {most:,} of {len(urls):,} URLs of {what} were requested: raise audit.max_media")
         return urls[:most]
+
+
+def _is_askable(url: Url) -> bool:
+    host = origin_of(url).partition("://")[2].partition(":")[0]
+    return not host.endswith(_RESERVED) and not linked_action_in(url) and mask_private(url) == url
+
+
+def _why_unknown(seen: Seen | None) -> str:
+    """Why nothing is known of a URL of another site, "" if something is."""
+    if seen is None:
+        return "it was not requested"
+    is_known = seen.state in {TargetState.OK, TargetState.DEAD}
+    return "" if is_known else seen.why or "its answer says nothing of the page"
 
 
 _VISITED: Final = "SELECT 1 FROM visit v JOIN url u ON u.id = v.id WHERE u.url = ? AND v.status IS NOT NULL"
