@@ -90,6 +90,7 @@ def test_html_parts_of_pages_files_titles_and_data(process: Forked, tmp_path: Pa
     styles = '<link rel="stylesheet" href="/gone.css"><link rel=stylesheet href=/here.css>'
     data = '<script type="application/ld+json">{}</script>'.format
     twin = page("Twin", title="Twin one")
+    local = '<link rel="canonical" href="file:///srv/p5">'
     with scripted({}) as site:
         picture = Answer(b"\x89PNG", headers={"Content-Type": "image/png"})
         site.routes |= {f"/p{n}": page(f"P{n}") for n in range(6)}
@@ -101,7 +102,7 @@ def test_html_parts_of_pages_files_titles_and_data(process: Forked, tmp_path: Pa
             "/p2.pdf": Answer(b"%PDF", headers={"Content-Type": "application/pdf"}),
             "/p3": page("P3", title="Same"),
             "/p4": page("P4", title="Same", head=data('{"@type": "Thing", "name": }')),
-            "/p5": page("P5", head=data('{"@type": "Thing", "name": "ok",}')),
+            "/p5": page("P5", head=local + data('{"@type": "Thing", "name": "ok",}')),
             "/app": page("App"),
             "/bare": page("Bare", title=""),
             "/twin": twin,
@@ -126,6 +127,7 @@ def test_html_parts_of_pages_files_titles_and_data(process: Forked, tmp_path: Pa
         ("page.same_title", "/p3"),
         ("page.copy", "/twin"),
         ("page.data", "/p4"),
+        ("page.canonical", "/p5"),
         ("place.box", "/offer"),
     }
     assert found == Counter(expected)

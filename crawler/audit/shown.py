@@ -70,6 +70,8 @@ class ParsedPage(Struct):
     url: str
     title: str
     bad_data: int
+    canonicals: list[Url]
+    canonical_faults: list[str]
     images: list[str]
     scripts: list[str]
     parts: bytes
@@ -156,13 +158,15 @@ class ShownPages:
             yield from (("script", url, page.url) for url in self._resolver.resolve_all(page.url, scripts) if url)
 
     def facts(self, copies: Container[int]) -> Iterator[AuditFinding]:
-        """What is wrong in the pages: titles, the same text twice, JSON-LD. ``copies`` are reported elsewhere."""
+        """What is wrong in the pages: titles, canonicals, texts, JSON-LD. ``copies`` are reported elsewhere."""
         by_title: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for page in self.parsed:
             title = page.title.strip()
             if page.bad_data:
                 told = f"{count_text(page.bad_data, 'block', 'blocks')} of JSON-LD cannot be parsed"
                 yield finding("page.data", page.url, told, [])
+            if page.canonical_faults and not page.canonicals:
+                yield finding("page.canonical", page.url, page.canonical_faults[0], [])
             if not title:
                 yield finding("page.title", page.url, "the page has no title", [])
             elif page.number not in copies:

@@ -312,7 +312,7 @@ def _canonical(story: UrlStory, policy: CrawlRules) -> Iterator[str]:
     if (page := story.page) and page.is_html:
         match page.canonicals:
             case []:
-                yield "the page has no canonical"
+                yield "no canonical of the page counts" if page.canonical_faults else "the page has no canonical"
             case [one]:
                 yield "the page is its own canonical" if one == story.url else f"the canonical is {one}"
             case several:
