@@ -127,8 +127,10 @@ class TextReport:
         texts = [f"{total.new:,} new", _resolved_text(total), f"{total.still:,} still there"]
         if total.undecided:
             texts.append(f"{total.undecided:,} not found again, but not decided")
+        skipped = sum(count.total for count in self._report.counts if count.rule in compared.uncompared)
+        texts += [f"{skipped:,} not compared"] if skipped else []
         line = f"since the audit of {utc_minute(compared.started)}: {', '.join(texts)}"
-        yield self._paint(line, "31" if total.new else "32")
+        yield self._paint(line, "31" if total.new else "33" if skipped else "32")
         yield from (f"  not decided: {safe(url)}" for url in compared.undecided)
 
     def _actions(self) -> _Lines:

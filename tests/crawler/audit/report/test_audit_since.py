@@ -57,6 +57,8 @@ def test_ours_a_person_reads_what_is_new_mended_and_still_there() -> None:
     said = told([NEW, OLD], COMPARED)
     assert "since the audit of 2026-11-14 09:30 UTC: 1 new, 1 resolved, 1 still there, 2 not found" in said
     assert "warning  2, 1 new  In the sitemap only" in said
+    other = told([NEW, OLD], replace(COMPARED, uncompared={NEW.rule: "the previous audit had other settings"}))
+    assert "2 not found again, but not decided, 2 not compared" in other
     assert f"NEW {SITE}new" in said
     assert f"NEW {SITE}old" not in said
     assert "found since 2026-10-03" in said
