@@ -368,6 +368,11 @@ def unlisted(site: Planted) -> None:
         site.page(path, "caves", listed=False)
         site.well(path)
         site.expect("listed.series", path)
+    # a page that few links lead to asks for an action, whatever its name is
+    few = site.page(f"{CAVES}page/12/", "caves", listed=False).path
+    site.link("/about/", few)
+    site.expect("reach.few", few)
+    site.expect("listed.missing", few)
     umlaut = site.page(f"{CAVES}höhle/", "caves", listed=False).path
     site.well(umlaut)
     site.expect("listed.missing", umlaut)

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -13,6 +14,8 @@ from scripted import Answer, Route, links, scripted
 
 from crawler.audit.rules import RULES, needs_complete
 from crawler.cli import app
+from crawler.config.load import build_config
+from crawler.crawl.visit import render_remedy
 
 HUB = links("/", "/hub/one", "/hub/two")
 LISTED = ("", "hub/", "hub/one", "hub/two", "plain", "lost")
@@ -460,6 +463,16 @@ def test_ours_scripts_that_add_no_links_leave_a_crawl_conclusive(audit: Audit) -
         audited = audit(site.url, "--render", "never", "--fail-on", "orphan")
         assert (audited.code, audited.doubts) == (10, [])
         assert audited.is_orphan(site.url)
+
+
+def test_ours_who_audits_as_root_reads_why_no_script_was_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("playwright")
+    for user, told in (
+        (0, "Chromium has no sandbox for root: run siteatlas as another user"),
+        (7, "Run siteatlas why"),
+    ):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        assert render_remedy(build_config({"site": {"url": "https://www.example.com/"}})).startswith(told)
 
 
 def test_ours_a_link_that_cloudflare_adds_is_no_doubt(audit: Audit) -> None:

@@ -213,7 +213,9 @@ class PageFindings:
         if entrance >= 0:
             base = msgspec.structs.replace(base, entrance=self._url(entrance))
         for rule_id in rule_ids:
-            rule = "listed.series" if rule_id == "listed.missing" and is_paginated(Url(base.url)) else rule_id
+            # a page that has another finding, too, asks for an action whatever its name is
+            is_series = rule_ids == ["listed.missing"] and is_paginated(Url(base.url))
+            rule = "listed.series" if is_series else rule_id
             if _rule_family(rule) in ORPHAN_FAMILIES:
                 self.orphans_by_section[section_of(base.url)] += 1
             elif rule == "listed.missing":

@@ -268,6 +268,10 @@ def render_remedy(config: Config) -> str:
         return "Audit without --render never"
     if not find_spec("playwright"):
         return f"Run {install_command('render')}, install Chromium, and audit again"
+    if config.render.sandbox and os.geteuid() == 0:
+        from crawler.render.browser import NO_SANDBOX_REMEDY  # noqa: PLC0415 - an extra
+
+        return f"{NO_SANDBOX_REMEDY}, and audit again"
     return "Run siteatlas why URL --render to see why Chromium did not run it, and audit again"
 
 
