@@ -49,7 +49,7 @@ def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[S
         once, replaces = " --replace", f", and replaces {foreign}; later runs need no --replace"
     yield f"{program} run --config {file}{once} --dry-run", "crawls, and shows what would be published"
     yield f"{program} run --config {file}{once}", f"publishes the sitemap {where}{replaces}"
-    yield f"siteatlas robots --config {file}", "checks that search engines find it"
+    yield f"siteatlas robots --config {file}", "checks robots.txt, and prints the line to add"
     if any(config.indexnow.is_on for config in kit.sites.values()):
         yield f"siteatlas notify --config {file} --test", "checks that IndexNow is ready: that the site serves the key"
 
