@@ -75,12 +75,13 @@ def planted(site: Site) -> None:
     """Fill a site. Its own sitemap has an orphan and a page that is hidden, and lacks most others."""
     site.routes = dict(BODIES)
     site.routes |= {
+        "/a.pdf": Answer("%PDF-1.7", headers={"Content-Type": "application/pdf"}),
         "/moved": Answer("", 301, {"Location": "/a"}),
         "/chain": Answer("", 302, {"Location": "/moved"}),
         "/loop": Answer("", 301, {"Location": "/loop2"}),
         "/loop2": Answer("", 301, {"Location": "/loop"}),
     }
-    urls = "".join(f"<url><loc>{site.url}{path}</loc></url>" for path in ("orphan", "hidden", "a"))
+    urls = "".join(f"<url><loc>{site.url}{path}</loc></url>" for path in ("orphan", "hidden", "a", "gone3", "a.pdf"))
     sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
     site.routes["/sitemap.xml"] = Answer(sitemap, headers={"Content-Type": "application/xml"})
 
@@ -113,8 +114,8 @@ def answers(crawled: tuple[Path, str], name: str, column: str) -> list[str]:
 
 ANSWERS = [
     ("broken-links", "source", {"/", "/a", "/b", "/A", "/a/?page=1", "/only", "/copy"}),
-    ("broken-link-targets", "target", ["/gone"]),
-    ("sitemap-not-indexable", "url", ["/hidden"]),
+    ("broken-link-targets", "target", ["/gone", "/loop"]),
+    ("sitemap-not-indexable", "url", {"/hidden", "/gone3", "/a.pdf"}),
     ("orphans-in-sitemap", "url", ["/orphan"]),
     ("linked-from-not-indexable-only", "url", ["/only"]),
     ("linked-by-nofollow-only", "target", ["/no"]),
@@ -243,6 +244,25 @@ def test_ours_a_table_follows_the_last_run(process: Forked, tmp_path: Path) -> N
             assert anchors == [("A",)]
 
 
+def test_ours_after_a_304_the_bytes_are_those_of_the_last_body_and_unknown_ones_are_shown(
+    process: Forked, tmp_path: Path
+) -> None:
+    (question,) = (each for each in questions() if each.name == "large-pages")
+
+    def rows() -> list[tuple[object, ...]]:
+        with closing(open_dataset(state_of(tmp_path))) as db:
+            return ask(db, question.sql, limit=0, seconds=20).rows
+
+    with scripted({"/": "<a href=/a>A</a>", "/a": Answer(page(MANY), headers={"ETag": '"1"'})}) as site:
+        for day in range(3):
+            process.run(tmp_path, day, "crawl", site.url, *WORDS, "--state", "state")
+            if day == 0:
+                first = rows()
+    assert rows() == first
+    (state_of(tmp_path) / "dataset.db").unlink()
+    assert [row[1] for row in rows()] == [first[1][1], None]
+
+
 def test_ours_batches_that_are_kept_give_the_tables_of_a_new_data_set(
     process: Forked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,9 +300,9 @@ def test_ours_the_tables_have_the_findings_and_visits_of_an_audit(process: Forke
     line = f'{{}} - - [20/Nov/2026:10:00:00 +0000] "GET {{}} HTTP/1.1" {{}} 100 "-" "{agent}"'
     lines = [("10.0.0.1", "/a", 200), ("10.0.0.2", "/a", 200), ("10.0.0.1", "/lost", 200), ("10.0.0.3", "/dead", 404)]
     (tmp_path / "log").write_text("\n".join(line.format(*each) for each in lines))
-    (tmp_path / "search.csv").write_text("Top pages,Clicks,Impressions,CTR,Position\n{}a,7,90,7%,3\n")
+    (tmp_path / "search.csv").write_text("Top pages,Clicks,Impressions,CTR,Position\n{}a,7,90,7%,3\n{}old,5,50,7%,3\n")
     with scripted({"/": page("<a href=/a>A</a>"), "/a": page("", "A"), "/lost": page("", "Lost")}) as site:
-        search = (tmp_path / "search.csv").read_text().format(site.url)
+        search = (tmp_path / "search.csv").read_text().format(site.url, site.url)
         (tmp_path / "search.csv").write_text(search)
         words = ("audit", site.url, *FAST, "--render", "never", "--state", "state", "-o", "report")
         ended = process.run(tmp_path, 0, *words, "--log", "log", "--search", "search.csv")
@@ -294,7 +314,8 @@ def test_ours_the_tables_have_the_findings_and_visits_of_an_audit(process: Forke
         orphans = db.execute("SELECT url FROM findings WHERE rule LIKE 'orphan%'").fetchall()
         pages = {url for (url,) in db.execute("SELECT url FROM pages")}
     assert visits == [(f"{start}/a", 2, 2, 0, 200), (f"{start}/dead", 1, 0, 1, 404), (f"{start}/lost", 1, 1, 0, 200)]
-    assert search_rows == [(f"{start}/a", 7, 90)]
+    assert search_rows == [(f"{start}/a", 7, 90), (f"{start}/old", 5, 50)]
+    assert answers((tmp_path, start), "dead-but-visited", "url") == ["/old"]
     assert orphans == [(f"{start}/lost",)]
     assert {f"{start}/a", f"{start}/lost"} <= pages
 
