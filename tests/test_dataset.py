@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from forked import Forked
 from run import AT_ONCE, FAST, siteatlas
@@ -318,6 +319,21 @@ def test_ours_the_tables_have_the_findings_and_visits_of_an_audit(process: Forke
     assert answers((tmp_path, start), "dead-but-visited", "url") == ["/old"]
     assert orphans == [(f"{start}/lost",)]
     assert {f"{start}/a", f"{start}/lost"} <= pages
+    lost = anyio.run(told, state_of(tmp_path), "page", {"url": "/lost"}).structured_content
+    assert [row[1][:6] for row in lost["findings"]["rows"]] == ["orphan"]
+    assert [row[3] for row in lost["visits"]["rows"]] == [1]
+    refused = anyio.run(told, state_of(tmp_path), "compare", {})
+    assert "siteatlas compare before.sqlite after.sqlite" in refused.model_dump_json()
+
+
+async def told(state: Path, tool: str, words: dict[str, str]) -> Any:
+    """What an assistant hears."""
+    from mcp import Client
+
+    from crawler.dataset.assistant import build_server
+
+    async with Client(build_server({"one": state})) as client:
+        return await client.call_tool(tool, words)
 
 
 def test_ours_without_a_finished_run_there_is_nothing_to_ask(process: Forked, tmp_path: Path) -> None:
@@ -393,7 +409,13 @@ async def test_ours_an_assistant_reads_all_pages_part_by_part_and_can_write_noth
         page = await client.call_tool("page", {"url": f"{crawled[1]}/gone"})
         assert page.structured_content
         assert page.structured_content["page"]["state"] == "client error"
-        assert len(page.structured_content["links_in"]) == 8
+        assert len(page.structured_content["links_in"]["rows"]) == 8
+        assert (await client.call_tool("page", {"url": "/gone"})).structured_content == page.structured_content
+        by_path = await client.call_tool("links", {"url": "/gone"})
+        assert by_path.structured_content
+        assert by_path.structured_content["rows"]
+        refused = await client.call_tool("query", {"sql": "SELECT nothing FROM pages"})
+        assert "the tool schema lists" in refused.model_dump_json()
 
 
 @pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # Datasette closes no connection

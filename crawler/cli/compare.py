@@ -19,7 +19,7 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.options import with_flags
 from crawler.cli.sites import AuditsOnly, find_state_directory, state_in
 from crawler.crawl.documents import is_url
-from crawler.dataset.build import open_dataset
+from crawler.dataset.build import COMPARE_AUDITS, open_dataset
 from crawler.dataset.compare import FIELDS, WHOLE, ComparedPage, Comparison, Group
 from crawler.dataset.compare import compare as compare_pages
 from crawler.dataset.history import Value, pages_at, reached_runs
@@ -168,10 +168,7 @@ def _crawled_state(find: Callable[[], Path]) -> Path:
     try:
         return find()
     except AuditsOnly as error:
-        raise UsageError(
-            f"{error}. To compare two audits, run siteatlas export -o before.sqlite after the first and siteatlas "
-            "export -o after.sqlite after the second. Then run siteatlas compare before.sqlite after.sqlite"
-        ) from None
+        raise UsageError(f"{error}. {COMPARE_AUDITS}") from None
 
 
 def _open_export(file: Path, needed: set[str]) -> sqlite3.Connection:

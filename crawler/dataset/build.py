@@ -115,7 +115,8 @@ def _newest(site: Path, *, is_audited: bool) -> Path:
                 (ended,) = db.execute("SELECT max(ended) FROM run").fetchone()
             found.append((ended or 0.0, directory))
     if not found:
-        raise UsageError(_NOTHING)
+        has_audits = STATE_DB.is_in(site / AUDIT)
+        raise UsageError(f"an audit keeps no history of the site. {COMPARE_AUDITS}" if has_audits else _NOTHING)
     return max(found, key=itemgetter(0))[1]
 
 
@@ -132,6 +133,10 @@ def _show_runs(audit: sqlite3.Connection, site: Path) -> None:
 
 
 _SITE: Final = "site"  # the schema of the state of the site, beside that of its audit
+COMPARE_AUDITS: Final = (
+    "To compare two audits, run siteatlas export -o before.sqlite after the first and siteatlas export -o after.sqlite "
+    "after the second. Then run siteatlas compare before.sqlite after.sqlite"
+)
 _NOTHING: Final = "no run has finished yet, so there is nothing to show. Run siteatlas crawl first"
 
 

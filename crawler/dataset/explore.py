@@ -18,7 +18,7 @@ from datasette.plugins import pm
 from markupsafe import Markup
 
 from crawler.dataset.build import open_dataset
-from crawler.dataset.query import questions
+from crawler.dataset.query import PAGE_PARTS, questions
 from crawler.dataset.schema import TABLES
 
 _FACETS: Final = {
@@ -50,14 +50,6 @@ _SECTIONS: Final = "SELECT section, count(*) FROM pages WHERE indexable GROUP BY
 _SECTION_LINKS: Final = """WITH known AS MATERIALIZED (SELECT u.id, p.section FROM url u JOIN pages p ON p.url = u.url)
   SELECT s.section, t.section, count(*) FROM link l JOIN known s ON s.id = l.source JOIN known t ON t.id = l.target
   WHERE l.kind = 'link' AND s.section != t.section GROUP BY 1, 2"""
-_PARTS: Final = {
-    "links_in": "SELECT source, anchor, place, nofollow FROM links WHERE target = :url AND kind = 'link' LIMIT :most",
-    "links_out": "SELECT target, anchor, place, nofollow FROM links WHERE source = :url AND kind = 'link' LIMIT :most",
-    "findings": "SELECT severity, rule, sentence, certainty, since FROM findings WHERE url = :url LIMIT :most",
-    "visits": "SELECT source, first_day, last_day, people, bots, status FROM visits WHERE url = :url LIMIT :most",
-    "changes": "SELECT run, change, before, after, reason FROM changes WHERE url = :url ORDER BY run DESC LIMIT :most",
-    "history": "SELECT run, field, before, after FROM history WHERE url = :url ORDER BY run DESC, field LIMIT :most",
-}
 
 
 def one_time_link(data: Datasette, place: str) -> str:
@@ -190,7 +182,8 @@ async def _page(datasette: Datasette, request: Any) -> Response:
     found = (await database.execute("SELECT * FROM pages WHERE url = :url", {"url": url})).first()
     meanings = {column.name: column.meaning for column in TABLES["pages"]}
     facts = [(name, meanings[name], found[name]) for name in found.keys()] if found else []  # noqa: SIM118 - no dict
-    parts = {name: (await database.execute(sql, {"url": url, "most": _MAX_SHOWN})).rows for name, sql in _PARTS.items()}
+    asked = {"url": url, "most": _MAX_SHOWN}
+    parts = {name: (await database.execute(sql, asked)).rows for name, sql in PAGE_PARTS.items()}
     values = {
         "site": site,
         "tables": datasette.urls.database(site),
