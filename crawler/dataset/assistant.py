@@ -176,7 +176,7 @@ def _compared(known: _Sites, site: str, given: tuple[int, int], offset: int, lim
         sides = ([ComparedPage(*page) for page in pages_at(db, run, FIELDS)] for run in (old, new))
         (completeness,) = db.execute("SELECT completeness FROM runs WHERE run = ?", (new,)).fetchone()
         result = compare_pages(*sides, is_whole=completeness in WHOLE)
-    rows = [(g.field, g.cause, g.pages, ", ".join(list(g.sections)[:3]), g.examples[0]) for g in result.groups]
+    rows = [(g.field, g.words, g.pages, ", ".join(list(g.sections)[:3]), g.examples[0]) for g in result.groups]
     start = max(0, offset)
     shown = _fitting(rows[start:], min(max(1, limit), MAX_ROWS))
     end = start + len(shown)
