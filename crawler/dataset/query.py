@@ -85,6 +85,11 @@ def knows_own_sitemaps(db: sqlite3.Connection) -> bool:
     return db.execute(_KNOWS_SITEMAPS).fetchone() is not None
 
 
+def knows_audit(db: sqlite3.Connection) -> bool:
+    """Whether the tables of a state have what an audit found: their stamp ends with that of the audit."""
+    return db.execute("SELECT 1 FROM about WHERE key = 'stamp' AND value NOT LIKE '% '").fetchone() is not None
+
+
 def _why(error: Exception, seconds: float, slow: str, tables: str) -> str:
     text = str(error)
     if text == "interrupted":
