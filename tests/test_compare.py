@@ -192,8 +192,8 @@ def test_ours_a_value_of_one_page_is_shown_and_a_redirect_to_nothing_is_no_move(
     assert found(before, after) == [
         ("pages", "moved: to /", 4),
         ("pages", "gone, and redirects to a page that is not there", 3),
-        ("canonical", '"https" → "http"', 1),
         ("robots", 'now "noindex, nofollow"', 1),
+        ("canonical", '"https://a.example/x/1" → "http://a.example/x/1"', 1),
     ]
 
 
@@ -250,14 +250,41 @@ def test_ours_pages_that_left_are_one_line_and_a_page_that_nothing_links_to_is_t
         crawl["https://a.example/help/3"]["inlinks"] = crawl["https://a.example/help/3"]["inlinks"] and 2
     assert found(before, after) == [
         ("pages", "moved: /blog/ → /news/all/", 10),
-        ("inlinks", "none now", 1),
-        ("inlinks", "were none", 1),
         ("pages", "gone", 1),
         ("pages", "gone, but not requested: nothing leads there now", 1),
+        ("inlinks", "none now", 1),
+        ("inlinks", "were none", 1),
     ]
     pages = [[ComparedPage(url, values) for url, values in crawl.items()] for crawl in (before, after)]
     whole = compare(*pages, is_whole=True)
     assert (whole.gone, whole.unasked, whole.moved) == (2, 1, 10)
+
+
+def test_ours_what_has_one_cause_is_one_row_with_its_numbers_and_what_costs_most_comes_first() -> None:
+    before, after = crawled(6), crawled(6)
+    urls = [url for url in before if "/docs/" in url]
+    after[urls[0]] |= {"state": "noindex", "robots": "noindex"}
+    after[urls[1]] |= {
+        "state": "canonical elsewhere",
+        "canonical": "https://a.example/",
+        "target": "https://a.example/",
+    }
+    after[urls[2]] |= {"h1": "", "h1_count": 0}
+    before[urls[3]]["description"], after[urls[3]]["description"] = "One", "Other"
+    for url, words in zip(urls[4:7], (70, 90, 80), strict=True):
+        before[url]["words"], after[url]["words"] = 400, words
+    start = '"https://a.example/"'
+    moved = f'"{urls[1]}" → {start}'
+    pages = [[ComparedPage(url, values) for url, values in crawl.items()] for crawl in (before, after)]
+    groups = compare(*pages, is_whole=True).groups
+    assert [f"{group.field}: {group.words}" for group in groups] == [
+        "words: fewer (median 400 → 80)",
+        f"state: indexable → canonical elsewhere; canonical: {moved}; target: now {start}",
+        'state: indexable → noindex; robots: now "noindex"',
+        'description: "One" → "Other"',
+        "h1: is empty now; h1_count: none now",
+    ]
+    assert groups[2].fields == {"state", "robots"}
 
 
 def test_ours_a_page_that_moved_alone_is_named_as_it_is() -> None:
@@ -294,6 +321,9 @@ def test_ours_two_exports_are_compared_with_other_hosts(process: Forked, tmp_pat
     assert ended.status == 10, ended.said
     assert 'robots: now "noindex", under /' in ended.said
     assert "1 new page" in ended.said
+    assert "--map" not in ended.said
+    hint = f"add --map {hosts[0]}={hosts[1]}"
+    assert hint in process.run(tmp_path, 1, "compare", "live.sqlite", "staging").said
     same = process.run(tmp_path, 1, "compare", "live.sqlite", "live.sqlite", "--fail-on", "any")
     assert (same.status, "nothing else differs" in same.said) == (0, True)
     process.run(tmp_path, 1, "export", "--state", "live", "-o", "part.sqlite", "-t", "pages")
@@ -335,7 +365,7 @@ def test_ours_two_runs_of_one_state_are_compared(process: Forked, tmp_path: Path
         ended = process.run(tmp_path, 3, "compare", *sides, "--state", "state")
         assert (ended.status, why in ended.said) == (2, True), ended.said
     page = process.run(tmp_path, 3, "compare", "--state", "state", "--format", "html").said
-    assert "<td>&#34;all&#34; → &#34;noindex&#34;</td>" in page
+    assert "<td>indexable → noindex; robots: &#34;all&#34; → &#34;noindex&#34;</td>" in page
     assert f'<a href="{site.url}shop/0" rel="noreferrer">' in page
     assert "<td>meta robots &#34;noindex&#34;</td>" in page
     assert "://" not in page.replace(site.url, "")

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from forked import Forked
 from run import AT_ONCE, FAST, siteatlas
@@ -75,12 +76,13 @@ def planted(site: Site) -> None:
     """Fill a site. Its own sitemap has an orphan and a page that is hidden, and lacks most others."""
     site.routes = dict(BODIES)
     site.routes |= {
+        "/a.pdf": Answer("%PDF-1.7", headers={"Content-Type": "application/pdf"}),
         "/moved": Answer("", 301, {"Location": "/a"}),
         "/chain": Answer("", 302, {"Location": "/moved"}),
         "/loop": Answer("", 301, {"Location": "/loop2"}),
         "/loop2": Answer("", 301, {"Location": "/loop"}),
     }
-    urls = "".join(f"<url><loc>{site.url}{path}</loc></url>" for path in ("orphan", "hidden", "a"))
+    urls = "".join(f"<url><loc>{site.url}{path}</loc></url>" for path in ("orphan", "hidden", "a", "gone3", "a.pdf"))
     sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
     site.routes["/sitemap.xml"] = Answer(sitemap, headers={"Content-Type": "application/xml"})
 
@@ -113,8 +115,8 @@ def answers(crawled: tuple[Path, str], name: str, column: str) -> list[str]:
 
 ANSWERS = [
     ("broken-links", "source", {"/", "/a", "/b", "/A", "/a/?page=1", "/only", "/copy"}),
-    ("broken-link-targets", "target", ["/gone"]),
-    ("sitemap-not-indexable", "url", ["/hidden"]),
+    ("broken-link-targets", "target", ["/gone", "/loop"]),
+    ("sitemap-not-indexable", "url", {"/hidden", "/gone3", "/a.pdf"}),
     ("orphans-in-sitemap", "url", ["/orphan"]),
     ("linked-from-not-indexable-only", "url", ["/only"]),
     ("linked-by-nofollow-only", "target", ["/no"]),
@@ -243,6 +245,25 @@ def test_ours_a_table_follows_the_last_run(process: Forked, tmp_path: Path) -> N
             assert anchors == [("A",)]
 
 
+def test_ours_after_a_304_the_bytes_are_those_of_the_last_body_and_unknown_ones_are_shown(
+    process: Forked, tmp_path: Path
+) -> None:
+    (question,) = (each for each in questions() if each.name == "large-pages")
+
+    def rows() -> list[tuple[object, ...]]:
+        with closing(open_dataset(state_of(tmp_path))) as db:
+            return ask(db, question.sql, limit=0, seconds=20).rows
+
+    with scripted({"/": "<a href=/a>A</a>", "/a": Answer(page(MANY), headers={"ETag": '"1"'})}) as site:
+        for day in range(3):
+            process.run(tmp_path, day, "crawl", site.url, *WORDS, "--state", "state")
+            if day == 0:
+                first = rows()
+    assert rows() == first
+    (state_of(tmp_path) / "dataset.db").unlink()
+    assert [row[1] for row in rows()] == [first[1][1], None]
+
+
 def test_ours_batches_that_are_kept_give_the_tables_of_a_new_data_set(
     process: Forked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,9 +301,9 @@ def test_ours_the_tables_have_the_findings_and_visits_of_an_audit(process: Forke
     line = f'{{}} - - [20/Nov/2026:10:00:00 +0000] "GET {{}} HTTP/1.1" {{}} 100 "-" "{agent}"'
     lines = [("10.0.0.1", "/a", 200), ("10.0.0.2", "/a", 200), ("10.0.0.1", "/lost", 200), ("10.0.0.3", "/dead", 404)]
     (tmp_path / "log").write_text("\n".join(line.format(*each) for each in lines))
-    (tmp_path / "search.csv").write_text("Top pages,Clicks,Impressions,CTR,Position\n{}a,7,90,7%,3\n")
+    (tmp_path / "search.csv").write_text("Top pages,Clicks,Impressions,CTR,Position\n{}a,7,90,7%,3\n{}old,5,50,7%,3\n")
     with scripted({"/": page("<a href=/a>A</a>"), "/a": page("", "A"), "/lost": page("", "Lost")}) as site:
-        search = (tmp_path / "search.csv").read_text().format(site.url)
+        search = (tmp_path / "search.csv").read_text().format(site.url, site.url)
         (tmp_path / "search.csv").write_text(search)
         words = ("audit", site.url, *FAST, "--render", "never", "--state", "state", "-o", "report")
         ended = process.run(tmp_path, 0, *words, "--log", "log", "--search", "search.csv")
@@ -294,9 +315,25 @@ def test_ours_the_tables_have_the_findings_and_visits_of_an_audit(process: Forke
         orphans = db.execute("SELECT url FROM findings WHERE rule LIKE 'orphan%'").fetchall()
         pages = {url for (url,) in db.execute("SELECT url FROM pages")}
     assert visits == [(f"{start}/a", 2, 2, 0, 200), (f"{start}/dead", 1, 0, 1, 404), (f"{start}/lost", 1, 1, 0, 200)]
-    assert search_rows == [(f"{start}/a", 7, 90)]
+    assert search_rows == [(f"{start}/a", 7, 90), (f"{start}/old", 5, 50)]
+    assert answers((tmp_path, start), "dead-but-visited", "url") == ["/old"]
     assert orphans == [(f"{start}/lost",)]
     assert {f"{start}/a", f"{start}/lost"} <= pages
+    lost = anyio.run(told, state_of(tmp_path), "page", {"url": "/lost"}).structured_content
+    assert [row[1][:6] for row in lost["findings"]["rows"]] == ["orphan"]
+    assert [row[3] for row in lost["visits"]["rows"]] == [1]
+    refused = anyio.run(told, state_of(tmp_path), "compare", {})
+    assert "siteatlas compare before.sqlite after.sqlite" in refused.model_dump_json()
+
+
+async def told(state: Path, tool: str, words: dict[str, str]) -> Any:
+    """What an assistant hears."""
+    from mcp import Client
+
+    from crawler.dataset.assistant import build_server
+
+    async with Client(build_server({"one": state})) as client:
+        return await client.call_tool(tool, words)
 
 
 def test_ours_without_a_finished_run_there_is_nothing_to_ask(process: Forked, tmp_path: Path) -> None:
@@ -372,7 +409,13 @@ async def test_ours_an_assistant_reads_all_pages_part_by_part_and_can_write_noth
         page = await client.call_tool("page", {"url": f"{crawled[1]}/gone"})
         assert page.structured_content
         assert page.structured_content["page"]["state"] == "client error"
-        assert len(page.structured_content["links_in"]) == 8
+        assert len(page.structured_content["links_in"]["rows"]) == 8
+        assert (await client.call_tool("page", {"url": "/gone"})).structured_content == page.structured_content
+        by_path = await client.call_tool("links", {"url": "/gone"})
+        assert by_path.structured_content
+        assert by_path.structured_content["rows"]
+        refused = await client.call_tool("query", {"sql": "SELECT nothing FROM pages"})
+        assert "the tool schema lists" in refused.model_dump_json()
 
 
 @pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # Datasette closes no connection
@@ -411,10 +454,11 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(
     page = (await explorer.client.get(here, cookies=cookies)).text
     assert f"{start}/deep/2" in page
     assert f"{start}/deep/4" in page
+    assert page.count("No audit yet.") == 2
     assert all(part in page for part in ("Findings of the last audit", "Visits", "Changes of the page"))
     for table in "findings", "visits":
         (there,) = re.findall(rf'href="([^"]+/{table}[^"/]*)"', home)
-        assert (await explorer.client.get(html.unescape(there), cookies=cookies)).status_code == 200
+        assert "No audit yet." in (await explorer.client.get(html.unescape(there), cookies=cookies)).text
     question = await explorer.client.get("/www~2Eplanted/redirect-chains.json?_shape=array", cookies=cookies)
     assert len(question.json()) == 3
     (place,) = re.findall(r'href="(/-/sections/[^"]+)"', home)

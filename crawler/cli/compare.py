@@ -19,7 +19,7 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.options import with_flags
 from crawler.cli.sites import AuditsOnly, find_state_directory, state_in
 from crawler.crawl.documents import is_url
-from crawler.dataset.build import open_dataset
+from crawler.dataset.build import COMPARE_AUDITS, open_dataset
 from crawler.dataset.compare import FIELDS, WHOLE, ComparedPage, Comparison, Group
 from crawler.dataset.compare import compare as compare_pages
 from crawler.dataset.history import Value, pages_at, reached_runs
@@ -32,6 +32,10 @@ from crawler.units import count_text
 from sitemap import safe
 
 _MOST_SECTIONS: Final = 3
+_HARDLY: Final = 0.05
+"""Share of the URLs up to which two crawls of other origins have them in common by chance, such as those of a CDN."""
+_ORIGIN: Final = """SELECT substr(url, 1, instr(substr(url, 9), '/') + 7), count(*) FROM pages
+  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1"""
 _FOUND: Final = 10  # exit code
 
 
@@ -118,19 +122,29 @@ def compare(  # noqa: PLR0913 - the options of a command
             find = partial(find_state_directory, url, config, site, flags)
             old, new = (opened.enter_context(_open(word, find)) for word in _with_defaults(sides))
             result = compare_pages(old.pages(pairs), new.pages([]), is_whole=new.is_whole)
+            if hint := _map_hint(result.both, (old, new), pairs):
+                errors.print_line(hint)
             sitemap = _sitemap_changes(old, new, limit)
             sys.stdout.writelines(_FORMS[form](result, sitemap, (old.label, new.label), limit))
         sys.stdout.flush()
-        if any(group.field in names or "any" in names for group in result.groups):
+        if any(group.fields & names or "any" in names for group in result.groups):
             errors.exit_code = _FOUND
 
 
-def _known_fields(names: list[str]) -> list[str]:
+def _map_hint(both: int, sides: tuple[_Crawl, _Crawl], maps: list[tuple[str, str]]) -> str:
+    """What to do if hardly any URL is in both crawls, because most of each have another origin; "" otherwise."""
+    (old, one), (new, other) = (side.tables.execute(_ORIGIN).fetchone() or ("", 0) for side in sides)
+    if _mapped(old, maps) == new or both > _HARDLY * min(one, other):
+        return ""
+    return f"hardly any URL is in both crawls. If they are one site, add --map {old}={new}"
+
+
+def _known_fields(names: list[str]) -> set[str]:
     known = ("any", "pages", *FIELDS)
     for name in names:
         if name not in known:
             raise UsageError(f"--fail-on does not know {name!r}. It knows {', '.join(known)}")
-    return names
+    return {*names}
 
 
 def _parse_map(text: str) -> tuple[str, str]:
@@ -168,10 +182,7 @@ def _crawled_state(find: Callable[[], Path]) -> Path:
     try:
         return find()
     except AuditsOnly as error:
-        raise UsageError(
-            f"{error}. To compare two audits, run siteatlas export -o before.sqlite after the first and siteatlas "
-            "export -o after.sqlite after the second. Then run siteatlas compare before.sqlite after.sqlite"
-        ) from None
+        raise UsageError(f"{error}. {COMPARE_AUDITS}") from None
 
 
 def _open_export(file: Path, needed: set[str]) -> sqlite3.Connection:
@@ -221,7 +232,7 @@ def _text(result: Comparison, sitemap: _SitemapChanges | None, labels: tuple[str
         lines.append("nothing else differs; the texts of pages are not compared")
     shown = result.groups[:limit] if limit else result.groups
     for group in shown:
-        lines.append(Line(f"{group.pages:>7,}  ", f"{group.field}: {safe(group.cause)}, {_places(group)}"))
+        lines.append(Line(f"{group.pages:>7,}  ", f"{group.field}: {safe(group.words)}, {_places(group)}"))
         lines.append(f"         such as {safe(group.examples[0])}")
     if rest := len(result.groups) - len(shown):
         lines.append(f"{count_text(rest, 'cause')} more; --limit 0 shows all")

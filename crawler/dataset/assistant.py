@@ -20,14 +20,17 @@ from crawler.dataset.build import open_dataset
 from crawler.dataset.compare import FIELDS, WHOLE, ComparedPage
 from crawler.dataset.compare import compare as compare_pages
 from crawler.dataset.history import pages_at, reached_runs
-from crawler.dataset.query import ask, named, questions
+from crawler.dataset.query import PAGE_PARTS, ask, named, questions
 from crawler.dataset.schema import reference
 from crawler.errors import SiteatlasError, UsageError
+from crawler.url.normalize import join_url
 from crawler.version import __version__
 
 MAX_BYTES: Final = 28_000
 """Bytes of the rows of one answer: with what is around them, fewer than the 30,000 that assistants read well."""
 MAX_ROWS: Final = 500
+_MOST_OF_PART: Final = 20  # rows of a part of a page
+_PART_BYTES: Final = MAX_BYTES // (len(PAGE_PARTS) + 2)
 _CELL_BYTES: Final = 12  # of the line of a cell, beside its value
 _MAX_CELL: Final = 1_000  # characters
 _SECONDS: Final = 20.0
@@ -64,14 +67,24 @@ class QuestionName(TypedDict):
     question: str
 
 
+class Part(TypedDict):
+    """The first rows of a table that are of one URL."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+
+
 class PageFacts(TypedDict):
-    """What is known of one URL: its columns of ``pages``, the first links to it and from it, and its changes."""
+    """What is known of one URL: its columns of ``pages``, and the first rows of each of :data:`PAGE_PARTS`."""
 
     run: str
     page: dict[str, Any]
-    links_in: list[list[Any]]
-    links_out: list[list[Any]]
-    changes: list[list[Any]]
+    links_in: Part
+    links_out: Part
+    findings: Part
+    visits: Part
+    changes: Part
+    history: Part
 
 
 class _Sites:
@@ -129,9 +142,9 @@ def build_server(states: Mapping[str, Path]) -> MCPServer:
 
     @server.tool(title="Describe a page", annotations=_READ)
     def page(url: str, site: str = "") -> PageFacts:
-        """Describe one URL: why it is in its state, its facts, the first links to it and from it, and its changes."""
+        """Describe one URL or path: its state and facts, links to it and from it, findings, visits and changes."""
         with known.open(site) as db:
-            return _page(db, url)
+            return _page(db, _whole_url(db, url))
 
     @server.tool(title="List the links of a page", annotations=_READ)
     def links(
@@ -139,7 +152,8 @@ def build_server(states: Mapping[str, Path]) -> MCPServer:
     ) -> Rows:
         """List the links to a URL (direction "in") or from it ("out"): other page, text, place, nofollow."""
         mine, other = ("target", "source") if direction == "in" else ("source", "target")
-        quoted = url.replace("'", "''")
+        with known.open(site) as db:
+            quoted = _whole_url(db, url).replace("'", "''")
         sql = f"SELECT {other}, kind, anchor, place, nofollow FROM links WHERE {mine} = '{quoted}' ORDER BY {other}"  # noqa: S608
         return _rows(known, site, sql, offset, limit)
 
@@ -162,7 +176,7 @@ def _compared(known: _Sites, site: str, given: tuple[int, int], offset: int, lim
         sides = ([ComparedPage(*page) for page in pages_at(db, run, FIELDS)] for run in (old, new))
         (completeness,) = db.execute("SELECT completeness FROM runs WHERE run = ?", (new,)).fetchone()
         result = compare_pages(*sides, is_whole=completeness in WHOLE)
-    rows = [(g.field, g.cause, g.pages, ", ".join(list(g.sections)[:3]), g.examples[0]) for g in result.groups]
+    rows = [(g.field, g.words, g.pages, ", ".join(list(g.sections)[:3]), g.examples[0]) for g in result.groups]
     start = max(0, offset)
     shown = _fitting(rows[start:], min(max(1, limit), MAX_ROWS))
     end = start + len(shown)
@@ -197,7 +211,7 @@ def _run(db: sqlite3.Connection) -> str:
 def _rows(known: _Sites, site: str, sql: str, offset: int, limit: int) -> Rows:
     start, most = max(0, offset), min(max(1, limit), MAX_ROWS)
     with known.open(site) as db:
-        found = ask(db, sql, limit=start + most, seconds=_SECONDS)
+        found = ask(db, sql, limit=start + most, seconds=_SECONDS, slow="Narrow it", tables="the tool schema")
         run = _run(db)
     rows = _fitting(found.rows[start:], most)
     end = start + len(rows)
@@ -205,15 +219,15 @@ def _rows(known: _Sites, site: str, sql: str, offset: int, limit: int) -> Rows:
     return Rows(run=run, columns=list(found.columns), rows=rows, next_offset=end if is_more else None)
 
 
-def _fitting(found: Sequence[Sequence[object]], most: int) -> list[list[Any]]:
-    """The first rows, as many as an answer has room for."""
+def _fitting(found: Sequence[Sequence[object]], most: int, room: int = MAX_BYTES) -> list[list[Any]]:
+    """The first rows, as many as there is room for."""
     rows: list[list[Any]] = []
     size = 0
     for row in found[:most]:
         cells = [_cell(value) for value in row]
         # the answer has them twice: as a structure, and as text with a line for each cell
         size += 2 * len(msgspec.json.encode(cells)) + _CELL_BYTES * (len(cells) + 1)
-        if rows and size > MAX_BYTES:
+        if rows and size > room:
             break
         rows.append(cells)
     return rows
@@ -225,18 +239,23 @@ def _cell(value: object) -> object:
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
+def _whole_url(db: sqlite3.Connection, text: str) -> str:
+    """A URL as it is, or that of a path of the site."""
+    (start,) = db.execute("SELECT url FROM pages ORDER BY depth IS NULL, depth, url LIMIT 1").fetchone() or ("",)
+    return join_url(start, text) if start and text.startswith("/") else text
+
+
 def _page(db: sqlite3.Connection, url: str) -> PageFacts:
     cursor = db.execute("SELECT * FROM pages WHERE url = ?", (url,))
     row = cursor.fetchone()
     if row is None:
         raise UsageError(f"the crawl does not know {url}. Ask for the exact URL, as in the table pages")
     names = [column[0] for column in cursor.description]
-    links = "SELECT {}, anchor, place FROM links WHERE {} = ? AND kind = 'link' AND source != target LIMIT 20"
-    changes = db.execute("SELECT run, change, before, after, reason FROM changes WHERE url = ? LIMIT 20", (url,))
-    return PageFacts(
-        run=_run(db),
-        page={name: _cell(value) for name, value in zip(names, row, strict=True)},
-        links_in=[list(each) for each in db.execute(links.format("source", "target"), (url,))],
-        links_out=[list(each) for each in db.execute(links.format("target", "source"), (url,))],
-        changes=[list(map(_cell, each)) for each in changes],
-    )
+    facts = {name: _cell(value) for name, value in zip(names, row, strict=True)}
+    parts = {name: _part(db.execute(sql, {"url": url, "most": _MOST_OF_PART})) for name, sql in PAGE_PARTS.items()}
+    return msgspec.convert({"run": _run(db), "page": facts, **parts}, PageFacts)
+
+
+def _part(cursor: sqlite3.Cursor) -> Part:
+    columns = [column[0] for column in cursor.description]
+    return Part(columns=columns, rows=_fitting(cursor.fetchall(), _MOST_OF_PART, _PART_BYTES))

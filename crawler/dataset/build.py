@@ -59,6 +59,8 @@ _SET_INLINKS: Final = f"""UPDATE pages SET inlinks = c.linked, content_inlinks =
   ) c WHERE pages.rowid = c.target"""  # noqa: S608 - our own
 _SET_FIGURES: Final = "UPDATE pages SET depth = nullif(?, -1), weight = ? WHERE rowid = ?"
 _KEPT: Final = f"SELECT rowid, {', '.join(SHOWN)} FROM earlier.pages WHERE rowid BETWEEN ? AND ?"  # noqa: S608 - our own
+_CARRY: Final = """UPDATE pages SET bytes = e.bytes, seconds = e.seconds FROM earlier.pages e
+  WHERE e.rowid = pages.rowid AND e.url = pages.url AND pages.bytes IS NULL"""  # a 304 has no body
 _DROP_LINKS: Final = "DELETE FROM link WHERE source BETWEEN ? AND ? AND rowid <= ?"
 _FEW: Final = 50
 """One of so many batches may change while links have an index by target, which takes ten times as long for each."""
@@ -113,7 +115,8 @@ def _newest(site: Path, *, is_audited: bool) -> Path:
                 (ended,) = db.execute("SELECT max(ended) FROM run").fetchone()
             found.append((ended or 0.0, directory))
     if not found:
-        raise UsageError(_NOTHING)
+        has_audits = STATE_DB.is_in(site / AUDIT)
+        raise UsageError(f"an audit keeps no history of the site. {COMPARE_AUDITS}" if has_audits else _NOTHING)
     return max(found, key=itemgetter(0))[1]
 
 
@@ -130,6 +133,10 @@ def _show_runs(audit: sqlite3.Connection, site: Path) -> None:
 
 
 _SITE: Final = "site"  # the schema of the state of the site, beside that of its audit
+COMPARE_AUDITS: Final = (
+    "To compare two audits, run siteatlas export -o before.sqlite after the first and siteatlas export -o after.sqlite "
+    "after the second. Then run siteatlas compare before.sqlite after.sqlite"
+)
 _NOTHING: Final = "no run has finished yet, so there is nothing to show. Run siteatlas crawl first"
 
 
@@ -163,6 +170,8 @@ def _build(state: sqlite3.Connection, newest: Path, site: Path, path: Path, stam
             db.execute("BEGIN")
             builder = _Builder(state, db)
             builder.run(newest / STATE_DB.file)
+            if has_earlier:
+                db.execute(_CARRY)
             db.execute("INSERT INTO about VALUES ('stamp', ?)", (stamp,))
             for name, rows in audit_rows(site) if audit_stamp(site) else ():
                 if name != "sitemap_entries" or not knows_own_sitemaps(db):  # a crawl may have read them since

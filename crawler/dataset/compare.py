@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from math import sqrt
+from statistics import median_low
 from string import ascii_letters, digits
 from typing import Final, NamedTuple
 
@@ -30,8 +31,12 @@ DRAWN: Final = ("words", "inlinks", "outlinks", "external_outlinks", "images")
 """Columns of ``pages`` that count what boxes may draw at each visit."""
 DECIDED: Final = ("alternates", "h1_count")
 """Columns that count what a template decides."""
-FIELDS: Final = ("state", "status", "depth", *TEXTS, *DRAWN, *DECIDED)
-"""All columns that are compared."""
+FIELDS: Final = ("state", "status", *TEXTS, "depth", *DRAWN, *DECIDED)
+"""All columns that are compared, by what a difference costs: what keeps a page out of search comes first."""
+_ORDER: Final = ("state", "robots", "status", "pages", *FIELDS)
+_SHOWN_BY: Final = {"state": frozenset({"robots", "canonical", "target"}), "h1": frozenset({"h1_count"})}
+"""Fields that decide another one, or say the same: on the same pages, both have one cause."""
+_ADDRESSES: Final = frozenset({"canonical", "target"})
 LEAST_DIFFERENCE: Final = 3
 """A count that boxes may draw and that differs by less is no difference."""
 LEAST_DEEPER: Final = 2
@@ -63,21 +68,40 @@ class ComparedPage(Struct, frozen=True):
 
 
 class Difference(NamedTuple):
-    """What differs on one page: the field, and the words that name the cause."""
+    """What differs on one page: the field, and the words that name the cause. ``counts`` are those before and after."""
 
     url: str
     field: str
     cause: str
+    counts: tuple[int, int] | None = None
 
 
 class Group(Struct, frozen=True):
-    """Differences with one cause. ``sections`` are the first folders of the pages, each with their number."""
+    """Differences with one cause. ``sections`` are the first folders of the pages, each with their number.
+
+    ``median`` is that of a count, before and after. ``by`` has what else differs on these pages for the same cause.
+    """
 
     field: str
     cause: str
     pages: int
     sections: dict[str, int]
     examples: list[str]
+    median: tuple[int, int] | None = None
+    by: list["Group"] = []
+
+    @property
+    def words(self) -> str:
+        """The cause with its numbers and with what says the same."""
+        median = (
+            f" ({'' if self.pages == 1 else 'median '}{self.median[0]:,} → {self.median[1]:,})" if self.median else ""
+        )
+        return "; ".join([self.cause + median, *(f"{group.field}: {group.words}" for group in self.by)])
+
+    @property
+    def fields(self) -> set[str]:
+        """All fields that differ on these pages for this cause."""
+        return {self.field, *(group.field for group in self.by)}
 
 
 class Comparison(Struct, frozen=True):
@@ -162,15 +186,19 @@ def _masked(page: ComparedPage, name: str) -> str:
 def _text_differences(name: str, pairs: Mapping[str, tuple[str, str]]) -> Iterator[Difference]:
     """The differences of a text, from its values before and after, by URL."""
     before: defaultdict[str, set[str]] = defaultdict(set)
+    ways: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
     for old, new in pairs.values():
         before[new].add(old)
+        ways[_text_cause(old, new)].add((old, new))
     for url, (old, new) in pairs.items():
         if not new:
             yield Difference(url, name, "is empty now")
         elif not old or len(before[new]) > 1:
             yield Difference(url, name, f"now {_quoted(new)}")
         else:
-            yield Difference(url, name, _text_cause(old, new))
+            cause = _text_cause(old, new)
+            is_alone = name in _ADDRESSES and len(ways[cause]) == 1
+            yield Difference(url, name, f"{_quoted(old)} → {_quoted(new)}" if is_alone else cause)
 
 
 def _state_differences(url: str, old: Values, new: Values) -> Iterator[Difference]:
@@ -181,7 +209,8 @@ def _state_differences(url: str, old: Values, new: Values) -> Iterator[Differenc
     elif old["state"] == "indexable" and old["depth"] is not None and new["depth"] is not None:
         clicks = int(new["depth"]) - int(old["depth"])
         if abs(clicks) >= LEAST_DEEPER:
-            yield Difference(url, "depth", f"{'more' if clicks > 0 else 'fewer'} clicks from the start")
+            depths = int(old["depth"]), int(new["depth"])
+            yield Difference(url, "depth", f"{_more(clicks)} clicks from the start", depths)
 
 
 def _count_differences(name: str, pages: Mapping[str, tuple[Values, Values]]) -> Iterator[Difference]:
@@ -199,7 +228,8 @@ def _count_differences(name: str, pages: Mapping[str, tuple[Values, Values]]) ->
         one, other = (ways[section_of(url), is_more] for is_more in (new > old, new < old))
         is_trend = one - other > _CHANCE * sqrt(one + other)
         if is_trend or (is_still and abs(new - old) >= least) or _is_more_than_chance(name, old, new, swapped):
-            yield Difference(url, name, "none now" if not new else "were none" if not old else _more(new - old))
+            cause = "none now" if not new else "were none" if not old else _more(new - old)
+            yield Difference(url, name, cause, (old, new) if old and new else None)
 
 
 def _more(difference: int) -> str:
@@ -238,14 +268,24 @@ def _quoted(text: str) -> str:
 
 def _groups(differences: Iterable[Difference]) -> Iterator[Group]:
     """The differences by cause, the cause of most pages first. Causes of one page each are "changed", if several."""
-    by_cause: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    by_cause: defaultdict[tuple[str, str], list[Difference]] = defaultdict(list)
     for difference in differences:
-        by_cause[difference.field, difference.cause].append(difference.url)
-    alone = Counter(field for (field, _), urls in by_cause.items() if field in TEXTS and len(urls) == 1)
-    merged: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for (field, cause), urls in by_cause.items():
-        is_alone = len(urls) == 1 < alone[field] and cause != "is empty now"
-        merged[field, "changed" if is_alone else cause] += urls
-    for (field, cause), urls in sorted(merged.items(), key=lambda item: (-len(item[1]), item[0])):
-        sections = Counter(map(section_of, urls))
-        yield Group(field, cause, len(urls), dict(sections.most_common()), sorted(urls)[:_EXAMPLES])
+        by_cause[difference.field, difference.cause].append(difference)
+    alone = Counter(field for (field, _), found in by_cause.items() if field in TEXTS and len(found) == 1)
+    merged: defaultdict[tuple[str, str], list[Difference]] = defaultdict(list)
+    for (field, cause), found in by_cause.items():
+        is_alone = len(found) == 1 < alone[field] and cause != "is empty now"
+        merged[field, "changed" if is_alone else cause] += found
+    groups: list[tuple[Group, set[str]]] = []
+    for (field, cause), found in sorted(merged.items(), key=lambda item: (_ORDER.index(item[0][0]), item[0][1])):
+        urls = sorted(difference.url for difference in found)
+        sides = [*zip(*filter(None, (difference.counts for difference in found)), strict=True)]
+        median = (median_low(sides[0]), median_low(sides[1])) if sides else None
+        sections = dict(Counter(map(section_of, urls)).most_common())
+        group = Group(field, cause, len(urls), sections, urls[:_EXAMPLES], median)
+        same = (one for one, pages in groups if field in _SHOWN_BY.get(one.field, ()) and pages.issuperset(urls))
+        if shown := next(same, None):
+            shown.by.append(group)
+        else:
+            groups.append((group, {*urls}))
+    yield from sorted((group for group, _ in groups), key=lambda group: -group.pages)

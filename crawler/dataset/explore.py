@@ -6,6 +6,7 @@ https://docs.datasette.io/en/stable/metadata.html
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import closing
 from math import cos, log, pi, sin, sqrt
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,7 @@ from datasette.plugins import pm
 from markupsafe import Markup
 
 from crawler.dataset.build import open_dataset
-from crawler.dataset.query import questions
+from crawler.dataset.query import PAGE_PARTS, knows_audit, questions
 from crawler.dataset.schema import TABLES
 
 _FACETS: Final = {
@@ -30,6 +31,8 @@ _FACETS: Final = {
     "changes": ["change"],
     "history": ["run", "field"],
 }
+_OF_AUDITS: Final = ("findings", "visits", "search", "bots", "pages_in_search")
+_NO_AUDIT: Final = "No audit yet. Run siteatlas audit, and start siteatlas explore again."
 _HIDDEN: Final = ("url", "link", "read", "about")
 _URL_COLUMNS: Final = frozenset({"url", "source", "target", "page", "final", "canonical", "example", "another"})
 _MAX_SHOWN: Final = 200  # links of a page
@@ -50,14 +53,6 @@ _SECTIONS: Final = "SELECT section, count(*) FROM pages WHERE indexable GROUP BY
 _SECTION_LINKS: Final = """WITH known AS MATERIALIZED (SELECT u.id, p.section FROM url u JOIN pages p ON p.url = u.url)
   SELECT s.section, t.section, count(*) FROM link l JOIN known s ON s.id = l.source JOIN known t ON t.id = l.target
   WHERE l.kind = 'link' AND s.section != t.section GROUP BY 1, 2"""
-_PARTS: Final = {
-    "links_in": "SELECT source, anchor, place, nofollow FROM links WHERE target = :url AND kind = 'link' LIMIT :most",
-    "links_out": "SELECT target, anchor, place, nofollow FROM links WHERE source = :url AND kind = 'link' LIMIT :most",
-    "findings": "SELECT severity, rule, sentence, certainty, since FROM findings WHERE url = :url LIMIT :most",
-    "visits": "SELECT source, first_day, last_day, people, bots, status FROM visits WHERE url = :url LIMIT :most",
-    "changes": "SELECT run, change, before, after, reason FROM changes WHERE url = :url ORDER BY run DESC LIMIT :most",
-    "history": "SELECT run, field, before, after FROM history WHERE url = :url ORDER BY run DESC, field LIMIT :most",
-}
 
 
 def one_time_link(data: Datasette, place: str) -> str:
@@ -80,33 +75,40 @@ class _Tables(Database):  # type: ignore[misc]
 
 def build_explorer(states: Mapping[str, Path]) -> Datasette:
     """The web application over the state directories of sites, by name. Raises UsageError, StorageError."""
+    paths, databases = {}, {}
+    for name, state in states.items():
+        with closing(open_dataset(state)) as db:
+            ((_, _, paths[name]),) = [row for row in db.execute("PRAGMA database_list") if row[1] == "main"]
+            tables = _tables(is_audited=knows_audit(db))
+        databases[name] = {"queries": _queries(), "tables": tables}
     data = Datasette(
         [],
         metadata={
             "title": "Siteatlas",
             "description": "What the last finished run stored of each site.",
             "allow": {"id": "root"},
-            "databases": {name: {"queries": _queries(), "tables": _tables()} for name in states},
+            "databases": databases,
         },
         settings=_SETTINGS,
         template_dir=str(Path(__file__).parent / "templates"),
     )
     data.remove_database("_memory")
-    for name, state in states.items():
-        with open_dataset(state) as db:
-            ((_, _, path),) = [row for row in db.execute("PRAGMA database_list") if row[1] == "main"]
-        db.close()
+    for name, path in paths.items():
         data.add_database(_Tables(data, path=path, is_mutable=False), name=name)
     return data
 
 
 def _queries() -> dict[str, Any]:
-    return {question.name: {"title": question.text, "sql": question.sql} for question in questions()}
+    """The questions by their names: one that has the name of a table would take its place."""
+    named = ((f"how-many-{each.name}" if each.name in TABLES else each.name, each) for each in questions())
+    return {name: {"title": question.text, "sql": question.sql} for name, question in named}
 
 
-def _tables() -> dict[str, Any]:
-    shown = {name: {"facets": facets} for name, facets in _FACETS.items()}
-    return shown | {name: {"hidden": True} for name in _HIDDEN}
+def _tables(*, is_audited: bool) -> dict[str, Any]:
+    tables: dict[str, dict[str, Any]] = {name: {"facets": facets} for name, facets in _FACETS.items()}
+    for name in () if is_audited else _OF_AUDITS:
+        tables.setdefault(name, {})["description"] = _NO_AUDIT
+    return tables | {name: {"hidden": True} for name in _HIDDEN}
 
 
 @hookimpl  # type: ignore[untyped-decorator]
@@ -190,13 +192,15 @@ async def _page(datasette: Datasette, request: Any) -> Response:
     found = (await database.execute("SELECT * FROM pages WHERE url = :url", {"url": url})).first()
     meanings = {column.name: column.meaning for column in TABLES["pages"]}
     facts = [(name, meanings[name], found[name]) for name in found.keys()] if found else []  # noqa: SIM118 - no dict
-    parts = {name: (await database.execute(sql, {"url": url, "most": _MAX_SHOWN})).rows for name, sql in _PARTS.items()}
+    asked = {"url": url, "most": _MAX_SHOWN}
+    parts = {name: (await database.execute(sql, asked)).rows for name, sql in PAGE_PARTS.items()}
     values = {
         "site": site,
         "tables": datasette.urls.database(site),
         "url": url,
         "facts": facts,
         "most": _MAX_SHOWN,
+        "no_audit": datasette.metadata("description", database=site, table="findings", fallback=False),
         **parts,
     }
     return Response.html(await datasette.render_template("page.html", values, request=request))

@@ -13,6 +13,7 @@ from crawler.errors import UsageError
 
 _STEPS: Final = 10_000  # of SQLite's machine, between two looks at the clock: about a millisecond
 _SLOW: Final = "Narrow it, or give it more time with --timeout"
+_TABLES: Final = "siteatlas query --tables"
 _NO_SITEMAP: Final = (
     "neither the crawl nor an audit has read a sitemap that the site has. Run siteatlas audit, and name the sitemap "
     "with --sitemap if robots.txt does not"
@@ -23,6 +24,17 @@ _of_own_sitemaps = re.compile(r"\bNOT (\w+\.)?published\b|\bpublished\s*(?:=|IS)
 _READING: Final = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
+
+
+PAGE_PARTS: Final = {
+    "links_in": "SELECT source, anchor, place, nofollow FROM links WHERE target = :url AND kind = 'link' LIMIT :most",
+    "links_out": "SELECT target, anchor, place, nofollow FROM links WHERE source = :url AND kind = 'link' LIMIT :most",
+    "findings": "SELECT severity, rule, sentence, certainty, since FROM findings WHERE url = :url LIMIT :most",
+    "visits": "SELECT source, first_day, last_day, people, bots, status FROM visits WHERE url = :url LIMIT :most",
+    "changes": "SELECT run, change, before, after, reason FROM changes WHERE url = :url ORDER BY run DESC LIMIT :most",
+    "history": "SELECT run, field, before, after FROM history WHERE url = :url ORDER BY run DESC, field LIMIT :most",
+}
+"""What is shown of one URL beside its columns of ``pages``."""
 
 
 class Answer(Struct, frozen=True):
@@ -41,9 +53,12 @@ class Question(Struct, frozen=True):
     sql: str
 
 
-def ask(db: sqlite3.Connection, sql: str, *, limit: int, seconds: float, slow: str = _SLOW) -> Answer:
-    """The answer to one statement that only reads. ``limit``: rows, 0 for all. ``slow``: what to do if it takes longer.
+def ask(
+    db: sqlite3.Connection, sql: str, *, limit: int, seconds: float, slow: str = _SLOW, tables: str = _TABLES
+) -> Answer:
+    """The answer to one statement that only reads. ``limit``: rows, 0 for all.
 
+    ``slow``: what to do if it takes longer; ``tables``: what lists the tables.
     Raises UsageError, also if it asks for sitemaps of the site and nobody has read one.
     """
     if _of_own_sitemaps(sql) and not knows_own_sitemaps(db):
@@ -55,7 +70,7 @@ def ask(db: sqlite3.Connection, sql: str, *, limit: int, seconds: float, slow: s
         cursor = db.execute(sql)
         rows = cursor.fetchmany(limit + 1) if limit else cursor.fetchall()
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise UsageError(_why(error, seconds, slow)) from error
+        raise UsageError(_why(error, seconds, slow, tables)) from error
     finally:
         db.set_progress_handler(None, 0)
         db.set_authorizer(None)
@@ -70,13 +85,18 @@ def knows_own_sitemaps(db: sqlite3.Connection) -> bool:
     return db.execute(_KNOWS_SITEMAPS).fetchone() is not None
 
 
-def _why(error: Exception, seconds: float, slow: str) -> str:
+def knows_audit(db: sqlite3.Connection) -> bool:
+    """Whether the tables of a state have what an audit found: their stamp ends with that of the audit."""
+    return db.execute("SELECT 1 FROM about WHERE key = 'stamp' AND value NOT LIKE '% '").fetchone() is not None
+
+
+def _why(error: Exception, seconds: float, slow: str, tables: str) -> str:
     text = str(error)
     if text == "interrupted":
         return f"the query took longer than {seconds:g} seconds. {slow}"
     if "not authorized" in text or "prohibited" in text:
-        return "a query can only read. Write one SELECT over the tables that siteatlas query --tables lists"
-    return f"the query is not valid: {text}. siteatlas query --tables lists the tables and their columns"
+        return f"a query can only read. Write one SELECT over the tables that {tables} lists"
+    return f"the query is not valid: {text}. {tables} lists the tables and their columns"
 
 
 def questions() -> list[Question]:

@@ -1,2 +1,2 @@
 -- Which pages are largest?
-SELECT url, bytes, words FROM pages WHERE bytes IS NOT NULL ORDER BY bytes DESC, url
+SELECT url, bytes, words FROM pages WHERE status IS NOT NULL ORDER BY bytes DESC, url
