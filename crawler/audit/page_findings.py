@@ -212,8 +212,12 @@ class PageFindings:
         base = self._finding(node, number, facts, stats, wants_hub=wants_hub)
         if entrance >= 0:
             base = msgspec.structs.replace(base, entrance=self._url(entrance))
+        # the pages of a list link to one another, so one that lacks such links is none, whatever its name
+        is_later = is_paginated(Url(base.url)) and not (
+            facts.is_drawn or any(_rule_family(rule) in ORPHAN_FAMILIES for rule in rule_ids)
+        )
         for rule_id in rule_ids:
-            rule = "listed.series" if rule_id == "listed.missing" and is_paginated(Url(base.url)) else rule_id
+            rule = "listed.series" if rule_id == "listed.missing" and is_later else rule_id
             if _rule_family(rule) in ORPHAN_FAMILIES:
                 self.orphans_by_section[section_of(base.url)] += 1
             elif rule == "listed.missing":
