@@ -49,7 +49,7 @@ from crawler.packages import install_command, missing_packages
 from crawler.parse.html.page import ReadOptions
 from crawler.parse.pool import ParsePool
 from crawler.parse.protocol import ParserOptions
-from crawler.render.document import BrowserOptions, RenderLimits
+from crawler.render.document import NO_SANDBOX_REMEDY, BrowserOptions, RenderLimits
 from crawler.render.renderer import Renderer, RenderOptions, known_templates
 from crawler.render.resources import ResourceOptions, ResourceRoad
 from crawler.render.templates import TemplateRecord, Templates
@@ -268,6 +268,8 @@ def render_remedy(config: Config) -> str:
         return "Audit without --render never"
     if not find_spec("playwright"):
         return f"Run {install_command('render')}, install Chromium, and audit again"
+    if config.render.sandbox and os.geteuid() == 0:
+        return NO_SANDBOX_REMEDY
     return "Run siteatlas why URL --render to see why Chromium did not run it, and audit again"
 
 
