@@ -285,7 +285,8 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     dates: dict[Url, str] = {}  # lastmod of the entries of a sitemap, if they are wanted
     parts: bytes = b""  # the parts that links may name ...
     named_parts: bytes = b""  # ... and those that its links name (crawler.parse.html.parts)
-    bad_data: int = 0  # blocks of JSON-LD that cannot be parsed
+    bad_data: int = 0  # blocks of JSON-LD that cannot be parsed ...
+    data_fault: str = ""  # ... and where the first of them has its first fault
 
 
 unpack_page = msgspec.msgpack.Decoder(Page).decode

@@ -125,6 +125,11 @@ def test_ours_a_complete_crawl_is_certain(audited: Audited) -> None:
     assert [each["url"] for each in audited.report["findings"] if not each["is_certain"]] == []
 
 
+def test_ours_documents_that_nothing_links_to_are_counted(audited: Audited) -> None:
+    (note,) = (each for each in audited.report["notes"] if "documents-without-links" in each)
+    assert f"no page links to 1 document, such as {audited.site.url('/listed/plan.pdf')}: " in note
+
+
 def test_ours_a_limited_crawl_calls_no_page_an_orphan(limited: Audited) -> None:
     assert limited.code == 4
     assert limited.report["completeness"] == "truncated"

@@ -247,6 +247,12 @@ def test_ours_each_topic_is_told(crawled: Crawled, text: str, topic: str, expect
     assert crawled.told(text, topic) == expected
 
 
+@pytest.mark.parametrize("topic", ["noindex", "canonical"])
+def test_ours_what_an_earlier_run_read_is_not_told_as_of_now(crawled: Crawled, topic: str) -> None:
+    assert crawled.told("/gone", topic)[0] == "the last visit read no page; of that in run 1 (TIME):"
+    assert not crawled.told("/b", topic)[0].startswith("the last visit")
+
+
 def test_ours_a_page_that_changed_says_when_and_what(crawled: Crawled) -> None:
     told = crawled.told("/b", "lastmod")
     # run 2 follows run 1 within seconds, so the time of the change is known, and not only its day

@@ -25,6 +25,7 @@ from crawler.audit.finding import AuditFinding, AuditReport, BotActivity, Certai
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.links import LinkKind
 from crawler.audit.graph.load import load_graph
+from crawler.audit.health.visit import why_no_document
 from crawler.audit.media import CheckedMedia
 from crawler.audit.orphans.certainty import CrawlCoverage, assumptions, best_certainty, limits_of_crawl
 from crawler.audit.orphans.classes import Thresholds
@@ -251,6 +252,11 @@ class AuditFinisher:
         if alone := pages.for_machines:
             text = f"{count_text(len(alone), 'page')} without links, such as {url_of(self._store.db, alone[0])}"
             notes.append(f"only bots that are no search engines requested {text}: they are no findings")
+        urls = [url_of(self._store.db, number) for number in pages.documents]
+        visits = VisitLookup(self._db)
+        if unlinked := [url for url in urls if not why_no_document(visits.get(url).visited)]:
+            text = f"no page links to {count_text(len(unlinked), 'document')}, such as {unlinked[0]}"
+            notes.append(f"{text}: siteatlas query documents-without-links shows them, with their visits")
         if copies:
             copy, page = (url_of(self._store.db, number) for number in min(copies.items()))
             more = f"; the same applies to {count_text(len(copies) - 1, 'more page')}" if len(copies) > 1 else ""

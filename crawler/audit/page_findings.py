@@ -107,6 +107,7 @@ class PageFindings:
         self.orphans_by_section: Counter[str] = Counter()  # includes weakly linked pages
         self.unlisted_by_section: Counter[str] = Counter()
         self.listed = 0  # indexable pages in a sitemap
+        self.documents: list[int] = []  # ids of PDFs and other documents that sources know, and no page links to
         self.for_machines: list[int] = []  # ids of unlinked pages that bots alone requested, none of a search engine
 
     def findings(self) -> Iterator[tuple[float, AuditFinding]]:
@@ -134,6 +135,8 @@ class PageFindings:
             while -1 < next_number < page:
                 next_number, next_stats = next(by_page, (-1, NO_SOURCES))
             stats = next_stats if next_number == page else NO_SOURCES
+            if state is State.WRONG_TYPE and stats.sources and not graph.visitor_link_kinds(node):
+                self.documents.append(page)
             is_meant = state in CLASSIFIED_STATES and (state is State.SOFT_404 or page not in self.copies)
             if is_meant and not self._is_forgotten(node, stats):
                 facts = self._url_facts(node, state)
@@ -212,10 +215,12 @@ class PageFindings:
         base = self._finding(node, number, facts, stats, wants_hub=wants_hub)
         if entrance >= 0:
             base = msgspec.structs.replace(base, entrance=self._url(entrance))
+        # the pages of a list link to one another, so one that lacks such links is none, whatever its name
+        is_later = is_paginated(Url(base.url)) and not (
+            facts.is_drawn or any(_rule_family(rule) in ORPHAN_FAMILIES for rule in rule_ids)
+        )
         for rule_id in rule_ids:
-            # a page that has another finding, too, asks for an action whatever its name is
-            is_series = rule_ids == ["listed.missing"] and is_paginated(Url(base.url))
-            rule = "listed.series" if is_series else rule_id
+            rule = "listed.series" if rule_id == "listed.missing" and is_later else rule_id
             if _rule_family(rule) in ORPHAN_FAMILIES:
                 self.orphans_by_section[section_of(base.url)] += 1
             elif rule == "listed.missing":

@@ -70,6 +70,7 @@ class ParsedPage(Struct):
     url: str
     title: str
     bad_data: int
+    data_fault: str
     canonicals: list[Url]
     canonical_faults: list[str]
     images: list[str]
@@ -164,7 +165,7 @@ class ShownPages:
             title = page.title.strip()
             if page.bad_data:
                 told = f"{count_text(page.bad_data, 'block', 'blocks')} of JSON-LD cannot be parsed"
-                yield finding("page.data", page.url, told, [])
+                yield finding("page.data", page.url, ": ".join(filter(None, (told, page.data_fault))), [])
             if page.canonical_faults and not page.canonicals:
                 yield finding("page.canonical", page.url, page.canonical_faults[0], [])
             if not title:

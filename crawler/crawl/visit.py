@@ -49,7 +49,7 @@ from crawler.packages import install_command, missing_packages
 from crawler.parse.html.page import ReadOptions
 from crawler.parse.pool import ParsePool
 from crawler.parse.protocol import ParserOptions
-from crawler.render.document import BrowserOptions, RenderLimits
+from crawler.render.document import NO_SANDBOX_REMEDY, BrowserOptions, RenderLimits
 from crawler.render.renderer import Renderer, RenderOptions, known_templates
 from crawler.render.resources import ResourceOptions, ResourceRoad
 from crawler.render.templates import TemplateRecord, Templates
@@ -269,9 +269,7 @@ def render_remedy(config: Config) -> str:
     if not find_spec("playwright"):
         return f"Run {install_command('render')}, install Chromium, and audit again"
     if config.render.sandbox and os.geteuid() == 0:
-        from crawler.render.browser import NO_SANDBOX_REMEDY  # noqa: PLC0415 - an extra
-
-        return f"{NO_SANDBOX_REMEDY}, and audit again"
+        return NO_SANDBOX_REMEDY
     return "Run siteatlas why URL --render to see why Chromium did not run it, and audit again"
 
 

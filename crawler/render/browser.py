@@ -24,14 +24,10 @@ import anyio
 from playwright.async_api import Browser, BrowserContext, Error, Playwright, async_playwright
 
 from crawler.errors import UsageError
-from crawler.render.document import BrowserOptions, RenderError
+from crawler.render.document import NO_SANDBOX_REMEDY, BrowserOptions, RenderError
 from sitemap import create_file
 
 log = logging.getLogger(__name__)
-NO_SANDBOX_REMEDY: Final = (
-    "Chromium has no sandbox for root: run siteatlas as another user, or add --set render.sandbox=false in a container "
-    "that holds nothing else"
-)
 NO_USABLE_SANDBOX: Final = (
     "it has no usable sandbox: allow user namespaces, install Debian's package chromium-sandbox, or add "
     "--set render.sandbox=false in a container that holds nothing else"

@@ -1,6 +1,13 @@
 """The values of rendering: its limits, the document that comes of it, and why there is none. Pure."""
 
+from typing import Final
+
 from msgspec import Struct
+
+NO_SANDBOX_REMEDY: Final = (
+    "Chromium has no sandbox for root: run siteatlas as another user, or add --set render.sandbox=false in a container "
+    "that holds nothing else"
+)
 
 
 class RenderError(Exception):

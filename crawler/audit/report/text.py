@@ -124,10 +124,11 @@ class TextReport:
             yield from [safe(self._report.why_uncompared)] if self._report.why_uncompared else []
             return
         total = compared.total
-        texts = [f"{total.new:,} new", _resolved_text(total), f"{total.still:,} still there"]
+        skipped = sum(count.total for count in self._report.counts if count.rule in compared.uncompared)
+        texts = [f"{total.new:,} new"] if total.new or not skipped else []
+        texts += [_resolved_text(total), f"{total.still:,} still there"]
         if total.undecided:
             texts.append(f"{total.undecided:,} not found again, but not decided")
-        skipped = sum(count.total for count in self._report.counts if count.rule in compared.uncompared)
         texts += [f"{skipped:,} not compared"] if skipped else []
         line = f"since the audit of {utc_minute(compared.started)}: {', '.join(texts)}"
         yield self._paint(line, "31" if total.new else "33" if skipped else "32")

@@ -295,9 +295,16 @@ def _page(story: UrlStory, _: CrawlRules) -> Iterator[str]:
         yield from page.faults
 
 
+def _earlier(story: UrlStory) -> Iterator[str]:
+    """That a page is told as an earlier run read it, if the last visit read none."""
+    if story.page and story.page.run is not None and story.last_visit and story.last_visit.content is None:
+        yield f"the last visit read no page; of that in {run_text(story.page.run, story.starts)}:"
+
+
 def _noindex(story: UrlStory, policy: CrawlRules) -> Iterator[str]:
     """Whether the page or its headers say noindex."""
     if (page := story.page) and page.is_html:
+        yield from _earlier(story)
         yield page.noindex or page.engine_noindex or "neither the page nor its headers contain noindex"
         if page.noindex and not policy.obey_noindex:
             yield "the configuration ignores noindex"
@@ -310,6 +317,7 @@ def _noindex(story: UrlStory, policy: CrawlRules) -> Iterator[str]:
 def _canonical(story: UrlStory, policy: CrawlRules) -> Iterator[str]:
     """The canonical that the page names."""
     if (page := story.page) and page.is_html:
+        yield from _earlier(story)
         match page.canonicals:
             case []:
                 yield "no canonical of the page counts" if page.canonical_faults else "the page has no canonical"

@@ -5,6 +5,7 @@ comments, trailing commas, CDATA and HTML comment wrappers, raw control characte
 expression here is linear: an unclosed string or comment extends to the end, so it is read once.
 """
 
+import json
 import re
 from typing import Any, Final
 
@@ -45,20 +46,21 @@ class JsonLdNode(Struct, frozen=True):
     is_main: bool
 
 
-def read_nodes(blocks: list[str]) -> tuple[list[JsonLdNode], int]:
+def read_nodes(blocks: list[str]) -> tuple[list[JsonLdNode], int, str]:
     """The typed objects of all blocks, at most ``MAX_NODES``, each before the objects inside it.
 
-    Also the number of blocks that cannot be parsed.
+    Also the number of blocks that cannot be parsed, and where the first of them has its first fault.
     """
     nodes: list[JsonLdNode] = []
-    bad = 0
-    for block in blocks:
+    bad, fault = 0, ""
+    for number, block in enumerate(blocks, 1):
         value = read_block(block)
         if value is not None:
             _collect(value, nodes)
-        elif not block.isspace():
-            bad += bool(block)
-    return nodes, bad
+        elif block and not block.isspace():
+            bad += 1
+            fault = fault or f"block {number}, {_fault(block)}"
+    return nodes, bad, fault
 
 
 def nodes_by_id(nodes: list[JsonLdNode]) -> dict[str, JsonLdNode]:
@@ -87,6 +89,21 @@ def read_block(text: str) -> Any:
     return None
 
 
+def _fault(block: str) -> str:
+    """Where a block that :func:`read_block` does not take has its first fault that is not repaired, in words."""
+    text = _unwrapped(block[:MAX_BLOCK])
+    try:
+        json.loads(_repaired(text))
+    except ValueError as error:
+        if isinstance(error, json.JSONDecodeError):
+            before = block[: block.find(text) + error.pos]
+            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+            return f"line {line}, column {column}: {error.msg}"
+    except RecursionError:
+        pass
+    return "which is too long, or too deep"
+
+
 def _unwrapped(text: str) -> str:
     text = text.strip(_PADDING)
     opening = _opening(text)
@@ -107,7 +124,7 @@ def _unescaped(text: str) -> str:
 
 def _repair(match: re.Match[str]) -> str:
     if match[1] is not None or match[2] is not None:
-        return " "
+        return " " * len(match[0])
     return _control.sub(" ", _bad_escape.sub(lambda escape: escape[1] or escape[0], match[0]))
 
 

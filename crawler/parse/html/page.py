@@ -144,7 +144,7 @@ def _page(
     # a meta element in the body counts too, which is the more restrictive reading
     robots = robots_meta.read_directives(outline.metas, document.robots, options.token, now)
     noindex = robots.noindex_at(now)
-    nodes, bad_data = jsonld.read_nodes([element.text for element in outline.named("script")])
+    nodes, bad_data, data_fault = jsonld.read_nodes([element.text for element in outline.named("script")])
     with_images = options.images and not robots.noimageindex
     videos, video_faults = VideoCollector(outline, nodes, media_urls).read() if options.videos else ([], [])
     modified, source = dates.modified_date(outline, nodes, urls) if options.dates else ("", "")
@@ -177,4 +177,5 @@ def _page(
         parts=pack_parts(urls.page, decoded.body),
         named_parts=targets.named_parts,
         bad_data=bad_data,
+        data_fault=data_fault,
     )

@@ -206,6 +206,16 @@ def test_ours_every_rule_has_an_action_but_the_one_that_asks_for_none(rule: str)
         assert "1 " in action.title
 
 
+def test_ours_what_only_scripts_link_to_is_no_page_that_scripts_change() -> None:
+    found = [finding("render.links", "/js"), finding("render.orphan", "/static")]
+    linked, changed = sorted(rank_actions(audit(found), of(found)).actions, key=lambda action: action.name)
+    assert linked.title == "Link to 1 page that only scripts link to in the HTML that the server sends"
+    assert (changed.title, changed.examples) == (
+        "Send 1 page that scripts change as browsers show them",
+        [f"{SITE}/js"],
+    )
+
+
 def steps_for(number: int) -> int:
     words = [f"{first}{second}" for first in "abcdefghijklmnopqrstuvwxyz" for second in "abcdefghijklmnopqrstuvwxyz"]
 

@@ -7,7 +7,10 @@ from msgspec import structs
 
 from crawler.audit.finding import Certainty
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, best_certainty, is_mostly_right, limits_of_crawl
+from crawler.config.config import Config
+from crawler.crawl.visit import render_remedy
 from crawler.model import State
+from crawler.render.document import NO_SANDBOX_REMEDY
 
 PAGE = "https://www.example.com/hub"
 SCRIPTED: dict[str, Any] = {"scripted": EndedUrls(2, PAGE, "/a.js for <nav>"), "render_remedy": "Do this"}
@@ -136,3 +139,8 @@ def test_ours_failed_pages_alone_leave_findings_likely(seen: CrawlCoverage, cert
 @pytest.mark.parametrize(("mistaken", "findings", "right"), [(2, 100, True), (2.1, 100, False), (0.01, 0, True)])
 def test_ours_likely_findings_are_nearly_all_right(mistaken: float, findings: int, right: bool) -> None:
     assert is_mostly_right(mistaken, findings) is right
+
+
+def test_ours_root_reads_the_remedy_for_chromium_with_the_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert render_remedy(Config()) == NO_SANDBOX_REMEDY

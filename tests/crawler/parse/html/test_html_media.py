@@ -317,6 +317,11 @@ def test_ours_hostile_json_ld_is_harmless(text: str) -> None:
     assert (page.images, page.videos, page.modified, len(page.links)) == ([], [], "", 1)
 
 
+def test_ours_a_fault_of_json_ld_names_its_block_and_place() -> None:
+    page = read(script('{"a": 1}') + script('\n{"a": 1, // a note\n "b": [2,],\n "c": }'))
+    assert (page.bad_data, page.data_fault) == (1, "block 2, line 4, column 7: Expecting value")
+
+
 def test_ours_number_of_json_ld_nodes_is_bounded() -> None:
     assert len(jsonld.read_nodes([json.dumps([{"@type": "X"}] * 20_000)])[0]) == jsonld.MAX_NODES
 
