@@ -454,11 +454,14 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(
     page = (await explorer.client.get(here, cookies=cookies)).text
     assert f"{start}/deep/2" in page
     assert f"{start}/deep/4" in page
-    assert page.count("No audit yet.") == 2
+    assert page.count("No finished audit when this started.") == 2
     assert all(part in page for part in ("Findings of the last audit", "Visits", "Changes of the page"))
     for table in "findings", "visits":
         (there,) = re.findall(rf'href="([^"]+/{table}[^"/]*)"', home)
-        assert "No audit yet." in (await explorer.client.get(html.unescape(there), cookies=cookies)).text
+        assert (
+            "No finished audit when this started."
+            in (await explorer.client.get(html.unescape(there), cookies=cookies)).text
+        )
     question = await explorer.client.get("/www~2Eplanted/redirect-chains.json?_shape=array", cookies=cookies)
     assert len(question.json()) == 3
     (place,) = re.findall(r'href="(/-/sections/[^"]+)"', home)

@@ -198,12 +198,12 @@ def test_ours_a_second_process_is_turned_away_and_who_only_looks_is_not(tmp_path
             looks = [
                 ask("status", "--state", "state"),
                 ask("why", f"{site.url}p3", "--state", "state"),
-                ask("diff", "--state", "state"),
+                ask("query", "SELECT 'pages: ' || count(*) FROM pages", "--state", "state"),
             ]
             assert [looked.status for looked in looks] == [0, 0, 0], looks
             assert str(working.pid) in looks[0].said
             assert "is listed" in looks[1].said
-            assert "21 added" in looks[2].said
+            assert "pages: 21" in looks[2].said
             assert working.poll() is None
         finally:
             working.send_signal(signal.SIGKILL)

@@ -22,6 +22,7 @@ from crawler.fetch.fetcher import Fetcher
 from crawler.model import State, Url
 from crawler.robots.cache import RobotsCache
 from crawler.state.database import storage_errors, transaction
+from crawler.units import count_text
 from crawler.url.actions import linked_action_in
 from crawler.url.normalize import origin_of
 from crawler.url.scope import alias_origins
@@ -83,9 +84,7 @@ class TargetCheck:
             undecided = dict.fromkeys(("targets", "pages"), read)
         found += await self._check_files(shown)
         if audit.check_external:
-            external, gap = await self._check_external()
-            found += external
-            undecided |= dict.fromkeys(_OF_OTHERS, gap) if gap else {}
+            found += await self._check_external()
         unchecked = {}
         if not audit.check_external:
             unchecked = dict.fromkeys(_OF_OTHERS, "other sites are asked only with --check-external")
@@ -110,12 +109,14 @@ class TargetCheck:
             if state is TargetState.DEAD
         ]
 
-    async def _check_external(self) -> tuple[list[AuditFinding], str]:
-        """The findings, and of how many links to other sites nothing is known, "" for none."""
+    async def _check_external(self) -> list[AuditFinding]:
         with storage_errors():
             row = self._db.execute("SELECT value FROM lesson WHERE name = ?", (_LESSON,)).fetchone()
             others = [url for (url,) in self._db.execute(_EXTERNAL) if origin_of(url) not in self._own]
         urls = [*filter(_is_askable, others)]
+        if left := len(others) - len(urls):
+            text = "that may change something, have a token or exist in texts only were not requested"
+            self._notes.append(f"{count_text(left, 'URL')} of other sites {text}")
         known = _decode(row[0]) if row else {}
         known = {url: known[url] for url in urls if url in known}
         waiting = [url for url in urls if not self._is_fresh(known.get(url))]
@@ -127,17 +128,16 @@ class TargetCheck:
         known |= {url: seen_again(known.get(url), answer, self._now) for url, answer in answers.items()}
         with transaction(self._db):
             self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_LESSON, msgspec.msgpack.encode(known)))
-        reasons = {url: _why_unknown(known.get(url)) for url in others}
-        unknown = [(url, why) for url, why in reasons.items() if why]
-        gap = ""
+        unknown = [(url, why) for url in urls if (why := _why_unknown(known.get(url)))]
         if unknown:
             url, why = unknown[0]
-            gap = f"of {len(unknown):,} of {len(others):,} URLs of other sites nothing is known, such as {url} ({why})"
+            text = f"of {len(unknown):,} of {len(urls):,} URLs of other sites nothing is known, such as {url} ({why})"
+            self._notes.append(text)
         dead = {url: seen for url, seen in known.items() if seen.state is TargetState.DEAD}
         return [
             finding("target.external" if seen.is_dead_twice else "target.once", url, seen.why, [])
             for url, seen in sorted(dead.items())
-        ], gap
+        ]
 
     def _is_fresh(self, seen: Seen | None) -> bool:
         return (

@@ -124,7 +124,7 @@ def compare(  # noqa: PLR0913 - the options of a command
             result = compare_pages(old.pages(pairs), new.pages([]), is_whole=new.is_whole)
             if hint := _map_hint(result.both, (old, new), pairs):
                 errors.print_line(hint)
-            sitemap = _sitemap_changes(old, new, limit)
+            sitemap = _sitemap_changes(old, new, 0 if form is ComparisonFormat.JSON else limit)
             sys.stdout.writelines(_FORMS[form](result, sitemap, (old.label, new.label), limit))
         sys.stdout.flush()
         if any(group.fields & names or "any" in names for group in result.groups):
@@ -214,6 +214,8 @@ def _sitemap_changes(old: _Crawl, new: _Crawl, limit: int) -> _SitemapChanges | 
     if not (old.state and old.state == new.state and old.run and new.run and old.run <= new.run):
         return None
     with STATE_DB.reading(old.state) as db:
+        if old.run < ChangeFeed(db).run_range()[0] - 1:  # what changed then is no longer stored
+            return None
         sample = ChangeSample(ChangeFeed(db).between(old.run, new.run), limit)
         shown = list(sample)  # counts all, too
         return _SitemapChanges(sample.counts, shown)

@@ -4,7 +4,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -27,7 +27,7 @@ from crawler.dataset.build import open_dataset
 from crawler.errors import FindingsFound, NothingCrawlable, UsageError
 from crawler.model import Url
 from crawler.moves.check import NOTE, MapFinding, check_answers, check_map, trail
-from crawler.moves.formats import FORMATS, SKIPPED_GRADES, Redirect, csv_table, read_map, write_map
+from crawler.moves.formats import FORMATS, Redirect, csv_table, read_map, write_map
 from crawler.moves.inventory import named_urls, place_of, place_on, read_folder, read_state, read_urls
 from crawler.moves.matcher import REDIRECTED, Grade, Inventory, Match, match_pages
 from crawler.moves.probe import MAX_BODY, live_ends, live_probe
@@ -130,13 +130,15 @@ def check(  # noqa: PLR0913 - the options of a command
     with CommandErrors(verbose) as errors:
         if convert is not None and platform is None:
             raise UsageError("-o needs --for NAME, which says in which format to write")
-        rows = map_rows(file)
+        text = _read(file)
+        rows = read_map(text, str(file))
+        undecided = len(read_map(text, str(file), skipped={Grade.NONE})) - len(rows)
         after = _open_side(new, flags) if new else None
         origin = after.origin if after else ""
         text, notes = write_map(_known_format(platform), rows, site or origin) if platform else ("", [])
         place = place_on(*filter(None, (origin, ask and urljoin(ask, "/")[:-1])))
         found = [*check_map(rows, place, after), *(MapFinding("limit", "", note) for note in notes)]
-        if undecided := len(map_rows(file, skipped=())) - len(rows):
+        if undecided:
             sentence = f"{count_text(undecided, 'row')} of the grade look: no redirect until you set another grade"
             found.append(MapFinding(NOTE, "", sentence))
         if ask:
@@ -275,10 +277,14 @@ def _found_at(origin: str, paths: Sequence[str], flags: Mapping[str, Any]) -> di
     }
 
 
-def map_rows(path: Path, skipped: Collection[str] = SKIPPED_GRADES) -> list[Redirect]:
-    """The rows of a map of redirects, without those of ``skipped`` grades. Raises UsageError."""
+def map_rows(path: Path) -> list[Redirect]:
+    """The rows of a map of redirects. Raises UsageError."""
+    return read_map(_read(path), str(path))
+
+
+def _read(path: Path) -> str:
     try:
-        return read_map(path.read_text(encoding="utf-8", errors="surrogateescape"), str(path), skipped)
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
 

@@ -241,8 +241,10 @@ def _cell(value: object) -> object:
 
 def _whole_url(db: sqlite3.Connection, text: str) -> str:
     """A URL as it is, or that of a path of the site."""
+    if not text.startswith("/"):
+        return text
     (start,) = db.execute("SELECT url FROM pages ORDER BY depth IS NULL, depth, url LIMIT 1").fetchone() or ("",)
-    return join_url(start, text) if start and text.startswith("/") else text
+    return join_url(start, text) if start else text
 
 
 def _page(db: sqlite3.Connection, url: str) -> PageFacts:

@@ -32,7 +32,7 @@ _FACETS: Final = {
     "history": ["run", "field"],
 }
 _OF_AUDITS: Final = ("findings", "visits", "search", "bots", "pages_in_search")
-_NO_AUDIT: Final = "No audit yet. Run siteatlas audit, and start siteatlas explore again."
+_NO_AUDIT: Final = "No finished audit when this started. Run siteatlas audit, and start siteatlas explore again."
 _HIDDEN: Final = ("url", "link", "read", "about")
 _URL_COLUMNS: Final = frozenset({"url", "source", "target", "page", "final", "canonical", "example", "another"})
 _MAX_SHOWN: Final = 200  # links of a page

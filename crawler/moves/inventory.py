@@ -70,21 +70,23 @@ def read_state(site: Path, run: int | None = None, *, former: bool = False) -> I
     """
     pages: dict[str, MovePage] = {}
     faults: dict[str, str] = {}
-    others = 0
+    living: list[str] = []
     with STATE_DB.reading(site) as db:
         for url, is_listed, state, reason, *kept in db.execute(_PAGES, {"indexable": State.INDEXABLE}):
             if is_listed:
                 pages[url] = _page(url, *kept)
             else:
                 faults[place_of(url)] = reason or state.replace("_", " ")
-                others += state in _LIVING
+                living += [url] if state in _LIVING else []
         if former:
             pages |= {url: _page(url, *kept) for url, *kept in left_rows(site, "url, page, text") if url not in pages}
         if run:
             at = RunStore(db).get(run).started
             listed = {row.url for row in rows(db) if row.first <= at and (row.last is None or row.last > at)}
             pages = {url: page for url, page in pages.items() if url in listed}
-    return Inventory(origin_of(Url(next(iter(pages)))) if pages else "", [*pages.values()], faults, others)
+    return Inventory(
+        origin_of(Url(next(iter(pages)))) if pages else "", [*pages.values()], faults, len({*living} - pages.keys())
+    )
 
 
 def _page(url: str, page: bytes | None, text: bytes | None) -> MovePage:

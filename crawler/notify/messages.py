@@ -198,10 +198,13 @@ def causes_of(message: str) -> frozenset[str]:
     What an earlier run held, and still holds, is no news: links of the held pages led to it.
     """
     news, held, _ = message.partition(STILL_HELD)
-    causes = frozenset(_causes(news))
-    if causes or held:
+    if held:
+        news = news.rpartition("; ")[0]  # without the number of pages
+        if not news:
+            return frozenset()
+    if causes := frozenset(_causes(news)):
         return causes
-    first = message.partition(". ")[0].split()
+    first = news.partition(". ")[0].split()
     words = " ".join(word.rstrip(".,;:").removesuffix("s") for word in first if not _varies(word))
     return frozenset({words})
 

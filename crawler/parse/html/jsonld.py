@@ -91,17 +91,18 @@ def read_block(text: str) -> Any:
 
 def _fault(block: str) -> str:
     """Where a block that :func:`read_block` does not take has its first fault that is not repaired, in words."""
-    text = _unwrapped(block[:MAX_BLOCK])
+    if len(block) > MAX_BLOCK:
+        return "which is too long"
+    text = _unwrapped(block)
     try:
-        json.loads(_repaired(text))
-    except ValueError as error:
-        if isinstance(error, json.JSONDecodeError):
-            before = block[: block.find(text) + error.pos]
-            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-            return f"line {line}, column {column}: {error.msg}"
-    except RecursionError:
-        pass
-    return "which is too long, or too deep"
+        json.loads((_unescaped if "&quot;" in text else _repaired)(text))
+    except json.JSONDecodeError as error:
+        before = block[: max(0, block.find(text)) + error.pos]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        return f"line {line}, column {column}: {error.msg}"
+    except (ValueError, RecursionError):
+        return "which is too deep, or has too long a number"
+    return "which is too deep, or has a number or a character that JSON does not allow"
 
 
 def _unwrapped(text: str) -> str:
