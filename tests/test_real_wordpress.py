@@ -11,7 +11,6 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -174,10 +173,10 @@ def wordpress_truth(site: WordPress, archives: dict[str, set[str]], year: list[s
 
 
 def test_ours_a_wordpress_is_listed_as_it_is_and_dates_move_where_something_was_edited(tmp_path: Path) -> None:
-    def run(*words: str) -> dict[str, Any]:
+    def run(*words: str) -> str:
         ran = siteatlas(tmp_path, *words, timeout=LONG)
         assert ran.code == 0, ran.err
-        return {each["url"]: each for each in map(json.loads, ran.out.splitlines())} if "jsonl" in words else {}
+        return ran.out
 
     with wordpress(POSTS // 2) as site:
         url, posts = site.cms.url, site.made["posts"]
@@ -196,7 +195,8 @@ def test_ours_a_wordpress_is_listed_as_it_is_and_dates_move_where_something_was_
         number = site.made["categories"][0]
         fresh = site.edit("publish", number, "Winter has come")
         run(*crawling)
-        moved = run("diff", url("/"), "--format", "jsonl")
+        changes = json.loads(run("compare", url("/"), "--format", "json"))["sitemap"]["changes"]
+        moved = {each["url"]: each for each in changes}
     lists = ("/page/", "/category/harbour/", "/author/anna/")
     told = {each for each in moved if each != url("/") and not any(part in each for part in lists)}
     assert told == {posts[20], posts[22], fresh}

@@ -328,7 +328,7 @@ def test_ours_no_command_shows_a_secret_or_keeps_it(mode: str) -> None:
         world.do("run", *config, *FAST, "--dry-run", "-v")
         for words in (["--test"], ["--since", "0", "--json", "-v"], ["--resend-refused"], ["--dry-run", "-v"], ["-q"]):
             world.do("notify", *config, *words)
-        for words in (["status"], ["status", "--json"], ["diff"], ["robots"], ["rollback"]):
+        for words in (["status"], ["status", "--json"], ["compare"], ["robots"], ["rollback"]):
             world.do(*words, *config)
         world.do("why", f"{world.site.url}p1", *config, "--json")
         world.do("audit", *config, *FAST, "-v", "--report", "report")

@@ -33,7 +33,7 @@ def test_ours_a_state_of_another_version_is_refused_in_one_line_and_left_alone(
         assert siteatlas(tmp_path, *crawl).code == 0
         state, asked = marked(tmp_path, version), len(site.log)
         published, before = (tmp_path / "out" / "sitemap.xml").read_bytes(), state.read_bytes()
-        for words in (crawl, ("diff", "--state", "state"), ("why", f"{site.url}a", "--state", "state")):
+        for words in (crawl, ("compare", "--state", "state"), ("why", f"{site.url}a", "--state", "state")):
             ran = siteatlas(tmp_path, *words)
             assert (ran.code, ran.out, ran.err.count("\n")) == (code, "", 1)
             assert f"{STATE_DB.file} was written by {said} of siteatlas: it has format {version}" in ran.err
