@@ -214,9 +214,10 @@ def _sitemap_changes(old: _Crawl, new: _Crawl, limit: int) -> _SitemapChanges | 
     if not (old.state and old.state == new.state and old.run and new.run and old.run <= new.run):
         return None
     with STATE_DB.reading(old.state) as db:
-        if old.run < ChangeFeed(db).run_range()[0] - 1:  # what changed then is no longer stored
+        feed = ChangeFeed(db)
+        if old.run < feed.run_range()[0] - 1:  # what changed then is no longer stored
             return None
-        sample = ChangeSample(ChangeFeed(db).between(old.run, new.run), limit)
+        sample = ChangeSample(feed.between(old.run, new.run), limit)
         shown = list(sample)  # counts all, too
         return _SitemapChanges(sample.counts, shown)
 

@@ -130,9 +130,9 @@ def check(  # noqa: PLR0913 - the options of a command
     with CommandErrors(verbose) as errors:
         if convert is not None and platform is None:
             raise UsageError("-o needs --for NAME, which says in which format to write")
-        text = _read(file)
-        rows = read_map(text, str(file))
-        undecided = len(read_map(text, str(file), skipped={Grade.NONE})) - len(rows)
+        given = _read(file)
+        rows = read_map(given, str(file))
+        undecided = len(read_map(given, str(file), skipped={Grade.NONE})) - len(rows)
         after = _open_side(new, flags) if new else None
         origin = after.origin if after else ""
         text, notes = write_map(_known_format(platform), rows, site or origin) if platform else ("", [])
