@@ -13,7 +13,7 @@ from crawler.audit.orphans.duplicates import is_bare
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.visit import render_remedy
 from crawler.model import DocumentKind, State, unpack_page
-from crawler.parse.html.scripts import UNRUN, WRITER, empty_places, without_noscript
+from crawler.parse.html.scripts import UNRUN, WRITER, empty_places
 from crawler.parse.snapshot.snapshot import load_snapshot, unpack_snapshot
 from crawler.publish.gate_facts import IS_TRUNCATED, read_coverage
 from crawler.state.database import storage_errors
@@ -26,7 +26,7 @@ _READ_IN_PART: Final = f"SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.
 _OUT_OF_SCOPE: Final = """SELECT v.id, u.url, v.reason FROM url u JOIN visit v ON v.id = u.id
   WHERE v.state = ? AND v.status IS NULL AND u.url >= ? AND u.url < ?"""
 _PAGES: Final = "SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id WHERE v.state = 'indexable'"
-_UNRUN: Final = """SELECT v.id, u.url, c.page, c.text FROM visit v JOIN url u ON u.id = v.id
+_UNRUN: Final = """SELECT v.id, u.url, c.page FROM visit v JOIN url u ON u.id = v.id
   JOIN content c ON c.id = v.content WHERE instr(c.page, CAST('unrun: ' AS BLOB)) ORDER BY u.url"""
 _STATES_WITH_EXAMPLE: Final = frozenset(
     {
@@ -144,7 +144,7 @@ def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
     """
     ended = None
     with storage_errors():
-        for number, url, packed, text in db.execute(_UNRUN):
+        for number, url, packed in db.execute(_UNRUN):
             page, node = unpack_page(packed), graph.nodes.node(number)
             notes = [note.removeprefix(UNRUN) for note in page.notes if note.startswith(UNRUN)]
             # no search engine runs the scripts of a page with noindex, nor do we
@@ -152,16 +152,27 @@ def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
             if not notes or is_closed or not graph.touched[node]:
                 continue
             ended = ended or EndedUrls(0, "")
-            if places := [""] if notes[0] == WRITER else _places(unpack_snapshot(text) or b""):
+            has_links = bool(graph.followed[node])
+            places = [""] if notes[0] == WRITER else _places(db, number, page.scripts, has_links=has_links)
+            if places:
                 reason = " for ".join(filter(None, (notes[0], places[0])))
                 ended = add_ended(ended, EndedUrls(1, url, reason))
     return ended
 
 
-def _places(markup: bytes) -> list[str]:
-    """The empty places of a page; a page without links and with next to no text is one as a whole."""
-    found = empty_places(without_noscript(markup.lower()))
-    return found or (["the whole page"] if b"<a" not in markup and is_bare(markup.decode(errors="replace")) else [])
+def _places(db: sqlite3.Connection, number: int, scripts: list[str], *, has_links: bool) -> list[str]:
+    """The empty places of a page; a page without links and with next to no text is one as a whole.
+
+    A parser that reads ``scripts`` has added the places that it found.
+    """
+    found = [script for script in scripts if script.startswith("<")]
+    if found or (scripts and has_links):
+        return found
+    (text,) = db.execute(_TEXT, (number,)).fetchone()
+    markup = unpack_snapshot(text) or b""
+    found = [] if scripts else empty_places(markup)
+    is_whole = not found and not has_links and is_bare(markup.decode(errors="replace"))
+    return ["the whole page"] if is_whole else found
 
 
 def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Container[int]) -> int:

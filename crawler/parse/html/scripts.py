@@ -120,8 +120,7 @@ _blank = re.compile(
     + rb"|<(?!/?(?:a|area|img|picture|video|audio|iframe|object|embed|form|button|select|textarea"
     rb"|canvas)\b)[^<>]*+>){0,60}+"
 ).match
-without_noscript = partial(re.compile(rb"<noscript\b.*?(?:</noscript\b[^>]*+>|\Z)", re.DOTALL).sub, b"")
-"""Takes what is for browsers without scripts out of markup."""
+_without_noscript = partial(re.compile(rb"<noscript\b.*?(?:</noscript\b[^>]*+>|\Z)", re.DOTALL).sub, b"")
 _is_other_place = re.compile(
     _FOR_OTHERS + rb"|privacy|theme-?(?:toggle|switch|picker|select)|dark-?mode|color-?(?:mode|scheme)|search|suggest"
     rb"|auto-?complete|typeahead|captcha|announcer|icon|youtube|vimeo"
@@ -137,10 +136,12 @@ _has_name = re.compile(rb"\s(?:id|(?!aria)[a-z]++-[a-z-]++)=").search
 def empty_places(markup: bytes) -> list[str]:
     """The tags of the empty places of a page that a script may fill with links. Takes linear time.
 
-    ``markup`` has its tags in lower case, and no scripts, styles or comments. A place is empty without a text, a
-    picture or a control, or while it says that it is loading, or holds only an element that does. A tag for layout has
-    a class and no other name, so it counts if that says what it is for.
+    ``markup`` has no scripts, styles or comments. A place is empty without a text, a picture or a control, or while it
+    says that it is loading, or holds only an element that does; what is for browsers without scripts does not count. A
+    tag for layout has a class and no other name, so it counts if that says what it is for.
     """
+    markup = markup.lower()
+    markup = _without_noscript(markup) if b"<noscript" in markup else markup
     found: dict[str, None] = {}
     for gap in _gaps(markup):
         at, last, is_waiting = markup.rfind(b"<", 0, gap.start()), -1, True

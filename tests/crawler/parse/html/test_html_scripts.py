@@ -8,7 +8,7 @@ import pytest
 from steps import steps
 
 from crawler.model import Url
-from crawler.parse.html.scripts import INLINE, WRITER, empty_places, read_scripts, unrun_script, without_noscript
+from crawler.parse.html.scripts import INLINE, WRITER, empty_places, read_scripts, unrun_script
 from crawler.parse.snapshot.snapshot import reduce_markup
 
 PAGE = Url("https://www.example.com/about.html")
@@ -114,7 +114,7 @@ def doubt(markup: str) -> str:
     """What may add links to a page, or ""."""
     reduced, unread = reduce_markup(markup.encode())
     script = unrun_script(read_scripts(unread), PAGE)
-    return script if script == WRITER else script and next(iter(empty_places(without_noscript(reduced.lower()))), "")
+    return script if script == WRITER else script and next(iter(empty_places(reduced)), "")
 
 
 def named(words: random.Random, text: str) -> str:
@@ -188,6 +188,6 @@ def test_html_scripts_of_a_page(markup: str, scripts: list[str]) -> None:
 def test_ours_scripts_and_places_are_found_in_linear_time(make: Callable[[int], str]) -> None:
     def read(size: int) -> int:
         reduced, unread = reduce_markup(make(size).encode())
-        return steps(lambda: (unrun_script(read_scripts(unread), PAGE), empty_places(without_noscript(reduced))))
+        return steps(lambda: (unrun_script(read_scripts(unread), PAGE), empty_places(reduced)))
 
     assert read(2_000) < 5 * read(500) + 1_000
