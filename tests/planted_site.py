@@ -18,6 +18,11 @@ from urllib.parse import quote, unquote
 HOST = "shop.example"
 PAGES = 2_000
 MAX_CLICKS = 4
+# The planted logs have next to no search engines, and no planted page is larger than Googlebot reads:
+# tests/test_bot_activity.py and tests/test_audit_sources.py prove the rules about them, and tests/test_audit_links.py
+# those about what pages show. No run has published the planted site: tests/test_url_register.py proves lost URLs.
+APART = {"bots", "render", "google", "place", "target", "page", "lost"}
+"""The families of rules that nothing is planted for."""
 
 _SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo yu za bri cla dro fle gra plu sto tri"
 SECTIONS = {

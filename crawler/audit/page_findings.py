@@ -44,6 +44,7 @@ from crawler.audit.source_record import SourceKind
 from crawler.model import State, Url, unpack_page
 from crawler.state.database import storage_errors
 from crawler.units import count_text
+from crawler.url.normalize import section_of
 
 _STATS: Final = ("first", "last", "people", "bots", "clicks", "impressions", "sessions", "views", "users", "domains")
 _ANY_STATUS: Final = 0xFFFF  # all flags of DiscoveredBy
@@ -330,13 +331,6 @@ def with_visits(finding: AuditFinding, stats: SourceStats) -> AuditFinding:
         **{name: getattr(stats, name) for name in _STATS},
         backlinks=stats.links,
     )
-
-
-def section_of(url: str) -> str:
-    """The section of a site that a URL is in: its first directory."""
-    path = url.partition("?")[0].split("/", 3)[3]
-    first, slash, _ = path.partition("/")
-    return f"/{first}/" if slash else "/"
 
 
 def _mistake(rule: str) -> str:

@@ -8,10 +8,10 @@ from typing import Final
 from crawler.audit.finding import HistogramBar, SiteSection
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.links import LinkKind
-from crawler.audit.page_findings import section_of
 from crawler.audit.patterns import Segments
 from crawler.model import DocumentKind, State
 from crawler.state.database import storage_errors
+from crawler.url.normalize import section_of
 from sitemap import parse_date
 
 MAX_SECTIONS: Final = 100  # those with the most pages; the others are summed up

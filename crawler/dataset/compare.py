@@ -17,11 +17,10 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.audit.page_findings import section_of
 from crawler.model import Url
 from crawler.moves.patterns import pattern_of, spelling
 from crawler.parse.snapshot.text import common_prefix
-from crawler.url.normalize import origin_of, path_and_query
+from crawler.url.normalize import origin_of, path_and_query, section_of
 
 TEXTS: Final = ("robots", "canonical", "target", "title", "description", "h1", "language", "content_type")
 """Columns of ``pages`` that are compared as texts."""

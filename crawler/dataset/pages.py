@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Struct
 
 from crawler.audit.graph.places import Place, PlacedPage, find_places
-from crawler.audit.page_findings import section_of
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.dataset.history import StatedFields
 from crawler.dataset.schema import TABLES
@@ -21,7 +20,7 @@ from crawler.model import DISCOVERY_NAMES, DiscoveredBy, DocumentKind, Page, Req
 from crawler.parse.snapshot.details import read_details
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.units import w3c
-from crawler.url.normalize import InvalidUrl, join_url
+from crawler.url.normalize import InvalidUrl, join_url, section_of
 from crawler.url.resolve import UrlResolver
 
 _LINK: Final = int(DiscoveredBy.LINK)  # a number: those of enums take twenty times as long

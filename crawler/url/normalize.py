@@ -112,6 +112,13 @@ def join_url(base: str, href: str, params: UrlParams = DEFAULT_PARAMS, encoding:
     return _canonical(_parse(href, base), href, params)
 
 
+def section_of(url: str) -> str:
+    """The section of a site that a URL is in: its first directory."""
+    path = url.partition("?")[0].split("/", 3)[3]
+    first, slash, _ = path.partition("/")
+    return f"/{first}/" if slash else "/"
+
+
 def origin_of(url: Url) -> str:
     """Scheme, host and port: ``https://example.com`` or ``https://example.com:8443``."""
     return url[: url.index("/", 8)]

@@ -23,13 +23,9 @@ _PAGE_STATES: Final = frozenset(
 )
 _HIDING_STATES: Final = FAILURES | {State.PENDING, State.ROBOTS}
 _PAGE_RULE_FAMILIES: Final = frozenset({"cluster", "canonical", "link"})  # they depend on another URL too
-_ANSWER_RULES: Final = (
-    "gone.",
-    "lost.",
-    "link.",
-    "canonical.",
-    *(f"entry.{why}" for why in ("gone", "failed", "refused", "redirect", "noindex", "blocked", "canonical")),
-)
+_OTHER_ENTRY_RULES: Final = ("entry.lastmod_", "entry.duplicate", "entry.outside")  # not about what the URL returns
+_ENTRY_RULES: Final = (rule for rule in RULES if rule.startswith("entry.") and not rule.startswith(_OTHER_ENTRY_RULES))
+_ANSWER_RULES: Final = ("gone.", "lost.", "link.", "canonical.", *_ENTRY_RULES)
 _RELATED_RULES: Final = (
     ("orphan.", "weak.", "reach."),  # do links lead to it?
     ("listed.", "orphan.search", "orphan.log", "orphan.list"),  # is it in a sitemap?

@@ -24,6 +24,7 @@ from crawler.notify.notify import send_notifications, send_test_messages
 
 SECRET = "a-secret-0123456789"
 SECTIONS = [name for name in Config.model_fields if issubclass(section_of(name), ChannelConfig)]
+ELSEWHERE_SENT = (Path(__file__).parents[2] / "test_secrets_nowhere.py").read_text(encoding="utf-8")
 PUBLIC = {"key_url"}  # IndexNow has everybody read the key there
 ELSEWHERE = {("email", "login")}  # tests/crawler/notify/channels/test_email_channel.py
 SECRET_WORDS = ("key", "secret", "login", "url", "urls", "password", "token", "account")
@@ -57,6 +58,7 @@ def test_ours_each_section_of_a_channel_is_built_and_the_reverse() -> None:
         assert issubclass(section, ChannelConfig)
         assert section.switch in section.model_fields
         assert not section().is_on
+        assert f"[{name}]" in ELSEWHERE_SENT, f"tests/test_secrets_nowhere.py has no section [{name}] with its secrets"
 
 
 @pytest.mark.parametrize("name", SECTIONS)
@@ -93,7 +95,8 @@ def test_ours_no_secret_is_told_when_a_receiver_repeats_what_it_gets(name: str, 
         told = repr((anyio.run(send_test_messages, plan, "shop"), anyio.run(send_notifications, plan, "shop")))
     values = [given[f"{name}__{key}"] for key in SECRET_KEYS[name] if (name, key) not in ELSEWHERE]
     secrets = [each for value in values for each in ([value] if isinstance(value, str) else value)]
-    assert not [secret for secret in secrets if secret in told], "HttpSender hides no key or sentence of a channel"
+    told_secrets = [secret for secret in secrets if secret in told]
+    assert not told_secrets, "NotifyResponse.secrets names what HttpSender does not hide"
 
 
 @pytest.mark.parametrize("name", SECTIONS)
