@@ -110,7 +110,3 @@ class PatternIndex(Struct, array_like=True):
             if piece in path and _matches(pattern, path):
                 return rank
         return None if best == _NO_MATCH else best
-
-
-def _longest_piece(pattern: str) -> str:
-    return max(pattern.removesuffix("$").split("*"), key=len)
