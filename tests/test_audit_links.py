@@ -80,6 +80,7 @@ PARTS = {
     "/app#two": True,
     "/app#three": True,
     "/p2.pdf#page=2": True,
+    "/long#end": True,  # behind what is kept of a page
 }
 
 
@@ -108,6 +109,7 @@ def test_html_parts_of_pages_files_titles_and_data(process: Forked, tmp_path: Pa
             "/twin": twin,
             "/copy": twin.replace("Twin one", "Twin two"),
             "/offer": page("Offer"),
+            "/long": page("Long", f'<p>{"é" * 500_000}</p><a name="end"></a>'),
             "/here.png": picture,
             "/denied.png": Answer("", 403),
             "/here.css": Answer("a{}", headers={"Content-Type": "text/css"}),

@@ -18,7 +18,7 @@ from crawler.audit.finding import AuditFinding
 from crawler.audit.shown import MANY, MAX_REFERRERS, ShownPages, finding
 from crawler.parse.html.parts import NO_PARTS, ROUTES, page_number, part_number, unpack_numbers
 from crawler.parse.snapshot.details import read_details
-from crawler.parse.snapshot.snapshot import MAX_SNAPSHOT
+from crawler.parse.snapshot.snapshot import is_whole
 from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.resolve import UrlResolver
 
@@ -98,7 +98,7 @@ class MissingParts:
     def _missing(self, target: str, parts: list[str]) -> list[str]:
         """Those of the parts that a page does not have; none if a script makes them, or the page is too long."""
         _, markup = self._shown.markup(self._numbers[target])
-        if len(markup) >= MAX_SNAPSHOT:
+        if not is_whole(markup):
             return []
         there = {*map(_value, _ids(markup)), *map(_value, _names(markup))}
         missing = [part for part in parts if there.isdisjoint((part, unquote(part), f"user-content-{part}"))]

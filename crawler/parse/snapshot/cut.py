@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Final
 
 from crawler.parse.snapshot.blocks import parse_blocks
-from crawler.parse.snapshot.snapshot import MAX_SNAPSHOT, load_snapshot
+from crawler.parse.snapshot.snapshot import is_whole, load_snapshot
 
 TAIL: Final = 8
 """Words at the end of a page of which most must be gone from the end of a half one."""
@@ -43,7 +43,7 @@ def why_cut(before: bytes, after: bytes, body: bytes, *, is_framed: bool) -> str
     if _end(body.replace(b"\0", b"")):
         return ""
     markup, present = load_snapshot(before), load_snapshot(after)
-    if markup is None or present is None or len(markup) >= MAX_SNAPSHOT:
+    if markup is None or present is None or not is_whole(markup):
         return ""
     old, new = _page_words(before), _page_words(after)
     if len(new) > MAX_LENGTH * len(old):

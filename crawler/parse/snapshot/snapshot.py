@@ -82,3 +82,8 @@ def load_snapshot(snapshot: bytes) -> str | None:
 def load_markup(snapshot: bytes) -> str:
     """The reduced markup; "" when the bytes are no snapshot or one of an unknown version."""
     return load_snapshot(snapshot) or ""
+
+
+def is_whole(markup: str) -> bool:
+    """Whether the reduced markup of a snapshot is all of its page."""
+    return len(markup.encode()) < MAX_SNAPSHOT
