@@ -18,7 +18,8 @@ from crawler.audit.finding import AuditFinding
 from crawler.audit.shown import MANY, MAX_REFERRERS, ShownPages, finding
 from crawler.parse.html.parts import NO_PARTS, ROUTES, page_number, part_number, unpack_numbers
 from crawler.parse.snapshot.details import read_details
-from crawler.parse.snapshot.snapshot import is_whole
+from crawler.parse.snapshot.snapshot import MAX_SNAPSHOT, is_whole
+from crawler.units import count_text, size_text
 from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.resolve import UrlResolver
 
@@ -30,14 +31,14 @@ _names = re.compile(rf"<a\s(?:[^<>]*?\s)?name{_VALUE}", re.IGNORECASE).findall
 
 
 class MissingParts:
-    """The check over the pages of an audit. ``note`` says what was not read, or is "". Raises StorageError."""
+    """The check over the pages of an audit. ``notes`` say what was not read. Raises StorageError."""
 
     def __init__(self, shown: ShownPages) -> None:
         self._shown = shown
         self._resolver = UrlResolver()
         self._named: set[int] = set()
         self._numbers: dict[str, int] = {}  # the ids of pages by their URLs
-        self.note = ""
+        self.notes: list[str] = []
 
     def findings(self) -> Iterator[AuditFinding]:
         """The findings, one for a link that the pages of a template have to a part of their own."""
@@ -70,7 +71,7 @@ class MissingParts:
         if missing:
             pages = [page.number for page in parsed if not missing.isdisjoint(unpack_numbers(page.named_parts))]
             if len(pages) > _MAX_READ:
-                self.note = f"{len(pages):,} pages link to parts that may not exist: {_MAX_READ:,} of them were read"
+                self.notes += [f"{len(pages):,} pages link to parts that may not exist: {_MAX_READ:,} were read"]
             for number in pages[:: -(-len(pages) // _MAX_READ)]:
                 source, markup = self._shown.markup(number)
                 for target, part in self._parts(source, markup, missing):
@@ -99,6 +100,8 @@ class MissingParts:
         """Those of the parts that a page does not have; none if a script makes them, or the page is too long."""
         _, markup = self._shown.markup(self._numbers[target])
         if not is_whole(markup):
+            links = count_text(len(parts), "link to a part", "links to parts")
+            self.notes += [f"{links} of {target} cannot be checked: only its first {size_text(MAX_SNAPSHOT)} are kept"]
             return []
         there = {*map(_value, _ids(markup)), *map(_value, _names(markup))}
         missing = [part for part in parts if there.isdisjoint((part, unquote(part), f"user-content-{part}"))]

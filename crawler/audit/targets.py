@@ -77,7 +77,7 @@ class TargetCheck:
         audit = self._plan.config.audit
         parts = MissingParts(shown)
         found = [*parts.findings()]
-        self._notes += [parts.note] if parts.note else []
+        self._notes += parts.notes
         undecided = {}
         if not shown.is_whole:
             read = f"{len(shown.numbers):,} of {shown.total:,} pages were checked for them: audit.max_link_pages"
