@@ -4,7 +4,8 @@ A link of the template is one that other pages repeat at the same slot (:mod:`cr
 pages that have the slot, or the pages that its box leads to, as those of a section do. Pages that repeat one another's
 boxes share a template (https://doi.org/10.1145/511446.511522, https://arxiv.org/abs/1409.2590). What a page has of its
 own lies between its first and its last text that others do not have, and divides the template into what is before and
-after it. Elements such as nav and footer only decide between boxes that nothing else tells apart.
+after it. A side box leads to pages that have it, too: the topics below a text lead to others. Elements such as nav and
+footer only decide between boxes that nothing else tells apart.
 """
 
 import re
@@ -37,7 +38,7 @@ BOXES: Final = frozenset({Place.FOOTER, Place.SIDE, Place.CHANGING})
 """The places that few people and search engines follow."""
 _MOST: Final = 0.5
 """Share of the pages with a slot, from which on what they repeat there is of the template."""
-_SAME: Final = 0.6
+_SAME: Final = 0.8
 """Share of the links of two boxes that both have, from which on they are one box. The list of a section names all pages
 of it but the page itself; two boxes of related pages share some by chance."""
 _FEW: Final = 3
@@ -127,8 +128,9 @@ class _Template:
     def places(self, page: PlacedPage) -> list[Place]:
         """The place of each link of a page."""
         shared = {slot for slot, box in self.boxes[page.url].items() if self._is_shared(page.url, slot, box)}
-        links = [*zip(page.targets, page.anchors, strict=True)]
-        repeated = [anchor.slot in shared or self._is_on_most(anchor.slot, target) for target, anchor in links]
+        links = [(anchor.slot, target) for target, anchor in zip(page.targets, page.anchors, strict=True)]
+        entries = {slot for (slot, _), times in Counter(links).items() if times >= _FEW}  # of a list, by one author
+        repeated = [at[0] not in entries and (at[0] in shared or self._is_on_most(*at)) for at in links]
         own = self._own_part(page, repeated)
         found = [self._place(page, at, own, is_repeated=is_repeated) for at, is_repeated in enumerate(repeated)]
         for at in reversed(range(len(found) - 1)):  # the first step of a breadcrumb may look unlike the others
@@ -144,8 +146,8 @@ class _Template:
             slots = [anchor.slot for anchor in page.anchors]
             if slots.index(slots[-1]) < own[-1][0]:
                 del own[-1]  # a footer may have a text of the page, such as a date
-        spans = own or [[at, at + 1] for at, is_repeated in enumerate(repeated) if not is_repeated]
-        spans = spans or [[len(repeated)] * 2]  # a page without anything of its own is a menu
+        # a page without anything of its own is a menu
+        spans = own or [[at, at + 1] for at, is_menu in enumerate(repeated) if not is_menu] or [[len(repeated)] * 2]
         begin, end = spans[0][0], spans[-1][1]
         has_footer = any(anchor.landmark == "footer" for anchor in page.anchors[end:])
         return _Own(begin, end, len(own), page.anchors[-1].slot if page.anchors and not has_footer else 0)
@@ -157,13 +159,12 @@ class _Template:
         is_page_of_list = landmark == "nav" and _digits("", target) == _digits("", page.url)
         has_same_text = self._is_on_most(slot, anchor.text)
         box = self.boxes[page.url][slot]
-        is_after = at >= own.end and landmark != "main"
         place = Place.LIST
         if slot in self.changing:
             place = Place.CHANGING
         elif slot in self.trails and target != page.url:
             place = Place.BREADCRUMB
-        elif is_own and anchor.in_prose:
+        elif anchor.in_prose and (is_own or not (is_repeated or has_same_text)):
             place = Place.BODY
         elif is_own or (is_page_of_list and not self._is_on_most(slot, target)):
             place = Place.LIST
@@ -171,31 +172,31 @@ class _Template:
             place = _in_template(page, at, own, is_repeated=is_repeated)
         elif at < own.begin and landmark == "nav" and not has_same_text:
             place = Place.MENU
-        elif not has_same_text and (landmark == "aside" or (is_after and _FEW <= len(box) <= own.texts)):
-            place = Place.SIDE
+        elif landmark == "aside" or (at >= own.end and landmark != "main" and _FEW <= len(box) <= own.texts):
+            known = [slot in self.boxes[to] for to in box[:: len(box) // _COMPARED + 1] if to in self.boxes]
+            place = Place.LIST if has_same_text or sum(known) < _MOST * len(known) else Place.SIDE
         return place
 
     def _is_on_most(self, slot: int, mark: str) -> bool:
-        count = self.marks[slot, mark]
-        return count >= _FEW and count >= _MOST * self.pages[slot]
+        return _FEW < self.marks[slot, mark] >= _MOST * self.pages[slot]
 
     def _is_shared(self, url: str, slot: int, targets: tuple[str, ...]) -> bool:
         """Whether the pages that a box leads to have the same box."""
         own = {*targets, url}
-        known = [self.boxes[target].get(slot, ()) for target in targets if target in self.boxes]
-        others = [box for box in known[:: len(known) // _COMPARED + 1] if box]
-        if len(own) < _FEW or not others or sum(map(bool, known)) < _MOST * len(known):
+        known = [target for target in targets if target in self.boxes]
+        having = [target for target in known if slot in self.boxes[target]]
+        if len(own) < _FEW or not having or len(having) < _MOST * len(known):
             return False
-        return all(len(own.intersection(other)) >= _SAME * len(own.union(other)) - 1 for other in others)
+        others = ({target, *self.boxes[target][slot]} for target in having[:: len(having) // _COMPARED + 1])
+        return all(len(own & other) >= _SAME * len(own | other) for other in others)
 
 
 def _in_template(page: PlacedPage, at: int, own: _Own, *, is_repeated: bool) -> Place:
     landmark, slot = page.anchors[at].landmark, page.anchors[at].slot
     near = landmark or next((anchor.landmark for anchor in page.anchors[at + 1 : at + 2]), "")
-    if is_repeated and (at < own.begin or near == "nav"):
-        return Place.MENU
-    is_last = slot == own.last if own.last else landmark == "footer"
-    return Place.FOOTER if is_last and at >= own.end else Place.SIDE
+    if at >= own.end and (slot == own.last if own.last else landmark == "footer"):
+        return Place.FOOTER
+    return Place.MENU if is_repeated and (at < own.begin or near == "nav") else Place.SIDE
 
 
 def _boxes(page: PlacedPage) -> dict[int, tuple[str, ...]]:
@@ -207,5 +208,6 @@ def _boxes(page: PlacedPage) -> dict[int, tuple[str, ...]]:
 
 def _is_above(upper: str, lower: str) -> bool:
     """Whether a URL is in a folder above that of another, or is the index of its folder."""
-    (high, _, name), (low, _, _) = (urlsplit(url).path.rpartition("/") for url in (upper, lower))
-    return upper != lower and (low.startswith(f"{high}/") or (low == high and name.partition(".")[0] in {"", "index"}))
+    (high, _, name), (low, _, below) = (urlsplit(url).path.rpartition("/") for url in (upper, lower))
+    are_indexes = [name.partition(".")[0] in {"", "index"} for name in (name, below)]
+    return low.startswith(f"{high}/") or (low == high and are_indexes == [True, False])

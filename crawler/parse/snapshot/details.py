@@ -192,7 +192,7 @@ def _find_slots(markup: str, anchors: list[Anchor]) -> list[tuple[int, int, int]
     hrefs: list[str] = []
     texts = []
     at = 0
-    for entry in read_entries(markup):
+    for entry in read_entries(markup[_body_start(markup) :]):
         if not isinstance(entry, ContentBlock) and at < len(anchors):
             container, leaf, raw, _ = entry
             only = _only_link(raw)
@@ -210,7 +210,7 @@ def _find_slots(markup: str, anchors: list[Anchor]) -> list[tuple[int, int, int]
                     at = hrefs.index(target, at, at + _MAX_UNREAD) + 1
                     found.append(anchors[at - 1])
             words = len(block.text.split()) - sum(len(anchor.text.split()) for anchor in found)
-            if words >= _MIN_TEXT or _is_heading(block.place):
+            if (words >= _MIN_TEXT or _is_heading(block.place)) and not block.place.startswith(b"="):
                 text = mask_variable_text(block.text).encode("utf-8", "surrogatepass")
                 texts.append((at - len(found), at, stable_hash(text)))
             for anchor in found:

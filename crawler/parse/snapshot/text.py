@@ -317,7 +317,7 @@ def _token(tag: str, attributes: dict[str, str]) -> bytes:
     names = [*sorted(set(attributes.get("class", "").split()) - _STATES), "#" + own]
     if names == ["#"]:
         names = []
-    return _figures.sub("0", " ".join((tag, *names))[:500]).encode("utf-8", "surrogatepass")
+    return (tag + _figures.sub("0", " ".join(("", *names))[:500])).encode("utf-8", "surrogatepass")
 
 
 _MAX_RUNS: Final = 24

@@ -13,7 +13,9 @@ from crawler.audit.graph.places import Place, PlacedPage, find_places
 from crawler.parse.snapshot.details import Anchor, read_details
 
 TEMPLATES = Path(__file__).parents[3] / "fixtures" / "places"
-UNSEEN = {"mkdocs", "pydata"}  # while the rule was written
+# While the rule was written, with the share of links that are right. Somebody who had not read it added the last three.
+UNSEEN = {"mkdocs": 0.9, "pydata": 0.9, "classic": 0.81, "landscape": 0.96, "vitepress": 0.89}
+FOOTER = "<footer><a href=/terms>Terms</a></footer>"
 HOME = "https://site.example"
 LABELS = {"side": "side box", "changing": "changing box"}
 LANDMARKS = {"nav": "menu", "header": "menu", "footer": "footer", "aside": "side box"}
@@ -66,7 +68,7 @@ def test_ours_the_places_of_links_are_learned_from_repetition() -> None:
 @pytest.mark.parametrize("template", sorted(UNSEEN))
 def test_ours_the_places_of_templates_that_the_rule_does_not_know(template: str) -> None:
     links = judged(template)
-    assert sum(label == place for label, place, _ in links) >= 0.9 * len(links)
+    assert sum(label == place for label, place, _ in links) >= UNSEEN[template] * len(links)
 
 
 def test_ours_a_link_to_the_next_page_is_no_tool_where_the_next_page_was_not_read() -> None:
@@ -94,6 +96,67 @@ def test_ours_a_list_in_main_after_a_text_is_no_side_box_and_a_text_of_a_page_in
         pages.append(PlacedPage(f"{HOME}/{number}", targets, shown.anchors, shown.texts))
     for places in find_places(pages, {}):
         assert places == [Place.LIST] * 4 + [Place.FOOTER] * 2
+
+
+def placed(markups: dict[str, str]) -> dict[str, list[Place]]:
+    pages = []
+    for path, markup in markups.items():
+        shown = read_details(markup)
+        targets = [urljoin(HOME + path, anchor.href) for anchor in shown.anchors]
+        pages.append(PlacedPage(HOME + path, targets, shown.anchors, shown.texts))
+    return dict(zip(markups, find_places(pages, {}), strict=True))
+
+
+def text(number: int) -> str:
+    dice = random.Random(number)
+    return " ".join("".join(dice.choices("abcdefghijklmnopqrst", k=6)) for _ in range(9))
+
+
+def test_ours_the_head_of_a_page_is_no_part_of_its_content_and_a_heading_with_a_class_is() -> None:
+    page = "<head><title>{0}</title><meta name=description content='{0}'></head><body><div><a href=/>Boats</a></div>"
+    page += "<div class=tree><ul><li><a href=/a>A</a><li><a href=/b>B</a></ul></div><h1 class=title>{1}</h1>" + FOOTER
+    found = placed({f"/{n}": page.format(text(n), "abcdefghij"[n]) for n in range(10)})
+    assert {*map(tuple, found.values())} == {(Place.MENU,) * 3 + (Place.FOOTER,)}
+    assert len(read_details("<h1 class=title>Boats</h1>").texts) == 1
+
+
+def test_ours_links_to_the_neighbours_of_a_page_are_no_menu() -> None:
+    bar = "<nav><a href=/{}>next</a> <a href=/{}>previous</a> <a href=/index>index</a></nav>"
+    names = "abcdefghijklmnopqrst"
+    found = placed(
+        {
+            f"/{names[n]}": bar.format(names[n + 1], names[n - 1]) + f"<main><p>{text(n)}</p></main>" + FOOTER
+            for n in range(1, 19)
+        }
+    )
+    assert {places[2] for places in found.values()} == {Place.MENU}
+    assert [places[:2] for places in found.values()][1:-1] == [[Place.LIST] * 2] * 16
+
+
+def test_ours_what_each_entry_of_a_list_names_is_no_box_and_neither_are_the_topics_below_a_text() -> None:
+    entry = (
+        "<article><h2><a href=/{0}>{1}</a></h2><p class=by><a href=/ann>Ann</a> <a href=/topic{2}>T</a></p></article>"
+    )
+    topic = "<a href=/topic{0}>T{0}</a> "
+    lists = {
+        f"/list{k}": f"<h1>{text(100 + k)}</h1>" + "".join(entry.format(n, text(n), n % 3) for n in range(k, k + 6))
+        for k in range(0, 30, 6)
+    }
+    articles = {
+        f"/{n}": "".join(f"<p>{text(1_000 * n + at)}</p>" for at in range(5))
+        + f"<div class=topics>{''.join(topic.format((n + at) % 9) for at in range(3))}</div>"
+        for n in range(30)
+    }
+    topics = {path: f"<h1>{text(50 + at)}</h1>" for at, path in enumerate(["/ann", *(f"/topic{k}" for k in range(9))])}
+    found = placed({path: markup + FOOTER for path, markup in (lists | articles | topics).items()})
+    assert {place for path in lists | articles for place in found[path][:-1]} == {Place.LIST}
+    assert {places[-1] for places in found.values()} == {Place.FOOTER}
+
+
+def test_ours_a_document_of_the_page_itself_is_no_breadcrumb() -> None:
+    page = "<p class=source><a href=index.rst>Source</a></p><h1>{0}</h1><p>{0}</p>"
+    found = placed({f"/{n}/": page.format(text(n)) for n in range(9)})
+    assert Place.BREADCRUMB not in {place for places in found.values() for place in places}
 
 
 def test_ours_places_take_linear_time() -> None:
