@@ -80,6 +80,7 @@ from sitemap.writer.encoder import Encoder as Encoder
 from sitemap.writer.feeds import Channel as Channel
 from sitemap.writer.files import check_path as check_path
 from sitemap.writer.files import create_file as create_file
+from sitemap.writer.files import destination_error as destination_error
 from sitemap.writer.files import is_planted as is_planted
 from sitemap.writer.files import make_directory as make_directory
 from sitemap.writer.files import replacement as replacement

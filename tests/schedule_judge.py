@@ -49,6 +49,7 @@ class Judge:
             if attempt.status is RunStatus.DONE:
                 done.add(attempt.slot)
             if attempt.slot == handled:
+                handled = self._covered(due, attempt)
                 continue
             late = attempt.began - attempt.slot
             assert late >= 0, f"before its time: {attempt}"
@@ -66,6 +67,14 @@ class Judge:
                 assert left_out or late > LATE, f"in time, and says it was missed: {attempt}"
             handled = attempt.slot
         self.counts["slots"] += bisect_right(due, handled) - bisect_right(due, self.world.base)
+
+    def _covered(self, due: list[float], attempt: Attempt) -> float:
+        """Up to when slots are handled by an attempt: a first run that succeeds has done the slot soon after it."""
+        number = bisect_right(due, attempt.slot)
+        is_first = attempt.trigger is Trigger.FIRST and attempt.status is RunStatus.DONE and attempt.ended is not None
+        if is_first and due[number] - attempt.ended < min(86_400.0, (due[number + 1] - due[number]) / 2):
+            return due[number]
+        return attempt.slot
 
     def _ended_in_time(self, site: ScheduledSite, attempts: list[Lived]) -> None:
         """What takes too long is ended and has failed; what was stopped was stopped by a daemon that stopped."""
@@ -90,7 +99,7 @@ class Judge:
                 shown = self.world.wall_at(low) - low
                 self._soon(max(low, slot + site.config.schedule.jitter - shown), high, f"{site.name}: {slot}")
             if lived:
-                handled = max(handled, lived.attempt.slot)
+                handled = max(handled, self._covered(due, lived.attempt))
                 moment = lived.ended
 
     def _with_reason(self, site: ScheduledSite, attempts: list[Lived]) -> None:

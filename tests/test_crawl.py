@@ -94,7 +94,7 @@ def test_ours_a_page_that_redirects_to_itself_until_a_cookie_is_set_says_so(tmp_
         {"/": links("/wants", "/loops", "/page"), "/wants": wants, "/loops": wall("/loops"), "/page": "<p>"}
     ) as site:
         ran = crawl(tmp_path, site.url, "-v", "--json", f"--set=fetch.transport={transport}")
-        loop = "redirect.loop: answered 302; it redirects to itself"
+        loop = "answered 302; it redirects to itself"
         cookie = f"{loop} and sets a cookie, but Siteatlas keeps none. Set it with --cookie"
         assert states(ran)["bad answer"] == {"/wants": cookie, "/loops": loop}
         assert not any("cookie" in headers for _, _, headers in site.log)
@@ -458,7 +458,7 @@ def test_ours_a_page_that_is_labelled_as_compressed_and_is_not_is_left_out(tmp_p
     with scripted({"/": links("/a"), "/a": plain, "/b": links()}) as site:
         ran = crawl(tmp_path, site.url, "-v", "--json")
         assert paths(tmp_path, site) == ["/", "/b"]
-        reason = "body.decode_error: labelled gzip, but not compressed: browsers cannot show it"
+        reason = "labelled gzip, but not compressed: browsers cannot show it"
         assert states(ran)["bad answer"] == {"/a": reason}
 
 
@@ -473,3 +473,18 @@ def test_ours_a_proxy_in_the_environment_is_not_used_and_that_is_said_once(tmp_p
         told = crawl(tmp_path, site.url, "--proxy", "http://user:secret@127.0.0.1:9/", "-v", "--set=fetch.retries=0")
         assert told.err.count("the proxy 127.0.0.1:9, which resolves the host names") == 1
         assert "secret" not in told.err + told.out
+
+
+def test_ours_reasons_that_people_read_have_no_codes(tmp_path: Path) -> None:
+    def closed(_: int) -> Answer:
+        return Answer("x", headers={"Content-Length": "9000"}, delay=0)
+
+    routes: dict[str, Route] = {"/": links("/loop", "/bad", "/odd", "/cut"), "/cut": closed}
+    routes |= {"/loop": Answer("", 302, {"Location": "/loop"}), "/bad": Answer("", 302, {"Location": "http://["})}
+    routes["/odd"] = Answer("", 299)
+    with scripted(routes) as site:
+        ran = crawl(tmp_path, site.url, "--set=fetch.retries=0")
+        why = siteatlas(tmp_path, "why", f"{site.url}loop")
+    for said in (ran.out + ran.err, why.out.partition("requests")[0]):
+        assert "answered 302; it redirects to itself" in said
+        assert not re.search(r"\b(?:net|http|body|time|tls|redirect)\.[a-z_]+:", said), said

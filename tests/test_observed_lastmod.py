@@ -196,3 +196,19 @@ def test_ours_a_note_on_last_modified_is_told_by_the_run_that_finds_it(tmp_path:
             site.routes |= {f"/{name}": Answer(f"<h1>{name}</h1>", headers=dated) for name in "abc"}
             told.append("Last-Modified changed on 3 of 3 pages" in run_crawl(tmp_path, site.url).out)
     assert told == [False, True, False]
+
+
+def test_ours_new_pages_whose_last_modified_is_not_believed_are_counted_once(tmp_path: Path) -> None:
+    def dated(name: str, day: int) -> Answer:
+        return Answer(f"<h1>{name}</h1>", headers={"Last-Modified": f"Wed, 0{day} May 2024 10:00:00 GMT"})
+
+    note = re.compile("([0-9]+) new pages? ha(?:s|ve) no lastmod, because their Last-Modified is not believed")
+    with scripted({"/": links("/a", "/b", "/c", "/d", "/e")}) as site:
+        told = []
+        for day in range(1, 5):
+            names = "abc" if day < 3 else "abcde"
+            site.routes |= {f"/{name}": dated(name, day) for name in names}
+            ran = run_crawl(tmp_path, site.url)
+            told.append(note.findall(ran.out))
+            assert not told[-1] or "siteatlas why URL" in ran.out
+    assert told == [[], [], ["2"], []]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from kept import status, write
 from msgspec.structs import replace
-from run import siteatlas
+from run import command, siteatlas
 
 from crawler.audit.compare.history import AuditStatus
 from crawler.audit.report.layout import TableColumn, table_lines
@@ -250,3 +250,19 @@ def test_ours_a_long_name_is_cut_before_a_column_is_left_out() -> None:
     rows = [("https-www-example-com-a-long-way-below-1", "12,345"), ("short", "1")]
     head, row, _ = table_lines(columns, rows, 30, "")
     assert (head.split(), row) == (["name", "a"], "https-www-e…ay-below-1  12,345")
+
+
+def test_ours_a_full_disk_behind_standard_output_is_no_internal_error(tmp_path: Path) -> None:
+    state(tmp_path, "shop", [run(1)])
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            command("status", "--state", "state"),
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 7
+    assert "standard output, or a file of this command, cannot be used" in ended.stderr
+    assert "free some space" in ended.stderr

@@ -130,7 +130,7 @@ SUMMARIES = {
     "/noindex": 'is not listed: noindex (meta robots "noindex, nofollow")',
     "/missing": "is not listed: client error (answered 404, not found)",
     "/broken": "is not listed: server error (answered 500, internal error)",
-    "/loop": "is not listed: bad answer (redirect.loop: answered 302; it redirects to itself)",
+    "/loop": "is not listed: bad answer (answered 302; it redirects to itself)",
     "/file.bin": "is not listed: wrong type (application/octet-stream is not HTML)",
     "/secret/x": "is not listed: blocked by robots.txt (robots.txt line 2: Disallow: /secret/)",
     "/hidden": "is not listed: linked by nofollow only (only nofollow links lead to it)",
@@ -161,7 +161,7 @@ def test_ours_the_story_begins_with_how_it_ended(crawled: Crawled, text: str) ->
 
 def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
     (story,) = crawled.tell("/cut")
-    assert story.summary.startswith("is not listed: unreachable (net.")
+    assert story.summary.startswith("is not listed: unreachable (127.0.0.1:")
     assert re.fullmatch(r"TIME  GET          net\.\w+  SIZE", crawled.told("/cut", "requests")[0])
 
 

@@ -1,5 +1,6 @@
 """Ends every command: prints errors in one line, logs to standard error, and sets the exit code."""
 
+import errno
 import logging
 import os
 import sys
@@ -11,9 +12,9 @@ import typer
 
 from crawler.audit.report.layout import output_width, wrap
 from crawler.cli.options import notable_variables
-from crawler.errors import Incomplete, SiteatlasError
+from crawler.errors import Incomplete, SiteatlasError, StorageError
 from crawler.url.secrets import mask_secrets
-from sitemap import safe, shorten
+from sitemap import destination_error, safe, shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 _LEVEL: Final = 9  # characters of the level of a log line, with the blank after it
 _MAX_WORD: Final = 200  # characters: a path may be long, and a URL from the web has no limit
 _TREATED_AS_TERMINAL: Final = ("FORCE_COLOR", "TTY_COMPATIBLE")  # variables that rich reads
+_OF_DISKS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 INTERRUPTED: Final = "interrupted; the state is saved, run the same command again to continue"
 
 
@@ -60,6 +62,9 @@ class CommandErrors:
     def report(self, error: BaseException, name: str = "") -> int | None:
         """Print an error, with the ``name`` of the site; returns the exit code, None for other exceptions."""
         prefix = name and f"{name}: "
+        if isinstance(error, OSError) and error.errno in _OF_DISKS:
+            place = error.filename or "standard output, or a file of this command,"
+            error = StorageError(str(destination_error(f"{place} cannot be used", error)))
         if isinstance(error, SiteatlasError):
             self.print_line(f"{prefix}{error}")
             return error.exit_code

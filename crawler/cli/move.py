@@ -33,7 +33,7 @@ from crawler.moves.matcher import REDIRECTED, Grade, Inventory, Match, match_pag
 from crawler.moves.probe import MAX_BODY, live_ends, live_probe
 from crawler.units import count_text
 from crawler.url.normalize import origin_of
-from sitemap import SitemapError, iter_entries, replacement, safe
+from sitemap import SitemapError, destination_error, iter_entries, replacement, safe
 
 move = command_group("Map the pages of an old site to those of the new one, and check maps of redirects.")
 Format = Annotated[str, typer.Option("--format", metavar="NAME", help=f"Format: {', '.join(FORMATS)}.")]
@@ -311,7 +311,7 @@ def _write_output(text: str, output: Path | None) -> None:
         with replacement(output) as file:
             file.write(text.encode("utf-8", "surrogateescape"))
     except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror}") from None
+        raise UsageError(str(destination_error(f"{output} cannot be written", error))) from None
 
 
 move.command("map", cls=HelpfulCommand, epilog=epilog_of("move"))(map_)

@@ -224,7 +224,11 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
         )
     elif run:
         reason = f" ({safe(why)})" if (why := run.reason or run.refusal) else ""
-        yield f"run {run.number} was cut short{reason}; the next run continues it"
+        yield f"{state.unended or f'run {run.number} was cut short{reason}'}; the next run continues it"
+    number, times, last = state.continued
+    if any(run.number == number for run in state.runs):
+        again = count_text(times, "time")
+        yield f"run {number} was continued {again}, last on {local_time(last)}; its figures are sums"
 
 
 def _written(last: int, wrote: int | None) -> str:

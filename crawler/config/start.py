@@ -15,7 +15,7 @@ from crawler.errors import NothingCrawlable, StorageError, UsageError
 from crawler.model import Url
 from crawler.url.normalize import InvalidUrl, host_of, normalize_url, origin_of, path_of
 from crawler.url.params import UrlParams
-from sitemap import replacement
+from sitemap import destination_error, replacement
 
 MOVED_FILE: Final = "moved-starts.json"  # in the directory of all states: start URLs, and where the crawl starts
 _host_and_path = re.compile(
@@ -112,7 +112,7 @@ def remember_move(config: Config, start: Url, target: Url) -> None:
         with replacement(root / MOVED_FILE, 0o600) as file:
             file.write(msgspec.json.format(msgspec.json.encode(moves), indent=2))
     except OSError as error:
-        raise StorageError(f"{root / MOVED_FILE} cannot be written: {error.strerror}") from None
+        raise StorageError(str(destination_error(f"{root / MOVED_FILE} cannot be written", error))) from None
 
 
 def _moves(config: Config) -> dict[Url, Url]:

@@ -75,7 +75,7 @@ class IndexabilityJudge:
         state = State.BAD_ANSWER if is_bad else State.UNREACHABLE
         if failure.code.startswith("internal."):
             state = State.INTERNAL_ERROR
-        return Verdict(state, f"{failure.code}: {failure.message}")
+        return Verdict(state, failure.message)
 
 
 def is_readable(reply: Reply) -> bool:
@@ -97,7 +97,7 @@ def _redirect(case: RuleInput) -> Verdict | None:
         return None
     target = redirect_target(reply, case.judge.params)
     if isinstance(target, InvalidUrl):
-        return Verdict(State.BAD_ANSWER, f"{target.code}: answered {reply.status}; {target.message}")
+        return Verdict(State.BAD_ANSWER, f"answered {reply.status}; {target.message}")
     return Verdict(State.REDIRECT, f"{reply.status} to {target}", target)
 
 
@@ -120,9 +120,7 @@ def _by_status(case: RuleInput, first: int, state: State) -> Verdict | None:
 def _other_status(case: RuleInput) -> Verdict | None:
     if case.reply.status == 200:
         return None
-    return Verdict(
-        State.BAD_ANSWER, f"http.status: answered {case.reply.status}, which is not a valid response to a plain GET"
-    )
+    return Verdict(State.BAD_ANSWER, f"answered {case.reply.status}, which is not a valid response to a plain GET")
 
 
 def _wrong_type(case: RuleInput) -> Verdict | None:
@@ -145,9 +143,7 @@ def _miscoded(case: RuleInput) -> Verdict | None:
     if not case.reply.is_miscoded:
         return None
     coding = case.reply.header("content-encoding") or "compressed"
-    return Verdict(
-        State.BAD_ANSWER, f"body.decode_error: labelled {coding}, but not compressed: browsers cannot show it"
-    )
+    return Verdict(State.BAD_ANSWER, f"labelled {coding}, but not compressed: browsers cannot show it")
 
 
 def _parse_failed(case: RuleInput) -> Verdict | None:

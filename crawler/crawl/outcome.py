@@ -100,7 +100,7 @@ class OutcomeBuilder:
     def _of_page(self, lease: Lease, verdict: Verdict, status: int, page: Page | None) -> Outcome:
         limit = self.options.max_redirects
         if verdict.state is State.REDIRECT and self.frontier.hops(lease) >= limit:
-            verdict = Verdict(State.BAD_ANSWER, f"redirect.too_many: more than {limit} redirects in a row")
+            verdict = Verdict(State.BAD_ANSWER, f"more than {limit} redirects in a row")
         finds = []
         if verdict.state is State.REDIRECT and verdict.target:
             finds.append(DiscoveredUrl(verdict.target, DiscoveredBy.REDIRECT, lease.depth, lease.id))

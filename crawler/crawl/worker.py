@@ -11,6 +11,7 @@ from crawler.crawl.outcome import OutcomeBuilder
 from crawler.crawl.page_fetcher import FetchedPage, PageFetcher
 from crawler.crawl.revalidation import apply_304_headers, merge_304
 from crawler.crawl.set_ups import set_up_hint
+from crawler.fetch.errors import PART_ONLY
 from crawler.fetch.retry import LATE_RETRY, RetryPolicy, is_transient, retry_pause
 from crawler.model import (
     DocumentKind,
@@ -153,7 +154,7 @@ class PageWorker:
             pause = self._retry.delay(lease.attempts, lease.url)
             if pause is not None:
                 return Retry(lease, now + pause, why, request)
-            return self._outcomes.failed(lease, fetched, answer, Verdict(State.BAD_ANSWER, f"body.part: {why}"))
+            return self._outcomes.failed(lease, fetched, answer, Verdict(State.BAD_ANSWER, f"{PART_ONLY}: {why}"))
         self.unchanged += parsed.is_known
         return self._outcomes.judged(lease, fetched, *parsed)
 

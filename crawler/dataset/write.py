@@ -76,7 +76,9 @@ def write_dataset(db: sqlite3.Connection, target: Path, form: DataFormat, tables
             _replace(target / f"{name}.{form}", partial(_FOLDER_WRITERS[form], db, name))
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
-        raise StorageError(f"{target} cannot be written: {reason}. Name another place with -o") from error
+        raise StorageError(
+            f"{target} cannot be written: {reason}. Free space there, or name another place with -o"
+        ) from error
     return []
 
 

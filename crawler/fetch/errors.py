@@ -14,7 +14,7 @@ from crawler.model import Failure
 
 
 class FailureCode(StrEnum):
-    """Stable reason codes. Reports and stored state contain them, so their meaning never changes."""
+    """Stable codes. The trails of requests in the stored state contain them, so their meaning never changes."""
 
     DNS_NXDOMAIN = "net.dns_nxdomain"
     DNS_TEMPORARY = "net.dns_temporary"
@@ -63,6 +63,18 @@ class FailureCode(StrEnum):
 _ROWS: Final = csv.DictReader((files("crawler.fetch") / "failures.csv").read_text(encoding="utf-8").splitlines())
 _TABLE: Final = {FailureCode(row["code"]): row for row in _ROWS}
 """The rows of ``failures.csv``, with parts of messages of hyper, rustls, reqwest, httpcore and h11, in lower case."""
+
+
+PART_ONLY: Final = "only a part of the page arrived"
+SAYS_NOTHING: Final = (
+    PART_ONLY,
+    *(
+        max(code.sentence.partition(";")[0].split("{host}"), key=len)
+        for code in FailureCode
+        if code.startswith(("policy.", "internal.")) or (code.startswith("body.") and not code.is_transient)
+    ),
+)
+"""Parts of the reasons of failures that a limit of the crawl causes: they say nothing about the page."""
 
 
 class FetchError(Exception):

@@ -112,6 +112,10 @@ class Listing:
         """The number of pages that did not change, and get an earlier lastmod than before, or none, by a policy."""
         return self._count(_SQL["lost_dates"], policy=policy)
 
+    def disbelieved(self, policy: str) -> int:
+        """The number of new pages without a lastmod whose Last-Modified is not believed, by a policy that uses it."""
+        return self._count(_SQL["disbelieved"], policy=policy)
+
     def build_dates(self) -> tuple[str, int, int]:
         """The lastmods that a build seems to have set, how many pages have these, and how many have any.
 

@@ -52,6 +52,10 @@ SELECT count(*) FROM (
     LEFT JOIN visit v ON v.id = l.id WHERE v.changed IS NOT 1)
   WHERE lastmod != before AND coalesce(julianday(lastmod), 0) < julianday(before)
 
+-- name: disbelieved
+SELECT count(*) FROM listing l JOIN visit v ON v.id = l.id LEFT JOIN published p ON p.id = l.id
+  WHERE l.lastmod = '' AND p.id IS NULL AND v.last_modified != '' AND :policy NOT IN ('page', 'none')
+
 -- name: sampled_pages
 SELECT c.page FROM listing l JOIN content c ON c.id = l.content
   WHERE c.page IS NOT NULL AND (l.id * 2654435761 & 4294967295) * ? < ? * 4294967296

@@ -25,7 +25,6 @@ from crawler.state.store import FORMATS_KEY, Store, read_about, write_about
 from crawler.units import count_text
 from sitemap import (
     Channel,
-    DestinationError,
     Directory,
     Entry,
     Format,
@@ -34,6 +33,7 @@ from sitemap import (
     SitemapError,
     SitemapWriter,
     WriterOptions,
+    destination_error,
     replacement,
 )
 
@@ -243,7 +243,7 @@ def _replace(path: Path, content: bytes, mode: int) -> None:
         with replacement(path, mode, like_before=True) as file:
             file.write(content)
     except OSError as error:
-        raise DestinationError(f"{path} cannot be written: {error.strerror}") from error
+        raise destination_error(f"{path} cannot be written", error) from error
 
 
 def _ours(db: sqlite3.Connection) -> set[str]:

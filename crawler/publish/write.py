@@ -257,6 +257,15 @@ def lost_dates_note(listing: Listing, policy: str) -> tuple[str, ...]:
     return (f"{count:,} {changed} an earlier lastmod than before, or none (--lastmod {policy})",)
 
 
+def disbelieved_note(listing: Listing, policy: str) -> tuple[str, ...]:
+    """A note when new pages get no lastmod although the server states one; ``policy`` made the dates."""
+    if not (count := listing.disbelieved(policy)):
+        return ()
+    have = "new page has no lastmod, because its" if count == 1 else "new pages have no lastmod, because their"
+    remedy = "To have one, let the page state a date, such as article:modified_time"
+    return (f"{count:,} {have} Last-Modified is not believed (siteatlas why URL says why). {remedy}",)
+
+
 def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
     """A note when most lastmods are the time of a build, by the lint rule, or none is known; ``policy`` made them."""
     dates, count, total = listing.build_dates()

@@ -22,6 +22,7 @@ _FIELD_NAMES: Final = {  # cronsim's name: the name in messages
     "month": "month",
     "day-of-week": "day of the week",
 }
+_DAY: Final = 86_400.0
 _REPEATED: Final = timedelta(hours=2)  # a clock that is set back shows no longer time twice
 
 
@@ -67,6 +68,11 @@ class Schedule:
             return slot
         max_delay = min(self.jitter, self.next_slot(slot) - slot)
         return slot + _fraction(f"{self.site} {slot!r}") * max_delay
+
+    def covered_until(self, handled: float, ended: float) -> float:
+        """Up to when a run that ended covers the slots: the next if within half an interval, at most a day."""
+        slot = self.next_slot(handled)
+        return slot if slot - ended < min(_DAY, (self.next_slot(slot) - slot) / 2) else handled
 
     def due_slot(self, now: float) -> float:
         """The last slot whose run is due by ``now``; minus infinity when there is none."""

@@ -42,7 +42,7 @@ def replayed_state(
             state.mark_ended(attempt)
     if not is_alive:
         state.mark_lost()
-    state.handled = handled_until(handled, now)
+    state.handled = handled_until(None if handled is None else max(handled, state.handled), now)
     if not state.try_number and site_schedule.schedule.starts_at_once:
         state.retry = ScheduledRetry(Trigger.FIRST, state.handled)
     return state
@@ -131,8 +131,10 @@ class RunQueue:
 
     def mark_ended(self, attempt: Attempt, now: float) -> None:
         """Record that a running attempt has ended."""
-        entry = self._entries[attempt.site]
+        entry, handled = self._entries[attempt.site], self._entries[attempt.site].handled
         entry.mark_ended(attempt)
+        if entry.handled != handled:
+            self.changed.add(attempt.site)
         self._running -= 1
         if entry.is_configured:
             entry.plan(now)

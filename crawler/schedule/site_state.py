@@ -1,6 +1,6 @@
 """The state of one site of a schedule: which attempts ran, how they ended, and what is due next. Pure.
 
-* Of several due slots only the last runs; it covers the others.
+* Of several due slots only the last runs; it covers the others. A first run that succeeds covers a slot soon after it.
 * A failed run is retried with growing delays, as often as the configuration says, until the next slot.
 * A run that was cut short is resumed at once. When the daemon dies in several runs in a row, the run may be the cause:
   from then on each counts as a failure.
@@ -182,6 +182,9 @@ class SiteState(Struct):
         match attempt.status:
             case RunStatus.DONE:
                 self.failures = self.spent = 0
+                schedule = self.site_schedule.run_schedule
+                if schedule and attempt.trigger is Trigger.FIRST:
+                    self.handled = schedule.covered_until(self.handled, ended_at)
             case RunStatus.BUSY:
                 self.retry = ScheduledRetry(attempt.trigger, ended_at, delay)
             case RunStatus.STOPPED:

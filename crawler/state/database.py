@@ -8,11 +8,13 @@ import logging
 import os
 import re
 import sqlite3
+from collections import deque
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Final
 
 import msgspec
@@ -24,6 +26,7 @@ from sitemap import check_path, create_file, sync_to_disk
 log = logging.getLogger(__name__)
 
 _STATE: Final = "the state"
+_WRITTEN: Final = deque[Path](maxlen=1)  # the directory of the file that was last opened for writing
 # file systems of other machines, on which SQLite's write-ahead log does not work: https://www.sqlite.org/wal.html
 _NETWORK_DISKS: Final = frozenset(
     (
@@ -60,7 +63,8 @@ def storage_errors(what: str = _STATE) -> Iterator[None]:
     except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError) as error:
         remedy = fresh_remedy() if what == _STATE else _MOVE_REMEDY
         fault = _fault(error, remedy)
-        raise _kind_of(error)(f"{what} cannot be written or read: {fault}") from error
+        place = f" in {_WRITTEN[-1]}" if what == _STATE and _WRITTEN else ""
+        raise _kind_of(error)(f"{what}{place} cannot be written or read: {fault}") from error
 
 
 @contextmanager
@@ -103,6 +107,7 @@ class Database:
         """
         with self.used(path), _opened(path, timeout) as db:
             self._prepare(db, path, is_durable=is_durable)
+            _WRITTEN.append(path.parent)
             return db
 
     def create(self, path: Path) -> sqlite3.Connection:
@@ -294,7 +299,7 @@ def _fault(error: Exception, remedy: str) -> str:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return "another process is writing to the file. Run the command again when the other process has ended"
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
-            return f"{error}. Free space, then run the command again"
+            return f"{error}. Free space there, and for temporary files in {gettempdir()}, then run the command again"
         case sqlite3.SQLITE_READONLY:
             return "the file is read-only. Run siteatlas as the account that owns the file, on a writable disk"
     if _kind_of(error) is DamagedFile:

@@ -28,7 +28,8 @@ class Run(Struct, frozen=True, kw_only=True):
     """One run, in the columns of the table. Times are Unix times; ``seconds`` and ``bytes`` add up when it is resumed.
 
     ``ended`` is None while it is running, and when it was cut short and can be resumed. ``exit_code`` is None until its
-    first process ends: it is running, or was killed. ``reason`` says why it is incomplete: the crawl, or the upload.
+    process ends, also when it is resumed: it is running, or was killed. ``reason`` says why it is incomplete: the
+    crawl, or the upload.
     """
 
     number: int

@@ -4,6 +4,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from crawler.errors import SiteatlasError
@@ -12,7 +13,7 @@ from crawler.state.lock import lock_holder
 from crawler.state.runs import Run, RunStore, RunTotals
 from crawler.state.schema import STATE_DB
 from crawler.state.store import AskedCounts, asked_counts
-from crawler.units import count_text
+from crawler.units import count_text, w3c
 
 _PROGRESS: Final = f"""SELECT (SELECT count(*) FROM visit WHERE state != '{State.OUT_OF_SCOPE}'),
   (SELECT count(*) FROM visit WHERE state = '{State.PENDING}')"""  # noqa: S608 - our own
@@ -27,7 +28,8 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     with exit code 0 whose files are published. ``runs`` are the last ones,
     the newest first. ``totals`` are those of all runs that have ended, by their result. While a process works on it,
     ``known`` counts the URLs that the run knows, and ``pending`` those of them that it has not visited yet. ``asked``
-    is None for a run that asks for all pages.
+    is None for a run that asks for all pages. ``continued`` has the number of the last run that was
+    continued, how often, and when it was last.
     """
 
     url: str
@@ -45,6 +47,15 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     known: int = 0
     pending: int = 0
     asked: AskedCounts | None = None
+    continued: tuple[int, int, float] = (0, 0, 0.0)
+
+    @property
+    def unended(self) -> str:
+        """That the process of the last run was lost, in a sentence; "" if it ended, or is active."""
+        run = self.unfinished
+        if run is None or run.exit_code is not None or self.holder:
+            return ""
+        return f"run {run.number} of {w3c(run.started)} did not end: its process was killed, or the computer stopped"
 
     @property
     def unfinished(self) -> Run | None:
@@ -64,7 +75,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
     """
     with STATE_DB.reading(directory) as db:
         db.execute("BEGIN")  # a consistent view
-        about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url')"))
+        about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url', 'continued')"))
         pages, kept, held = _published_counts(db)
         holder = lock_holder(directory)
         known, pending = db.execute(_PROGRESS).fetchone() if holder else (0, 0)
@@ -87,6 +98,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             known=known,
             pending=pending,
             asked=asked_counts(db),
+            continued=msgspec.json.decode(about.get("continued", "[0, 0, 0]"), type=tuple[int, int, float]),
         )
 
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.errors import DamagedFile, SiteatlasError, UsageError, single_error
+from crawler.errors import DamagedFile, SiteatlasError, StorageError, UsageError, single_error
 from crawler.state.database import fresh_remedy, storage_errors, transaction
 from crawler.state.lock import hold_lock
 from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
@@ -30,6 +30,8 @@ FORMATS_KEY: Final = "other formats"
 """The key in ``about`` of the names of the files in other formats that this state writes."""
 _PUBLIC_KEY: Final = "public"
 _PAUSE_KEY: Final = "pause "
+CONTINUED_KEY: Final = "continued"
+"""The key in ``about`` of the last run that was continued: its number, how often, and when it was last."""
 MAX_KEPT_PAUSE: Final = 24 * 3600.0
 """Seconds."""
 DAMAGED_MARK: Final = "damaged"
@@ -283,6 +285,8 @@ class Store:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error:
             self._look_for_damage(single_error(error))
+            with suppress(StorageError, sqlite3.Error):
+                self._record_end(single_error(error))
         with storage_errors(f"the state in {self.directory}"):
             self._opened.close()
         if self._is_discarded:
@@ -313,6 +317,15 @@ class Store:
             self.run, outcome="nothing", refusal=str(error), exit_code=error.exit_code, ended=ended, seconds=seconds
         )
         RunStore(self.db).write(record)
+
+    def _record_end(self, error: BaseException) -> None:
+        """Record why the run can only be resumed, unless that is recorded: else it counts as killed."""
+        if self.db.in_transaction:
+            self.db.execute("ROLLBACK")
+        run = next(iter(RunStore(self.db).last(1)), self.run)
+        if run.exit_code is None:
+            code = getattr(error, "exit_code", 1)
+            RunStore(self.db).write(replace(run, outcome="nothing", refusal=str(error), exit_code=code))
 
     def _set_damage_aside(self) -> str:
         """With Resume.FRESH, rename a damaged file; returns its new name, or "". Otherwise raises DamagedFile."""
@@ -361,7 +374,12 @@ class Store:
         runs = RunStore(self.db)
         self.resumed = self._is_begun() and self._has_same_settings()
         if self.resumed:
-            self.run = runs.begin(self._now, __version__)
+            with transaction(self.db):
+                self.run = replace(runs.begin(self._now, __version__), exit_code=None)
+                runs.write(self.run)
+                number, times, _ = msgspec.json.decode(read_about(self.db, CONTINUED_KEY) or "[0, 0, 0]")
+                times = times + 1 if number == self.run.number else 1
+                write_about(self.db, CONTINUED_KEY, msgspec.json.encode((self.run.number, times, self._now)).decode())
             return
         previous = runs.last(1)
         with transaction(self.db):

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from crawler.errors import StorageError, UsageError
 from crawler.robots.rules import MAX_BYTES
-from sitemap import missing_lines, replacement
+from sitemap import destination_error, missing_lines, replacement
 
 FILE_NAME: Final = "robots.txt"
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
@@ -77,7 +77,7 @@ def apply_patch(patch: RobotsTxtPatch) -> None:
             if _read(file) != patch.before:
                 raise StorageError(f"{file} was changed by another program. Run the command again")
     except OSError as error:
-        raise StorageError(f"{file} cannot be written: {error.strerror or error}") from None
+        raise StorageError(str(destination_error(f"{file} cannot be written", error))) from None
 
 
 def _real_path(path: Path) -> Path:

@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.audit.finding import AuditFinding
+from crawler.fetch.errors import SAYS_NOTHING
 from crawler.fetch.retry import TRANSIENT
 from crawler.model import State
 
@@ -19,8 +20,6 @@ TRANSIENT_STATUSES: Final = frozenset({408, 425, 429, 503})
 """Statuses that say "not now" and nothing about the page."""
 _TOO_MANY_REQUESTS: Final = 429  # our crawl was too fast
 _REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page may exist, but not for us
-# Failures that the server causes; a limit of the crawl causes the others.
-_FAILURE_CODES: Final = ("net.", "time.", "tls.", "http.", "body.incomplete", "body.decode", "redirect.")
 _LISTABLE_STATES: Final = frozenset({State.INDEXABLE, State.OUT_OF_SCOPE, State.EXCLUDED, State.TOO_LONG})
 # A reason begins with the Content-Type.
 _INDEXED_TYPES: Final = ("image/svg+xml",)
@@ -75,7 +74,7 @@ def why_failing(visited: VisitedUrl) -> str:
     if state == State.SERVER_ERROR:
         return visited.reason
     if state in (State.UNREACHABLE, State.BAD_ANSWER):
-        return visited.reason.partition(": ")[2] if visited.reason.startswith(_FAILURE_CODES) else ""
+        return "" if any(part in visited.reason for part in SAYS_NOTHING) else visited.reason
     return ""
 
 

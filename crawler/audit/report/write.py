@@ -15,7 +15,7 @@ from crawler.audit.rules import OWN, REPORTED_RULES
 from crawler.audit.verdict import reported_counts
 from crawler.errors import StorageError
 from crawler.state.lock import RUN_LEASE
-from sitemap import make_directory, replacement
+from sitemap import destination_error, make_directory, replacement
 
 WORKBOOK_FILE: Final = "audit.xlsx"
 
@@ -75,9 +75,8 @@ def prepare_directory(directory: Path) -> None:
         make_directory(directory)
         TemporaryFile(dir=directory).close()
     except OSError as error:
-        raise StorageError(
-            f"reports cannot be written in {directory}: {error.strerror or error}. Choose another directory with -o"
-        ) from None
+        problem = str(destination_error(f"reports cannot be written in {directory}", error))
+        raise StorageError(f"{problem} (-o)" if "another directory" in problem else problem) from None
 
 
 def _write(path: Path, write: Callable[[BinaryIO], object]) -> Path:
@@ -94,4 +93,4 @@ def _storage(path: Path, done: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StorageError(f"{path} cannot be {done}: {error.strerror or error}") from error
+        raise StorageError(str(destination_error(f"{path} cannot be {done}", error))) from error

@@ -31,7 +31,7 @@ from crawler.packages import IMAGE, WHEEL, installed_from
 from crawler.publish.write import foreign_sitemap
 from crawler.url.normalize import host_of
 from crawler.url.params import UrlParams
-from sitemap import create_file, is_planted, make_directory
+from sitemap import create_file, destination_error, is_planted, make_directory
 
 Step = tuple[str, str]
 
@@ -260,7 +260,7 @@ def write_files(files: dict[Path, str], *, replaces: bool) -> None:
                 with create_file(path) as file:
                     file.write(text.encode())
         except OSError as error:
-            raise StorageError(f"{path} cannot be written: {error.strerror or error}") from None
+            raise StorageError(str(destination_error(f"{path} cannot be written", error))) from None
 
 
 def _config_text(options: InitOptions) -> str:
@@ -488,4 +488,4 @@ def _create(path: Path, agent: str) -> None:
         with create_file(path, 0o600) as file:
             file.write(pem.encode())
     except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}") from None
+        raise StorageError(str(destination_error(f"{path} cannot be written", error))) from None

@@ -262,8 +262,10 @@ def condition(site: SiteStatus | None, snapshot: SiteSnapshot) -> Condition:
 
 
 def _warnings(site: SiteStatus | None, snapshot: SiteSnapshot) -> Iterator[Condition]:
-    if ended := snapshot.last_ended:
+    if ended := next((run for run in snapshot.runs if not run.is_open or run.outcome == "nothing"), None):
         yield from _run_warning(ended)
+    if snapshot.standing and snapshot.standing.unended:
+        yield Condition(Tone.WARNING, "interrupted", snapshot.standing.unended)
     if pending := notify_pending(site, snapshot):
         yield Condition(Tone.WARNING, "not notified", pending)
     if snapshot.refused:

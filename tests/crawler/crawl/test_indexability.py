@@ -58,7 +58,7 @@ def test_rfc9110_redirects(status: int) -> None:
 def test_ours_a_redirect_that_leads_nowhere_is_a_bad_answer(location: str, code: str) -> None:
     verdict = judge(reply(302, location=location))
     assert verdict.state is State.BAD_ANSWER
-    assert verdict.reason.startswith(f"{code}: answered 302; ")
+    assert verdict.reason.startswith("answered 302; ")
     assert len(verdict.reason) < 300
     target = redirect_target(reply(302, location=location))
     assert isinstance(target, InvalidUrl)
@@ -83,7 +83,7 @@ def test_ours_a_redirect_that_leads_nowhere_says_why(location: str, said: str) -
 
 
 def test_ours_a_redirect_without_a_location_is_a_bad_answer() -> None:
-    assert judge(reply(301)).reason == "redirect.bad_location: answered 301; a redirect without a Location"
+    assert judge(reply(301)).reason == "answered 301; a redirect without a Location"
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_ours_rules_are_tried_in_order_and_can_be_printed() -> None:
 
 
 def test_ours_failures_have_states() -> None:
-    assert JUDGE.failure(Failure("net.refused", "refused", True)) == Verdict(State.UNREACHABLE, "net.refused: refused")
+    assert JUDGE.failure(Failure("net.refused", "refused", True)) == Verdict(State.UNREACHABLE, "refused")
     assert JUDGE.failure(Failure("body.bomb", "x", False)).state is State.BAD_ANSWER
     assert JUDGE.failure(Failure("http.bad_response", "x", True)).state is State.BAD_ANSWER
     assert JUDGE.failure(Failure("redirect.loop", "x", False)).state is State.BAD_ANSWER
@@ -315,7 +315,7 @@ def test_rfc9110_8_4_a_body_that_is_not_compressed_as_labelled_is_no_page(
     headers: tuple[tuple[str, str], ...], label: str
 ) -> None:
     answer = Reply(HERE, 200, headers, b"", 0.0, 0.1, is_miscoded=True)
-    reason = f"body.decode_error: labelled {label}, but not compressed: browsers cannot show it"
+    reason = f"labelled {label}, but not compressed: browsers cannot show it"
     assert judge(answer, Page()) == Verdict(State.BAD_ANSWER, reason)
 
 

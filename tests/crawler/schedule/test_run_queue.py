@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -143,6 +144,23 @@ def test_ours_a_new_site_is_run_at_once_if_that_is_wanted() -> None:
     assert desk.went(50.0) == (FIRST, 10.0, 1)
     desk.opened()
     assert desk.went(51.0) is None
+
+
+@pytest.mark.parametrize(
+    ("began", "fate", "due"),
+    [
+        (HOUR * 0.75, RunStatus.DONE, 2),  # its slot comes soon after it
+        (HOUR * 0.25, RunStatus.DONE, 1),
+        (HOUR * 0.75, RunStatus.FAILED, 1),
+    ],
+)
+def test_ours_a_first_run_is_that_of_the_slot_soon_after_it(began: float, fate: RunStatus, due: int) -> None:
+    desk = Desk(hourly("a", ScheduleConfig(run_on_start=True, retries=0)), now=began)
+    desk.end(desk.begin(), fate, after=60)
+    desk.save()
+    for _ in range(2):
+        assert desk.agenda["a"].run_at == due * HOUR
+        desk.opened()
 
 
 def test_ours_a_run_that_failed_is_tried_again_later_and_later_and_the_next_slot_takes_over() -> None:

@@ -161,7 +161,7 @@ async def test_ours_other_sites_are_taken_up_and_runs_of_those_that_are_gone_end
         stop.set()
     assert history.attempts("a", 1)[0].ended == NOW + 5
     assert history.attempts("b", 1)[0].status is RunStatus.DONE
-    assert daemon.status().sites[0].next_at == pytest.approx(hand.now + 43_200, abs=43_200)
+    assert daemon.status().sites[0].next_at == pytest.approx(hand.now + 64_800, abs=64_800)
 
 
 async def test_ours_a_full_disk_puts_runs_off_and_the_daemon_lives(history: History, tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ GONE = VisitedUrl(url="https://example.com/c", state=State.CLIENT_ERROR, status=
          "the URL redirects (302) to https://example.com/x, and from there in a loop, so it never reaches a page"),
         (visited(State.SERVER_ERROR, 500, "answered 500, internal error"), "entry.failed",
          "the URL answered 500, internal error"),
-        (visited(State.UNREACHABLE, None, "time.first_byte: too slow"), "entry.failed", "too slow"),
-        (visited(State.BAD_ANSWER, 302, "redirect.loop: answered 302; it redirects to itself"), "entry.failed",
+        (visited(State.UNREACHABLE, None, "too slow"), "entry.failed", "too slow"),
+        (visited(State.BAD_ANSWER, 302, "answered 302; it redirects to itself"), "entry.failed",
          "the URL answered 302; it redirects to itself"),
         (visited(State.REDIRECT, 301, "301 to /b", FINE.url, end=FINE), "entry.redirect",
          "the URL redirects (301) to https://example.com/b"),
@@ -95,9 +95,13 @@ def test_google_only_canonical_pages_that_answer_belong_in_a_sitemap(
         visited(State.TRAP, None),
         visited(State.ROBOTS, None, "robots.txt could not be had: nothing is allowed"),
         visited(State.PARSE_FAILED, 200, "parse.crash"),
-        visited(State.INTERNAL_ERROR, None, "internal.error: oh"),
-        visited(State.UNREACHABLE, None, "policy.private_address: 10.0.0.1"),
-        visited(State.BAD_ANSWER, 200, "body.too_large: it is"),
+        visited(State.INTERNAL_ERROR, None, "oh"),
+        visited(
+            State.UNREACHABLE,
+            None,
+            "10.0.0.1 is at a private address, which this crawl must not access; allow this host and port",
+        ),
+        visited(State.BAD_ANSWER, 200, "the body that example.com announced is too large"),
     ],
 )
 def test_ours_what_is_not_known_is_not_held_against_an_entry(seen: VisitedUrl) -> None:

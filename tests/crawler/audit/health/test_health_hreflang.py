@@ -138,7 +138,7 @@ def test_google_no_default_is_said_once_for_a_cluster() -> None:
     [
         (State.CLIENT_ERROR, 404, "answered 404, not found", {}, "answered 404, not found"),
         (State.SERVER_ERROR, 500, "answered 500, internal error", {}, "answered 500, internal error"),
-        (State.UNREACHABLE, None, "net.refused: example.com refused the connection", {}, "failed: example.com"),
+        (State.UNREACHABLE, None, "example.com refused the connection", {}, "failed: example.com"),
         (State.NOINDEX, 200, 'meta robots "noindex"', {}, 'has noindex (meta robots "noindex")'),
         (State.REDIRECT, 301, "301 to x", {"target": at("en")}, f"redirects (301) to {at('en')}"),
         (State.CANONICAL_ELSEWHERE, 200, "canonical is x", {"target": at("en")}, f"names {at('en')} as its canonical"),
@@ -164,9 +164,13 @@ def test_google_a_version_that_is_no_page(
         (State.CLIENT_ERROR, 429, "answered 429, too many requests"),
         (State.SERVER_ERROR, 503, "answered 503, unavailable"),
         (State.PARSE_FAILED, 200, "parse.timeout"),
-        (State.INTERNAL_ERROR, None, "internal.error: it broke"),
-        (State.BAD_ANSWER, None, "body.too_large: more than is read"),
-        (State.UNREACHABLE, None, "policy.private_address: 10.0.0.1"),
+        (State.INTERNAL_ERROR, None, "it broke"),
+        (State.BAD_ANSWER, None, "the body that example.com announced is too large"),
+        (
+            State.UNREACHABLE,
+            None,
+            "10.0.0.1 is at a private address, which this crawl must not access; allow this host and port",
+        ),
     ],
 )
 def test_ours_nothing_is_said_of_a_version_that_is_not_known(state: State, status: int, reason: str) -> None:
