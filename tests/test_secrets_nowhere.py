@@ -265,10 +265,6 @@ listen = "127.0.0.1:0"
 serve_sitemaps = true
 """,
         )
-        told = tomllib.loads((self.folder / "sites.toml").read_text(encoding="utf-8"))
-        for name in CHANNELS.keys() - {"plugins"}:
-            secrets = [told.get(name, {}).get(key) for key in SECRET_KEYS[name]]
-            assert all(secrets), f"{name}: each channel has its section here, with all its secrets"
         self.environment = {
             "BASIC": f"me:{BASIC}",
             "HEADER": HEADER,
@@ -280,10 +276,25 @@ serve_sitemaps = true
             "S3_ACCESS": ACCESS,
             "S3_SECRET": S3,
         }
+        told = tomllib.loads((self.folder / "sites.toml").read_text(encoding="utf-8"))
+        for name in CHANNELS.keys() - {"plugins"}:
+            secrets = [told.get(name, {}).get(key) for key in SECRET_KEYS[name]]
+            assert all(secrets), f"{name}: each channel has its section here, with all its secrets"
+            unsought = [value for value in secrets if not self._is_sought(value)]
+            assert not unsought, f"{name}: PLAIN has each secret"
         if self.mode == "broken":
             (self.folder / "spoilt").mkdir()
             self._file("spoilt/sitecustomize.py", SABOTAGE)
             self.environment["PYTHONPATH"] = f"{self.folder / 'spoilt'}:{Path(__file__).parents[1]}"
+
+    def _is_sought(self, value: str | list[str]) -> bool:
+        """Whether what stands in a secret, or in the file or variable that it names, is among the secrets sought."""
+        if isinstance(value, list):
+            return all(map(self._is_sought, value))
+        file = self.folder / value.removeprefix("file:")
+        text = file.read_text(encoding="utf-8") if file.is_file() else value
+        text = self.environment.get(value.removeprefix("env:"), text)
+        return file.name == "account.json" or any(plain in text for plain in PLAIN)
 
     def do(self, *words: str) -> Ran:
         """Run a command, and keep what it says."""
