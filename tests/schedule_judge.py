@@ -70,11 +70,11 @@ class Judge:
 
     def _covered(self, due: list[float], attempt: Attempt) -> float:
         """Up to when slots are handled by an attempt: a first run that succeeds has done the slot soon after it."""
-        number = bisect_right(due, attempt.slot)
-        is_first = attempt.trigger is Trigger.FIRST and attempt.status is RunStatus.DONE and attempt.ended is not None
-        if is_first and due[number] - attempt.ended < min(86_400.0, (due[number + 1] - due[number]) / 2):
-            return due[number]
-        return attempt.slot
+        if attempt.trigger is not Trigger.FIRST or attempt.status is not RunStatus.DONE or attempt.ended is None:
+            return attempt.slot
+        number = bisect_right(due, attempt.ended)
+        is_soon = due[number] - attempt.ended < min(86_400.0, (due[number + 1] - due[number]) / 2)
+        return max([attempt.slot, *due[: number + is_soon][-1:]])
 
     def _ended_in_time(self, site: ScheduledSite, attempts: list[Lived]) -> None:
         """What takes too long is ended and has failed; what was stopped was stopped by a daemon that stopped."""

@@ -455,6 +455,17 @@ def test_ours_the_crawl_of_a_run_keeps_what_scripts_it_did_not_run(
         assert (len(audited.doubts), audited.report["certainty"]) == (1, "likely")
 
 
+@pytest.mark.parametrize("how", [("--render", "never"), ("--set=render.browser=/bin/false",)])
+@pytest.mark.parametrize("link", ["", '<a href="/">home</a>'])
+def test_ours_a_page_with_next_to_no_text_and_no_link_waits_for_its_script(
+    audit: Audit, link: str, how: tuple[str, ...]
+) -> None:
+    page = f"<p>Please wait</p>{link}<script src=/assets/app.js></script>"
+    with scripted(pages(plain=page)) as site:
+        doubts = audit(site.url, "--set=fetch.second_reads=0", *how).doubts
+    assert [f"{site.url}plain (/assets/app.js for the whole page)" in doubt for doubt in doubts] == [True] * (not link)
+
+
 def test_ours_scripts_that_add_no_links_leave_a_crawl_conclusive(audit: Audit) -> None:
     aside = f"""{COUNTER}{CONSENT}<script type="application/ld+json">{{"url": "/lost"}}</script>
       <div id="search-results"></div><script src="/search.js"></script><script src="/theme-toggle.js"></script>

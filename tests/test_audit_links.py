@@ -134,7 +134,7 @@ def test_html_parts_of_pages_files_titles_and_data(process: Forked, tmp_path: Pa
     }
     assert found == Counter(expected)
     notes = json.loads((tmp_path / "out" / "audit.json").read_bytes())["notes"]
-    kept = f"1 link to a part of {site.url}long cannot be checked: only its first 1.0 MB are kept"
+    kept = f"links to parts behind the first 1.0 MB of a page are not checked: on 1 longer page, such as {site.url}long"
     assert kept in notes
     assert max(asked[path] for path in ("/gone.png", "/gone.css", "/here.css", "/here.png")) == 1
 

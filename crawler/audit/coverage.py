@@ -11,8 +11,9 @@ from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, add_ended, is_closed
 from crawler.audit.orphans.duplicates import is_bare
 from crawler.config.plan import CrawlPlan
+from crawler.crawl.frontier.storage import unpack_groups
 from crawler.crawl.visit import render_remedy
-from crawler.model import DocumentKind, State, unpack_page
+from crawler.model import DiscoveredBy, DocumentKind, State, unpack_page
 from crawler.parse.html.scripts import UNRUN, WRITER, empty_places
 from crawler.parse.snapshot.snapshot import load_snapshot, unpack_snapshot
 from crawler.publish.gate_facts import IS_TRUNCATED, read_coverage
@@ -26,8 +27,9 @@ _READ_IN_PART: Final = f"SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.
 _OUT_OF_SCOPE: Final = """SELECT v.id, u.url, v.reason FROM url u JOIN visit v ON v.id = u.id
   WHERE v.state = ? AND v.status IS NULL AND u.url >= ? AND u.url < ?"""
 _PAGES: Final = "SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id WHERE v.state = 'indexable'"
-_UNRUN: Final = """SELECT v.id, u.url, c.page FROM visit v JOIN url u ON u.id = v.id
+_UNRUN: Final = """SELECT v.id, u.url, c.page, c.links FROM visit v JOIN url u ON u.id = v.id
   JOIN content c ON c.id = v.content WHERE instr(c.page, CAST('unrun: ' AS BLOB)) ORDER BY u.url"""
+_ANCHORS: Final = int(DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW)
 _STATES_WITH_EXAMPLE: Final = frozenset(
     {
         State.ROBOTS,
@@ -144,7 +146,7 @@ def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
     """
     ended = None
     with storage_errors():
-        for number, url, packed in db.execute(_UNRUN):
+        for number, url, packed, links in db.execute(_UNRUN):
             page, node = unpack_page(packed), graph.nodes.node(number)
             notes = [note.removeprefix(UNRUN) for note in page.notes if note.startswith(UNRUN)]
             # no search engine runs the scripts of a page with noindex, nor do we
@@ -152,7 +154,7 @@ def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
             if not notes or is_closed or not graph.touched[node]:
                 continue
             ended = ended or EndedUrls(0, "")
-            has_links = bool(graph.followed[node])
+            has_links = any(flags & _ANCHORS for flags, _ in unpack_groups(links or b""))
             places = [""] if notes[0] == WRITER else _places(db, number, page.scripts, has_links=has_links)
             if places:
                 reason = " for ".join(filter(None, (notes[0], places[0])))

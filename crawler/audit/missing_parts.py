@@ -38,6 +38,7 @@ class MissingParts:
         self._resolver = UrlResolver()
         self._named: set[int] = set()
         self._numbers: dict[str, int] = {}  # the ids of pages by their URLs
+        self._long: list[str] = []
         self.notes: list[str] = []
 
     def findings(self) -> Iterator[AuditFinding]:
@@ -60,6 +61,10 @@ class MissingParts:
             else:
                 for page in pages:
                     yield finding("target.fragment", f"{page}#{part}", "the page has no such part", [page])
+        if self._long:
+            where = f"on {count_text(len(self._long), 'longer page')}, such as {self._long[0]}"
+            kept = size_text(MAX_SNAPSHOT)
+            self.notes.append(f"links to parts behind the first {kept} of a page are not checked: {where}")
 
     def _links(self) -> dict[str, dict[str, list[str]]]:
         """The pages that link to parts that may not exist, by target and part."""
@@ -99,12 +104,11 @@ class MissingParts:
     def _missing(self, target: str, parts: list[str]) -> list[str]:
         """Those of the parts that a page does not have; none if a script makes them, or the page is too long."""
         _, markup = self._shown.markup(self._numbers[target])
-        if not is_whole(markup):
-            links = count_text(len(parts), "link to a part", "links to parts")
-            self.notes += [f"{links} of {target} cannot be checked: only its first {size_text(MAX_SNAPSHOT)} are kept"]
-            return []
         there = {*map(_value, _ids(markup)), *map(_value, _names(markup))}
         missing = [part for part in parts if there.isdisjoint((part, unquote(part), f"user-content-{part}"))]
+        if missing and not is_whole(markup):
+            self._long.append(target)
+            return []
         number = page_number(target)
         if len(missing) >= MANY and self._named.isdisjoint(part_number(number, part) for part in there):
             return []

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 _LEVEL: Final = 9  # characters of the level of a log line, with the blank after it
 _MAX_WORD: Final = 200  # characters: a path may be long, and a URL from the web has no limit
 _TREATED_AS_TERMINAL: Final = ("FORCE_COLOR", "TTY_COMPATIBLE")  # variables that rich reads
-_OF_DISKS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
+_OF_DISKS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 INTERRUPTED: Final = "interrupted; the state is saved, run the same command again to continue"
 
 

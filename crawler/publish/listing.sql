@@ -54,7 +54,7 @@ SELECT count(*) FROM (
 
 -- name: disbelieved
 SELECT count(*) FROM listing l JOIN visit v ON v.id = l.id LEFT JOIN published p ON p.id = l.id
-  WHERE l.lastmod = '' AND p.id IS NULL AND v.last_modified != '' AND :policy NOT IN ('page', 'none')
+  WHERE l.lastmod = '' AND p.id IS NULL AND v.last_modified != '' AND :policy NOT IN ('header', 'page', 'none')
 
 -- name: sampled_pages
 SELECT c.page FROM listing l JOIN content c ON c.id = l.content

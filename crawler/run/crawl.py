@@ -6,6 +6,7 @@
 """
 
 import dataclasses
+import logging
 import time
 from collections.abc import Iterable
 from functools import partial
@@ -48,6 +49,8 @@ from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.params import UrlParams
 from sitemap import DestinationError
 
+log = logging.getLogger(__name__)
+
 MAX_EXAMPLES = 3  # URLs named for each state of omitted URLs
 
 
@@ -86,6 +89,8 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         recheck = _recheck(plan, choices, commits)
         carry = recheck.begin if recheck and not choices.accept_shrink else None
         with Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock(), carry=carry) as store:
+            if store.unended and not choices.dry_run:
+                log.warning("%s: %s; this run continues it", plan.seed, store.unended)
             _adopt_published(plan, store)
             foreign = None if choices.replace_foreign else _check_output(plan, store, choices, clock)
             frontier = open_frontier(plan, store)

@@ -9,7 +9,6 @@ A failed upload or notification does not undo the crawl: the report names it, an
 
 import dataclasses
 import logging
-import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -23,14 +22,13 @@ from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan, result_settings
 from crawler.config.start import StartMoved, remember_move
 from crawler.crawl.engine import FinishReason, Watch
-from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, StorageError, UsageError
+from crawler.errors import PublishRefused, SiteatlasError, StateInUse, StorageError, UsageError
 from crawler.plugins import PluginKind, load_plugins
 from crawler.run.crawl import NO_CHOICES, RunChoices, crawl
 from crawler.run.options import RunOptions, loop_options, read_changed, tune_garbage_collector
 from crawler.run.report import Report, run_result, run_result_of_error
-from crawler.state.runs import RunResult, RunStatus, RunStore
+from crawler.state.runs import RunResult, RunStore
 from crawler.state.schema import LEDGER_FILE, STATE_DB
-from crawler.state.status import state_status
 from crawler.state.store import Resume, Store, written_state
 
 if TYPE_CHECKING:
@@ -55,8 +53,6 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
             if not choices.dry_run:
                 _record_fault(plan, error)
             raise
-        if not choices.dry_run and choices.begin in (Resume.ALWAYS, Resume.IF_SAME_SETTINGS):
-            await _tell_unended(plan, name, is_sent=choices.begin is Resume.ALWAYS)  # a daemon has sent it
         report = await crawl(plan, watch, choices)
     except StartMoved as moved:
         followed = plan.moved_to(moved.target)
@@ -74,17 +70,6 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
     if report.published:
         report = await _upload(plan, report)
     return replace(report, announced=await _announce(plan, name, run_result(report)))
-
-
-async def _tell_unended(plan: CrawlPlan, name: str, *, is_sent: bool) -> None:
-    """Tell that the process of the last run was lost, before this run continues it."""
-    with suppress(SiteatlasError, sqlite3.Error):  # the crawl says what is wrong with the state
-        if unended := state_status(plan.state, 1).unended:
-            message = f"{unended}; this run continues it"
-            log.warning("%s: %s", name, message)
-            if is_sent:
-                ended = RunResult(exit_code=Incomplete.exit_code, status=RunStatus.FAILED, message=message)
-                await _announce(plan, name, ended)
 
 
 def check_services(plan: CrawlPlan, *, dry_run: bool = False) -> None:

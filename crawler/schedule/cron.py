@@ -70,9 +70,10 @@ class Schedule:
         return slot + _fraction(f"{self.site} {slot!r}") * max_delay
 
     def covered_until(self, handled: float, ended: float) -> float:
-        """Up to when a run that ended covers the slots: the next if within half an interval, at most a day."""
-        slot = self.next_slot(handled)
-        return slot if slot - ended < min(_DAY, (self.next_slot(slot) - slot) / 2) else handled
+        """Up to when a run that ended covers the slots: also the next if within half an interval, at most a day."""
+        slot = self.next_slot(ended)
+        is_soon = slot - ended < min(_DAY, (self.next_slot(slot) - slot) / 2)
+        return slot if is_soon else max(handled, self.last_slot(ended))
 
     def due_slot(self, now: float) -> float:
         """The last slot whose run is due by ``now``; minus infinity when there is none."""

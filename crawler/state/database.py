@@ -8,7 +8,6 @@ import logging
 import os
 import re
 import sqlite3
-from collections import deque
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ from sitemap import check_path, create_file, sync_to_disk
 log = logging.getLogger(__name__)
 
 _STATE: Final = "the state"
-_WRITTEN: Final = deque[Path](maxlen=1)  # the directory of the file that was last opened for writing
 # file systems of other machines, on which SQLite's write-ahead log does not work: https://www.sqlite.org/wal.html
 _NETWORK_DISKS: Final = frozenset(
     (
@@ -63,8 +61,7 @@ def storage_errors(what: str = _STATE) -> Iterator[None]:
     except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError) as error:
         remedy = fresh_remedy() if what == _STATE else _MOVE_REMEDY
         fault = _fault(error, remedy)
-        place = f" in {_WRITTEN[-1]}" if what == _STATE and _WRITTEN else ""
-        raise _kind_of(error)(f"{what}{place} cannot be written or read: {fault}") from error
+        raise _kind_of(error)(f"{what} cannot be written or read: {fault}") from error
 
 
 @contextmanager
@@ -107,7 +104,6 @@ class Database:
         """
         with self.used(path), _opened(path, timeout) as db:
             self._prepare(db, path, is_durable=is_durable)
-            _WRITTEN.append(path.parent)
             return db
 
     def create(self, path: Path) -> sqlite3.Connection:

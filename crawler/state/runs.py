@@ -10,6 +10,7 @@ from msgspec.structs import astuple, force_setattr
 
 from crawler.errors import PublishRefused, UsageError
 from crawler.state.database import storage_errors
+from crawler.units import w3c
 from sitemap import shorten
 
 _MAX_WORD: Final = 200  # characters: a note may have a regular expression to copy
@@ -70,6 +71,14 @@ class Run(Struct, frozen=True, kw_only=True):
     def is_open(self) -> bool:
         """Whether it is running or can be resumed."""
         return self.ended is None
+
+    @property
+    def unended(self) -> str:
+        """That its last process was lost, in a sentence, unless the process is running; "" if it ended."""
+        if not self.is_open or self.exit_code is not None:
+            return ""
+        name = f"run {self.number} of {w3c(self.started)}"
+        return f"{name} did not end: it was stopped at once or killed, or the computer stopped"
 
     @property
     def has_held(self) -> bool:

@@ -13,7 +13,7 @@ from crawler.state.lock import lock_holder
 from crawler.state.runs import Run, RunStore, RunTotals
 from crawler.state.schema import STATE_DB
 from crawler.state.store import AskedCounts, asked_counts
-from crawler.units import count_text, w3c
+from crawler.units import count_text
 
 _PROGRESS: Final = f"""SELECT (SELECT count(*) FROM visit WHERE state != '{State.OUT_OF_SCOPE}'),
   (SELECT count(*) FROM visit WHERE state = '{State.PENDING}')"""  # noqa: S608 - our own
@@ -51,11 +51,8 @@ class StateStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def unended(self) -> str:
-        """That the process of the last run was lost, in a sentence; "" if it ended, or is active."""
-        run = self.unfinished
-        if run is None or run.exit_code is not None or self.holder:
-            return ""
-        return f"run {run.number} of {w3c(run.started)} did not end: its process was killed, or the computer stopped"
+        """That the process of the last run was lost, in a sentence; "" if it ended or is active."""
+        return self.unfinished.unended if self.unfinished and not self.holder else ""
 
     @property
     def unfinished(self) -> Run | None:
@@ -73,11 +70,12 @@ def state_status(directory: Path, runs: int) -> StateStatus:
 
     Raises UsageError when published_run is no state or it has another version, StorageError when it cannot be read.
     """
+    holder = lock_holder(directory)  # also before the view: the process may end in between
     with STATE_DB.reading(directory) as db:
         db.execute("BEGIN")  # a consistent view
         about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url', 'continued')"))
         pages, kept, held = _published_counts(db)
-        holder = lock_holder(directory)
+        holder = holder or lock_holder(directory)
         known, pending = db.execute(_PROGRESS).fetchone() if holder else (0, 0)
         records = RunStore(db)
         published_run = records.published()

@@ -240,7 +240,8 @@ Returns whether it does. Part of the caller's transaction.
 
 class Store:
     """The state of one site, locked for this process while entered. ``db`` is the one connection
-    that writes, ``run`` the record of the run to work on, as it was when the state was opened.
+    that writes, ``run`` the record of the run to work on, as it was when the state was opened. ``unended`` says that
+    its last process was lost.
 
     ``settings`` decide the result of a crawl; an unfinished one is resumed only with the same. ``about`` is stored for
     commands that show the state. ``now`` is Unix time. A new run begins without visits unless ``carry`` keeps those of
@@ -260,6 +261,7 @@ class Store:
         self._carry = carry
         self.directory = directory
         self.resumed = False
+        self.unended = ""
         self._damage = _Damage(directory)
         self._settings = settings
         self._begin = begin
@@ -278,7 +280,7 @@ class Store:
                 self._begin_or_resume()
             except Exception as error:
                 self._look_for_damage(error)
-                raise
+                raise self._placed(error) from error
             self._opened = opened.pop_all()
         return self
 
@@ -287,6 +289,8 @@ class Store:
             self._look_for_damage(single_error(error))
             with suppress(StorageError, sqlite3.Error):
                 self._record_end(single_error(error))
+            if (placed := self._placed(single_error(error))) is not single_error(error):
+                raise placed from error
         with storage_errors(f"the state in {self.directory}"):
             self._opened.close()
         if self._is_discarded:
@@ -317,6 +321,11 @@ class Store:
             self.run, outcome="nothing", refusal=str(error), exit_code=error.exit_code, ended=ended, seconds=seconds
         )
         RunStore(self.db).write(record)
+
+    def _placed(self, error: BaseException) -> BaseException:
+        """The error, with the directory if it is about the state."""
+        is_nameless = isinstance(error, StorageError) and str(error).startswith("the state cannot")
+        return type(error)(str(error).replace("state", f"state in {self.directory}", 1)) if is_nameless else error
 
     def _record_end(self, error: BaseException) -> None:
         """Record why the run can only be resumed, unless that is recorded: else it counts as killed."""
@@ -375,7 +384,9 @@ class Store:
         self.resumed = self._is_begun() and self._has_same_settings()
         if self.resumed:
             with transaction(self.db):
-                self.run = replace(runs.begin(self._now, __version__), exit_code=None)
+                self.run = runs.begin(self._now, __version__)
+                self.unended = self.run.unended
+                self.run = replace(self.run, exit_code=None)
                 runs.write(self.run)
                 number, times, _ = msgspec.json.decode(read_about(self.db, CONTINUED_KEY) or "[0, 0, 0]")
                 times = times + 1 if number == self.run.number else 1

@@ -24,8 +24,10 @@ _PAGE_STATES: Final = frozenset(
 _HIDING_STATES: Final = FAILURES | {State.PENDING, State.ROBOTS}
 _PAGE_RULE_FAMILIES: Final = frozenset({"cluster", "canonical", "link"})  # they depend on another URL too
 _OTHER_ENTRY_RULES: Final = ("entry.lastmod_", "entry.duplicate", "entry.outside")  # not about what the URL returns
-_ENTRY_RULES: Final = (rule for rule in RULES if rule.startswith("entry.") and not rule.startswith(_OTHER_ENTRY_RULES))
-_ANSWER_RULES: Final = ("gone.", "lost.", "link.", "canonical.", *_ENTRY_RULES)
+_ANSWER_RULES: Final = (
+    *("gone.", "lost.", "link.", "canonical."),
+    *(rule for rule in RULES if rule.startswith("entry.") and not rule.startswith(_OTHER_ENTRY_RULES)),
+)
 _RELATED_RULES: Final = (
     ("orphan.", "weak.", "reach."),  # do links lead to it?
     ("listed.", "orphan.search", "orphan.log", "orphan.list"),  # is it in a sitemap?

@@ -178,7 +178,8 @@ class _Template:
         return place
 
     def _is_on_most(self, slot: int, mark: str) -> bool:
-        return _FEW < self.marks[slot, mark] >= _MOST * self.pages[slot]
+        few = min(_FEW, len(self.boxes) - 1)  # all pages of a small site are most of them
+        return few < self.marks[slot, mark] >= _MOST * self.pages[slot]
 
     def _is_shared(self, url: str, slot: int, targets: tuple[str, ...]) -> bool:
         """Whether the pages that a box leads to have the same box."""

@@ -262,7 +262,7 @@ def condition(site: SiteStatus | None, snapshot: SiteSnapshot) -> Condition:
 
 
 def _warnings(site: SiteStatus | None, snapshot: SiteSnapshot) -> Iterator[Condition]:
-    if ended := next((run for run in snapshot.runs if not run.is_open or run.outcome == "nothing"), None):
+    if ended := next((run for run in snapshot.runs if not run.is_open or run.exit_code is not None), None):
         yield from _run_warning(ended)
     if snapshot.standing and snapshot.standing.unended:
         yield Condition(Tone.WARNING, "interrupted", snapshot.standing.unended)

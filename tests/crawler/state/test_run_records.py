@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import asdict, replace
 
 from crawler.errors import StorageError, UsageError
+from crawler.state.database import transaction
 from crawler.state.runs import PublishedFile, Run, RunStore, RunTotals
 from crawler.state.schema import STATE_DB
-from crawler.state.store import forget_pages
+from crawler.state.store import Store, forget_pages, write_about
 
 
 @pytest.fixture
@@ -105,3 +106,14 @@ def test_ours_a_run_that_never_was_is_told_with_the_last_one(db: sqlite3.Connect
     RunStore(db).begin(1.0, "1")
     with pytest.raises(UsageError, match=r"this site has no run 7\. The last run is run 1"):
         RunStore(db).get(7)
+
+
+def test_ours_an_error_of_the_state_names_its_directory(tmp_path: Path) -> None:
+    def fill() -> None:
+        with Store(tmp_path, {}) as store:
+            store.db.execute("PRAGMA max_page_count = 1")
+            with transaction(store.db):
+                write_about(store.db, "much", "x" * 500_000)
+
+    with pytest.raises(StorageError, match=f"the state in {tmp_path} cannot be written .* full"):
+        fill()
