@@ -289,14 +289,14 @@ class Store:
             self._look_for_damage(single_error(error))
             with suppress(StorageError, sqlite3.Error):
                 self._record_end(single_error(error))
-            if (placed := self._placed(single_error(error))) is not single_error(error):
-                raise placed from error
         with storage_errors(f"the state in {self.directory}"):
             self._opened.close()
         if self._is_discarded:
             shutil.rmtree(self.directory, ignore_errors=True)
             with suppress(OSError):  # that of an audit is in the directory of its site, which may have more
                 self.directory.parent.rmdir()
+        if error and (placed := self._placed(single_error(error))) is not single_error(error):
+            raise placed from error
 
     def discard(self) -> None:
         """Leave no state behind when this closes, if there was none before: the run belongs to another site."""
