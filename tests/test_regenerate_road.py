@@ -396,7 +396,7 @@ def test_ours_a_site_that_cannot_run_is_told_and_does_not_stop_the_others(world:
     ran = several(world, f"{hook}\n{fault}", "")
     assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err
     assert ran.err.startswith("siteatlas: a: ")
-    assert "2 sites: 1 failed, 1 unchanged; look at a (2)" in ran.out
+    assert "2 sites: 1 failed, 1 unchanged; look at a (exit code 2)" in ran.out
     assert (world.folder / "told").exists()
     told = json.loads(siteatlas(world.folder, "status", "--config", "site.toml", "--json").out)["sites"]
     assert [[run["exit_code"] for run in site["runs"]] for site in told] == [[2, 0], [0, 0]]

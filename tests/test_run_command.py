@@ -62,7 +62,7 @@ def test_ours_one_site_that_fails_does_not_keep_the_others_from_theirs(tmp_path:
     with scripted(pages(3)) as shop, scripted({"/robots.txt": Answer("", 503)}) as down, scripted(pages(4)) as blog:
         configure(tmp_path, shop=shop.url, down=down.url, blog=blog.url)
         ran = run(tmp_path)
-        assert run(tmp_path).out.endswith("3 sites: 2 unchanged, 1 failed; look at down (5)\n")
+        assert run(tmp_path).out.endswith("3 sites: 2 unchanged, 1 failed; look at down (exit code 5)\n")
     assert ran.code == 5
     assert sitemap(tmp_path, "shop").count(b"<loc>") == 3
     assert sitemap(tmp_path, "blog").count(b"<loc>") == 4
@@ -73,7 +73,7 @@ def test_ours_one_site_that_fails_does_not_keep_the_others_from_theirs(tmp_path:
         ran.out.index("4 pages"),
     ]
     assert order == sorted(order)
-    assert ran.out.endswith("3 sites: 2 published, 1 failed; look at down (5)\n")
+    assert ran.out.endswith("3 sites: 2 published, 1 failed; look at down (exit code 5)\n")
     assert "siteatlas: down: nothing can be crawled" in ran.err
     assert not (tmp_path / "out" / "down" / "sitemap.xml").exists()
 
@@ -248,11 +248,11 @@ def test_ours_a_killed_run_is_told_by_status_and_by_the_next_run(tmp_path: Path)
             killed.kill()
             killed.communicate()
             shown = siteatlas(tmp_path, "status", "--config", "sites.toml").out
-            assert "killed, or the computer stopped; the next run continues it" in shown
+            assert "or the computer stopped; the next run continues it" in shown
         assert "run 2 was continued 1 time" in shown
         resumed = run(tmp_path, "-q")
         assert (resumed.code, resumed.err.count("did not end")) == (0, 1), resumed.err
-    assert "killed, or the computer stopped; this run continues it" in resumed.err
+    assert "or the computer stopped; this run continues it" in resumed.err
     shown = siteatlas(tmp_path, "status", "--config", "sites.toml").out
     assert "did not end" not in shown
     assert re.search("run 2 was continued 2 times, last on .*; its figures are sums", shown)

@@ -157,7 +157,7 @@ def summary_line(results: Sequence[SiteResult]) -> str:
     """The number of sites by outcome, and the names of those that failed."""
     outcomes = Counter(_outcome_text(result) for result in results)
     counts = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
-    bad = [f"{result.name} ({result.exit_code})" for result in results if result.exit_code]
+    bad = [f"{result.name} (exit code {result.exit_code})" for result in results if result.exit_code]
     hint = f"; look at {', '.join(bad)}" if bad else ""
     return f"{count_text(len(results), 'site')}: {counts}{hint}"
 

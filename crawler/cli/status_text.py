@@ -227,8 +227,8 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
         yield f"{state.unended or f'run {run.number} was cut short{reason}'}; the next run continues it"
     number, times, last = state.continued
     if any(run.number == number for run in state.runs):
-        again = count_text(times, "time")
-        yield f"run {number} was continued {again}, last on {local_time(last)}; its figures are sums"
+        again = f"{count_text(times, 'time')}, last on {local_time(last)}"
+        yield f"run {number} was continued {again}; its figures are sums, without those of killed processes"
 
 
 def _written(last: int, wrote: int | None) -> str:

@@ -235,7 +235,10 @@ def challenge_note(challenged: Sequence[ChallengedPages], user_agent: str, said:
     count = sum(pages.count for pages in challenged)
     first = min(challenged, key=lambda pages: (-pages.count, pages.url))
     example = "" if first.reason in said else f" ({'such as ' if count > 1 else ''}{first.url}: {first.reason})"
-    return f"a firewall responded in place of {count_text(count, 'page')}{example}: {remedy(vendors, user_agent)}"
+    who, how = "a firewall", remedy(vendors, user_agent)
+    if all("it seems" in pages.reason for pages in challenged):
+        who, how = "a firewall, or a broken deploy,", f"open one of them in a browser; if it is a firewall, {how}"
+    return f"{who} responded in place of {count_text(count, 'page')}{example}: {how}"
 
 
 def _with_challenges(sentence: str, facts: GateFacts, limits: GateLimits) -> str:
@@ -340,8 +343,8 @@ def _until(doubtful: Sequence[LostPages], alike: AlikePages | None, accept_after
 def _nothing_crawlable(start: StartUrlStatus) -> str:
     verdict = start.verdict
     if verdict is None or verdict.state is State.INDEXABLE:
-        return f"no page from {start.url} on is indexable"
-    sentence = f"no page from {start.url} on is indexable: {verdict.reason} ({verdict.state.value})"
+        return f"no page that {start.url} leads to is indexable"
+    sentence = f"no page that {start.url} leads to is indexable: {verdict.reason} ({verdict.state.value})"
     return f"{sentence}; to crawl there: siteatlas crawl {verdict.target}" if verdict.target else sentence
 
 

@@ -34,6 +34,10 @@ _ONE_PAGE_HINT: Final = (
     "only one page was found, and it contains no links to other pages. If a browser shows links on it, JavaScript "
     "creates them. To read such pages, run {}, and install Chromium"
 )
+_OTHER_HOST_HINT: Final = (
+    "only one page was found, and its links lead to other hosts, such as {0}. If {0} is the site, start the crawl "
+    "there, or add --host {0}"
+)
 
 
 class Example(Struct, frozen=True):
@@ -169,7 +173,9 @@ def _hints(frontier: Frontier, pages: int, visited: VisitResult, *, is_new: bool
     states = set(frontier.counts()) - {State.INDEXABLE, State.SITEMAP_FILE, State.OUT_OF_SCOPE}
     was_rendered = any("rendered" in note for note in visited.notes)  # a browser was tried
     if pages == 1 and not states and not was_rendered and visited.ending is FinishReason.COMPLETE:
-        return [_ONE_PAGE_HINT.format(install_command("render"))]
+        beyond = _first_records(frontier, State.OUT_OF_SCOPE, 1)
+        other = "".join(each.reason.partition("another host: ")[2] for each in beyond)
+        return [_OTHER_HOST_HINT.format(other) if other else _ONE_PAGE_HINT.format(install_command("render"))]
     return [visited.set_up_hint] if is_new and visited.set_up_hint else []
 
 

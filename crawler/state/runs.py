@@ -78,7 +78,7 @@ class Run(Struct, frozen=True, kw_only=True):
         if not self.is_open or self.exit_code is not None:
             return ""
         name = f"run {self.number} of {w3c(self.started)}"
-        return f"{name} did not end: it was stopped at once or killed, or the computer stopped"
+        return f"{name} did not end: it was killed or stopped at once, its disk was full, or the computer stopped"
 
     @property
     def has_held(self) -> bool:

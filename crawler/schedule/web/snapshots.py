@@ -160,6 +160,8 @@ READ_ERRORS: Final = (
 
 def reason_of(error: BaseException) -> str:
     """Why a state cannot be read, in one sentence."""
+    if isinstance(error, PermissionError):
+        return f"this account cannot read {error.filename}: run siteatlas as the account that owns it"
     return str(error) if isinstance(error, SiteatlasError) else f"its state is damaged: {error}"
 
 

@@ -389,11 +389,12 @@ def test_ours_a_set_without_pages_names_the_start_url_its_reason_and_where_it_le
     def said(start_url: StartUrlStatus) -> str:
         return getattr(judge(facts(start=start_url, listed=0), GateLimits()), "sentence", "")
 
-    assert said(StartUrlStatus(HOME)) == "no page from https://a.example/ on is indexable"
-    assert said(start(State.INDEXABLE)) == "no page from https://a.example/ on is indexable"
-    assert said(start(State.NOINDEX)) == "no page from https://a.example/ on is indexable: the evidence (noindex)"
+    assert said(StartUrlStatus(HOME)) == "no page that https://a.example/ leads to is indexable"
+    assert said(start(State.INDEXABLE)) == "no page that https://a.example/ leads to is indexable"
+    assert said(start(State.NOINDEX)) == "no page that https://a.example/ leads to is indexable: the evidence (noindex)"
     assert said(start(State.REDIRECT, 301, PAGE)) == (
-        "no page from https://a.example/ on is indexable: the evidence (redirect); to crawl there: siteatlas crawl "
+        "no page that https://a.example/ leads to is indexable: the evidence (redirect); "
+        "to crawl there: siteatlas crawl "
         "https://a.example/p"
     )
 
