@@ -70,6 +70,15 @@ def test_ours_a_build_does_not_delete_the_key(tmp_path: Path, marker: str, text:
     assert ("put a copy of the key file" in made.err) is not bool(static)
 
 
+def test_ours_a_second_init_keeps_the_key_and_tells_of_no_file_that_it_did_not_write(tmp_path: Path) -> None:
+    assert init(tmp_path, URL, "-o", "site", "--indexnow").code == 0
+    before = files(tmp_path)
+    refused = init(tmp_path, URL, "-o", "site", "--indexnow")
+    assert (refused.code, "key file" in refused.err) == (2, False)
+    assert init(tmp_path, URL, "-o", "site", "--indexnow", "--force").code == 0
+    assert files(tmp_path) == before
+
+
 def test_ours_several_sites_get_names_and_directories_of_their_own(tmp_path: Path) -> None:
     words = ("https://shop.example.com/", "https://blog.example.com/", "-o", "www", "--config", "conf/sites.toml")
     assert init(tmp_path, *words).code == 0

@@ -1,7 +1,9 @@
 """``siteatlas init``: writes the configuration of sites, and files for other schedulers."""
 
 import sys
+import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Annotated, Final
@@ -68,18 +70,27 @@ def init(  # noqa: PLR0913 - the command line is wide
             config=config,
             output=output,
             every=every,
-            indexnow_key=token_hex(16) if indexnow else "",
+            indexnow_key=(_written_key(config) or token_hex(16)) if indexnow else "",
             chosen=tuple(name for name, is_chosen in schedulers.items() if is_chosen),
             user=user,
         )
         planned = files.plan_files(options)
+        if not print_only:
+            files.write_files(planned.files, replaces=force)
         for note in planned.notes:
             errors.print_line(note)
         if print_only:
             sys.stdout.write(fitted_file(_print_files(planned.files)))
             return
-        files.write_files(planned.files, replaces=force)
         sys.stdout.write(fitted(_step_lines(planned.files, planned.steps)))
+
+
+def _written_key(config: Path) -> str:
+    """The key of IndexNow in a file of before, "" without one: a deploy may have copied its key file."""
+    with suppress(OSError, ValueError):
+        key = str(tomllib.loads(config.read_text(encoding="utf-8")).get("indexnow", {}).get("key", ""))
+        return "" if ":" in key else key
+    return ""
 
 
 def _print_files(files: dict[Path, str]) -> str:
