@@ -258,6 +258,17 @@ def test_ours_a_killed_run_is_told_by_status_and_by_the_next_run(tmp_path: Path)
     assert re.search("run 2 was continued 2 times, last on .*; its figures are sums", shown)
 
 
+def test_ours_a_run_that_cannot_write_its_output_is_recorded(tmp_path: Path) -> None:
+    with scripted(pages(3)) as site:
+        configure(tmp_path, shop=site.url)
+        assert run(tmp_path).code == 0
+        output = next(path.parent for path in tmp_path.rglob("sitemap.xml"))
+        output.rename(tmp_path / "aside")
+        output.touch()  # a file, where root cannot make a directory either
+        assert run(tmp_path, "-q").code == 7
+        assert re.search(r"(?m)^ +2  .* 7$", siteatlas(tmp_path, "status", "--state", "state").out)
+
+
 def test_ours_status_has_the_same_word_for_a_failure_of_a_new_and_of_a_continued_run(tmp_path: Path) -> None:
     with scripted(pages(30, 0.05)) as site, scripted({}) as other:
         configure(tmp_path, shop=site.url, blog=other.url)

@@ -24,12 +24,14 @@ from crawler.config.start import StartMoved, remember_move
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.errors import PublishRefused, SiteatlasError, StateInUse, StorageError, UsageError
 from crawler.plugins import PluginKind, load_plugins
+from crawler.publish.write import build_destination
 from crawler.run.crawl import NO_CHOICES, RunChoices, crawl
 from crawler.run.options import RunOptions, loop_options, read_changed, tune_garbage_collector
 from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.runs import RunResult, RunStore
 from crawler.state.schema import LEDGER_FILE, STATE_DB
 from crawler.state.store import Resume, Store, written_state
+from sitemap import DestinationError
 
 if TYPE_CHECKING:
     from crawler.notify.ledger_status import NotifyResult
@@ -49,7 +51,9 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
     try:
         try:
             check_services(plan, dry_run=choices.dry_run)
-        except UsageError as error:
+            if not choices.dry_run:
+                _check_output(plan)
+        except (UsageError, StorageError) as error:
             if not choices.dry_run:
                 _record_fault(plan, error)
             raise
@@ -102,7 +106,14 @@ def check_services(plan: CrawlPlan, *, dry_run: bool = False) -> None:
         register_channels(plan)
 
 
-def _record_fault(plan: CrawlPlan, error: UsageError) -> None:
+def _check_output(plan: CrawlPlan) -> None:
+    try:
+        build_destination(plan).check()
+    except DestinationError as error:
+        raise StorageError(str(error)) from error
+
+
+def _record_fault(plan: CrawlPlan, error: SiteatlasError) -> None:
     """Record a run that could not begin, if the site has a state."""
     if STATE_DB.is_in(plan.state):
         settings = result_settings(plan.config)
