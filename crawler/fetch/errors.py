@@ -71,7 +71,7 @@ SAYS_NOTHING: Final = (
     *(
         max(code.sentence.partition(";")[0].split("{host}"), key=len)
         for code in FailureCode
-        if code.startswith(("policy.", "internal.")) or (code.startswith("body.") and not code.is_transient)
+        if code.startswith("policy.") or (code.startswith("body.") and not code.is_transient)
     ),
 )
 """Parts of the reasons of failures that a limit of the crawl causes: they say nothing about the page."""

@@ -113,7 +113,7 @@ class Listing:
         return self._count(_SQL["lost_dates"], policy=policy)
 
     def disbelieved(self, policy: str) -> int:
-        """The number of new pages without a lastmod whose Last-Modified is not believed, if others are."""
+        """The number of new pages without a lastmod whose Last-Modified the policy does not believe."""
         return self._count(_SQL["disbelieved"], policy=policy)
 
     def build_dates(self) -> tuple[str, int, int]:

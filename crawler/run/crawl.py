@@ -9,6 +9,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -44,10 +45,11 @@ from crawler.publish.write import build_destination, build_writer, check_output_
 from crawler.run.finish import FinishedRun, RunFinisher
 from crawler.run.report import Report, build_report
 from crawler.state.runs import RunStore
+from crawler.state.schema import STATE_DB
 from crawler.state.store import Resume, Store
 from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.params import UrlParams
-from sitemap import DestinationError
+from sitemap import DestinationError, Directory
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +84,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
     destination = build_destination(plan)
     try:
         if not choices.dry_run:
-            destination.check()
+            _check_destination(plan, destination)
             build_writer(plan, destination).abort()  # report impossible settings now, not after hours
             check_names(plan)
         settings = planning.result_settings(plan.config)
@@ -121,6 +123,26 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:
         raise single_error(group) from None
+
+
+def _check_destination(plan: CrawlPlan, destination: Directory) -> None:
+    try:
+        destination.check()
+    except DestinationError as error:
+        failure = StorageError(str(error))
+        record_fault(plan, failure)
+        raise failure from error
+
+
+def record_fault(plan: CrawlPlan, error: SiteatlasError) -> None:
+    """Record a run that could not begin, if the site has a state."""
+    if STATE_DB.is_in(plan.state):
+        settings = planning.result_settings(plan.config)
+        with (
+            suppress(SiteatlasError),
+            Store(plan.state, settings, begin=Resume.ALWAYS, about=plan.about, now=time.time()) as store,
+        ):
+            store.record_failure(error, time.time())
 
 
 def _check_output(plan: CrawlPlan, store: Store, choices: RunChoices, clock: Clock) -> UsageError | None:

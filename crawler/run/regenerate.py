@@ -9,7 +9,6 @@ A failed upload or notification does not undo the crawl: the report names it, an
 
 import dataclasses
 import logging
-import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,19 +18,17 @@ import anyio
 from msgspec.structs import replace
 
 from crawler.config.fetcher import build_fetcher
-from crawler.config.plan import CrawlPlan, result_settings
+from crawler.config.plan import CrawlPlan
 from crawler.config.start import StartMoved, remember_move
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.errors import PublishRefused, SiteatlasError, StateInUse, StorageError, UsageError
 from crawler.plugins import PluginKind, load_plugins
-from crawler.publish.write import build_destination
-from crawler.run.crawl import NO_CHOICES, RunChoices, crawl
+from crawler.run.crawl import NO_CHOICES, RunChoices, crawl, record_fault
 from crawler.run.options import RunOptions, loop_options, read_changed, tune_garbage_collector
 from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.runs import RunResult, RunStore
 from crawler.state.schema import LEDGER_FILE, STATE_DB
-from crawler.state.store import Resume, Store, written_state
-from sitemap import DestinationError
+from crawler.state.store import Resume, written_state
 
 if TYPE_CHECKING:
     from crawler.notify.ledger_status import NotifyResult
@@ -51,11 +48,9 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
     try:
         try:
             check_services(plan, dry_run=choices.dry_run)
+        except UsageError as error:
             if not choices.dry_run:
-                _check_output(plan)
-        except (UsageError, StorageError) as error:
-            if not choices.dry_run:
-                _record_fault(plan, error)
+                record_fault(plan, error)
             raise
         report = await crawl(plan, watch, choices)
     except StartMoved as moved:
@@ -104,24 +99,6 @@ def check_services(plan: CrawlPlan, *, dry_run: bool = False) -> None:
         from crawler.notify.notify import register_channels  # noqa: PLC0415
 
         register_channels(plan)
-
-
-def _check_output(plan: CrawlPlan) -> None:
-    try:
-        build_destination(plan).check()
-    except DestinationError as error:
-        raise StorageError(str(error)) from error
-
-
-def _record_fault(plan: CrawlPlan, error: SiteatlasError) -> None:
-    """Record a run that could not begin, if the site has a state."""
-    if STATE_DB.is_in(plan.state):
-        settings = result_settings(plan.config)
-        with (
-            suppress(SiteatlasError),
-            Store(plan.state, settings, begin=Resume.ALWAYS, about=plan.about, now=time.time()) as store,
-        ):
-            store.record_failure(error, time.time())
 
 
 async def _upload(plan: CrawlPlan, report: Report) -> Report:

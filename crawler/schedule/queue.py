@@ -131,7 +131,8 @@ class RunQueue:
 
     def mark_ended(self, attempt: Attempt, now: float) -> None:
         """Record that a running attempt has ended."""
-        entry, handled = self._entries[attempt.site], self._entries[attempt.site].handled
+        entry = self._entries[attempt.site]
+        handled = entry.handled
         entry.mark_ended(attempt)
         if entry.handled != handled:
             self.changed.add(attempt.site)

@@ -42,7 +42,7 @@ _SAME: Final = 0.8
 """Share of the links of two boxes that both have, from which on they are one box. The list of a section names all pages
 of it but the page itself; two boxes of related pages share some by chance."""
 _FEW: Final = 3
-"""Pages, links or texts from which on there are many of them."""
+"""Links or texts from which on there are many of them; more pages than that are many."""
 _COMPARED: Final = 8  # boxes on the pages that a box leads to: those of one menu are alike
 _RARE: Final = 0.2
 """Share of the pages up to which a text is a page's own. Lists repeat the beginning of an article."""

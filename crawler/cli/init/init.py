@@ -86,8 +86,8 @@ def init(  # noqa: PLR0913 - the command line is wide
 
 
 def _written_key(config: Path) -> str:
-    """The key of IndexNow in a file of before, "" without one: a deploy may have copied its key file."""
-    with suppress(OSError, ValueError):
+    """The key of IndexNow in the configuration that is there, which a site may serve; "" for none, or a reference."""
+    with suppress(OSError, ValueError, AttributeError):
         key = str(tomllib.loads(config.read_text(encoding="utf-8")).get("indexnow", {}).get("key", ""))
         return "" if ":" in key else key
     return ""
