@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.thorough, pytest.mark.filterwarnings("ignore:unclosed 
 
 def test_ours_pumping_finds_expressions_that_are_not_linear(monkeypatch: pytest.MonkeyPatch) -> None:
     """The attack itself: it must find what is known to be slow, and pass what is known to be linear."""
-    monkeypatch.setattr(pumping, "SHORT", 1_500)  # half a text finds them too, in a quarter of the time
+    monkeypatch.setattr(pumping, "SHORT", 1_500)  # a short text finds these too, in less time
     monkeypatch.setattr(pumping, "SECONDS", pumping.SECONDS / 4)
     for source, method in (
         (r"\s*:", "search"),

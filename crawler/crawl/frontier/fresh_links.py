@@ -42,7 +42,7 @@ _is_run = re.compile(r"[\w~-]++").fullmatch
 _DIGITS: Final = b"0123456789"
 _OF_RUNS: Final = bytes(byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or chr(byte) in "_~-")
 """The bytes that may be in a run."""
-_pictures = re.compile(r"(<img\b[^>]*+>)", re.IGNORECASE).split
+_pictures = re.compile(r"(<img\b[^>]*+>?)", re.IGNORECASE).split
 _count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
 
 _Links = tuple[int, int, int]

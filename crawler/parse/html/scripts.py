@@ -33,10 +33,10 @@ _data_type = re.compile(
 _builds = re.compile(
     rb"(?:inner|outer)HTML|insertAdjacent|document\.write|attachShadow|customElements|createApp|createRoot|new Vue"
     rb"|\.(?:mount|html|load|(?:ap|pre)pend(?:To)?)\(|replaceChildren|cloneNode|importNode|\bimport\b"
-    rb"|createElement\w*\(\s*+[\"'`](?!script|style|link|img|iframe)"
+    rb"|createElement\w{0,20}+\(\s*+[\"'`](?!script|style|link|img|iframe)"
     rb"|\blocation(?:(?:\.href)?\s*+=(?!=)|\.(?:replace|assign)\()"
 ).search
-_creates = re.compile(rb"createElement\w*\(\s*+[^\s\"'`]").search
+_creates = re.compile(rb"createElement\w{0,20}+\(\s*+[^\s\"'`]").search
 _writes_links = re.compile(
     rb"(?i)createElement\(\s*+[\"'`]a[\"'`]"
     rb"|(?:<|\\u003c|\\x3c)a\s(?![^>]{0,200}?href=\\?[\"']?(?:mai|tel:|#|javascript:))"

@@ -40,7 +40,7 @@ _denies = re.compile(
     r"|見つかりません|未找到"
 ).search
 _tag = re.compile(r"<[^>]*+>?")
-_title = re.compile(r"<title\b[^>]*+>[^<]*+", re.IGNORECASE)
+_title = re.compile(r"<title\b[^>]*+>?[^<]*+", re.IGNORECASE)
 _tag_name = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9-]*+)").findall
 _media = re.compile(r"<(?:img|iframe|video|audio|source|object|embed)\b[^>]*+").findall
 _word = re.compile(r"(?<![^\W_])[^\W\d_]++(?![^\W_])")  # with figures in it, it is a number, an id or a date
