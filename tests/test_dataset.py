@@ -646,3 +646,22 @@ def test_ours_an_export_into_a_file_of_one_table_says_what_to_do(tmp_path: Path)
     assert (ran.code, ran.out) == (2, "")
     assert "siteatlas query prints with --format csv" in ran.err
     assert not (tmp_path / "pages.csv").exists()
+
+
+def test_ours_questions_use_the_configuration_beside_them(process: Forked, tmp_path: Path) -> None:
+    with scripted({"/": "<title>Start</title>Text"}) as site:
+        text = f'[site]\nurl = "{site.url}"\n[output]\ndirectory = "out"\n[state]\ndirectory = "kept/here"\n'
+        (tmp_path / "siteatlas.toml").write_text(text, encoding="utf-8")
+        assert process.run(tmp_path, 0, "run", *AT_ONCE).status == 0
+        assert process.run(tmp_path, 0, "run", *AT_ONCE).status == 0
+        for words in (
+            ("query", "SELECT title FROM pages"),
+            ("query", site.url, "SELECT title FROM pages", "--state", "kept/here"),
+            ("why", site.url),
+            ("compare",),
+            ("export", "-o", "tables.sqlite"),
+        ):
+            ended = process.run(tmp_path, 0, *words)
+            assert ended.status == 0, ended.said
+        assert "state directory .siteatlas has no state" in process.run(tmp_path, 0, "query", site.url, "SELECT 1").said
+        assert "elsewhere contains no state" in process.run(tmp_path, 0, "why", site.url, "--state", "elsewhere").said

@@ -16,7 +16,7 @@ from msgspec import Struct
 from crawler.audit.report.html import read_style
 from crawler.audit.report.layout import Line, fitted
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import with_flags
+from crawler.cli.options import StatesConfigOption, with_flags
 from crawler.cli.sites import AuditsOnly, find_state_directory, state_in
 from crawler.crawl.documents import is_url
 from crawler.dataset.build import COMPARE_AUDITS, open_dataset
@@ -101,7 +101,7 @@ def compare(  # noqa: PLR0913 - the options of a command
     form: ComparisonFormat = ComparisonFormat.TEXT,
     limit: int = 25,
     fail_on: list[str] | None = None,
-    config: Path | None = None,
+    config: StatesConfigOption = None,
     site: str | None = None,
     verbose: bool = False,
     **flags: Any,

@@ -4,11 +4,10 @@ import socket
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import with_flags
+from crawler.cli.options import StatesConfigOption, with_flags
 from crawler.cli.sites import find_states
 from crawler.errors import UsageError
 from crawler.packages import missing_packages
@@ -17,7 +16,7 @@ _HOST = "127.0.0.1"
 
 
 @with_flags("state.directory")
-def explore(config: Path | None = None, port: int = 0, verbose: bool = False, **flags: Any) -> None:
+def explore(config: StatesConfigOption = None, port: int = 0, verbose: bool = False, **flags: Any) -> None:
     """Show the pages and links of the last run of each site in a browser.
 
     explore prints a link that works once, and serves this machine alone, until you stop it. It only reads.

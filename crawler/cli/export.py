@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import with_flags
+from crawler.cli.options import StatesConfigOption, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.dataset.build import open_dataset
 from crawler.dataset.schema import TABLES
@@ -21,7 +21,7 @@ def export(  # noqa: PLR0913 - the options of a command
     url: str | None = None,
     form: DataFormat | None = None,
     table: list[str] | None = None,
-    config: Path | None = None,
+    config: StatesConfigOption = None,
     site: str | None = None,
     verbose: bool = False,
     **flags: Any,

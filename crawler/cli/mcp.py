@@ -1,17 +1,16 @@
 """``siteatlas mcp``: lets an AI assistant ask the tables of the crawls."""
 
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import with_flags
+from crawler.cli.options import StatesConfigOption, with_flags
 from crawler.cli.sites import find_states
 from crawler.packages import missing_packages
 
 
 @with_flags("state.directory")
-def mcp(config: Path | None = None, verbose: bool = False, **flags: Any) -> None:
+def mcp(config: StatesConfigOption = None, verbose: bool = False, **flags: Any) -> None:
     """Let an AI assistant ask the last run of each site, by the Model Context Protocol.
 
     mcp speaks to the assistant over standard input and output. It only reads, and requests nothing from the sites.

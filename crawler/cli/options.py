@@ -27,6 +27,7 @@ from crawler.config.settings import (
     parse_setting,
     section_of,
 )
+from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
 from crawler.units import format_size
 
@@ -72,20 +73,28 @@ NO_CONFIG: Final = (
 
 def _or_default(context: typer.Context, file: Path | None) -> Path | None:
     """The file, or without one and without a URL the default, if it is here."""
-    return file or (_DEFAULT_CONFIG if not context.params.get("url") and _DEFAULT_CONFIG.is_file() else None)
+    is_named = context.params.get("url") or any(map(is_url, context.params.get("words") or ()))
+    return file or (_DEFAULT_CONFIG if not is_named and _DEFAULT_CONFIG.is_file() else None)
 
 
-SitesConfigOption = Annotated[
-    Path | None,
-    typer.Option(
+def _or_default_without_state(context: typer.Context, file: Path | None) -> Path | None:
+    """The same for a command that only reads: ``--state`` says which sites it is about."""
+    return file if context.params.get("state__directory") else _or_default(context, file)
+
+
+def _config_option(callback: Callable[[typer.Context, Path | None], Path | None]) -> Any:
+    return typer.Option(
         "--config",
         metavar="FILE",
         help="Configuration file of the sites (TOML). Default: siteatlas.toml, if it is here.",
         envvar="SITEATLAS_CONFIG",
         show_default=False,
-        callback=_or_default,
-    ),
-]
+        callback=callback,
+    )
+
+
+SitesConfigOption = Annotated[Path | None, _config_option(_or_default)]
+StatesConfigOption = Annotated[Path | None, _config_option(_or_default_without_state)]
 
 
 NEXT_RUN_OPTIONS: Final = dict.fromkeys(("fresh", "restart", "accept_shrink", "replace"), bool)

@@ -14,7 +14,7 @@ import msgspec
 
 from crawler.audit.report.tables import cell_text
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import with_flags
+from crawler.cli.options import StatesConfigOption, with_flags
 from crawler.cli.sites import find_state_directory, find_states
 from crawler.crawl.documents import is_url
 from crawler.dataset.build import open_dataset
@@ -45,7 +45,7 @@ def query(  # noqa: PLR0913 - the options of a command
     seconds: float = 30.0,
     is_for_all: bool = False,
     shows_sql: bool = False,
-    config: Path | None = None,
+    config: StatesConfigOption = None,
     site: str | None = None,
     verbose: bool = False,
     **flags: Any,

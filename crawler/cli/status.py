@@ -6,13 +6,13 @@ from typing import Any
 
 from crawler.audit.report.layout import output_width
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import SitesConfigOption, with_flags
+from crawler.cli.options import StatesConfigOption, with_flags
 from crawler.errors import StorageError
 
 
 @with_flags("state.directory")
 def status(
-    config: SitesConfigOption = None,
+    config: StatesConfigOption = None,
     site: list[str] | None = None,
     runs: int = 5,
     as_json: bool = False,
@@ -21,7 +21,7 @@ def status(
 ) -> None:
     """Show the published sitemap of each site, the last runs, and whether a run is active.
 
-    status shows the sites of the configuration file. Without --config, it shows all sites in the state directory. For
+    status shows the sites of the configuration file. Without one, it shows all sites in the state directory. For
     several sites, it shows one line for each site, and --site shows a site in full. With a schedule, status also shows
     when the next run starts. You can use status while a run is active.
     """

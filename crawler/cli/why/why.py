@@ -2,19 +2,18 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import with_flags
+from crawler.cli.options import StatesConfigOption, with_flags
 from crawler.errors import FindingsFound
 
 
 @with_flags("state.directory")
 def why(
     urls: list[str],
-    config: Path | None = None,
+    config: StatesConfigOption = None,
     site: list[str] | None = None,
     as_json: bool = False,
     render: bool = False,
