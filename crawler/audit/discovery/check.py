@@ -96,17 +96,23 @@ def check_declared(body: bytes, sitemap_url: Url) -> DiscoveryCheck:
     return check("sitemap.declared/missing", url=sitemap_url, others=others)
 
 
-def check_allowed(body: bytes, sitemap_url: Url, now: float) -> DiscoveryCheck:
-    """Whether crawlers may fetch a sitemap."""
+def check_allowed(body: bytes, sitemap_url: Url, start: Url, now: float) -> Iterator[DiscoveryCheck]:
+    """Whether crawlers may fetch the start page, if not, and the sitemap."""
+    if reasons := _blocked(body, start, now):
+        yield check("start.allowed/blocked", url=start, reasons=reasons)
+    reasons = _blocked(body, sitemap_url, now)
+    case = "sitemap.allowed/blocked" if reasons else "sitemap.allowed/ok"
+    yield check(case, reasons=reasons, path=urlsplit(sitemap_url).path)
+
+
+def _blocked(body: bytes, url: Url, now: float) -> str:
+    """The rules that forbid crawlers a URL, each with these crawlers; "" if there is none."""
     blocked: dict[str, list[str]] = {}
     for crawlers in CRAWLERS:
-        access = parse_robots(body, crawlers, now).can_fetch(sitemap_url)
+        access = parse_robots(body, crawlers, now).can_fetch(url)
         if isinstance(access, Blocked):
             blocked.setdefault(access.reason, []).append("all other crawlers" if crawlers == "*" else crawlers)
-    if not blocked:
-        return check("sitemap.allowed/ok")
-    reasons = "; ".join(f"{reason} ({_name_crawlers(crawlers)})" for reason, crawlers in blocked.items())
-    return check("sitemap.allowed/blocked", reasons=reasons, path=urlsplit(sitemap_url).path)
+    return "; ".join(f"{reason} ({_name_crawlers(crawlers)})" for reason, crawlers in blocked.items())
 
 
 def _name_crawlers(names: list[str]) -> str:
@@ -361,11 +367,11 @@ class _DiscoveryChecker:
         rules = parse_robots(reply.body, self._config.fetch.user_agent, time.time())
         for note in rules.delay_note(self._config.obey.max_crawl_delay):
             yield check("robots.delay", note=note)
+        yield from check_allowed(reply.body, self.sitemap_url, self._start, time.time())
         declared = check_declared(reply.body, self.sitemap_url)
         yield declared
         if declared.status is CheckStatus.PROBLEM:
             self._note_missing_line(self._robots_url)
-        yield check_allowed(reply.body, self.sitemap_url, time.time())
         yield check_ai_access(reply.body, self._start, time.time())
         yield from check_preferences(reply.body)
 

@@ -166,7 +166,10 @@ def test_google_a_sitemap_that_robots_txt_blocks_is_told_with_the_line_and_for_w
     site.robots(f"{named}User-agent: *\nDisallow: /\nUser-agent: googlebot\nAllow: /\n")
     assert "for all other crawlers and Bingbot" in site.faults()["sitemap.allowed"]
     site.robots(f"{named}User-agent: *\nDisallow: /\nAllow: /sitemap.xml\n")
-    assert site.faults() == {}
+    assert site.faults() == {
+        "start.allowed": f"robots.txt blocks {site.url}, where the site starts: "
+        "robots.txt line 3: Disallow: / (for all crawlers)"
+    }
 
 
 def test_ours_a_sitemap_that_is_missing_or_a_page_is_told(site: Www) -> None:
