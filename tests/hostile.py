@@ -301,7 +301,8 @@ class HostileServer:
 class Certificates:
     """Server contexts for TLS tests, all for ``localhost`` and 127.0.0.1 except where the fault is just that.
 
-    ``ca_file`` is the PEM bundle that makes ``good`` trusted; ``stranger`` is signed by another authority.
+    ``ca_file`` is the PEM bundle that makes ``good`` trusted; ``stranger`` is signed by another authority, whose
+    own certificate is that of ``authority``.
     """
 
     ca_file: Path
@@ -309,6 +310,7 @@ class Certificates:
     expired: ssl.SSLContext
     wrong_host: ssl.SSLContext
     stranger: ssl.SSLContext
+    authority: ssl.SSLContext
     expired_on: dt.datetime
 
     @classmethod
@@ -325,6 +327,7 @@ class Certificates:
             expired=_context(authority.issue_cert(*names, not_before=past - dt.timedelta(days=90), not_after=past)),
             wrong_host=_context(authority.issue_cert("other.example")),
             stranger=_context(other.issue_cert(*names)),
+            authority=_context(trustme.LeafCert(other.private_key_pem.bytes(), other.cert_pem.bytes(), [])),
             expired_on=past,
         )
 

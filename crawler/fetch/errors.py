@@ -30,6 +30,7 @@ class FailureCode(StrEnum):
     TIME_TOTAL = "time.total_deadline"
     TLS_EXPIRED = "tls.expired"
     TLS_HOSTNAME = "tls.hostname"
+    TLS_AUTHORITY = "tls.authority"
     TLS_UNTRUSTED = "tls.untrusted"
     TLS_PROTOCOL = "tls.protocol"
     BAD_RESPONSE = "http.bad_response"

@@ -30,6 +30,7 @@ _CONNECTION_CODES = frozenset(
         FailureCode.TIME_TLS,
         FailureCode.TLS_EXPIRED,
         FailureCode.TLS_HOSTNAME,
+        FailureCode.TLS_AUTHORITY,
         FailureCode.TLS_UNTRUSTED,
         FailureCode.TLS_PROTOCOL,
     )

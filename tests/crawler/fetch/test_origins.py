@@ -228,6 +228,18 @@ async def test_rfc5280_bad_certificates_are_told_apart(
         assert not server.requests
 
 
+@pytest.mark.parametrize("case", [(ReqwestTransports, "asyncio")], ids=["reqwest"])
+async def test_rfc5280_the_certificate_of_an_authority_is_none_of_a_server(
+    case: tuple[type, str], certificates: Certificates
+) -> None:
+    with HostileServer(tls=certificates.authority) as server:
+        async with make(case, server.origin("localhost")) as fetcher:
+            got = await fetcher.fetch(Url(server.url(host="localhost")))
+    assert isinstance(got, Failure)
+    assert got.code == "tls.authority"
+    assert "CA:FALSE" in got.message
+
+
 @pytest.mark.thorough
 async def test_ours_stalled_handshake(case: tuple[type, str], server: HostileServer) -> None:
     server.greet(sleep(3))
