@@ -260,3 +260,16 @@ def test_ours_a_file_that_somebody_changed_is_noted_once_and_replaced(tmp_path: 
         assert published(tmp_path) == before
         os.utime(path)  # a copy of the same bytes is no change
         assert "somebody" not in crawl(tmp_path, site.url).out
+
+
+def test_ours_a_deploy_that_deleted_the_sitemap_is_noted_once(tmp_path: Path) -> None:
+    with scripted({"/": links("/a"), "/a": "x"}) as site:
+        assert crawl(tmp_path, site.url).code == 0
+        (tmp_path / "out" / "sitemap.xml").unlink()
+        assert "deleted" not in crawl(tmp_path, site.url).out  # an empty directory, such as of a new container
+        (tmp_path / "out" / "index.html").touch()
+        (tmp_path / "out" / "sitemap.xml").unlink()
+        ran = crawl(tmp_path, site.url)
+        assert ran.code == 0
+        assert "sitemap.xml was deleted since the last run, for example by a deploy" in ran.out
+        assert "deleted" not in crawl(tmp_path, site.url).out

@@ -148,6 +148,18 @@ class PublishedDigests:
         verb = "was" if len(changed) == 1 else "were"
         return (f"{names} {verb} changed by somebody else since the last run; this run replaces such changes",)
 
+    def deleted_note(self) -> tuple[str, ...]:
+        """A note on published files that are gone from a directory that has others, such as a deploy leaves it."""
+        with storage_errors():
+            is_here = read_about(self._db, _OUTPUT_KEY) == str(self._directory.resolve())
+        names = [name for name in self._known() if not os.path.lexists(self._directory / name)]
+        if not (is_here and names and any(self._directory.iterdir())):
+            return ()
+        said = names[0] if len(names) == 1 else f"{len(names):,} files of the sitemap, such as {names[0]},"
+        verb = "was" if len(names) == 1 else "were"
+        note = f"{said} {verb} deleted since the last run, for example by a deploy; this run writes what is missing"
+        return (f"{note}. If a deploy empties {self._directory}, run Siteatlas after each deploy",)
+
     def _known(self) -> dict[str, tuple[int, int, str]]:
         with storage_errors():
             return msgspec.json.decode(read_about(self._db, _DIGESTS_KEY) or "{}", type=dict[str, tuple[int, int, str]])

@@ -121,7 +121,8 @@ class RunFinisher:
         previous = RunStore(db).published()
         former_names = [file.name for file in previous.files] if previous else []
         digests = write.PublishedDigests(db, self._destination.path)
-        run = replace(run, notes=[*run.notes, *digests.directory_note(), *digests.changed_note()])
+        deleted = () if self._plan.config.fetch.source else digests.deleted_note()  # a build empties its folder
+        run = replace(run, notes=[*run.notes, *digests.directory_note(), *digests.changed_note(), *deleted])
         with transaction(db):
             digests.begin()
             begin_formats(db, self._plan)
