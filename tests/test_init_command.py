@@ -102,13 +102,22 @@ def test_ours_nothing_that_is_there_is_replaced_unless_it_is_forced(tmp_path: Pa
     assert b"mine" not in files(tmp_path)["siteatlas.crontab"]
 
 
+def test_ours_a_directory_that_the_account_of_the_units_may_not_enter_is_told(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    told = f"the account nobody-yet cannot open {closed / 'siteatlas.toml'}, because "
+    assert told in init(closed, URL, "--systemd", "--user", "nobody-yet").err
+    assert "cannot open" not in init(closed, URL, "--cron", "--user", "nobody-yet", "--force").err
+
+
 def test_ours_kits_are_made_for_a_configuration_that_is_there(tmp_path: Path) -> None:
     config = tmp_path / "my sites.toml"
     config.write_text(f'[site]\nurl = "{URL}"\n[output]\ndirectory = "out"\n[schedule]\nevery = "6h"\n')
     before = config.read_bytes()
     made = init(tmp_path, "--config", "my sites.toml", "--cron", "--systemd-daemon")
     told = "the daemon and cron do the same work: start only one of them"
-    assert (made.code, made.err) == (0, f"siteatlas: {told}\n")
+    assert made.code == 0
+    assert f"siteatlas: {told}\n" in made.err
     assert config.read_bytes() == before
     assert " */6 * * *  " in (tmp_path / "siteatlas-my-sites.crontab").read_text()
     assert "systemctl enable --now siteatlas-my-sites-schedule.service" in made.out

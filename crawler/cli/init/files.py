@@ -5,12 +5,14 @@ import os
 import pwd
 import shlex
 import shutil
+import stat
 import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -239,8 +241,24 @@ def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
     if len(options.schedulers) > 1:
         *others, last = options.schedulers
         yield f"{', '.join(others)} and {last} do the same work: start only one of them"
+    for file, folder in islice(_closed_places(kit) if options.is_unit else (), 1):
+        yield (
+            f"the account {kit.user} cannot open {file}, because {folder} is closed to other accounts. Put it "
+            "elsewhere, such as into a directory of /opt, and run init again with --force"
+        )
     if {"github", "kubernetes", "kubernetes_workers"} & {*options.chosen} and (files := kit.secret_files()):
         yield f"{', '.join(files)} exists on this machine only: write this secret as env:NAME for GitHub and Kubernetes"
+
+
+def _closed_places(kit: InitKit) -> Iterator[tuple[Path, Path]]:
+    """The files of a run, with the directory on the way to each that its account may not enter."""
+    user = _user_id(kit.user)
+    for file in (*kit.paths(), Path(sys.executable).resolve()):
+        for folder in reversed(file.parents):
+            with suppress(OSError):
+                status = folder.stat()
+                if not status.st_mode & stat.S_IXOTH and status.st_uid != user:
+                    yield file, folder
 
 
 def write_files(files: dict[Path, str], *, replaces: bool) -> None:
