@@ -102,7 +102,10 @@ class IndexNowChannel:
         if reason := _REFUSED.get(response.status):
             return SendResult.refused(f"{_NAME} answered {reason}{detail}")
         if response.status == 403:
-            text = f"{_NAME} answered 403, the key of {host} is not valid{detail}; {self._remedy(host)}"
+            text = (  # the file was fetched before
+                f"{_NAME} answered 403, the key of {host} is not valid{detail}. The key file is correct, "
+                "as seen from here: check that no firewall or bot protection keeps search engines from it"
+            )
             self._ready[host] = SendResult.deferred(text)
             return self._ready[host]
         if response.status == _TOO_MANY:
