@@ -475,6 +475,7 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(
             "No finished audit when this started."
             in (await explorer.client.get(html.unescape(there), cookies=cookies)).text
         )
+    assert (await explorer.client.get("/www~2Eplanted/nothing", cookies=cookies)).status_code == 404
     question = await explorer.client.get("/www~2Eplanted/redirect-chains.json?_shape=array", cookies=cookies)
     assert len(question.json()) == 3
     (place,) = re.findall(r'href="(/-/sections/[^"]+)"', home)
@@ -487,6 +488,19 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(
     assert "deep/2" not in nobody.text
     del explorer
     gc.collect()  # here, where its connections are forgiven
+
+
+FILTERS = {
+    "": "",
+    "WHERE 1": "_sort=words",
+    "WHERE 2": "_sort_desc=depth",
+    "WHERE 3": "_sort_desc=url",
+    "WHERE words < 100": "words__lt=100&_sort=title",
+    "WHERE url LIKE '%deep%'": "url__contains=deep&_sort=url",
+    "WHERE depth IS NULL": "depth__isnull=1&_sort_desc=depth",
+    "WHERE depth IS NULL OR depth = ''": "depth__isblank=1&_sort=depth",
+    "WHERE url > 'h' AND state != 'redirect'": "url__gt=h&state__not=redirect",
+}
 
 
 @contextmanager
@@ -528,6 +542,17 @@ async def test_ours_a_browser_gets_a_page_before_what_takes_long_and_each_query_
         assert ["Counting:" in text, " rows sorted by" in text, 'class="facet-results"' in text] == [False, True, True]
         text = await seen("_sort=url", **goes)  # counted before
         assert ["Counting:" in text, " rows sorted by" in text, 'class="facet-results"' in text] == [False, True, True]
+    monkeypatch.setattr("crawler.dataset.explore._FEW", 10)
+    for where, query in FILTERS.items():
+        with closing(open_dataset(state_of(crawled[0]))) as db:
+            (number,) = db.execute(f"SELECT count(*) FROM pages {where}").fetchone()
+            states = set(db.execute(f"SELECT state, count(*) FROM pages {where} GROUP BY 1"))
+        place = f"/site/pages.json?_size=3&{query}"
+        for _ in range(3):
+            found = (await explorer.client.get(place, cookies=cookies)).json()
+            assert found["filtered_table_rows_count"] == number
+            assert {(each["value"], each["count"]) for each in found["facet_results"]["state"]["results"]} == states
+            place = (found["next_url"] or place).removeprefix("http://localhost")
     with slow(monkeypatch, "select rowid"):
         assert "appears here when it is ready" in await seen("words__gt=100", **goes)
         text = await seen("words__gt=100")

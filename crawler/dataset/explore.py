@@ -19,7 +19,6 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from datasette import Response, hookimpl
-from datasette import handle_exception as errors
 from datasette.app import Datasette
 from datasette.database import Database, QueryInterrupted, Results
 from datasette.filters import Filters
@@ -64,6 +63,11 @@ _asked_at: ContextVar[float | None] = ContextVar(
     "when a browser that gets the rest later asked for a page", default=None
 )
 _of_url: Final = re.compile(r'(where |and |order by |\()("?url\b)').sub
+_of_facet: Final = re.compile(r"(?<=from pages )(where .+?) *\n *\)\n", re.DOTALL).search
+_of_next_page: Final = re.compile(r"(?:where|and) (?:\((?:[^()]*\()?[^()]*)?rowid > :p\d+\)*").sub
+"""What a facet of a later page leaves out: Datasette would count the rows of this page and those after it."""
+_FEW: Final = 20_000
+"""Pages that are looked up by their numbers for each facet. Of more, a pass over all pages is quicker."""
 _START: Final = "SELECT url FROM pages WHERE depth = 0 LIMIT 1"
 _RUN: Final = "SELECT run, started, completeness FROM runs ORDER BY run DESC LIMIT 1"
 _STATES: Final = "SELECT state, count(*) FROM pages GROUP BY 1 ORDER BY 2 DESC, 1"
@@ -94,8 +98,14 @@ class _Tables(Database):  # type: ignore[misc]
         """
         is_facet = options.get("custom_time_limit") == _SETTINGS["facet_time_limit_ms"]
         is_count = sql.startswith("select count(*) from ") and not options
+        if is_facet:
+            sql = _of_next_page("", sql)
+            params = {name: value for name, value in dict(params).items() if f":{name}" in sql}
+            sql, params = await self._over_few(sql, params)
         if is_count:
-            sql = f"select count(*) from (select 1 {sql[16:]} limit {_MAX_COUNTED + 1})"  # noqa: S608 - of Datasette
+            of_pages = sql.startswith("select count(*) from pages where ")
+            numbers, ids = (", json_group_array(rowid)", "rowid") if of_pages else ("", "1")
+            sql = f"select count(*){numbers} from (select {ids} {sql[16:]} limit {_MAX_COUNTED + 1})"  # noqa: S608 - of Datasette
         if (is_count or "select rowid, " in sql) and " from pages where " in sql:
             sql = _of_url(r"\1+\2", sql)  # a search in its index looks up a page for each URL
         within = _COUNTS_WITHIN if is_count or is_facet else _ROWS_WITHIN if options.get("truncate") else None
@@ -114,6 +124,16 @@ class _Tables(Database):  # type: ignore[misc]
                 return await asyncio.shield(self._answers[key])
         except TimeoutError as error:
             raise QueryInterrupted(error, sql, params) from error
+
+    async def _over_few(self, sql: str, params: Any) -> tuple[str, Any]:
+        """A query of a facet, over the numbers of the pages that match if their count has found few."""
+        if where := _of_facet(sql):
+            counted = f"select count(*) from pages {where[1]}"  # noqa: S608 - of Datasette
+            number, numbers = (await self.execute(counted, params)).first()
+            if number <= _FEW:
+                sql = sql.replace(where[1], "where rowid in (select value from json_each(:numbers))")
+                return sql, {"numbers": numbers}
+        return sql, params
 
     def _forget_failed(self, key: tuple[str, str], answer: asyncio.Future[Results]) -> None:
         if answer.cancelled() or answer.exception():
@@ -285,6 +305,6 @@ async def _page(datasette: Datasette, request: Any) -> Response:
 
 
 Filters._filters = [each for each in Filters._filters if not each.key.startswith("array")]  # noqa: SLF001 - no column has one
-errors.rich = None  # it prints all variables for each error, which takes longer than most pages
+pm.get_plugin("datasette.handle_exception").rich = None  # it prints all variables, which takes long
 pm.register(sys.modules[__name__])  # the hooks above
 pm.unregister(name="datasette.default_menu_links")  # pages for those who build Datasette
