@@ -54,7 +54,7 @@ _SETTINGS: Final = {
 _MAX_SECTIONS: Final = 24  # of the picture
 _MAX_COUNTED: Final = 100_000
 """Rows of a table that are counted: to count all links of a large site takes ten seconds. ``base.html`` names it."""
-_ROWS_WITHIN: Final = 0.25
+_ROWS_WITHIN: Final = 0.3
 _COUNTS_WITHIN: Final = 0.1
 """Seconds. What takes longer comes after the page, which says so and is there half a second after a click."""
 _MAPPED: Final = 2**40  # bytes: as many as SQLite can
