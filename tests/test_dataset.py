@@ -1,6 +1,7 @@
 """The tables of a crawl: right on a planted site, the same for readers that are not ours, and read only."""
 
 import ast
+import asyncio
 import csv
 import gc
 import html
@@ -8,12 +9,14 @@ import json
 import random
 import re
 import shutil
+import socket
 import sqlite3
+import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
@@ -29,6 +32,9 @@ from crawler.dataset.schema import DATASET, TABLES
 from crawler.dataset.write import DataFormat, write_dataset
 from crawler.errors import UsageError
 from crawler.parse.snapshot.details import read_details
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 WORDS = (*AT_ONCE, "--render", "never", "--set=fetch.not_found_checks=0", "-o", "out")
 LONG = "A title that has many more characters than a search engine would ever show of it"
@@ -447,9 +453,16 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(
     assert counted.json()["filtered_table_rows_count"] == 3
     shown = ", ".join(re.findall(r"_col=(\w+)", html.unescape(pages)))
     with closing(open_dataset(state_of(folder))) as db:
-        filtered = f"SELECT {shown} FROM pages WHERE title LIKE '%x%' AND depth > 4 ORDER BY inlinks DESC LIMIT 50"
-        (plan,) = db.execute(f"EXPLAIN QUERY PLAN {filtered}").fetchall()
-        assert "COVERING INDEX page_shown" in plan[-1]  # of a million pages, each one would be read
+        for filtered, way in (
+            ("title LIKE '%x%' AND inlinks > 4", "SCAN pages USING COVERING INDEX page_shown"),
+            (
+                "description LIKE '%x%' AND inlinks > 4 AND state = 'indexable'",
+                "SCAN pages",
+            ),  # looks up none of a million
+        ):
+            query = f"SELECT {shown} FROM pages WHERE {filtered} ORDER BY inlinks DESC LIMIT 50"
+            plan = [row[-1] for row in db.execute(f"EXPLAIN QUERY PLAN {query}")]
+            assert plan == [way, "USE TEMP B-TREE FOR ORDER BY"]
     (here,) = {found for found in re.findall(r'href="(/-/page/[^"]+)"', listed.text) if found.endswith("deep%2F3")}
     page = (await explorer.client.get(here, cookies=cookies)).text
     assert f"{start}/deep/2" in page
@@ -462,6 +475,7 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(
             "No finished audit when this started."
             in (await explorer.client.get(html.unescape(there), cookies=cookies)).text
         )
+    assert (await explorer.client.get("/www~2Eplanted/nothing", cookies=cookies)).status_code == 404
     question = await explorer.client.get("/www~2Eplanted/redirect-chains.json?_shape=array", cookies=cookies)
     assert len(question.json()) == 3
     (place,) = re.findall(r'href="(/-/sections/[^"]+)"', home)
@@ -473,6 +487,114 @@ async def test_ours_a_browser_sees_pages_questions_and_what_is_known_of_a_url(
     assert nobody.status_code == 403
     assert "deep/2" not in nobody.text
     del explorer
+    gc.collect()  # here, where its connections are forgiven
+
+
+FILTERS = {
+    "": "",
+    "WHERE 1": "_sort=words",
+    "WHERE 2": "_sort_desc=depth",
+    "WHERE 3": "_sort_desc=url",
+    "WHERE words < 100": "words__lt=100&_sort=title",
+    "WHERE url LIKE '%deep%'": "url__contains=deep&_sort=url",
+    "WHERE depth IS NULL": "depth__isnull=1&_sort_desc=depth",
+    "WHERE depth IS NULL OR depth = ''": "depth__isblank=1&_sort=depth",
+    "WHERE url > 'h' AND state != 'redirect'": "url__gt=h&state__not=redirect",
+}
+
+
+@contextmanager
+def slow(monkeypatch: pytest.MonkeyPatch, *parts: str) -> Iterator[None]:
+    """Queries with such a part take long."""
+    from datasette.database import Database
+
+    execute = Database.execute
+
+    async def wait(self: Any, sql: str, *args: Any, **options: Any) -> Any:
+        await asyncio.sleep(0.6 if any(part in sql for part in parts) else 0)
+        return await execute(self, sql, *args, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "execute", wait)
+        yield
+
+
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # Datasette closes no connection
+@pytest.mark.anyio
+async def test_ours_a_browser_gets_a_page_before_what_takes_long_and_each_query_runs_once(
+    crawled: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from crawler.dataset.explore import build_explorer, one_time_link
+
+    explorer = build_explorer({"site": state_of(crawled[0])})
+    cookies = {"ds_actor": (await explorer.client.get(one_time_link(explorer, ""))).cookies["ds_actor"]}
+
+    async def seen(query: str, **headers: str) -> str:
+        return str((await explorer.client.get(f"/site/pages?{query}", cookies=cookies, headers=headers)).text)
+
+    goes = {"sec-fetch-mode": "navigate"}
+    with slow(monkeypatch, "count(*)"):
+        text = await seen("_sort=words", **goes)
+        assert "Counting: all rows, state, section, status, language." in text
+        assert "deep/4" in text
+        assert 'class="facet-results"' not in text
+        text = await seen("_sort=words")
+        assert ["Counting:" in text, " rows sorted by" in text, 'class="facet-results"' in text] == [False, True, True]
+        text = await seen("_sort=url", **goes)  # counted before
+        assert ["Counting:" in text, " rows sorted by" in text, 'class="facet-results"' in text] == [False, True, True]
+    monkeypatch.setattr("crawler.dataset.explore._FEW", 10)
+    for where, query in FILTERS.items():
+        with closing(open_dataset(state_of(crawled[0]))) as db:
+            (number,) = db.execute(f"SELECT count(*) FROM pages {where}").fetchone()
+            states = set(db.execute(f"SELECT state, count(*) FROM pages {where} GROUP BY 1"))
+        place = f"/site/pages.json?_size=3&{query}"
+        for _ in range(3):
+            found = (await explorer.client.get(place, cookies=cookies)).json()
+            assert found["filtered_table_rows_count"] == number
+            assert {(each["value"], each["count"]) for each in found["facet_results"]["state"]["results"]} == states
+            place = (found["next_url"] or place).removeprefix("http://localhost")
+    with slow(monkeypatch, "select rowid"):
+        assert "appears here when it is ready" in await seen("words__gt=100", **goes)
+        text = await seen("words__gt=100")
+        assert "deep/4" in text
+    with slow(monkeypatch, ""):
+        kept = await seen("words__gt=100", **goes)
+        assert re.findall("<main.*</main>", kept, re.DOTALL) == re.findall("<main.*</main>", text, re.DOTALL)
+        assert "array contains" not in text
+    explorer = None
+    gc.collect()  # here, where its connections are forgiven
+
+
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
+@pytest.mark.thorough
+@pytest.mark.needs_chromium
+def test_ours_what_takes_long_arrives_in_the_page(
+    crawled: tuple[Path, str], browser: "Browser", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import uvicorn
+    from browsing import opened
+
+    from crawler.dataset.explore import build_explorer, one_time_link
+
+    explorer = build_explorer({"site": state_of(crawled[0])})
+    with socket.create_server(("127.0.0.1", 0)) as listening, opened(browser, "http://127.0.0.1:") as open_:
+        server = uvicorn.Server(uvicorn.Config(explorer.app(), log_level="warning"))
+        serving = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        serving.start()
+        place = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        page = open_(one_time_link(explorer, place))
+        for parts in ("count(*)",), ("select rowid", "count(*)"):
+            with slow(monkeypatch, *parts):
+                page.goto(f"{place}/site/pages?words__gt={len(parts)}")
+                assert page.locator(".later").count() == 1
+                page.locator(".facet-results a").first.wait_for()
+                assert page.locator(".later, .not-counted").count() == 0
+                assert "rows where words" in page.locator("main > h3").inner_text()
+                assert "rows where words" in page.title()
+                assert page.locator("table.rows-and-columns").count() == 1
+        server.should_exit = True
+        serving.join()
+    del explorer, server, serving
     gc.collect()  # here, where its connections are forgiven
 
 

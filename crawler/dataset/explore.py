@@ -3,10 +3,16 @@
 https://docs.datasette.io/en/stable/metadata.html
 """
 
+import asyncio
+import re
+import sqlite3
 import sys
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
+from contextvars import ContextVar
+from functools import partial
 from math import cos, log, pi, sin, sqrt
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +20,8 @@ from urllib.parse import urlencode
 
 from datasette import Response, hookimpl
 from datasette.app import Datasette
-from datasette.database import Database, Results
+from datasette.database import Database, QueryInterrupted, Results
+from datasette.filters import Filters
 from datasette.plugins import pm
 from markupsafe import Markup
 
@@ -39,13 +46,28 @@ _MAX_SHOWN: Final = 200  # links of a page
 _SETTINGS: Final = {
     "default_page_size": 50,
     "sql_time_limit_ms": 10_000,
-    "facet_time_limit_ms": 60,  # four of them at once
+    "facet_time_limit_ms": 5_000,
     "suggest_facets": False,  # it tries each column, which takes seconds on a large site
     "allow_download": False,
+    "num_sql_threads": 8,  # some may be busy for pages that nobody looks at any more
 }
 _MAX_SECTIONS: Final = 24  # of the picture
 _MAX_COUNTED: Final = 100_000
 """Rows of a table that are counted: to count all links of a large site takes ten seconds. ``base.html`` names it."""
+_ROWS_WITHIN: Final = 0.3
+_COUNTS_WITHIN: Final = 0.1
+"""Seconds. What takes longer comes after the page, which says so and is there half a second after a click."""
+_MAPPED: Final = 2**40  # bytes: as many as SQLite can
+_MOST_KEPT: Final = 100  # answers: most of them have up to 50 rows
+_asked_at: ContextVar[float | None] = ContextVar(
+    "when a browser that gets the rest later asked for a page", default=None
+)
+_of_url: Final = re.compile(r'(where |and |order by |\()("?url\b)').sub
+_of_facet: Final = re.compile(r"(?<=from pages )(where .+?) *\n *\)\n", re.DOTALL).search
+_of_next_page: Final = re.compile(r"(?:where|and) (?:\((?:[^()]*\()?[^()]*)?rowid > :p\d+\)*").sub
+"""What a facet of a later page leaves out: Datasette would count the rows of this page and those after it."""
+_FEW: Final = 20_000
+"""Pages that are looked up by their numbers for each facet. Of more, a pass over all pages is quicker."""
 _START: Final = "SELECT url FROM pages WHERE depth = 0 LIMIT 1"
 _RUN: Final = "SELECT run, started, completeness FROM runs ORDER BY run DESC LIMIT 1"
 _STATES: Final = "SELECT state, count(*) FROM pages GROUP BY 1 ORDER BY 2 DESC, 1"
@@ -65,12 +87,57 @@ class _Tables(Database):  # type: ignore[misc]
 
     hash = "276890"
 
-    async def execute(self, sql: str, *args: Any, **options: Any) -> Results:
-        """Count the rows of a table up to a limit."""
-        counted = sql.removeprefix("select count(*) ")
-        if counted != sql and not options:
-            sql = f"select count(*) from (select 1 {counted} limit {_MAX_COUNTED + 1})"  # noqa: S608 - of Datasette
-        return await super().execute(sql, *args, **options)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._answers: dict[tuple[str, str], asyncio.Future[Results]] = {}
+
+    async def execute(self, sql: str, params: Any = None, **options: Any) -> Results:
+        """Answer each query once, and count the rows of a table up to a limit.
+
+        Raises QueryInterrupted, also if a browser gets the rest of its page first.
+        """
+        is_facet = options.get("custom_time_limit") == _SETTINGS["facet_time_limit_ms"]
+        is_count = sql.startswith("select count(*) from ") and not options
+        if is_facet:
+            sql = _of_next_page("", sql)
+            params = {name: value for name, value in dict(params).items() if f":{name}" in sql}
+            sql, params = await self._over_few(sql, params)
+        if is_count:
+            of_pages = sql.startswith("select count(*) from pages where ")
+            numbers, ids = (", json_group_array(rowid)", "rowid") if of_pages else ("", "1")
+            sql = f"select count(*){numbers} from (select {ids} {sql[16:]} limit {_MAX_COUNTED + 1})"  # noqa: S608 - of Datasette
+        if (is_count or "select rowid, " in sql) and " from pages where " in sql:
+            sql = _of_url(r"\1+\2", sql)  # a search in its index looks up a page for each URL
+        within = _COUNTS_WITHIN if is_count or is_facet else _ROWS_WITHIN if options.get("truncate") else None
+        asked = _asked_at.get()
+        left = asked + within - time.monotonic() if asked and within else None
+        key = sql, str(params)
+        if key not in self._answers:
+            if left is not None and left < 0:
+                raise QueryInterrupted(None, sql, params)
+            self._answers[key] = asyncio.ensure_future(super().execute(sql, params, **options))
+            self._answers[key].add_done_callback(partial(self._forget_failed, key))
+            for oldest in list(self._answers)[:-_MOST_KEPT]:
+                del self._answers[oldest]
+        try:
+            async with asyncio.timeout(left):
+                return await asyncio.shield(self._answers[key])
+        except TimeoutError as error:
+            raise QueryInterrupted(error, sql, params) from error
+
+    async def _over_few(self, sql: str, params: Any) -> tuple[str, Any]:
+        """A query of a facet, over the numbers of the pages that match if their count has found few."""
+        if where := _of_facet(sql):
+            counted = f"select count(*) from pages {where[1]}"  # noqa: S608 - of Datasette
+            number, numbers = (await self.execute(counted, params)).first()
+            if number <= _FEW:
+                sql = sql.replace(where[1], "where rowid in (select value from json_each(:numbers))")
+                return sql, {"numbers": numbers}
+        return sql, params
+
+    def _forget_failed(self, key: tuple[str, str], answer: asyncio.Future[Results]) -> None:
+        if answer.cancelled() or answer.exception():
+            self._answers.pop(key, None)
 
 
 def build_explorer(states: Mapping[str, Path]) -> Datasette:
@@ -123,12 +190,43 @@ def render_cell(value: object, column: str, database: str) -> Markup | None:
 
 
 @hookimpl  # type: ignore[untyped-decorator]
+def prepare_connection(conn: sqlite3.Connection) -> None:
+    """Read the file where the system has it in memory, without copies."""
+    conn.execute(f"PRAGMA mmap_size = {_MAPPED}")
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def asgi_wrapper() -> Callable[[Any], Any]:
+    """Notice when a browser goes to a page. Its scripts, and other programs, wait for all of an answer."""
+
+    def noticing(app: Any) -> Any:
+        async def notice(scope: Any, receive: Any, send: Any) -> None:
+            goes = (b"sec-fetch-mode", b"navigate") in scope.get("headers", ()) and "." not in scope["path"]
+            _asked_at.set(time.monotonic() if goes else None)
+            await app(scope, receive, send)
+
+        return notice
+
+    return noticing
+
+
+@hookimpl(tryfirst=True)  # type: ignore[untyped-decorator]
+def handle_exception(datasette: Datasette, request: Any, exception: Exception) -> Awaitable[Response] | None:
+    """A page that says that its rows come later."""
+
+    async def later() -> Response:
+        return Response.html(await datasette.render_template("later.html", request=request))
+
+    return later() if _asked_at.get() and isinstance(exception.__context__, QueryInterrupted) else None
+
+
+@hookimpl  # type: ignore[untyped-decorator]
 def extra_template_vars(datasette: Datasette, view_name: str) -> Callable[[], Awaitable[dict[str, Any]]]:
     """What the first page says of each site: its start, its last run, and how its URLs ended."""
 
     async def overview() -> dict[str, Any]:
-        if view_name != "index":
-            return {}
+        if view_name != "index":  # a table, whose counts may come later
+            return {"comes_later": bool(_asked_at.get())}
         sites = {name: site for name, site in datasette.databases.items() if isinstance(site, _Tables)}
         asked = (_START, _RUN, _STATES)
         return {"overview": {name: [(await of.execute(query)).rows for query in asked] for name, of in sites.items()}}
@@ -206,5 +304,7 @@ async def _page(datasette: Datasette, request: Any) -> Response:
     return Response.html(await datasette.render_template("page.html", values, request=request))
 
 
+Filters._filters = [each for each in Filters._filters if not each.key.startswith("array")]  # noqa: SLF001 - no column has one
+pm.get_plugin("datasette.handle_exception").rich = None  # it prints all variables, which takes long
 pm.register(sys.modules[__name__])  # the hooks above
 pm.unregister(name="datasette.default_menu_links")  # pages for those who build Datasette
