@@ -8,6 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -145,7 +146,8 @@ class DaemonProcess:
         self._listener = listener
         self._is_verbose = is_verbose
         command = f"siteatlas run --config {shlex.quote(str(file.absolute()))} --site"
-        runner = ProcessRunner(_log_line, self._last, self._is_late, is_verbose=is_verbose, command=command)
+        warn = partial(log.warning, "%s: %s")  # the log of a run holds warnings only
+        runner = ProcessRunner(warn, self._last, self._is_late, is_verbose=is_verbose, command=command)
         self._scheduler = Scheduler(loaded.sites, history, runner, loaded.settings)
         self._manager = SystemdNotifier()
         self._read_at = time.time()
@@ -306,8 +308,3 @@ class DaemonProcess:
 
     def _is_late(self) -> bool:
         return self._scheduler.is_overdue()
-
-
-def _log_line(name: str, line: str) -> None:
-    """Log a line of a run's own log, which holds warnings only."""
-    log.warning("%s: %s", name, line)

@@ -119,7 +119,8 @@ def _local_zone() -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-_RESTART_KEYS: Final = ("listen", "max_clients", "client_timeout")  # settings that a reload does not change
+# settings that a reload does not change
+_RESTART_KEYS: Final = ("listen", "max_clients", "client_timeout", "directory")
 
 
 class LoadedConfig(Struct, frozen=True):
@@ -139,19 +140,13 @@ def config_changes(before: LoadedConfig, now: LoadedConfig) -> Iterator[str]:
     for verb, names in (("added", added), ("removed", removed), ("changed", changed)):
         if names:
             yield f"{verb} {some_names(names)}"
-    settings = [key for key in DaemonConfig.model_fields if key != "directory" and _has_changed(before, now, key)]
-    at_once = [f"daemon.{key}" for key in settings if key not in _RESTART_KEYS]
-    later = [f"daemon.{key}" for key in settings if key in _RESTART_KEYS]
+    old_settings, new_settings = dict(before.settings), dict(now.settings)
+    settings = [key for key in old_settings if key != "directory" and old_settings[key] != new_settings[key]]
     if before.directory != now.directory:
-        later.append("daemon.directory")
-    if at_once:
-        yield f"used from now on: {', '.join(at_once)}"
-    if later:
-        yield f"used after the next start: {', '.join(later)}"
-
-
-def _has_changed(before: LoadedConfig, now: LoadedConfig, key: str) -> bool:
-    return bool(getattr(before.settings, key) != getattr(now.settings, key))
+        settings.append("directory")
+    for when, are_later in (("from now on", False), ("after the next start", True)):
+        if keys := [f"daemon.{key}" for key in settings if (key in _RESTART_KEYS) == are_later]:
+            yield f"used {when}: {', '.join(keys)}"
 
 
 def _site_settings(site: ScheduledSite) -> ScheduledSite:

@@ -87,7 +87,7 @@ def build_app(
 
 def routed_app(routes: Sequence[Route]) -> Starlette:
     """An application with these routes and our pages of errors."""
-    routed = Starlette(routes=routes, exception_handlers={HTTPException: _error_page, 500: _failed})
+    routed = Starlette(routes=routes, exception_handlers={HTTPException: _error_page, 500: _error_page})
     routed.router.redirect_slashes = False  # it would redirect to whatever name Host says
     return routed
 
@@ -224,16 +224,9 @@ NO_ICON: Final = Route("/favicon.ico", _no_icon)  # browsers ask for it beside f
 
 
 async def _error_page(request: Request, error: Exception) -> Response:
-    """The page of an HTTPException."""
-    status, reason, headers = 500, "", None
-    if isinstance(error, HTTPException):
-        status, reason, headers = error.status_code, error.detail, error.headers
-    response = render_page("trouble.html", status, code=status, reason=reason, **page_frame(request, is_page=False))
-    response.headers.update(headers or {})
+    """The page of an HTTPException, or of an error of ours, which uvicorn logs."""
+    shown = error if isinstance(error, HTTPException) else HTTPException(500, "the log shows the cause")
+    values = {"code": shown.status_code, "reason": shown.detail, **page_frame(request, is_page=False)}
+    response = render_page("trouble.html", shown.status_code, **values)
+    response.headers.update(shown.headers or {})
     return response
-
-
-async def _failed(request: Request, _: Exception) -> Response:
-    """The page of an error of ours, which uvicorn logs."""
-    reason = "the log shows the cause"
-    return render_page("trouble.html", 500, code=500, reason=reason, **page_frame(request, is_page=False))
