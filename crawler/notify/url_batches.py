@@ -195,15 +195,7 @@ class BatchNotifier:
 
     async def _resend(self, refused: RefusedDelivery) -> list[DeliveryReport]:
         """Send a refused delivery once more, if it is wanted; its accepted part is dropped."""
-        session, counts, result = self._session, _BatchCounts(), None
-        cursor = DeliveryCursor(
-            id=0,
-            channel=refused.channel,
-            host=refused.host,
-            told=refused.after,
-            until=refused.until,
-            position=refused.position,
-        )
+        session, counts, cursor, result = self._session, _BatchCounts(), refused.cursor, None
         upto = refused.upto or ""
         changes = takewhile(lambda change: change.url <= upto, session.changes(refused.after, refused.until))
         batches = list(self._batches(changes, cursor, set()))
