@@ -24,7 +24,6 @@ from sitemap import (
     Format,
     Linter,
     LintReport,
-    ReadLimits,
     SourceError,
     TreeLimits,
     as_json,
@@ -48,6 +47,7 @@ _TRUNCATED_RULES: Final = frozenset(
 )
 
 OnLine = Callable[[str], object]
+_OF_FEEDS: Final = ("title", "summary")  # fields of an entry that only feeds have
 
 
 class SitemapLister:
@@ -139,18 +139,9 @@ class SitemapLister:
 def _json_lines(pages: list[Entry], file: str) -> Iterator[str]:
     """Pages as JSON, one a line, in ASCII."""
     for page in pages:
-        values = {
-            "loc": page.loc,
-            "lastmod": page.lastmod or None,
-            "changefreq": page.changefreq or None,
-            "priority": page.priority,
-            "images": msgspec.to_builtins(page.images),
-            "videos": msgspec.to_builtins(page.videos),
-            "alternates": msgspec.to_builtins(page.alternates),
-            "news": msgspec.to_builtins(page.news),
-            "file": file,
-        }
-        yield json.dumps(values) + "\n"
+        fields = msgspec.to_builtins(page)
+        values = {name: None if value == "" else value for name, value in fields.items() if name not in _OF_FEEDS}
+        yield json.dumps({**values, "file": file}) + "\n"
 
 
 def _describe(document: Document) -> str:
@@ -177,14 +168,6 @@ class LintTask:
     limits: TreeLimits
     config: Config
     cross_submits: bool | None = None
-
-
-def build_limits(max_depth: int, max_files: int, max_bytes: int, max_entries: int, max_findings: int) -> TreeLimits:
-    """The limits of reading: levels of indexes, files in all, uncompressed bytes and entries of one file.
-
-    ``max_findings`` is how many findings of a rule in one file are reported, 0: all.
-    """
-    return TreeLimits(max_depth, max_files, ReadLimits(max_bytes, max_entries, max_findings=max_findings))
 
 
 def lint_sources(task: LintTask, rules: Collection[str], print_line: OnMessage) -> LintReport:
