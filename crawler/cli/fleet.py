@@ -1,13 +1,12 @@
 """``siteatlas fleet``: many sites on many machines, with a PostgreSQL that they share."""
 
-import json
 import logging
 import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from crawler.cli.errors import CommandErrors, set_up_logging
+from crawler.cli.errors import CommandErrors, print_json, set_up_logging
 from crawler.cli.help import EXIT_CODES, HelpfulCommand, command_group, epilog_of
 from crawler.cli.options import NEXT_RUN_OPTIONS, SitesConfigOption, with_flags, with_parameters
 
@@ -20,7 +19,10 @@ _NOTICES: Final = (
 
 
 def _print(values: dict[str, Any], text: str, *, as_json: bool) -> None:
-    sys.stdout.write(f"{json.dumps(values, indent=2)}\n" if as_json else f"{text}\n")
+    if as_json:
+        print_json(values)
+    else:
+        sys.stdout.write(f"{text}\n")
 
 
 def _set_up_logging() -> None:
