@@ -1,12 +1,12 @@
 """Attacks on the schedule: hundreds of sites, runs that end oddly, and what is asked of the last run."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from crawler.cli.schedule_run import load_sites
 from crawler.config.config import Config

@@ -22,12 +22,12 @@ from crawler.notify.notice import Occasion
 from crawler.schedule.history import History
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.scheduler import Scheduler
-from crawler.schedule.site import LoadedConfig, ScheduledSite, config_changes, some_names
+from crawler.schedule.site import LoadedConfig, ScheduledSite, config_changes
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus, attempt_text, local_time, needs_attention, time_ahead, trigger_text
 from crawler.schedule.web.app import build_app
 from crawler.schedule.web.server import address_text, serve_on
-from crawler.units import count_text
+from crawler.units import count_text, names_text
 from crawler.version import __version__
 
 
@@ -201,9 +201,8 @@ class DaemonProcess:
         sites = self._scheduler.status().sites
         running = [site.name for site in sites if site.running_since is not None]
         failing = [site.name for site in sites if site.failures]
-        parts = [
-            f"{state} {some_names(names)}" for state, names in (("running", running), ("failing", failing)) if names
-        ]
+        states = (("running", running), ("failing", failing))
+        parts = [f"{state} {names_text(names)}" for state, names in states if names]
         return "; ".join([self._sites(), *parts])
 
     def _sites(self) -> str:

@@ -105,17 +105,13 @@ class _Endpoints:
         self._cache = StatusCache()
         self._files = PublishedFiles()
 
-    @property
-    def _serves_files(self) -> bool:
-        return self._settings().serve_sitemaps
-
     def is_own(self, host: str) -> bool:
         """Whether a request for this host may see everything. No browser reaches a UNIX socket."""
         return self._is_socket or is_own_host(host, self._settings().allowed_hosts)
 
     def is_public(self, host: str, path: str) -> bool:
         """Whether a path may be a published file's, which is public under every host that a proxy passes."""
-        return self._serves_files and (path.startswith(_PUBLISHED) or self._find(host, path) is not None)
+        return self._settings().serve_sitemaps and (path.startswith(_PUBLISHED) or self._find(host, path) is not None)
 
     async def all_sites(self, request: Request) -> Response:
         """``/``; ``?q=WORDS`` filters the sites."""
@@ -132,7 +128,7 @@ class _Endpoints:
         numbers = {"number": page_number(request, "run"), "before": page_number(request, "before")}
 
         def render() -> Response:
-            values = site_page(board, site, snapshot, self._serves_files, **numbers)
+            values = site_page(board, site, snapshot, self._settings().serve_sitemaps, **numbers)
             return render_page("site.html", **values, **page_frame(request))
 
         return await self._cache.run_blocking(render)
