@@ -344,8 +344,5 @@ class Ledger:
 
 def _from_row(row: dict[str, object], kind: type[T]) -> T:
     if kind is HealthNotice:
-        row["knows"] = bool(row["knows"])
-        row["pending"] = Occasion(str(row["pending"])) if row["pending"] else None
-    if kind is SubmissionStatus:
-        row["pending"] = bool(row["pending"])
-    return msgspec.convert(row, kind)
+        row["pending"] = row["pending"] or None
+    return msgspec.convert(row, kind, strict=False)  # SQLite has no booleans
