@@ -22,7 +22,7 @@ from crawler.run.options import RunOptions, loop_options
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import attempt_text, duration_text, long_local_time, time_ahead, zones
 from crawler.schedule.web.server import bind_socket
-from crawler.units import count_text
+from crawler.units import count_text, names_text
 from sitemap import safe
 
 try:
@@ -65,13 +65,12 @@ _NOUNS: Final = {
 
 def init_database(database: str) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
     """Set up a database; returns what was done, and what workers must allow since. Raises UsageError, StorageError."""
-    return _in_loop(lambda: _init(reveal_secret(database)))
 
-
-async def _init(url: str) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
-    async with open_fleet(url, checked=False) as fleet:
+    async def init(fleet: FleetDatabase) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
         done = await initialize(fleet)
         return done, await named_by_sites(fleet) if any("07_trust" in name for name in done) else {}
+
+    return with_fleet(reveal_secret(database), init, checked=False)
 
 
 def permission_lines(named: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[str]:
@@ -81,8 +80,7 @@ def permission_lines(named: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterat
         yield "allows them. The sites need this in [fleet] on each worker. Allow what you trust:"
     for key, values in named.items():
         for value, sites in values.items():
-            others = f" and {len(sites) - 3:,} more" if len(sites) > 3 else ""
-            yield safe(f"{key} = [{json.dumps(value)}]  # {', '.join(sites[:3])}{others}")
+            yield safe(f"{key} = [{json.dumps(value)}]  # {names_text(sites, 3)}")
 
 
 def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> tuple[AppliedSites, dict[str, str]]:
@@ -141,8 +139,7 @@ def run_worker(file: Path | None, flags: Mapping[str, Any], *, is_verbose: bool)
     async def work(fleet: FleetDatabase) -> None:
         await FleetWorker(fleet, config.fleet, root, is_verbose=is_verbose).run()
 
-    connections = config.fleet.sites_at_once + 4
-    with_fleet(database_url(config.fleet), work, connections)
+    with_fleet(database_url(config.fleet), work, connections=config.fleet.sites_at_once + 4)
 
 
 def run_server(file: Path | None, flags: Mapping[str, Any], max_sites: int) -> None:
@@ -174,17 +171,13 @@ def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool)
     return with_fleet(database_url(settings), run)
 
 
-def with_fleet(url: str, action: Callable[[FleetDatabase], Awaitable[T]], connections: int = 4) -> T:
-    """What an action on an open fleet returns. Raises what it raises, UsageError, StorageError."""
+def with_fleet(url: str, action: Callable[[FleetDatabase], Awaitable[T]], **options: Any) -> T:
+    """What an action on a fleet returns, opened with these options. Raises what it raises, UsageError, StorageError."""
 
     async def run() -> T:
-        async with open_fleet(url, connections=connections) as fleet:
+        async with open_fleet(url, **options) as fleet:
             return await action(fleet)
 
-    return _in_loop(run)
-
-
-def _in_loop(run: Callable[[], Awaitable[T]]) -> T:
     try:
         return anyio.run(run, backend_options=loop_options())
     except BaseExceptionGroup as group:
