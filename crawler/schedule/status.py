@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.schedule.history import HistoryReader
-from crawler.schedule.queue import RunQueue
+from crawler.schedule.queue import RunQueue, replayed_state
 from crawler.schedule.site import ScheduledSite, SitePlaces
 from crawler.schedule.site_state import Attempt, SiteSchedule, SiteState, Trigger
 from crawler.state.runs import RunStatus
@@ -64,7 +64,7 @@ def load_history(
 ) -> None:
     """Add a site to the queue with its history; the daemon ``is_alive`` or not. Raises StorageError."""
     handled, attempts = history.handled(site.name), history.since_done(site.name)
-    queue.add(site_schedule(site), handled, attempts, now, is_alive=is_alive)
+    queue.add(replayed_state(site_schedule(site), handled, attempts, now, is_alive=is_alive), handled, now)
 
 
 def sites_status(sites: Iterable[ScheduledSite], queue: RunQueue, now: float) -> tuple[SiteStatus, ...]:
