@@ -109,10 +109,9 @@ class SubmissionStatus(Struct, frozen=True, kw_only=True):
     sentence: str
 
 
-class SentMessage(Struct, frozen=True, kw_only=True):
-    """One message and its result. ``at`` is Unix time, ``urls`` the number of URLs in it."""
+class SendRecord(Struct, frozen=True, kw_only=True):
+    """What was sent over a channel, and the result: a sentence without secrets. ``after`` and ``until`` are runs."""
 
-    at: float
     channel: str
     occasion: Occasion
     host: str = ""
@@ -120,7 +119,13 @@ class SentMessage(Struct, frozen=True, kw_only=True):
     until: int = 0
     urls: int = 0
     reception: SendStatus
-    said: str
+    said: str = ""
+
+
+class SentMessage(SendRecord, frozen=True, kw_only=True):
+    """One message and its result. ``at`` is Unix time, ``urls`` the number of URLs in it."""
+
+    at: float
 
 
 LEDGER_DB: Final = Database(
