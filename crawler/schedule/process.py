@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
 import anyio
@@ -83,6 +84,7 @@ _READ_SIZE: Final = 1 << 16  # bytes per read
 _DRAIN_TIMEOUT: Final = 2.0
 
 
+@dataclass
 class ProcessRunner:
     """Runs each site in its own process. ``say`` gets each line of a run's log with the name of the site.
 
@@ -92,21 +94,12 @@ class ProcessRunner:
     audit may take long and must not delay publishing; or when there is only one slot.
     """
 
-    def __init__(
-        self,
-        say: Callable[[str, str], None],
-        last: Callable[[str], Attempt | None] = lambda _: None,
-        is_late: Callable[[], bool] = lambda: False,
-        *,
-        is_verbose: bool = False,
-        command: str = "",
-    ) -> None:
-        self._say = say
-        self._command = command
-        self._last = last
-        self._is_late = is_late
-        self._audits: set[int] = set()  # the attempts that may be followed by an audit
-        self._is_verbose = is_verbose
+    say: Callable[[str, str], None]
+    last: Callable[[str], Attempt | None] = lambda _: None
+    is_late: Callable[[], bool] = lambda: False
+    is_verbose: bool = field(default=False, kw_only=True)
+    command: str = field(default="", kw_only=True)
+    _audits: set[int] = field(default_factory=set, init=False)  # the attempts that may be followed by an audit
 
     async def run(
         self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event, link: RunLink | None = None
@@ -122,15 +115,15 @@ class ProcessRunner:
             name=site.name,
             task="tell" if is_notify_only else "rollback" if link and "rollback" in link.options else "run",
             config=config.model_dump(mode="json"),
-            last=self._last(site.name),
+            last=self.last(site.name),
             began=attempt.began,
             shutdown_timeout=config.daemon.shutdown_timeout,
-            is_verbose=self._is_verbose,
+            is_verbose=self.is_verbose,
             may_audit=may_audit,
             is_linked=link is not None,
             lease_until=link.deadline if link and math.isfinite(link.deadline) else None,
             options=dict(link.options) if link else {},
-            command=self._command and f"{self._command} {shlex.quote(site.name)}",
+            command=self.command and f"{self.command} {shlex.quote(site.name)}",
             wanted=list(link.wanted) if link else [],
         )
         try:
@@ -144,7 +137,7 @@ class ProcessRunner:
         if every is None or not await anyio.to_thread.run_sync(history.is_audit_due, directory, every, attempt.began):
             return True
         max_audits = max(1, site.config.daemon.max_parallel_runs - 1)
-        if len(self._audits) >= max_audits and self._is_late():
+        if len(self._audits) >= max_audits and self.is_late():
             return False
         self._audits.add(attempt.number)
         return True
@@ -162,7 +155,7 @@ class ProcessRunner:
             except OSError as error:
                 message = f"the process could not be started: {error.strerror or error}"
                 return RunResult(exit_code=1, status=RunStatus.FAILED, message=message, notify_pending=True)
-            running = _RunningProcess(process, job, self._say, link)
+            running = _RunningProcess(process, job, self.say, link)
             try:
                 return await running.end(output, log_pipe, stop)
             finally:
