@@ -106,14 +106,12 @@ def _refused(config: Config, settings: FleetConfig) -> str:
         return str(error)
 
 
-def change_sites(
-    action: str, names: list[str], file: Path | None, flags: Mapping[str, Any], asked: Mapping[str, Any]
-) -> list[str]:
+def change_sites(settings: FleetConfig, action: str, names: list[str], asked: Mapping[str, Any]) -> list[str]:
     """Change sites, workers or notifications; returns the names that were found. Raises UsageError for unknown ones.
 
     ``asked`` are the options for the next run of the sites.
     """
-    url = database_url(shared_config(file, flags).fleet)
+    url = database_url(settings)
     if action == "rollback":
         asked = {"rollback": asked.get("to")}
     else:
@@ -131,20 +129,17 @@ def change_sites(
     return found
 
 
-def run_worker(file: Path | None, flags: Mapping[str, Any], *, is_verbose: bool) -> None:
+def run_worker(config: Config, *, is_verbose: bool) -> None:
     """Run a worker until it is stopped or drained. Raises UsageError, StateInUse, StorageError."""
-    config = shared_config(file, flags)
-    root = Path(config.state.directory)
 
     async def work(fleet: FleetDatabase) -> None:
-        await FleetWorker(fleet, config.fleet, root, is_verbose=is_verbose).run()
+        await FleetWorker(fleet, config.fleet, Path(config.state.directory), is_verbose=is_verbose).run()
 
     with_fleet(database_url(config.fleet), work, connections=config.fleet.sites_at_once + 4)
 
 
-def run_server(file: Path | None, flags: Mapping[str, Any], max_sites: int) -> None:
+def run_server(config: Config, max_sites: int) -> None:
     """Serve the page and the metrics of the fleet until a signal. Raises UsageError, StorageError."""
-    config = shared_config(file, flags)
     if not config.daemon.listen:
         raise UsageError("the web server of the fleet needs an address. Add --listen HOST:PORT")
     url = database_url(config.fleet)
@@ -152,9 +147,8 @@ def run_server(file: Path | None, flags: Mapping[str, Any], max_sites: int) -> N
         with_fleet(url, lambda fleet: serve_fleet(fleet, listener, config.daemon, max_sites))
 
 
-def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool) -> Findings:
+def recover_sites(settings: FleetConfig, *, dry_run: bool) -> Findings:
     """Compare the database with the state store, and adopt what is newer there. Raises UsageError, StorageError."""
-    settings = shared_config(file, flags).fleet
     snapshots = snapshot_store(settings)
     if snapshots is None:
         raise UsageError(
@@ -184,16 +178,14 @@ def with_fleet(url: str, action: Callable[[FleetDatabase], Awaitable[T]], **opti
         raise single_error(group) from None
 
 
-def read_status(
-    names: Sequence[str], runs: int, file: Path | None, flags: Mapping[str, Any], only: str = "", limit: int = 50
-) -> FleetStatus:
+def read_status(settings: FleetConfig, names: Sequence[str], runs: int, only: str, limit: int) -> FleetStatus:
     """The status of the fleet, with these sites in full, and those in the state ``only``, at most ``limit``.
 
     Raises UsageError for an unknown site or state, StorageError.
     """
     if only and only not in FILTERS:
         raise UsageError(f'--only "{only}" is not a state of a site. The states are {", ".join(FILTERS)}')
-    url = database_url(shared_config(file, flags).fleet)
+    url = database_url(settings)
     found = with_fleet(url, lambda fleet: fleet_status(fleet, names, runs, only=only, limit=limit))
     if unknown := sorted({*names} - {site.name for site in found.shown}):
         raise UsageError(f"the fleet has no site {', '.join(unknown)}")
