@@ -69,9 +69,7 @@ def find_state_directory(
         return root
     audits: list[Path] = audited_directories(root) if audited else []
     directories = sorted({*state_directories(root), *audits})
-    known = (
-        [directory_ for directory_ in directories if _has_content(directory_)] if len(directories) > 1 else directories
-    )
+    known = directories if len(directories) == 1 else list(filter(_has_content, directories))
     if len(known) == 1:
         return known[0]
     if known:

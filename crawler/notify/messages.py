@@ -151,23 +151,19 @@ class MessageNotifier:
         return session.delivery_report(result, due=health.due or session.retry_time(result), **subject)
 
     def _trouble(self, health: HealthNotice) -> Notice:
-        run = self._session.record(health.run)
+        session, run = self._session, self._session.record(health.run)
+        newest = session.record(max(session.runs, default=0))  # which knows what is published, whatever its result
         has_published = run is not None and run.outcome in PUBLISHING_OUTCOMES
         effect = Effect.HELD if run and run.has_held else Effect.PUBLISHED if has_published else Effect.KEPT
-        return self._session.build_notice(
+        return session.build_notice(
             effect=effect,
             occasion=health.pending or Occasion.TROUBLE,
             until=health.run,
             at=w3c(health.at),
-            pages=self._listed(),
+            pages=newest.listed if newest else 0,
             exit_code=health.exit_code,
             message=health.message,
         )
-
-    def _listed(self) -> int:
-        """The number of published pages, whatever the result of the last run."""
-        run = self._session.record(max(self._session.runs, default=0))
-        return run.listed if run else 0
 
 
 def _settle(

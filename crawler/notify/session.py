@@ -197,8 +197,7 @@ class NotifySession:
         if earlier:
             return earlier[-1]
         record = self.record(current)
-        is_first = record is not None and record.added == record.listed
-        if not is_first:
+        if record is None or record.added != record.listed:  # not the first run of the site
             return current - 1
         return 0 if all_of_first else current
 
