@@ -128,8 +128,8 @@ class _Endpoints:
         numbers = {"number": page_number(request, "run"), "before": page_number(request, "before")}
 
         def render() -> Response:
-            values = site_page(board, site, snapshot, self._settings().serve_sitemaps, **numbers)
-            return render_page("site.html", **values, **page_frame(request))
+            values: dict[str, Any] = {"board": board, "serves_files": self._settings().serve_sitemaps, **numbers}
+            return render_page("site.html", **values, **site_page(site, snapshot, **numbers), **page_frame(request))
 
         return await self._cache.run_blocking(render)
 
