@@ -8,6 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -103,12 +104,10 @@ class SystemdNotifier:
     def _send(self, *lines: str) -> None:
         if not self._address:
             return
-        try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
-                out.settimeout(_NOTIFY_TIMEOUT)  # do not hold up the daemon for a full queue
-                out.sendto("\n".join(lines).encode(), self._address)
-        except OSError:
-            return
+        kind = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC
+        with suppress(OSError), socket.socket(socket.AF_UNIX, kind) as out:
+            out.settimeout(_NOTIFY_TIMEOUT)  # do not hold up the daemon for a full queue
+            out.sendto("\n".join(lines).encode(), self._address)
 
 
 def _watchdog_seconds(environment: Mapping[str, str]) -> float:
