@@ -1,6 +1,7 @@
 """Durations, sizes, counts and dates as text, and durations and sizes read from text. Pure."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 _TIME_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -41,6 +42,11 @@ def count_text(number: int, what: str, many: str = "") -> str:
     if number != 1 and not what.startswith("with"):
         what = many or f"{what}s"
     return f"{number:,} {what}"
+
+
+def names_text(names: Sequence[str], most: int = 5) -> str:
+    """The first names, and the number of the others: ``a, b and 3 more``."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def outcome_text(outcome: str) -> str:

@@ -1,12 +1,12 @@
 """Attacks on the schedule: hundreds of sites, runs that end oddly, and what is asked of the last run."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from crawler.cli.schedule_run import load_sites
 from crawler.config.config import Config
@@ -14,7 +14,7 @@ from crawler.config.plan import plan_crawl
 from crawler.config.sections import ScheduleConfig
 from crawler.errors import StorageError
 from crawler.schedule.history import History
-from crawler.schedule.queue import RunQueue
+from crawler.schedule.queue import RunQueue, replayed_state
 from crawler.schedule.scheduler import Scheduler
 from crawler.schedule.site import ScheduledSite, scheduled_site
 from crawler.schedule.site_state import Attempt, SiteSchedule, Trigger
@@ -173,7 +173,7 @@ def test_ours_sites_that_cannot_be_taken_up_leave_the_schedule_as_it_was(
 
 def test_ours_a_site_that_comes_and_goes_while_nothing_can_be_written_is_forgotten() -> None:
     agenda, asked = RunQueue(1), SiteSchedule("a", None, ScheduleConfig())
-    agenda.add(asked, None, [], NOW)
+    agenda.add(replayed_state(asked, None, [], NOW), None, NOW)
     assert agenda.changed == {"a"}
     agenda.replace([], NOW)
     assert (agenda.changed, "a" in agenda) == (set(), False)

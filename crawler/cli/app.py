@@ -3,8 +3,9 @@
 import importlib
 import io
 import sys
-from collections.abc import Iterator, MutableMapping
-from typing import TYPE_CHECKING, Annotated, Any
+from collections import UserDict
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -18,35 +19,31 @@ if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
 
 
-class _Commands(MutableMapping[str, "Command"]):
+class _Commands(UserDict[str, "Command | None"]):
     """The commands by name. Imports the module of a command when it is asked for: there are many options."""
-
-    def __init__(self, commands: "dict[str, Command]") -> None:
-        self._loaded = commands
 
     @override
     def __getitem__(self, name: str) -> "Command":
-        if name not in self._loaded:
-            self._loaded[name] = _load(name)
-        return self._loaded[name]
+        return _load(name)
+
+
+class _SiteatlasGroup(TyperGroup):
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = cast("dict[str, Command]", _Commands(dict.fromkeys(COMMANDS)))
 
     @override
-    def __setitem__(self, name: str, command: "Command") -> None:
-        self._loaded[name] = command
+    def list_commands(self, ctx: "Context") -> list[str]:
+        return list(COMMANDS)
 
     @override
-    def __delitem__(self, name: str) -> None:
-        del self._loaded[name]
-
-    @override
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*self._loaded, *COMMANDS)))
-
-    @override
-    def __len__(self) -> int:
-        return len({*self._loaded, *COMMANDS})
+    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write the list of commands without the import of their modules."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command["summary"]) for name, command in COMMANDS.items()])
 
 
+@cache
 def _load(name: str) -> "Command":
     module = importlib.import_module(COMMANDS[name]["module"])
     declared = getattr(module, name)
@@ -55,26 +52,6 @@ def _load(name: str) -> "Command":
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.command(name, cls=HelpfulCommand, epilog=epilog_of(name))(declared)
     return get_command(alone)
-
-
-class _SiteatlasGroup(TyperGroup):
-    def __init__(self, *, commands: "dict[str, Command]", **attributes: Any) -> None:
-        super().__init__(**attributes)
-        self.commands = _Commands(commands)
-
-    @override
-    def list_commands(self, ctx: "Context") -> list[str]:
-        return list(self.commands)
-
-    @override
-    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the list of commands without the import of their modules."""
-        rows = [
-            (name, COMMANDS[name]["summary"] if name in COMMANDS else self.commands[name].get_short_help_str())
-            for name in self.commands
-        ]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
 
 
 app = typer.Typer(

@@ -1,10 +1,9 @@
 """Runs ``siteatlas audit`` with the live displays, and prints its result."""
 
 import sys
-from pathlib import Path
 from urllib.parse import urlsplit
 
-from crawler.audit.finding import AuditFindings, AuditReport, RuleCount
+from crawler.audit.finding import AuditFindings, RuleCount
 from crawler.audit.report.machine_readable import as_junit, write_json, write_sarif
 from crawler.audit.report.text import write_text
 from crawler.audit.verdict import failing_counts, inconclusive_counts, why_not_new
@@ -25,47 +24,30 @@ def run_audit(config: Config, options: RunOptions, form: Form, errors: CommandEr
     displays = AuditProgressDisplays(errors.terminal, host, enabled=not options.quiet)
     with displays as watches, open_audit(config, watches, resume_mode(options)) as (report, findings, written):
         displays.finish()
-        _print_result(config, report, findings, options, form, errors, written)
-
-
-def _print_result(  # noqa: PLR0913 - what to print, and how
-    config: Config,
-    report: AuditReport,
-    findings: AuditFindings,
-    options: RunOptions,
-    form: Form,
-    errors: CommandErrors,
-    written: list[Path],
-) -> None:
-    names = config.audit.fail_on
-    failed = failing_counts(report, names)
-    inconclusive = inconclusive_counts(report, names)
-    errors.exit_code = worst_exit_code(  # before printing: the reader of a pipe may leave
-        (
-            report.exit_code,
-            FindingsFound.exit_code if failed else 0,
-            Incomplete.exit_code if inconclusive else 0,  # exit code 0 would mean that there are none
-        )
-    )
-    match form:
-        case Form.JSON:
-            write_json(report, findings, sys.stdout.buffer)
-        case Form.SARIF:
-            write_sarif(report, findings, sys.stdout.buffer)
-        case Form.JUNIT:
-            sys.stdout.write(as_junit(report, findings, names or DEFAULT_FAILURES))
-        case _ if not options.quiet:
-            write_text(report, findings, sys.stdout, verbose=options.verbose, written=written)
-    sys.stdout.flush()
-    for sentence in why_not_new(report, names):
-        errors.print_line(sentence)
-    if failed:
-        failures = ", ".join(_named_failure(count, findings) for count in failed)
-        errors.print_line(f"findings that --fail-on names: {failures}")
-    if options.quiet:
-        wrong = report.doubts if inconclusive or report.exit_code else []
-        for sentence in (*wrong, *(fault for count in report.inputs for fault in count.faults)):
+        names = config.audit.fail_on
+        failed, inconclusive = failing_counts(report, names), inconclusive_counts(report, names)
+        # before printing, because the reader of a pipe may leave; exit code 0 would mean that there are no findings
+        doubtful = Incomplete.exit_code if inconclusive else 0
+        errors.exit_code = worst_exit_code((report.exit_code, FindingsFound.exit_code if failed else 0, doubtful))
+        match form:
+            case Form.JSON:
+                write_json(report, findings, sys.stdout.buffer)
+            case Form.SARIF:
+                write_sarif(report, findings, sys.stdout.buffer)
+            case Form.JUNIT:
+                sys.stdout.write(as_junit(report, findings, names or DEFAULT_FAILURES))
+            case _ if not options.quiet:
+                write_text(report, findings, sys.stdout, verbose=options.verbose, written=written)
+        sys.stdout.flush()
+        for sentence in why_not_new(report, names):
             errors.print_line(sentence)
+        if failed:
+            failures = ", ".join(_named_failure(count, findings) for count in failed)
+            errors.print_line(f"findings that --fail-on names: {failures}")
+        if options.quiet:
+            wrong = report.doubts if inconclusive or report.exit_code else []
+            for sentence in (*wrong, *(fault for count in report.inputs for fault in count.faults)):
+                errors.print_line(sentence)
 
 
 def _named_failure(count: RuleCount, findings: AuditFindings) -> str:

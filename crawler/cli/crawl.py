@@ -1,11 +1,10 @@
 """``siteatlas crawl``: crawls one site and publishes its sitemap."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from crawler.cli.errors import INTERRUPTED, CommandErrors
+from crawler.cli.errors import INTERRUPTED, CommandErrors, print_json
 from crawler.cli.options import CRAWL_KEYS, RUN_OPTIONS, site_config, with_flags
 from crawler.run.options import RunOptions
 
@@ -33,8 +32,7 @@ def crawl(url: str | None = None, config: Path | None = None, **flags: Any) -> N
             report = crawl_and_report(host_of(plan.seed), plan, options, display.watch)
         errors.exit_code = report.exit_code
         if options.as_json:
-            json.dump(report.as_json(), sys.stdout, indent=2)
-            sys.stdout.write("\n")
+            print_json(report.as_json())
         else:
             from crawler.cli.summary import print_summary  # noqa: PLC0415
 

@@ -1,10 +1,13 @@
 """Ends every command: prints errors in one line, logs to standard error, and sets the exit code."""
 
 import errno
+import json
 import logging
 import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +15,7 @@ import typer
 
 from crawler.audit.report.layout import output_width, wrap
 from crawler.cli.options import notable_variables
-from crawler.errors import Incomplete, SiteatlasError, StorageError
+from crawler.errors import Incomplete, SiteatlasError, StorageError, UsageError
 from crawler.url.secrets import mask_secrets
 from sitemap import destination_error, safe, shorten
 
@@ -142,6 +145,20 @@ class SafeLogFormatter(logging.Formatter):
 def _lines(text: str, width: int) -> str:
     lines = (safe(shorten(mask_secrets(line), _MAX_WORD)) for line in text.split("\n"))
     return "\n".join(part for line in lines for part in wrap(line, width, rest="  "))
+
+
+@contextmanager
+def faults_of(subject: str) -> Iterator[None]:
+    """Let each UsageError begin with what it is about."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{subject}: {error}") from None
+
+
+def print_json(values: object) -> None:
+    """Print values as JSON to standard output."""
+    sys.stdout.write(f"{json.dumps(values, indent=2)}\n")
 
 
 def set_up_logging(level: int) -> None:

@@ -1,15 +1,15 @@
 """``siteatlas fleet``: many sites on many machines, with a PostgreSQL that they share."""
 
-import json
 import logging
 import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from crawler.cli.errors import CommandErrors, set_up_logging
+from crawler.cli.errors import CommandErrors, print_json, set_up_logging
 from crawler.cli.help import EXIT_CODES, HelpfulCommand, command_group, epilog_of
 from crawler.cli.options import NEXT_RUN_OPTIONS, SitesConfigOption, with_flags, with_parameters
+from crawler.cli.sites import shared_config
 
 fleet = command_group("Run many sites on many machines.")
 _MAX_REFUSED: Final = 3  # sites that are named, of those that workers would not run in full
@@ -20,7 +20,10 @@ _NOTICES: Final = (
 
 
 def _print(values: dict[str, Any], text: str, *, as_json: bool) -> None:
-    sys.stdout.write(f"{json.dumps(values, indent=2)}\n" if as_json else f"{text}\n")
+    if as_json:
+        print_json(values)
+    else:
+        sys.stdout.write(f"{text}\n")
 
 
 def _set_up_logging() -> None:
@@ -75,7 +78,7 @@ def worker(config: SitesConfigOption = None, verbose: bool = False, **flags: Any
         from crawler.cli.fleet_run import run_worker  # noqa: PLC0415
 
         _set_up_logging()
-        run_worker(config, flags, is_verbose=verbose)
+        run_worker(shared_config(config, flags), is_verbose=verbose)
 
 
 @with_flags("fleet.database", "fleet.state_store")
@@ -91,7 +94,7 @@ def recover(
     with CommandErrors(verbose):
         from crawler.cli.fleet_run import recover_sites  # noqa: PLC0415
 
-        found = recover_sites(config, flags, dry_run=dry_run)
+        found = recover_sites(shared_config(config, flags).fleet, dry_run=dry_run)
         newer = {snapshot.site: snapshot.generation for snapshot in found.newer}
         values = {"newer": newer, "unknown": list(found.unknown), "adopted": not dry_run}
         verb = "would continue" if dry_run else "continue"
@@ -119,7 +122,7 @@ def status(  # noqa: PLR0913 - the options of a command
     with CommandErrors(verbose):
         from crawler.cli.fleet_run import read_status, status_text, status_values  # noqa: PLC0415
 
-        found = read_status(sites or [], runs, config, flags, only, max_sites)
+        found = read_status(shared_config(config, flags).fleet, sites or [], runs, only, max_sites)
         _print(status_values(found), status_text(found), as_json=as_json)
 
 
@@ -134,7 +137,7 @@ def serve(max_sites: int = 100, config: SitesConfigOption = None, verbose: bool 
         from crawler.cli.fleet_run import run_server  # noqa: PLC0415
 
         _set_up_logging()
-        run_server(config, flags, max_sites)
+        run_server(shared_config(config, flags), max_sites)
 
 
 def _command(action: str, text: str, switches: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -146,7 +149,7 @@ def _command(action: str, text: str, switches: Mapping[str, Any] = MappingProxyT
             from crawler.cli.fleet_run import change_sites  # noqa: PLC0415
 
             asked = {name: value for name in switches if (value := flags.pop(name))}
-            found = change_sites(action, names, config, flags, asked)
+            found = change_sites(shared_config(config, flags).fleet, action, names, asked)
             _print({"sites": found}, f"{action}: {', '.join(found)}", as_json=as_json)
 
     change.__doc__ = text

@@ -22,7 +22,7 @@ from crawler.run.options import RunOptions, loop_options
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import attempt_text, duration_text, long_local_time, time_ahead, zones
 from crawler.schedule.web.server import bind_socket
-from crawler.units import count_text
+from crawler.units import count_text, names_text
 from sitemap import safe
 
 try:
@@ -65,13 +65,12 @@ _NOUNS: Final = {
 
 def init_database(database: str) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
     """Set up a database; returns what was done, and what workers must allow since. Raises UsageError, StorageError."""
-    return _in_loop(lambda: _init(reveal_secret(database)))
 
-
-async def _init(url: str) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
-    async with open_fleet(url, checked=False) as fleet:
+    async def init(fleet: FleetDatabase) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
         done = await initialize(fleet)
         return done, await named_by_sites(fleet) if any("07_trust" in name for name in done) else {}
+
+    return with_fleet(reveal_secret(database), init, checked=False)
 
 
 def permission_lines(named: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[str]:
@@ -81,8 +80,7 @@ def permission_lines(named: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterat
         yield "allows them. The sites need this in [fleet] on each worker. Allow what you trust:"
     for key, values in named.items():
         for value, sites in values.items():
-            others = f" and {len(sites) - 3:,} more" if len(sites) > 3 else ""
-            yield safe(f"{key} = [{json.dumps(value)}]  # {', '.join(sites[:3])}{others}")
+            yield safe(f"{key} = [{json.dumps(value)}]  # {names_text(sites, 3)}")
 
 
 def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> tuple[AppliedSites, dict[str, str]]:
@@ -108,14 +106,12 @@ def _refused(config: Config, settings: FleetConfig) -> str:
         return str(error)
 
 
-def change_sites(
-    action: str, names: list[str], file: Path | None, flags: Mapping[str, Any], asked: Mapping[str, Any]
-) -> list[str]:
+def change_sites(settings: FleetConfig, action: str, names: list[str], asked: Mapping[str, Any]) -> list[str]:
     """Change sites, workers or notifications; returns the names that were found. Raises UsageError for unknown ones.
 
     ``asked`` are the options for the next run of the sites.
     """
-    url = database_url(shared_config(file, flags).fleet)
+    url = database_url(settings)
     if action == "rollback":
         asked = {"rollback": asked.get("to")}
     else:
@@ -133,21 +129,17 @@ def change_sites(
     return found
 
 
-def run_worker(file: Path | None, flags: Mapping[str, Any], *, is_verbose: bool) -> None:
+def run_worker(config: Config, *, is_verbose: bool) -> None:
     """Run a worker until it is stopped or drained. Raises UsageError, StateInUse, StorageError."""
-    config = shared_config(file, flags)
-    root = Path(config.state.directory)
 
     async def work(fleet: FleetDatabase) -> None:
-        await FleetWorker(fleet, config.fleet, root, is_verbose=is_verbose).run()
+        await FleetWorker(fleet, config.fleet, Path(config.state.directory), is_verbose=is_verbose).run()
 
-    connections = config.fleet.sites_at_once + 4
-    with_fleet(database_url(config.fleet), work, connections)
+    with_fleet(database_url(config.fleet), work, connections=config.fleet.sites_at_once + 4)
 
 
-def run_server(file: Path | None, flags: Mapping[str, Any], max_sites: int) -> None:
+def run_server(config: Config, max_sites: int) -> None:
     """Serve the page and the metrics of the fleet until a signal. Raises UsageError, StorageError."""
-    config = shared_config(file, flags)
     if not config.daemon.listen:
         raise UsageError("the web server of the fleet needs an address. Add --listen HOST:PORT")
     url = database_url(config.fleet)
@@ -155,9 +147,8 @@ def run_server(file: Path | None, flags: Mapping[str, Any], max_sites: int) -> N
         with_fleet(url, lambda fleet: serve_fleet(fleet, listener, config.daemon, max_sites))
 
 
-def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool) -> Findings:
+def recover_sites(settings: FleetConfig, *, dry_run: bool) -> Findings:
     """Compare the database with the state store, and adopt what is newer there. Raises UsageError, StorageError."""
-    settings = shared_config(file, flags).fleet
     snapshots = snapshot_store(settings)
     if snapshots is None:
         raise UsageError(
@@ -174,33 +165,27 @@ def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool)
     return with_fleet(database_url(settings), run)
 
 
-def with_fleet(url: str, action: Callable[[FleetDatabase], Awaitable[T]], connections: int = 4) -> T:
-    """What an action on an open fleet returns. Raises what it raises, UsageError, StorageError."""
+def with_fleet(url: str, action: Callable[[FleetDatabase], Awaitable[T]], **options: Any) -> T:
+    """What an action on a fleet returns, opened with these options. Raises what it raises, UsageError, StorageError."""
 
     async def run() -> T:
-        async with open_fleet(url, connections=connections) as fleet:
+        async with open_fleet(url, **options) as fleet:
             return await action(fleet)
 
-    return _in_loop(run)
-
-
-def _in_loop(run: Callable[[], Awaitable[T]]) -> T:
     try:
         return anyio.run(run, backend_options=loop_options())
     except BaseExceptionGroup as group:
         raise single_error(group) from None
 
 
-def read_status(
-    names: Sequence[str], runs: int, file: Path | None, flags: Mapping[str, Any], only: str = "", limit: int = 50
-) -> FleetStatus:
+def read_status(settings: FleetConfig, names: Sequence[str], runs: int, only: str, limit: int) -> FleetStatus:
     """The status of the fleet, with these sites in full, and those in the state ``only``, at most ``limit``.
 
     Raises UsageError for an unknown site or state, StorageError.
     """
     if only and only not in FILTERS:
         raise UsageError(f'--only "{only}" is not a state of a site. The states are {", ".join(FILTERS)}')
-    url = database_url(shared_config(file, flags).fleet)
+    url = database_url(settings)
     found = with_fleet(url, lambda fleet: fleet_status(fleet, names, runs, only=only, limit=limit))
     if unknown := sorted({*names} - {site.name for site in found.shown}):
         raise UsageError(f"the fleet has no site {', '.join(unknown)}")

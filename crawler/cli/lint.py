@@ -69,9 +69,8 @@ def lint(  # noqa: PLR0913 - the command line is wide
             return
         from crawler.cli import lint_check  # noqa: PLC0415 - not needed to show help
 
-        limits = lint_check.build_limits(
-            max_depth if follow else 0, max_files, _parse_size(max_bytes), max_entries, max_findings
-        )
+        of_file = sitemap.ReadLimits(_parse_size(max_bytes), max_entries, max_findings=max_findings)
+        limits = sitemap.TreeLimits(max_depth if follow else 0, max_files, of_file)
         settings = site_config(config, flags, remedy="Give a configuration of one site")
         task = lint_check.LintTask(sources or [], url, limits, settings, cross_submits)
         print_line = (lambda _: None) if quiet else errors.print_line

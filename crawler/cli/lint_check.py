@@ -24,7 +24,6 @@ from sitemap import (
     Format,
     Linter,
     LintReport,
-    ReadLimits,
     SourceError,
     TreeLimits,
     as_json,
@@ -48,6 +47,7 @@ _TRUNCATED_RULES: Final = frozenset(
 )
 
 OnLine = Callable[[str], object]
+_OF_FEEDS: Final = ("title", "summary")  # fields of an entry that only feeds have
 
 
 class SitemapLister:
@@ -60,7 +60,7 @@ class SitemapLister:
     """
 
     def __init__(self, listing: str, write: OnLine, *, as_json: bool = False) -> None:
-        self._documents: list[Document] = []
+        self.documents: list[Document] = []
         self._again: set[Document] = set()
         self._files: set[str] = set()
         self._as_json = as_json
@@ -69,7 +69,7 @@ class SitemapLister:
 
     def begin(self, document: Document) -> None:
         """A document begins."""
-        self._documents.append(document)
+        self.documents.append(document)
         if document.file in self._files:
             self._again.add(document)
         elif document.file:
@@ -94,26 +94,18 @@ class SitemapLister:
             return
         self._write(fitted(self._tree() if self._listing == "tree" else self._counts()))
 
-    def truncated(self) -> list[Document]:
-        """The documents that the limits cut."""
-        return [document for document in self._documents if document.cut]
-
     def unread_findings(self) -> list[Finding]:
         """The findings about unread documents, or unread parts of them."""
         return [
             finding
-            for document in self._documents
+            for document in self.documents
             for finding in document.findings
             if finding.rule in _UNREAD_RULES
             or (finding.rule in _TRUNCATED_RULES and not (document.complete or document.cut))
         ]
 
-    def not_read(self) -> Document | None:
-        """The first document that the user named and that is no sitemap."""
-        return next((document for document in self._documents if document.depth == 0 and document.format is None), None)
-
     def _tree(self) -> Iterator[str]:
-        for document in self._documents:
+        for document in self.documents:
             yield f"{'  ' * document.depth}{safe(document.file)}  {_describe(document)}"
 
     def _counts(self) -> Iterator[Line]:
@@ -122,7 +114,7 @@ class SitemapLister:
         yield Line(f"{self._total():>12,}  ", "URLs in total")
 
     def _distinct_documents(self) -> list[Document]:
-        return [document for document in self._documents if document not in self._again]
+        return [document for document in self.documents if document not in self._again]
 
     def _total(self) -> int:
         return sum(document.entries for document in self._distinct_documents() if document.format is not Format.INDEX)
@@ -131,7 +123,7 @@ class SitemapLister:
         if self._listing == "counts":
             files = [{"file": document.file, "entries": document.entries} for document in self._distinct_documents()]
             return {"version": 1, "files": files, "urls": self._total()}
-        roots = tuple(document for document in self._documents if document.depth == 0)
+        roots = tuple(document for document in self.documents if document.depth == 0)
         report = json.loads(as_json(LintReport((), roots, 0)))
         return {"version": report["version"], "files": report["files"]}
 
@@ -139,18 +131,9 @@ class SitemapLister:
 def _json_lines(pages: list[Entry], file: str) -> Iterator[str]:
     """Pages as JSON, one a line, in ASCII."""
     for page in pages:
-        values = {
-            "loc": page.loc,
-            "lastmod": page.lastmod or None,
-            "changefreq": page.changefreq or None,
-            "priority": page.priority,
-            "images": msgspec.to_builtins(page.images),
-            "videos": msgspec.to_builtins(page.videos),
-            "alternates": msgspec.to_builtins(page.alternates),
-            "news": msgspec.to_builtins(page.news),
-            "file": file,
-        }
-        yield json.dumps(values) + "\n"
+        fields = msgspec.to_builtins(page)
+        values = {name: None if value == "" else value for name, value in fields.items() if name not in _OF_FEEDS}
+        yield json.dumps({**values, "file": file}) + "\n"
 
 
 def _describe(document: Document) -> str:
@@ -177,14 +160,6 @@ class LintTask:
     limits: TreeLimits
     config: Config
     cross_submits: bool | None = None
-
-
-def build_limits(max_depth: int, max_files: int, max_bytes: int, max_entries: int, max_findings: int) -> TreeLimits:
-    """The limits of reading: levels of indexes, files in all, uncompressed bytes and entries of one file.
-
-    ``max_findings`` is how many findings of a rule in one file are reported, 0: all.
-    """
-    return TreeLimits(max_depth, max_files, ReadLimits(max_bytes, max_entries, max_findings=max_findings))
 
 
 def lint_sources(task: LintTask, rules: Collection[str], print_line: OnMessage) -> LintReport:
@@ -231,13 +206,14 @@ def list_sources(
         for source in documents:
             _walk(source, lister, task)
     lister.finish()
-    for document in lister.truncated()[:MAX_MESSAGES]:
+    for document in [document for document in lister.documents if document.cut][:MAX_MESSAGES]:
         print_line(f"{safe(document.file)}: {safe(document.cut)}")
     losses = lister.unread_findings()
     for finding in losses[:MAX_MESSAGES]:
         print_line(f"{safe(finding.file)}: {safe(finding.sentence)}")
-    if lost := lister.not_read():
-        raise FindingsFound(f"{safe(lost.file) or 'the document'} is not a sitemap")
+    for document in lister.documents:
+        if document.depth == 0 and document.format is None:
+            raise FindingsFound(f"{safe(document.file) or 'the document'} is not a sitemap")
     if losses:
         raise FindingsFound("the list is incomplete, because some documents could not be read")
 

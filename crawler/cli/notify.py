@@ -1,6 +1,5 @@
 """``siteatlas notify``: sends outstanding notifications, or shows what it would send."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, Final
 import anyio
 
 from crawler.audit.report.layout import fitted
-from crawler.cli.errors import CommandErrors
+from crawler.cli.errors import CommandErrors, faults_of, print_json
 from crawler.cli.options import CLIENT_KEYS, SitesConfigOption, site_config, with_flags
 from crawler.cli.run_sites import site_plans
 from crawler.config.config import Config
@@ -65,8 +64,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
         errors.exit_code = worst_exit_code(map(_exit_code, (result for _, result in results)))
         if as_json:
             values = [{"name": name, **result.as_json()} for name, result in results]
-            json.dump({"exit_code": errors.exit_code, "sites": values}, sys.stdout, indent=2)
-            sys.stdout.write("\n")
+            print_json({"exit_code": errors.exit_code, "sites": values})
         else:
             _show(results, errors.print_line, verbose=verbose, quiet=quiet)
         sys.stdout.flush()
@@ -83,10 +81,8 @@ def _check_replay(sites: list[tuple[str, CrawlPlan]], replay: ReplayRequest) -> 
     if not any(plan.config.notify.enabled for _, plan in sites):
         raise UsageError(_TURNED_OFF)
     for name, plan in sites:
-        try:
+        with faults_of(name):
             replay.check(plan)
-        except UsageError as error:
-            raise UsageError(f"{name}: {error}") from None
 
 
 def _check(results: list[NotifyResult], only: str) -> None:
@@ -111,10 +107,8 @@ def _plans(
         plan = plan_crawl(site_config(file, flags, url, names[0] if names else None))
         sites = [(names[0] if names else host_of(plan.seed), plan)]
     for name, plan in sites:
-        try:
+        with faults_of(name):
             check_channels(plan)
-        except UsageError as error:
-            raise UsageError(f"{name}: {error}") from None
     return sites
 
 

@@ -1,7 +1,6 @@
 """``siteatlas rollback``: publishes the previous sitemap set again."""
 
 import sys
-from collections.abc import Callable
 from typing import Any, Final
 
 import anyio
@@ -10,11 +9,10 @@ from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import SitesConfigOption, site_config, with_flags
 from crawler.cli.summary import upload_line
-from crawler.config.plan import CrawlPlan, plan_crawl
+from crawler.config.plan import plan_crawl
 from crawler.errors import UsageError
 from crawler.publish.rollback import publish_previous
 from crawler.publish.upload.upload import check_upload, upload
-from crawler.state.runs import Run
 from crawler.units import count_text
 
 _NEXT_RUN_NOTE: Final = (
@@ -52,12 +50,7 @@ def rollback(
         for note in (*run.notes, _NEXT_RUN_NOTE):
             print_line(f"note: {note}")
         if settings.upload.to:
-            print_line(_upload(plan, run, errors.print_line))
-
-
-def _upload(plan: CrawlPlan, run: Run, warn: Callable[[str], None]) -> str:
-    """Upload the set; returns a line about it. Raises SiteatlasError."""
-    return f"  {upload_line(anyio.run(upload, plan, run, warn))}"
+            print_line(f"  {upload_line(anyio.run(upload, plan, run, errors.print_line))}")
 
 
 def _print_line(line: str) -> None:

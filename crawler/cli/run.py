@@ -1,11 +1,10 @@
 """``siteatlas run``: regenerates the sites of a configuration, one after the other."""
 
-import json
 import sys
 from typing import Any
 
 from crawler.audit.report.layout import fitted
-from crawler.cli.errors import INTERRUPTED, CommandErrors
+from crawler.cli.errors import INTERRUPTED, CommandErrors, print_json
 from crawler.cli.options import CRAWL_KEYS, NO_CONFIG, RUN_OPTIONS, SitesConfigOption, with_flags
 from crawler.errors import UsageError, worst_exit_code
 from crawler.run.options import RunOptions
@@ -37,9 +36,7 @@ def run(config: SitesConfigOption = None, site: list[str] | None = None, **flags
         results = list(with_audits(plans, results, options, errors))
         errors.exit_code = worst_exit_code(result.exit_code for result in results)
         if options.as_json:
-            sites = [result.as_json() for result in results]
-            json.dump({"exit_code": errors.exit_code, "sites": sites}, sys.stdout, indent=2)
-            sys.stdout.write("\n")
+            print_json({"exit_code": errors.exit_code, "sites": [result.as_json() for result in results]})
         elif len(results) > 1 and not options.quiet:
             sys.stdout.write(fitted([summary_line(results)]))
         sys.stdout.flush()

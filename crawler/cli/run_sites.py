@@ -11,14 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.audit.report.layout import fitted
-from crawler.cli.errors import CommandErrors
+from crawler.cli.errors import CommandErrors, faults_of
 from crawler.cli.progress import AuditProgressDisplays, CrawlProgressDisplay
 from crawler.cli.sites import configured_sites
 from crawler.cli.summary import print_summary
 from crawler.config.load import ConfiguredSite, SitePaths, check_distinct_paths
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.crawl.engine import FinishReason
-from crawler.errors import NEXT_RUN, Incomplete, UsageError
+from crawler.errors import NEXT_RUN, Incomplete
 from crawler.publish.upload.target import target_name
 from crawler.run.options import RunOptions
 from crawler.run.regenerate import check_services, crawl_and_report
@@ -64,22 +64,14 @@ def site_plans(file: Path, flags: Mapping[str, Any], names: Sequence[str]) -> li
 
 def check_site(name: str, plan: CrawlPlan, file: Path) -> None:
     """Check the settings for requests, upload and notifications before the first request. Raises UsageError."""
-    try:
+    with faults_of(f'the site "{name}" in {file}'):
         check_services(plan)
-    except UsageError as error:
-        raise _with_site_name(name, file, error) from None
 
 
 def _plan_of(site: ConfiguredSite, file: Path) -> tuple[CrawlPlan, SitePaths]:
-    try:
+    with faults_of(f'the site "{site.name}" in {file}'):
         plan = plan_crawl(site.config)
         return plan, _site_paths(site.name, plan)
-    except UsageError as error:
-        raise _with_site_name(site.name, file, error) from None
-
-
-def _with_site_name(name: str, file: Path, error: UsageError) -> UsageError:
-    return UsageError(f'the site "{name}" in {file}: {error}')
 
 
 def _site_paths(name: str, plan: CrawlPlan) -> SitePaths:

@@ -11,6 +11,7 @@ from crawler.config.plan import AUDIT, plan_scope, state_directory
 from crawler.config.start import parse_url_setting
 from crawler.errors import NothingCrawlable, UsageError
 from crawler.state.schema import STATE_DB
+from crawler.units import names_text
 from crawler.url.normalize import DEFAULT_PARAMS, host_of
 
 
@@ -68,9 +69,7 @@ def find_state_directory(
         return root
     audits: list[Path] = audited_directories(root) if audited else []
     directories = sorted({*state_directories(root), *audits})
-    known = (
-        [directory_ for directory_ in directories if _has_content(directory_)] if len(directories) > 1 else directories
-    )
+    known = directories if len(directories) == 1 else list(filter(_has_content, directories))
     if len(known) == 1:
         return known[0]
     if known:
@@ -157,6 +156,5 @@ def _other_sites(root: Path, directories: Sequence[Path]) -> str:
     """The known sites, as the end of a message."""
     if not directories:
         return ""
-    shown = ", ".join(path.name for path in directories[:5])
-    more = f" and {len(directories) - 5} more" if len(directories) > 5 else ""
-    return f". The crawled sites are {shown}{more}. To choose one, add --state {root}/NAME"
+    names = names_text([path.name for path in directories])
+    return f". The crawled sites are {names}. To choose one, add --state {root}/NAME"

@@ -1,11 +1,10 @@
 """``siteatlas status``: shows the sites, their published sitemaps, their last and next runs. Changes nothing."""
 
-import json
 import sys
 from typing import Any
 
 from crawler.audit.report.layout import output_width
-from crawler.cli.errors import CommandErrors
+from crawler.cli.errors import CommandErrors, print_json
 from crawler.cli.options import StatesConfigOption, with_flags
 from crawler.errors import StorageError
 
@@ -33,8 +32,7 @@ def status(
         if any(site_status.snapshot.error for site_status in report.sites):
             errors.exit_code = StorageError.exit_code
         if as_json:
-            json.dump(status_values(report), sys.stdout, indent=2)
-            sys.stdout.write("\n")
+            print_json(status_values(report))
         else:
             is_full = bool(site) or len(report.sites) == 1
             option = "" if is_full else "--site NAME" if config else f"--state {report.sites[0].directory.parent}/NAME"

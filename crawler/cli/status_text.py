@@ -242,16 +242,11 @@ def _schedule_lines(status: SiteStatus, *, is_kept: bool) -> Iterator[str]:
     if status.schedule:
         next_run = f"; next run {_next_start_text(status.next_at, is_kept=is_kept)}" if status.next_at else ""
         yield f"schedule: {status.schedule}{next_run}"
-    if status.failures:
-        yield from _failing(status, is_kept=is_kept)
-    elif status.last and status.last.status not in (RunStatus.DONE, None):
-        yield f"the last run was {status_text(status.last)}, {_last_attempt(status.last)}"
-
-
-def _failing(status: SiteStatus, *, is_kept: bool) -> Iterator[str]:
-    if status.last:
+    if status.failures and status.last:
         next_try = f"; next try {_next_start_text(status.next_at, is_kept=is_kept)}" if status.next_at else ""
         yield f"{failures_text(status.last, status.failures)}, {_last_attempt(status.last)}{next_try}"
+    elif status.last and status.last.status not in (RunStatus.DONE, None):
+        yield f"the last run was {status_text(status.last)}, {_last_attempt(status.last)}"
 
 
 def _last_attempt(attempt: Attempt) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from crawler.audit.report.layout import Line, fitted
 from crawler.crawl.bottleneck import CrawlStage
 from crawler.model import State
-from crawler.publish.changes import ChangeSample, sample_lines
+from crawler.publish.changes import ChangeSample, counts_text, sample_lines
 from crawler.publish.states import STATE_WORDS
 from crawler.run.report import Report
 from crawler.units import clock_text, count_text, size_text
@@ -125,11 +125,10 @@ def _changes(report: Report) -> list[str]:
     """The difference from the previously published set, if there is one."""
     if report.is_first or not report.listed:
         return []
-    kinds = ("added", "changed", "removed", "moved", "deindexed")
-    counts = [f"{number:,} {kind}" for kind in kinds if (number := getattr(report.counts, kind))]
+    counts = counts_text(report.counts) if report.counts.total else "nothing added, changed or removed"
     kept = f"; {report.kept:,} kept although they failed" if report.kept else ""
     held = f"; {report.held:,} held by the gate" if report.held else ""
-    return [f"  {', '.join(counts) or 'nothing added, changed or removed'}{kept}{held}"]
+    return [f"  {counts}{kept}{held}"]
 
 
 def _changed(report: Report) -> list[str]:

@@ -16,7 +16,7 @@ from typing_extensions import override
 from crawler.config.sections import FleetConfig
 from crawler.fleet.snapshot import StoreFault
 from crawler.fleet.state_store import StateStore
-from crawler.publish.upload.s3 import S3Bucket, S3Settings, SettingNames, is_missing
+from crawler.publish.upload.s3 import S3Bucket, SettingNames, is_missing
 from crawler.publish.upload.target import S3Address, UploadError
 from crawler.publish.upload.upload import UploadRetries
 from sitemap import create_file
@@ -42,7 +42,7 @@ class BucketStore(StateStore):
         """Nothing is sent yet. Raises UsageError."""
         where = f" at {section.s3_endpoint}" if section.s3_endpoint else ""
         self.name = f"{address.display_name}{where}"
-        self._bucket = S3Bucket(address.bucket, S3Settings.of(section, section.store_timeout, _NAMES))
+        self._bucket = S3Bucket(address.bucket, section, section.store_timeout, _NAMES)
         self._prefix = address.prefix
         self._retries = UploadRetries(retries, anyio.sleep)
 

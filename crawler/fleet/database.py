@@ -84,16 +84,13 @@ async def open_fleet(url: str, *, connections: int = 4, checked: bool = True) ->
     """
     place = database_name(url)
     # the parameters stay out of the text of errors: they may hold a password
-    options: dict[str, Any] = {
-        "options": f"-c search_path={SCHEMA}",
-        "row_factory": dict_row,
-        "application_name": "siteatlas",
-    }
+    options: dict[str, Any] = {"options": f"-c search_path={SCHEMA}", "row_factory": dict_row}
+    options |= {"application_name": "siteatlas", "connect_timeout": int(CONNECT_TIMEOUT)}
     options |= {name: value for name, value in _PATIENCE.items() if name not in conninfo_to_dict(url)}
     app = procrastinate.App(connector=procrastinate.PsycopgConnector())
     pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
         url,
-        kwargs={**options, "connect_timeout": int(CONNECT_TIMEOUT)},
+        kwargs=options,
         min_size=1,
         max_size=connections,
         open=False,
@@ -102,7 +99,8 @@ async def open_fleet(url: str, *, connections: int = 4, checked: bool = True) ->
     )
     try:
         with database_errors(place):
-            await _try(url, options)  # its error says why; that of the pool only that time is up
+            # its error says why; that of the pool only that time is up
+            await (await AsyncConnection.connect(url, **options)).close()
             await pool.open(wait=True, timeout=CONNECT_TIMEOUT)
             await app.open_async(pool)
         fleet = FleetDatabase(pool, app, place)
@@ -156,11 +154,6 @@ def database_name(url: str) -> str:
             "space as %20"
         )
     return f"{values.get('dbname') or values.get('user') or 'default database'} on {host}"
-
-
-async def _try(url: str, options: dict[str, Any]) -> None:
-    connection = await AsyncConnection.connect(url, connect_timeout=int(CONNECT_TIMEOUT), **options)
-    await connection.close()
 
 
 async def _check_version(fleet: FleetDatabase) -> None:

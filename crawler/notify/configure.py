@@ -39,12 +39,6 @@ class ChannelBuild:
     http: HttpSender
     fetch: FetchUrl
 
-    @property
-    def ca_file(self) -> Path | None:
-        """The certificates to trust besides those of the system."""
-        file = self.plan.config.fetch.ca_file
-        return Path(file) if file else None
-
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredChannels:
@@ -76,12 +70,12 @@ def check_channels(plan: CrawlPlan) -> ConfiguredChannels:
 def build_http(config: Config) -> HttpSender:
     """Build the HTTP sender. Raises UsageError."""
     fetch = config.fetch
-    return HttpSender(
-        fetch.user_agent,
-        config.notify.timeout,
-        Path(fetch.ca_file) if fetch.ca_file else None,
-        reveal_secret(fetch.proxy),
-    )
+    return HttpSender(fetch.user_agent, config.notify.timeout, _ca_file(config), reveal_secret(fetch.proxy))
+
+
+def _ca_file(config: Config) -> Path | None:
+    """The certificates to trust besides those of the system."""
+    return Path(config.fetch.ca_file) if config.fetch.ca_file else None
 
 
 def build_channels(plan: CrawlPlan, http: HttpSender, fetch: FetchUrl, *, may_lack: bool = False) -> ConfiguredChannels:
@@ -136,7 +130,7 @@ def _email(given: ChannelBuild) -> Iterator[MessageChannel]:
         from crawler.notify.channels.email import EmailChannel, parse_server  # noqa: PLC0415 - with aiosmtplib
 
         login = _reveal_secret(section.login, "email.login")
-        server = parse_server(section.server, section.security, login, given.ca_file)
+        server = parse_server(section.server, section.security, login, _ca_file(given.plan.config))
         on, timeout = _occasions(section.on), given.plan.config.notify.timeout
         yield EmailChannel(server, section.to, on, section.sender, timeout)
 

@@ -69,17 +69,6 @@ class Claims(Protocol):
         """A claimed notice was sent, or could not be sent, so that its claim ends."""
 
 
-class NoClaims:
-    """For a process that no other one can double."""
-
-    async def claim(self, notice: str, what: str = "", changes: str = "") -> ClaimResult:  # noqa: ARG002
-        """Always granted."""
-        return ClaimResult.GRANTED
-
-    def end(self, notice: str, *, is_sent: bool) -> None:
-        """Nothing to note."""
-
-
 class SharedClaims:
     """The claims of a run in a fleet. ``send`` takes messages; :meth:`hear` takes answers, in another thread."""
 
@@ -107,17 +96,12 @@ class SharedClaims:
         return answer is not None
 
 
-_claims: list[Claims] = [NoClaims()]
+_claims: list[Claims] = []  # of the run in this process; none if no other process can double it
 
 
-def run_claims() -> Claims:
-    """The claims of the run in this process."""
-    return _claims[-1]
-
-
-def use_claims(claims: Claims) -> None:
-    """Make these the claims of the run in this process."""
-    _claims[:] = [claims]
+def use_claims(*claims: Claims) -> None:
+    """Make these the claims of the run in this process; without any, each notice is granted."""
+    _claims[:] = claims
 
 
 T = TypeVar("T")
@@ -152,9 +136,9 @@ async def send_with_retry(
     with a ``notice`` (its :func:`claim_key`) that another worker of a fleet sent, or may have sent, is not sent.
     ``what`` and ``changes`` are as in :class:`ClaimMessage`.
     """
+    claims = _claims[0] if notice and _claims else None
     try:
-        claim = await run_claims().claim(notice, what, changes) if notice else ClaimResult.GRANTED
-        if claim is not ClaimResult.GRANTED:
+        if claims and (claim := await claims.claim(notice, what, changes)) is not ClaimResult.GRANTED:
             return _NOT_SENT[claim]
         retries = Retries(RetryPolicy(section.attempts - 1, section.retry_delay, math.inf, section.max_retry_after))
         async for _ in retries:
@@ -163,15 +147,12 @@ async def send_with_retry(
                 break
             retries.asked = result.wait or None
     except LeaseLost:  # before it was sent: the next run sends it
-        _end_claim(notice, is_sent=False)
+        if claims:
+            claims.end(notice, is_sent=False)
         raise
-    _end_claim(notice, is_sent=result.reception is SendStatus.ACCEPTED)
+    if claims:
+        claims.end(notice, is_sent=result.reception is SendStatus.ACCEPTED)
     return result
-
-
-def _end_claim(notice: str, *, is_sent: bool) -> None:
-    if notice:
-        run_claims().end(notice, is_sent=is_sent)
 
 
 async def catch_all(send: Callable[[], Awaitable[T]]) -> T | SendResult:

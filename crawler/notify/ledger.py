@@ -1,7 +1,7 @@
 """The ledger of notifications in SQLite. Each step is a durable commit: a crash repeats at most one message."""
 
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -57,6 +57,12 @@ class RefusedDelivery(Struct, frozen=True, kw_only=True):
     said: str
     at: float
 
+    @property
+    def cursor(self) -> DeliveryCursor:
+        """Where its delivery began, as a cursor that no ledger has."""
+        delivery = DeliveryCursor(id=0, channel=self.channel, host=self.host, told=self.after)
+        return msgspec.structs.replace(delivery, until=self.until, position=self.position)
+
 
 class HealthNotice(Struct, frozen=True, kw_only=True):
     """Whether a channel ``knows`` of trouble, and which notice is outstanding (``pending``): trouble or recovery.
@@ -103,10 +109,9 @@ class SubmissionStatus(Struct, frozen=True, kw_only=True):
     sentence: str
 
 
-class SentMessage(Struct, frozen=True, kw_only=True):
-    """One message and its result. ``at`` is Unix time, ``urls`` the number of URLs in it."""
+class SendRecord(Struct, frozen=True, kw_only=True):
+    """What was sent over a channel, and the result: a sentence without secrets. ``after`` and ``until`` are runs."""
 
-    at: float
     channel: str
     occasion: Occasion
     host: str = ""
@@ -114,7 +119,13 @@ class SentMessage(Struct, frozen=True, kw_only=True):
     until: int = 0
     urls: int = 0
     reception: SendStatus
-    said: str
+    said: str = ""
+
+
+class SentMessage(SendRecord, frozen=True, kw_only=True):
+    """One message and its result. ``at`` is Unix time, ``urls`` the number of URLs in it."""
+
+    at: float
 
 
 LEDGER_DB: Final = Database(
@@ -131,6 +142,8 @@ T = TypeVar("T", DeliveryCursor, RefusedDelivery, HealthNotice, SubmissionStatus
 
 _COUNT_MESSAGE: Final = """INSERT INTO total VALUES (?, 1)
   ON CONFLICT (reception) DO UPDATE SET messages = messages + 1"""
+_EXTEND_REFUSED: Final = """UPDATE refused SET upto = :upto, urls = urls + :urls, said = :said, at = :at
+  WHERE channel = :channel AND host = :host AND after = :after AND until = :until AND upto = :position"""
 _MERGE_CURSORS: Final = """DELETE FROM line WHERE channel = :channel AND host != '' AND until IS NULL
   AND told = (SELECT told FROM line WHERE channel = :channel AND host = '' AND until IS NULL)"""
 
@@ -238,35 +251,19 @@ class Ledger:
 
         ``begun`` says that the delivery may have been partly sent to it, so that it must be completed unchanged.
         """
+        delivery = {"until": cursor.until, "position": cursor.position} if begun else {}
         with transaction(self._db):
-            self._db.execute(
-                "INSERT OR REPLACE INTO line (channel, host, told, until, position, tries, said)"
-                " VALUES (?, ?, ?, ?, ?, 1, ?)",
-                (
-                    cursor.channel,
-                    host,
-                    cursor.told,
-                    cursor.until if begun else None,
-                    cursor.position if begun else "",
-                    reason,
-                ),
-            )
+            row = {"channel": cursor.channel, "host": host, "told": cursor.told, **delivery, "tries": 1, "said": reason}
+            self._put("line", row)
 
     def refuse(self, delivery: DeliveryCursor, upto: str | None, sent: SentMessage) -> DeliveryCursor:
         """Set aside what was refused: the batch up to ``upto``, or the message (None), which ends its delivery."""
-        fields = (delivery.channel, sent.host, delivery.told, delivery.until, delivery.position)
+        row = {"channel": delivery.channel, "host": sent.host, "after": delivery.told, "until": delivery.until}
+        row |= {"position": delivery.position, "upto": upto, "urls": sent.urls, "said": sent.said, "at": sent.at}
         with transaction(self._db):
-            cursor = self._db.execute(
-                "UPDATE refused SET upto = ?, urls = urls + ?, said = ?, at = ?"
-                " WHERE channel = ? AND host = ? AND after = ? AND until = ? AND upto = ?",  # the batch before it
-                (upto, sent.urls, sent.said, sent.at, *fields),
-            )
-            if not cursor.rowcount:
-                self._db.execute(
-                    "INSERT INTO refused (channel, host, after, until, position, upto, urls, said, at)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*fields, upto, sent.urls, sent.said, sent.at),
-                )
+            # the batch that was refused before it, which ends where this one begins
+            if not self._db.execute(_EXTEND_REFUSED, row).rowcount:
+                self._put("refused", row)
             if upto is not None:
                 return self._write(delivery, sent, position=upto, tries=0, due=0.0, said="")
             return self._write(delivery, sent, told=delivery.until, until=None, position="", tries=0, due=0.0, said="")
@@ -338,7 +335,7 @@ class Ledger:
         self._db.execute("DELETE FROM sent WHERE id <= ?", (last - self._keep,))
         self._db.execute(_COUNT_MESSAGE, (sent.reception,))
 
-    def _put(self, table: str, row: dict[str, object]) -> sqlite3.Cursor:
+    def _put(self, table: str, row: Mapping[str, object]) -> sqlite3.Cursor:
         marks = ", ".join("?" * len(row))
         statement = f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({marks})"  # noqa: S608 - names of our own
         return self._db.execute(statement, tuple(row.values()))
@@ -352,8 +349,5 @@ class Ledger:
 
 def _from_row(row: dict[str, object], kind: type[T]) -> T:
     if kind is HealthNotice:
-        row["knows"] = bool(row["knows"])
-        row["pending"] = Occasion(str(row["pending"])) if row["pending"] else None
-    if kind is SubmissionStatus:
-        row["pending"] = bool(row["pending"])
-    return msgspec.convert(row, kind)
+        row["pending"] = row["pending"] or None
+    return msgspec.convert(row, kind, strict=False)  # SQLite has no booleans

@@ -14,6 +14,7 @@ from crawler.notify.ledger import (
     HealthNotice,
     Ledger,
     RefusedDelivery,
+    SendRecord,
     SentMessage,
     SubmissionStatus,
     audit_channel_key,
@@ -140,24 +141,16 @@ _REFUSED_NOTE: Final = (
 _STATUS_WORDS: Final = {SendStatus.DEFERRED: "postponed", SendStatus.REFUSED: "refused"}
 
 
-class DeliveryReport(Struct, frozen=True, kw_only=True):
+class DeliveryReport(SendRecord, frozen=True, kw_only=True):
     """The result of one delivery to one channel in this process.
 
     ``urls`` counts the accepted URLs (or the changes in a message), ``refused`` the refused ones, ``batches`` the
-    accepted messages. ``said`` is a sentence without secrets. ``due`` is the Unix time until which the receiver wants a
-    pause, 0: none. ``shown`` are the URLs, or the lines of a message, of a dry run.
+    accepted messages. ``due`` is the Unix time until which the receiver wants a pause, 0: none. ``shown`` are the URLs,
+    or the lines of a message, of a dry run.
     """
 
-    channel: str
-    occasion: Occasion
-    reception: SendStatus
-    host: str = ""
-    after: int = 0
-    until: int = 0
-    urls: int = 0
     refused: int = 0
     batches: int = 0
-    said: str = ""
     due: float = 0.0
     shown: tuple[str, ...] = ()
 

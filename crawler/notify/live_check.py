@@ -65,7 +65,9 @@ class LiveSite:
         reply = await self._follow_redirects(Url(file.url), BodyLimits(wire=limit, decoded=limit, refuse=2 * limit))
         if isinstance(reply, str):
             return SendResult.deferred(f"the sitemap at {file.url} cannot be fetched: {reply}{_REMEDY}")
-        if reply.body not in _encoded_forms(content):
+        # a server may send a gzip file as it is, or as a content coding
+        forms = (content, gzip.decompress(content)) if content.startswith(_GZIP) else (content,)
+        if reply.body not in forms:
             return SendResult.deferred(f"the sitemap at {file.url} is not yet the published version{_REMEDY}")
         return SendResult.accepted(f"{file.url} is live")
 
@@ -89,8 +91,3 @@ def _public_config(plan: CrawlPlan, is_faulty: bool) -> Config:
     if is_faulty:
         empty |= {"signing_key": "", "signature_agent": ""}
     return plan.config.model_copy(update={"fetch": plan.config.fetch.model_copy(update=empty)})
-
-
-def _encoded_forms(content: bytes) -> tuple[bytes, ...]:
-    """The bodies that match a file: a server may send a gzip file as it is or as a content coding."""
-    return (content, gzip.decompress(content)) if content.startswith(_GZIP) else (content,)

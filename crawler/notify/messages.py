@@ -18,9 +18,8 @@ from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery,
 from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import Effect, MessageChannel, Notice, Occasion, SendResult, SendStatus, notice_sentence
 from crawler.notify.session import NotifySession, subject_of
-from crawler.publish.changes import ChangeCounts, ChangeSample
+from crawler.publish.changes import ChangeSample
 from crawler.publish.gate import STILL_HELD
-from crawler.publish.recent_feed import recent_feed_url
 from crawler.state.runs import PUBLISHING_OUTCOMES, RunResult, RunStatus
 from crawler.units import w3c
 
@@ -93,7 +92,7 @@ class MessageNotifier:
 
     async def _resend(self, refused: RefusedDelivery, notice: Notice) -> DeliveryReport:
         """Send a refused message once more."""
-        cursor = DeliveryCursor(id=0, channel=refused.channel, told=refused.after, until=refused.until)
+        cursor = refused.cursor
         result = await send_message(self._session, self._channel, notice)
         sent = self._session.sent_message(result, urls=notice.counts.total, **subject_of(cursor))
         self._session.ledger.resent(refused, sent)
@@ -104,8 +103,7 @@ class MessageNotifier:
         sample = ChangeSample(session.changes(after, until), session.plan.config.notify.max_urls)
         shown = tuple(change for change in sample if after)  # counts all; a whole set is no news
         run = session.record(until)
-        return build_notice(
-            session,
+        return session.build_notice(
             occasion=Occasion.CHANGES,
             after=after,
             until=until,
@@ -153,25 +151,19 @@ class MessageNotifier:
         return session.delivery_report(result, due=health.due or session.retry_time(result), **subject)
 
     def _trouble(self, health: HealthNotice) -> Notice:
-        run = self._session.record(health.run)
+        session, run = self._session, self._session.record(health.run)
+        newest = session.record(max(session.runs, default=0))  # which knows what is published, whatever its result
         has_published = run is not None and run.outcome in PUBLISHING_OUTCOMES
         effect = Effect.HELD if run and run.has_held else Effect.PUBLISHED if has_published else Effect.KEPT
-        return build_notice(
-            self._session,
+        return session.build_notice(
             effect=effect,
             occasion=health.pending or Occasion.TROUBLE,
             until=health.run,
             at=w3c(health.at),
-            pages=self._listed(),
-            counts=ChangeCounts(),
+            pages=newest.listed if newest else 0,
             exit_code=health.exit_code,
             message=health.message,
         )
-
-    def _listed(self) -> int:
-        """The number of published pages, whatever the result of the last run."""
-        run = self._session.record(max(self._session.runs, default=0))
-        return run.listed if run else 0
 
 
 def _settle(
@@ -225,17 +217,6 @@ def next_health_notice(health: HealthNotice, result: RunResult, now: float) -> H
     if not health.knows:  # unknown trouble is over
         return HealthNotice(channel=health.channel)
     return health if health.pending is Occasion.RECOVERY else replace(health, pending=Occasion.RECOVERY, **facts)
-
-
-def build_notice(session: NotifySession, **fields: Any) -> Notice:
-    """Build a notice of a site."""
-    return Notice(
-        site=session.name,
-        url=session.plan.seed,
-        sitemap_url=session.sitemap_url,
-        feed_url=recent_feed_url(session.plan),
-        **fields,
-    )
 
 
 async def send_message(session: NotifySession, channel: MessageChannel, notice: Notice) -> SendResult:
@@ -328,12 +309,10 @@ class AuditNotifier:
     def _notice(self, audit: AuditSummary) -> Notice:
         doubt = f"; inconclusive: {audit.why}" if audit.verdict == "inconclusive" else ""
         report = self._session.plan.config.audit.report
-        return build_notice(
-            self._session,
+        return self._session.build_notice(
             occasion=Occasion.FINDINGS,
             at=w3c(audit.started),
             pages=audit.pages,
-            counts=ChangeCounts(),
             message=f"audit: {audit.sentence}{doubt}",
             audit=audit,
             report=str(Path(report).resolve()) if report else "",

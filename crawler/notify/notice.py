@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol, Self, runtime_checkable
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from crawler.audit.summary import AuditSummary
 from crawler.config.secrets import plain_line
@@ -66,7 +66,7 @@ class Notice(Struct, frozen=True, kw_only=True):
     until: int = 0
     at: str
     pages: int = 0
-    counts: ChangeCounts
+    counts: ChangeCounts = field(default_factory=ChangeCounts)
     changes: tuple[Change, ...] = ()
     exit_code: int = 0
     message: str = ""

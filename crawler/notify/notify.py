@@ -5,7 +5,7 @@ Search Console is also asked, now and then, what it made of the sitemap; the led
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -21,18 +21,15 @@ from crawler.notify.live_check import LiveSite
 from crawler.notify.messages import (
     AuditNotifier,
     MessageNotifier,
-    build_notice,
     finished_audits_of,
     run_failed,
     send_message,
     wants_audits,
 )
-from crawler.notify.notice import BatchChannel, Effect, MessageChannel, Notice, Occasion, SendResult, SendStatus
-from crawler.notify.session import DryRun, NotifySession, ReplayRequest
+from crawler.notify.notice import BatchChannel, Effect, MessageChannel, Occasion, SendResult, SendStatus
+from crawler.notify.session import DryRun, NotifySession, ReplayRequest, notice_of
 from crawler.notify.url_batches import BatchNotifier, authority
 from crawler.publish.change_feed import ChangeFeed
-from crawler.publish.changes import ChangeCounts
-from crawler.publish.recent_feed import recent_feed_url
 from crawler.publish.upload.upload import why_not_uploaded
 from crawler.state.runs import Run, RunResult, RunStore
 from crawler.state.schema import STATE_DB
@@ -85,7 +82,7 @@ async def send_notifications(
                 console = None if dry_run else channels.search_console
                 status = await read_submission_status(session, console, reports)
                 session.ledger.forget(ChangeFeed(session.db).run_range()[0])
-                return _build_result(channels, session, reports, status)
+                return _build_result(channels, reports, session.notes, status)
 
     return await _result_or_error(plan, send)
 
@@ -95,14 +92,11 @@ async def _result_or_error(plan: CrawlPlan, send: Callable[[], Awaitable[NotifyR
     try:
         return await send()
     except SiteatlasError as error:
-        return NotifyResult(
-            notes=(f"no notification was sent: {error}",), notify_pending=True, exit_code=error.exit_code
-        )
+        reason, exit_code = str(error), error.exit_code
     except OSError as error:
         reason = f"cannot use {error.filename or plan.state}: {error.strerror or type(error).__name__}"
-        return NotifyResult(
-            notes=(f"no notification was sent: {reason}",), notify_pending=True, exit_code=StorageError.exit_code
-        )
+        exit_code = StorageError.exit_code
+    return NotifyResult(notes=(f"no notification was sent: {reason}",), notify_pending=True, exit_code=exit_code)
 
 
 def register_channels(plan: CrawlPlan) -> None:
@@ -146,12 +140,12 @@ async def send_audit_notifications(
                     for notifier in _audit_channels(session, channels)
                     for report in await notifier.send_pending()
                 ]
-                facts = {"occasion": Occasion.FINDINGS, "at": w3c(clock()), "counts": ChangeCounts(), "message": losses}
                 for channel in channels.message_channels if losses else ():
                     if Occasion.FINDINGS in channel.occasions:
-                        result = await send_message(session, channel, build_notice(session, **facts))
+                        notice = session.build_notice(occasion=Occasion.FINDINGS, at=w3c(clock()), message=losses)
+                        result = await send_message(session, channel, notice)
                         reports.append(session.delivery_report(result, channel=channel.key, occasion=Occasion.FINDINGS))
-                return _build_result(channels, session, reports, None)
+                return _build_result(channels, reports, session.notes)
 
     return await _result_or_error(plan, send)
 
@@ -166,19 +160,14 @@ async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: 
         for engine in _selected(channels.batch_channels, only):
             result = await catch_all(partial(engine.check_ready, authority(plan.seed)))
             reports.append(_test_report(engine.key, result))
-        notes = []
+        notes, message = [], "this is a test message: no event occurred"
+        notice = notice_of(plan, name, occasion=Occasion.TEST, at=w3c(clock()), message=message, effect=Effect.NONE)
         for channel in _selected(channels.message_channels, only):
             if Occasion.TEST not in channel.occasions:
                 notes.append(f"{channel.key}: not tested: this channel has no test message")
                 continue
-            notice = _notice(plan, name, Occasion.TEST, "this is a test message: no event occurred", clock)
             reports.append(_test_report(channel.key, await catch_all(partial(channel.send, notice))))
-        return NotifyResult(
-            deliveries=tuple(reports),
-            channels=channels.keys,
-            notes=tuple(notes),
-            notify_pending=any(report.reception is SendStatus.DEFERRED for report in reports),
-        )
+        return _build_result(channels, reports, notes)
 
 
 async def send_of_configuration(
@@ -191,7 +180,7 @@ async def send_of_configuration(
     failed, section = list[str](), plan.config.notify
     settings = section.model_dump_json()
     async with _channels_and_site(plan) as (channels, _):
-        notice = _notice(plan, name, occasion, message, clock)
+        notice = notice_of(plan, name, occasion=occasion, at=w3c(clock()), message=message, effect=Effect.NONE)
         for channel in channels.message_channels if section.enabled else ():
             if occasion in channel.occasions and (channel.key, settings) not in told:
                 result = await send_with_retry(partial(channel.send, notice), section, is_always_worth)
@@ -200,21 +189,6 @@ async def send_of_configuration(
                 else:
                     failed.append(f"{channel.key}: {result.message}")
     return failed
-
-
-def _notice(plan: CrawlPlan, name: str, occasion: Occasion, message: str, clock: Clock) -> Notice:
-    """A notice that no run is about."""
-    return Notice(
-        site=name,
-        url=plan.seed,
-        sitemap_url=plan.sitemap_url,
-        feed_url=recent_feed_url(plan),
-        occasion=occasion,
-        at=w3c(clock()),
-        counts=ChangeCounts(),
-        message=message,
-        effect=Effect.NONE,
-    )
 
 
 def _selected(channels: Iterable[C], only: str) -> list[C]:
@@ -250,15 +224,11 @@ async def _channels_and_site(
 @contextmanager
 def _open_session(plan: CrawlPlan, name: str, clock: Clock, *, dry_run: bool) -> Iterator[NotifySession]:
     """Open the session of a site, and lock its state unless this is a dry run."""
-    keep = plan.config.state.keep_runs
-    if dry_run:
-        with STATE_DB.reading(plan.state) as db, Ledger.opened(plan.state, keep, dry=True) as ledger:
-            yield NotifySession(plan, name, db, ledger, clock)
-        return
+    about = {"url": plan.seed, "sitemap_url": plan.sitemap_url}
     with (
-        lock_state(plan.state, about={"url": plan.seed, "sitemap_url": plan.sitemap_url}),
+        nullcontext() if dry_run else lock_state(plan.state, about=about),
         STATE_DB.reading(plan.state) as db,
-        Ledger.opened(plan.state, keep) as ledger,
+        Ledger.opened(plan.state, plan.config.state.keep_runs, dry=dry_run) as ledger,
     ):
         yield NotifySession(plan, name, db, ledger, clock)
 
@@ -313,14 +283,14 @@ def _note_refused(session: NotifySession, channels: ConfiguredChannels) -> None:
 
 def _build_result(
     channels: ConfiguredChannels,
-    session: NotifySession,
     reports: Sequence[DeliveryReport],
-    status: SubmissionStatus | None,
+    notes: Sequence[str],
+    status: SubmissionStatus | None = None,
 ) -> NotifyResult:
     return NotifyResult(
         deliveries=tuple(reports),
         channels=channels.keys,
-        notes=tuple(session.notes),
+        notes=tuple(notes),
         notify_pending=any(report.reception is SendStatus.DEFERRED for report in reports),
         reading=status,
     )

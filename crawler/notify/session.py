@@ -16,9 +16,10 @@ from crawler.model import Url
 from crawler.notify.delivery import catch_all
 from crawler.notify.ledger import DeliveryCursor, Ledger, SentMessage
 from crawler.notify.ledger_status import DeliveryReport
-from crawler.notify.notice import BatchChannel, Occasion, SendResult, SendStatus
+from crawler.notify.notice import BatchChannel, Notice, Occasion, SendResult, SendStatus
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
+from crawler.publish.recent_feed import recent_feed_url
 from crawler.state.runs import ROLLED_BACK, Run, RunResult, RunStore
 from crawler.state.schema import STATE_DB
 from crawler.units import w3c
@@ -153,6 +154,10 @@ class NotifySession:
         except UsageError:
             return None
 
+    def build_notice(self, **fields: Any) -> Notice:
+        """Build a notice of the site."""
+        return notice_of(self.plan, self.name, sitemap_url=self.sitemap_url, **fields)
+
     def started_at(self, number: int) -> str:
         """The start of a run as a W3C datetime; the current time when it is no longer stored."""
         run = self.record(number)
@@ -192,8 +197,7 @@ class NotifySession:
         if earlier:
             return earlier[-1]
         record = self.record(current)
-        is_first = record is not None and record.added == record.listed
-        if not is_first:
+        if record is None or record.added != record.listed:  # not the first run of the site
             return current - 1
         return 0 if all_of_first else current
 
@@ -231,6 +235,12 @@ class NotifySession:
         """The report of a delivery whose last message had this result. ``subject`` as in :meth:`sent_message`."""
         fields = {"batches": int(result.reception is SendStatus.ACCEPTED), "due": self.retry_time(result), **subject}
         return DeliveryReport(reception=result.reception, said=result.message, **fields)
+
+
+def notice_of(plan: CrawlPlan, name: str, **fields: Any) -> Notice:
+    """Build a notice of a site that may have no state."""
+    values = {"sitemap_url": plan.sitemap_url, "feed_url": recent_feed_url(plan), **fields}
+    return Notice(site=name, url=plan.seed, **values)
 
 
 def subject_of(cursor: DeliveryCursor, host: str = "") -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
+from typing import Any
 
 from crawler.notify.delivery import catch_all, claim_key, send_with_retry
 from crawler.notify.ledger import DeliveryCursor, RefusedDelivery
@@ -42,6 +43,19 @@ class _BatchCounts:
         if result.reception is not SendStatus.ACCEPTED or not self.refused:
             self.message = result.message
 
+    def report(self, reception: SendStatus, cursor: DeliveryCursor, until: int, **more: Any) -> DeliveryReport:
+        """The report of a delivery to the end of run ``until``, with ``more`` fields."""
+        message = self.message
+        if reception is not SendStatus.ACCEPTED and self.urls:
+            refused = f", and {self.refused:,} refused" if self.refused else ""
+            urls = f"{self.urls:,} URL{' was' if self.urls == 1 else 's were'}"
+            message = f"{urls} accepted before that{refused}: {message}"
+        elif self.batches > 1:
+            message = f"{self.urls:,} URLs were accepted in {self.batches:,} batches; the last batch: {message}"
+        subject = subject_of(cursor, cursor.host) | {"until": until, **more}
+        counts: dict[str, Any] = {"urls": self.urls, "refused": self.refused, "batches": self.batches}
+        return DeliveryReport(reception=reception, said=message, **counts, **subject)
+
 
 class BatchNotifier:
     """Notifies one batch channel of one site."""
@@ -65,7 +79,8 @@ class BatchNotifier:
             session.note(
                 f"{self._channel.key}: changes of later runs are sent, but not the pages so far (indexnow.first_run)"
             )
-        if report := self._deferred_report(last_run):
+        # a pause that any host asked for holds for all
+        if report := next(filter(None, map(session.deferred, self._pending(last_run))), None):
             return [report]
         while not self._is_stopped and (cursor := self._next(last_run)):
             reports += await self._deliver(cursor, last_run)
@@ -75,16 +90,11 @@ class BatchNotifier:
             session.note(f"{self._left_out:,} URLs are outside the directory of the key file and are not sent")
         return reports
 
-    def _deferred_report(self, last: int) -> DeliveryReport | None:
-        """The report of a pause that any host's response asked for; None for none."""
-        cursors = (cursor for cursor in self._session.ledger.cursors(self._channel.key) if cursor.told < last)
-        return next(filter(None, map(self._session.deferred, cursors)), None)
+    def _pending(self, last: int) -> list[DeliveryCursor]:
+        return [cursor for cursor in self._session.ledger.cursors(self._channel.key) if cursor.told < last]
 
     def _next(self, last: int) -> DeliveryCursor | None:
-        cursors = self._session.ledger.cursors(self._channel.key)
-        return next(
-            (cursor for cursor in cursors if cursor.told < last and cursor.host not in self._deferred_hosts), None
-        )
+        return next((cursor for cursor in self._pending(last) if cursor.host not in self._deferred_hosts), None)
 
     async def _deliver(self, cursor: DeliveryCursor, last_run: int) -> list[DeliveryReport]:
         """One delivery, to all hosts without a cursor of their own, or to the one with this cursor."""
@@ -97,23 +107,20 @@ class BatchNotifier:
                 counts.count(result, len(urls))
             elif cursor.host or self._is_stopped:
                 self._deferred_hosts.add(cursor.host)
-                session.ledger.defer(cursor, result.message, session.retry_time(result))
-                report = self._report(
-                    cursor, SendStatus.DEFERRED, counts.with_result(result), until, due=session.retry_time(result)
-                )
-                return [report, *reports]
+                due = session.retry_time(result)
+                session.ledger.defer(cursor, result.message, due)
+                return [counts.with_result(result).report(SendStatus.DEFERRED, cursor, until, due=due), *reports]
             else:
                 self._deferred_hosts.add(host)
                 separate_hosts.add(host)
                 session.ledger.split(cursor, host, result.message, begun=has_begun or host in self._sent_hosts)
-                reports.append(
-                    self._report(cursor, SendStatus.DEFERRED, _BatchCounts(message=result.message), until, host)
-                )
+                of_host = _BatchCounts(message=result.message)
+                reports.append(of_host.report(SendStatus.DEFERRED, cursor, until, host=host))
         session.ledger.delivered(cursor, until)
         if not (counts.batches or counts.refused):
             return reports
         reception = SendStatus.REFUSED if counts.refused else SendStatus.ACCEPTED
-        return [self._report(cursor, reception, counts, until), *reports]
+        return [counts.report(reception, cursor, until), *reports]
 
     async def _send_if_live(
         self, cursor: DeliveryCursor, until: int, host: str, urls: Sequence[str]
@@ -195,15 +202,7 @@ class BatchNotifier:
 
     async def _resend(self, refused: RefusedDelivery) -> list[DeliveryReport]:
         """Send a refused delivery once more, if it is wanted; its accepted part is dropped."""
-        session, counts, result = self._session, _BatchCounts(), None
-        cursor = DeliveryCursor(
-            id=0,
-            channel=refused.channel,
-            host=refused.host,
-            told=refused.after,
-            until=refused.until,
-            position=refused.position,
-        )
+        session, counts, cursor, result = self._session, _BatchCounts(), refused.cursor, None
         upto = refused.upto or ""
         changes = takewhile(lambda change: change.url <= upto, session.changes(refused.after, refused.until))
         batches = list(self._batches(changes, cursor, set()))
@@ -225,32 +224,4 @@ class BatchNotifier:
             session.ledger.drop_refused(refused)
         if result is None:
             return []
-        return [self._report(cursor, result.reception, counts.with_result(result), refused.until)]
-
-    def _report(
-        self,
-        cursor: DeliveryCursor,
-        reception: SendStatus,
-        counts: _BatchCounts,
-        until: int,
-        host: str = "",
-        due: float = 0.0,
-    ) -> DeliveryReport:
-        message = counts.message
-        if reception is not SendStatus.ACCEPTED and counts.urls:
-            refused = f", and {counts.refused:,} refused" if counts.refused else ""
-            message = (
-                f"{counts.urls:,} URL{' was' if counts.urls == 1 else 's were'} accepted before "
-                f"that{refused}: {message}"
-            )
-        elif counts.batches > 1:
-            message = f"{counts.urls:,} URLs were accepted in {counts.batches:,} batches; the last batch: {message}"
-        return DeliveryReport(
-            **subject_of(cursor, host or cursor.host) | {"until": until},
-            reception=reception,
-            urls=counts.urls,
-            refused=counts.refused,
-            batches=counts.batches,
-            said=message,
-            due=due,
-        )
+        return [counts.with_result(result).report(result.reception, cursor, refused.until)]

@@ -16,6 +16,7 @@ from crawler.publish.changes import (
     Change,
     ChangeCounts,
     ChangeKind,
+    change_of,
     lasting_moves,
     merge_changes,
     why_added,
@@ -23,7 +24,6 @@ from crawler.publish.changes import (
 )
 from crawler.state.database import statements, storage_errors
 from crawler.state.runs import RunStore
-from crawler.units import w3c
 from sitemap import make_directory, replacement
 
 _MAX_RENAMED: Final = 100  # pages that left, and new ones, whose texts are compared
@@ -111,21 +111,12 @@ class ChangeFeed:
     def pending(self, run: int) -> Iterator[Change]:
         """What this run changes, sorted by URL, with the tables as for :meth:`record`. Writes nothing."""
         with storage_errors():
-            at = self._started(run)
+            (started,) = self._db.execute("SELECT started FROM run WHERE number = ?", (run,)).fetchone()
             (previous,) = self._db.execute(_SQL["last_published"], (run,)).fetchone()
             rows = self._db.execute(_SQL["difference"], {"run": run, "before": previous or 0})
             for row in map(_ChangeRow._make, rows):
                 kind, target, reason = self._describe(row)
-                yield Change(
-                    url=row.url,
-                    kind=kind,
-                    target=target,
-                    lastmod=row.lastmod,
-                    before=row.before,
-                    reason=reason,
-                    run=run,
-                    at=at,
-                )
+                yield change_of((row.url, kind, target, row.lastmod, row.before, reason, run), started)
 
     def between(self, after: int, until: int) -> Iterator[Change]:
         """The changes from the end of run ``after`` (0: from nothing) to the end of run ``until``, sorted by URL."""
@@ -169,22 +160,8 @@ class ChangeFeed:
         RunStore(self._db).forget(run - keep, last)
 
     def _feeds(self, query: str, after: int, until: int, **more: object) -> Iterator[Change]:
-        values = {"after": after, "until": until, **more}
-        for url, kind, target, lastmod, before, reason, run, started in self._db.execute(query, values):
-            yield Change(
-                url=url,
-                kind=ChangeKind(kind),
-                target=target,
-                lastmod=lastmod,
-                before=before,
-                reason=reason,
-                run=run,
-                at=w3c(started),
-            )
-
-    def _started(self, run: int) -> str:
-        (started,) = self._db.execute("SELECT started FROM run WHERE number = ?", (run,)).fetchone()
-        return w3c(started)
+        for *row, started in self._db.execute(query, {"after": after, "until": until, **more}):
+            yield change_of(row, started)
 
     def _describe(self, row: _ChangeRow) -> tuple[ChangeKind, str, str]:
         """The kind of change, its target and its reason."""

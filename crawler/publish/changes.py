@@ -6,12 +6,13 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final, Self
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from crawler.fetch.retry import FAILURES
 from crawler.model import DiscoveredBy, State, Url
 from crawler.publish.states import STATE_WORDS
+from crawler.units import w3c
 from sitemap import safe
 
 
@@ -41,6 +42,11 @@ class Change(Struct, frozen=True, kw_only=True):
     reason: str
     run: int
     at: str
+
+
+def change_of(row: Iterable[object], started: float) -> Change:
+    """The change in a row with all its other fields, of a run that ``started`` at a Unix time."""
+    return convert(dict(zip(Change.__struct_fields__, (*row, w3c(started)), strict=True)), Change)
 
 
 class ChangeCounts(Struct, kw_only=True):

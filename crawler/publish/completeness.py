@@ -8,7 +8,7 @@ from msgspec import Struct
 from crawler.model import State, Url
 from crawler.state.runs import Completeness, CompletenessLevel
 from crawler.state.store import AskedCounts
-from crawler.units import count_text
+from crawler.units import count_text, names_text
 
 _MAX_NAMED: Final = 3  # hosts
 
@@ -68,8 +68,7 @@ def _failures(coverage: Coverage) -> Iterator[str]:
         states = ", ".join(f"{_NAMES.get(state, state.value)}: {count:,}" for state, count in failed.items())
         yield f"{count_text(sum(failed.values()), 'URL')} failed ({states})"
     if hosts := coverage.no_robots:
-        more = f" and {len(hosts) - _MAX_NAMED:,} more" if len(hosts) > _MAX_NAMED else ""
-        yield f"robots.txt could not be fetched from {', '.join(hosts[:_MAX_NAMED])}{more}"
+        yield f"robots.txt could not be fetched from {names_text(hosts, _MAX_NAMED)}"
 
 
 def carried_text(counts: AskedCounts | None, now: float) -> str:

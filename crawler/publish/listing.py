@@ -159,14 +159,8 @@ class Listing:
         ``where`` is another SQL condition on the table, whose alias is ``l``, with its ``values``.
         """
         query = _BY_URL.format(f"AND {where}" if where else "")
-        last = ""
-        while True:
-            with storage_errors():
-                rows = self._db.execute(query, (last, *values, _BATCH)).fetchall()
-            if not rows:
-                return
-            yield [_read_page(row) for row in rows]
-            last = rows[-1][1]
+        for rows in batches(self._db, query, "", *values, _BATCH, key=1):
+            yield list(map(_read_page, rows))
 
     def by_file(self) -> Iterator[ListedPage]:
         """The pages that have a file, file by file, in byte order of URL in each."""
@@ -207,9 +201,30 @@ class Listing:
             return int(self._db.execute(query, values).fetchone()[0])
 
 
+def unpacked(packed: bytes | None) -> Page:
+    """A stored page; an empty one for a page whose content is not known."""
+    return _decode(packed) if packed else _EMPTY_PAGE
+
+
+def batches(
+    db: sqlite3.Connection, query: str, first: str | int, *values: object, key: int = 0
+) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of a query in batches; between two, the tables may be written. Raises StorageError.
+
+    The parameters of the query are the ``key``, a column, after which a batch begins, and the ``values``.
+    """
+    while True:
+        with storage_errors():
+            rows = db.execute(query, (first, *values)).fetchall()
+        if not rows:
+            return
+        yield rows
+        first = rows[-1][key]
+
+
 def _read_page(row: tuple[Any, ...]) -> ListedPage:
     number, url, lastmod, packed, reason, shard, group = row
-    page = _decode(packed) if packed else _EMPTY_PAGE
+    page = unpacked(packed)
     return ListedPage(number, Url(url), lastmod, page.images, page.videos, page.alternates, reason, shard, group)
 
 
@@ -217,11 +232,5 @@ def published_not_visited(db: sqlite3.Connection) -> Iterator[list[DiscoveredUrl
     """Published pages that this run has not visited, in batches; the tables may be written in between. Raises
     StorageError.
     """
-    last = -1
-    while True:
-        with storage_errors():
-            rows = db.execute(_SQL["not_visited"], (last,)).fetchall()
-        if not rows:
-            return
+    for rows in batches(db, _SQL["not_visited"], -1):
         yield [DiscoveredUrl(Url(url), DiscoveredBy.PREVIOUS_RUN, 0) for _, url in rows]
-        last = rows[-1][0]

@@ -13,11 +13,12 @@ import msgspec
 
 from crawler.config.plan import CrawlPlan
 from crawler.errors import NEXT_RUN, UsageError
-from crawler.model import Page, Url
+from crawler.model import Url
 from crawler.parse.snapshot.snapshot import load_markup
+from crawler.publish.listing import batches, unpacked
 from crawler.publish.outlines import SiteOutline, SitePage, description_of, html_sitemap, llms_txt
 from crawler.publish.recent_feed import recent_feed_url, title_of
-from crawler.publish.write import sitemap_names
+from crawler.publish.write import published_files, sitemap_names
 from crawler.state.database import storage_errors
 from crawler.state.lock import RUN_LEASE
 from crawler.state.runs import PublishedFile
@@ -49,8 +50,6 @@ _SELECT_TEXT: Final = """SELECT c.text FROM url u JOIN published p ON p.id = u.i
 _SELECT_TARGET: Final = """SELECT m.target FROM url u JOIN memory m ON m.id = u.id
   WHERE u.url = ? AND m.target != '' AND u.id NOT IN (SELECT id FROM published)"""
 _MAX_HOPS: Final = 5  # from the start URL to the start page
-_EMPTY_PAGE: Final = Page()
-_decode = msgspec.msgpack.Decoder(Page).decode
 
 
 def leading_names(plan: CrawlPlan) -> list[str]:
@@ -125,7 +124,17 @@ def publish_formats(
     files: list[PublishedFile] = []
     notes: list[str] = []
     try:
-        _publish_all(db, plan, destination, sitemap_url, files, notes)
+        for format_name in _chosen(plan):
+            published, left_out = _publish_format(db, plan, destination, format_name)
+            if published:
+                files += published_files(published)
+            name = f"{_stem(plan)}{_FORMATS[format_name][1]}"
+            notes += (f"{count_text(count, 'page')} left out of {name}: {why}" for why, count in left_out.items())
+        RUN_LEASE.check()
+        for name, text, pages in _outlines(db, plan, sitemap_url):
+            path, content = destination.path / name, text.encode()
+            _replace(path, content, int(plan.config.output.mode, 8))
+            files.append(PublishedFile(name, f"{_directory(plan)}{name}", pages, len(content)))
     except SitemapError as error:
         written = {file.name for file in files}
         files += (file for file in former if file.name not in written)
@@ -135,28 +144,6 @@ def publish_formats(
             (destination.path / name).unlink()
     leading = leading_names(plan)
     return sorted(files, key=lambda file: file.name not in leading), notes
-
-
-def _publish_all(
-    db: sqlite3.Connection,
-    plan: CrawlPlan,
-    destination: Directory,
-    sitemap_url: str,
-    files: list[PublishedFile],
-    notes: list[str],
-) -> None:
-    """Publish all formats, and add their files and notes to the lists. Raises SitemapError, StorageError."""
-    for format_name in _chosen(plan):
-        published, left_out = _publish_format(db, plan, destination, format_name)
-        if published:
-            files += (PublishedFile(one.name, one.url, one.entries, one.stored) for one in reversed(published.files))
-        name = f"{_stem(plan)}{_FORMATS[format_name][1]}"
-        notes += (f"{count_text(count, 'page')} left out of {name}: {why}" for why, count in left_out.items())
-    RUN_LEASE.check()
-    for name, text, pages in _outlines(db, plan, sitemap_url):
-        path, content = destination.path / name, text.encode()
-        _replace(path, content, int(plan.config.output.mode, 8))
-        files.append(PublishedFile(name, f"{_directory(plan)}{name}", pages, len(content)))
 
 
 def _publish_format(
@@ -223,16 +210,10 @@ def _start_page(db: sqlite3.Connection, url: Url) -> Url:
 
 
 def _pages(db: sqlite3.Connection) -> Iterator[SitePage]:
-    last = ""
-    while True:
-        with storage_errors():
-            rows = db.execute(_SELECT_PAGES, (last, _BATCH)).fetchall()
+    for rows in batches(db, _SELECT_PAGES, "", _BATCH):
         for url, lastmod, packed in rows:
-            page = _decode(packed) if packed else _EMPTY_PAGE
+            page = unpacked(packed)
             yield SitePage(Url(url), page.title, lastmod, page.language)
-        if not rows:
-            return
-        last = rows[-1][0]
 
 
 def _replace(path: Path, content: bytes, mode: int) -> None:

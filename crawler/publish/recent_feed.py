@@ -10,7 +10,7 @@ import msgspec
 
 from crawler.errors import UsageError
 from crawler.model import Page, Url
-from crawler.publish.changes import Change, ChangeKind
+from crawler.publish.changes import Change, change_of
 from crawler.state.database import storage_errors
 from crawler.units import w3c
 from sitemap import Channel, Directory, Entry, Format, InvalidEntry, Published, SitemapWriter, WriterOptions
@@ -23,7 +23,7 @@ _SELECT_RUNS: Final = (
     "SELECT number, started FROM run WHERE number IN (SELECT DISTINCT run FROM change) ORDER BY number DESC"
 )
 
-_SELECT_NEWEST: Final = """SELECT c.url, c.kind, p.lastmod, c.before, c.reason
+_SELECT_NEWEST: Final = """SELECT c.url, c.kind, c.target, p.lastmod, c.before, c.reason, c.run
   FROM change c JOIN url u ON u.url = c.url JOIN published p ON p.id = u.id
   WHERE c.run = :run AND c.kind IN ('added', 'changed')
   ORDER BY iif(p.lastmod = '', :at, p.lastmod) DESC, c.url LIMIT :limit"""
@@ -42,16 +42,13 @@ def newest_changes(db: sqlite3.Connection, limit: int) -> Iterator[Change]:
     yielded: set[Url] = set()
     with storage_errors():
         for run, started in db.execute(_SELECT_RUNS).fetchall():
-            at = w3c(started)
-            rows = db.execute(_SELECT_NEWEST, {"run": run, "at": at, "limit": limit + len(yielded)})
-            for url, kind, lastmod, before, reason in rows:
+            rows = db.execute(_SELECT_NEWEST, {"run": run, "at": w3c(started), "limit": limit + len(yielded)})
+            for url, *row in rows:
                 if len(yielded) == limit:
                     return
                 if url not in yielded:
                     yielded.add(url)
-                    yield Change(
-                        url=url, kind=ChangeKind(kind), lastmod=lastmod, before=before, reason=reason, run=run, at=at
-                    )
+                    yield change_of((url, *row), started)
 
 
 def title_of(db: sqlite3.Connection, url: Url) -> str:

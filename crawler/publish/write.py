@@ -27,6 +27,7 @@ from crawler.state.lock import RUN_LEASE
 from crawler.state.runs import PublishedFile, Run
 from crawler.state.schema import STATE_DB
 from crawler.state.store import Store, read_about, write_about
+from crawler.units import names_text
 from sitemap import (
     Assignment,
     DestinationError,
@@ -144,8 +145,7 @@ class PublishedDigests:
         changed = [name for name, digest in known.items() if self._digest(name, known)[2] not in ("", digest[2])]
         if not changed:
             return ()
-        names = ", ".join(sorted(changed)[:5]) + (f" and {len(changed) - 5:,} more" if len(changed) > 5 else "")
-        verb = "was" if len(changed) == 1 else "were"
+        names, verb = names_text(sorted(changed)), "was" if len(changed) == 1 else "were"
         return (f"{names} {verb} changed by somebody else since the last run; this run replaces such changes",)
 
     def deleted_note(self) -> tuple[str, ...]:

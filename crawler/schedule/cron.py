@@ -9,7 +9,7 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -28,62 +28,6 @@ _REPEATED: Final = timedelta(hours=2)  # a clock that is set back shows no longe
 
 class ScheduleError(ValueError):
     """An invalid schedule; the text gives the reason."""
-
-
-class Recurrence(Protocol):
-    """An endless sequence of moments."""
-
-    def next_after(self, moment: float) -> float:
-        """The first moment after this one; infinity when there is none within 50 years."""
-        ...
-
-    def last_until(self, moment: float) -> float:
-        """The last moment not after this one; minus infinity when there is none within 50 years."""
-        ...
-
-    def describe(self) -> str:
-        """A description for people."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """The slots of one site. ``jitter`` is in seconds; it never delays a run beyond the next slot."""
-
-    site: str
-    recurrence: Recurrence
-    jitter: float = 0.0
-
-    def next_slot(self, slot: float) -> float:
-        """The first slot after a moment; infinity when there is none."""
-        return self.recurrence.next_after(slot)
-
-    def last_slot(self, now: float) -> float:
-        """The last slot not after ``now``; minus infinity when there is none."""
-        return self.recurrence.last_until(now)
-
-    def start_time(self, slot: float) -> float:
-        """When the run of a slot starts: at the slot or up to ``jitter`` later, but before the next slot."""
-        if not self.jitter or not math.isfinite(slot):
-            return slot
-        max_delay = min(self.jitter, self.next_slot(slot) - slot)
-        return slot + _fraction(f"{self.site} {slot!r}") * max_delay
-
-    def covered_until(self, handled: float, ended: float) -> float:
-        """Up to when a run that ended covers the slots: also the next if within half an interval, at most a day."""
-        slot = self.next_slot(ended)
-        is_soon = slot - ended < min(_DAY, (self.next_slot(slot) - slot) / 2)
-        return slot if is_soon else max(handled, self.last_slot(ended))
-
-    def due_slot(self, now: float) -> float:
-        """The last slot whose run is due by ``now``; minus infinity when there is none."""
-        slot = self.last_slot(now)
-        return slot if self.start_time(slot) <= now else self.last_slot(math.nextafter(slot, -math.inf))
-
-    def describe(self) -> str:
-        """A description for people: ``30 3 * * * Europe/Berlin``, ``every 6 hours, up to 10 minutes later``."""
-        later = f", up to {_duration_text(self.jitter)} later" if self.jitter else ""
-        return self.recurrence.describe() + later
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +137,50 @@ class Cron:
 
     def _wall(self, moment: float) -> datetime:
         return datetime.fromtimestamp(math.floor(moment), self.zone).replace(tzinfo=None, fold=0)
+
+
+Recurrence = Cron | Interval
+"""An endless sequence of moments: each gives the next one after a moment, and the last one not after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The slots of one site. ``jitter`` is in seconds; it never delays a run beyond the next slot."""
+
+    site: str
+    recurrence: Recurrence
+    jitter: float = 0.0
+
+    def next_slot(self, slot: float) -> float:
+        """The first slot after a moment; infinity when there is none."""
+        return self.recurrence.next_after(slot)
+
+    def last_slot(self, now: float) -> float:
+        """The last slot not after ``now``; minus infinity when there is none."""
+        return self.recurrence.last_until(now)
+
+    def start_time(self, slot: float) -> float:
+        """When the run of a slot starts: at the slot or up to ``jitter`` later, but before the next slot."""
+        if not self.jitter or not math.isfinite(slot):
+            return slot
+        max_delay = min(self.jitter, self.next_slot(slot) - slot)
+        return slot + _fraction(f"{self.site} {slot!r}") * max_delay
+
+    def covered_until(self, handled: float, ended: float) -> float:
+        """Up to when a run that ended covers the slots: also the next if within half an interval, at most a day."""
+        slot = self.next_slot(ended)
+        is_soon = slot - ended < min(_DAY, (self.next_slot(slot) - slot) / 2)
+        return slot if is_soon else max(handled, self.last_slot(ended))
+
+    def due_slot(self, now: float) -> float:
+        """The last slot whose run is due by ``now``; minus infinity when there is none."""
+        slot = self.last_slot(now)
+        return slot if self.start_time(slot) <= now else self.last_slot(math.nextafter(slot, -math.inf))
+
+    def describe(self) -> str:
+        """A description for people: ``30 3 * * * Europe/Berlin``, ``every 6 hours, up to 10 minutes later``."""
+        later = f", up to {_duration_text(self.jitter)} later" if self.jitter else ""
+        return self.recurrence.describe() + later
 
 
 def _fraction(text: str) -> float:

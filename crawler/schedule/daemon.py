@@ -8,6 +8,8 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,12 +23,12 @@ from crawler.notify.notice import Occasion
 from crawler.schedule.history import History
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.scheduler import Scheduler
-from crawler.schedule.site import LoadedConfig, ScheduledSite, config_changes, some_names
+from crawler.schedule.site import LoadedConfig, ScheduledSite, config_changes
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus, attempt_text, local_time, needs_attention, time_ahead, trigger_text
 from crawler.schedule.web.app import build_app
 from crawler.schedule.web.server import address_text, serve_on
-from crawler.units import count_text
+from crawler.units import count_text, names_text
 from crawler.version import __version__
 
 
@@ -102,12 +104,10 @@ class SystemdNotifier:
     def _send(self, *lines: str) -> None:
         if not self._address:
             return
-        try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
-                out.settimeout(_NOTIFY_TIMEOUT)  # do not hold up the daemon for a full queue
-                out.sendto("\n".join(lines).encode(), self._address)
-        except OSError:
-            return
+        kind = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC
+        with suppress(OSError), socket.socket(socket.AF_UNIX, kind) as out:
+            out.settimeout(_NOTIFY_TIMEOUT)  # do not hold up the daemon for a full queue
+            out.sendto("\n".join(lines).encode(), self._address)
 
 
 def _watchdog_seconds(environment: Mapping[str, str]) -> float:
@@ -145,7 +145,8 @@ class DaemonProcess:
         self._listener = listener
         self._is_verbose = is_verbose
         command = f"siteatlas run --config {shlex.quote(str(file.absolute()))} --site"
-        runner = ProcessRunner(_log_line, self._last, self._is_late, is_verbose=is_verbose, command=command)
+        warn = partial(log.warning, "%s: %s")  # the log of a run holds warnings only
+        runner = ProcessRunner(warn, self._last, self._is_late, is_verbose=is_verbose, command=command)
         self._scheduler = Scheduler(loaded.sites, history, runner, loaded.settings)
         self._manager = SystemdNotifier()
         self._read_at = time.time()
@@ -199,9 +200,8 @@ class DaemonProcess:
         sites = self._scheduler.status().sites
         running = [site.name for site in sites if site.running_since is not None]
         failing = [site.name for site in sites if site.failures]
-        parts = [
-            f"{state} {some_names(names)}" for state, names in (("running", running), ("failing", failing)) if names
-        ]
+        states = (("running", running), ("failing", failing))
+        parts = [f"{state} {names_text(names)}" for state, names in states if names]
         return "; ".join([self._sites(), *parts])
 
     def _sites(self) -> str:
@@ -306,8 +306,3 @@ class DaemonProcess:
 
     def _is_late(self) -> bool:
         return self._scheduler.is_overdue()
-
-
-def _log_line(name: str, line: str) -> None:
-    """Log a line of a run's own log, which holds warnings only."""
-    log.warning("%s: %s", name, line)

@@ -8,6 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Self
 
+import msgspec
+from msgspec.structs import asdict
+
 from crawler.errors import StateInUse, StorageError
 from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
 from crawler.state.database import Database, storage_errors, transaction
@@ -95,10 +98,7 @@ class HistoryReader:
 def read_attempt(row: tuple[Any, ...]) -> Attempt:
     """The attempt in a row of ``ATTEMPT_COLUMNS``."""
     values = dict(zip(Attempt.__struct_fields__, row, strict=True))
-    values["trigger"] = Trigger(values["trigger"])
-    values["status"] = None if values["status"] is None else RunStatus(values["status"])
-    values["notify_pending"] = bool(values["notify_pending"])
-    return Attempt(**values)
+    return msgspec.convert(values, Attempt, strict=False)  # SQLite has no booleans
 
 
 _SET_HANDLED: Final = "INSERT INTO site VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET handled = excluded.handled"
@@ -162,24 +162,17 @@ class History(HistoryReader):
     def store_handled(self, site: str, moment: float) -> None:
         """Store that the slots of a site are handled up to a moment."""
         with self._change():
-            self._write(_SET_HANDLED, site, moment)
+            self._rows(_SET_HANDLED, site, moment)
 
     def begin(self, plan: PlannedAttempt, now: float) -> Attempt:
         """Store that an attempt starts and that its slot is handled; returns it with its number."""
         with self._change():
             (last_number,) = self._rows("SELECT coalesce(max(number), 0) FROM attempt")[0]
-            attempt = Attempt(
-                number=last_number + 1,
-                site=plan.site,
-                slot=plan.slot,
-                trigger=plan.trigger,
-                try_number=plan.try_number,
-                began=now,
-            )
+            attempt = Attempt(number=last_number + 1, began=now, **asdict(plan))
             self._put(attempt)
             if plan.trigger is not Trigger.NOTIFY:
-                self._write(_SET_HANDLED, plan.site, plan.slot)
-            self._write(_FORGET_ATTEMPTS, plan.site, plan.site, self.keep)
+                self._rows(_SET_HANDLED, plan.site, plan.slot)
+            self._rows(_FORGET_ATTEMPTS, plan.site, plan.site, self.keep)
         return attempt
 
     def end(self, attempt: Attempt) -> None:
@@ -195,7 +188,4 @@ class History(HistoryReader):
             yield
 
     def _put(self, attempt: Attempt) -> None:
-        self._write(_WRITE_ATTEMPT, *(getattr(attempt, name) for name in Attempt.__struct_fields__))
-
-    def _write(self, statement: str, *values: object) -> None:
-        self._rows(statement, *values)
+        self._rows(_WRITE_ATTEMPT, *(getattr(attempt, name) for name in Attempt.__struct_fields__))

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
 import anyio
@@ -83,6 +84,7 @@ _READ_SIZE: Final = 1 << 16  # bytes per read
 _DRAIN_TIMEOUT: Final = 2.0
 
 
+@dataclass
 class ProcessRunner:
     """Runs each site in its own process. ``say`` gets each line of a run's log with the name of the site.
 
@@ -92,21 +94,12 @@ class ProcessRunner:
     audit may take long and must not delay publishing; or when there is only one slot.
     """
 
-    def __init__(
-        self,
-        say: Callable[[str, str], None],
-        last: Callable[[str], Attempt | None] = lambda _: None,
-        is_late: Callable[[], bool] = lambda: False,
-        *,
-        is_verbose: bool = False,
-        command: str = "",
-    ) -> None:
-        self._say = say
-        self._command = command
-        self._last = last
-        self._is_late = is_late
-        self._audits: set[int] = set()  # the attempts that may be followed by an audit
-        self._is_verbose = is_verbose
+    say: Callable[[str, str], None]
+    last: Callable[[str], Attempt | None] = lambda _: None
+    is_late: Callable[[], bool] = lambda: False
+    is_verbose: bool = field(default=False, kw_only=True)
+    command: str = field(default="", kw_only=True)
+    _audits: set[int] = field(default_factory=set, init=False)  # the attempts that may be followed by an audit
 
     async def run(
         self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event, link: RunLink | None = None
@@ -122,19 +115,19 @@ class ProcessRunner:
             name=site.name,
             task="tell" if is_notify_only else "rollback" if link and "rollback" in link.options else "run",
             config=config.model_dump(mode="json"),
-            last=self._last(site.name),
+            last=self.last(site.name),
             began=attempt.began,
             shutdown_timeout=config.daemon.shutdown_timeout,
-            is_verbose=self._is_verbose,
+            is_verbose=self.is_verbose,
             may_audit=may_audit,
             is_linked=link is not None,
             lease_until=link.deadline if link and math.isfinite(link.deadline) else None,
             options=dict(link.options) if link else {},
-            command=self._command and f"{self._command} {shlex.quote(site.name)}",
+            command=self.command and f"{self.command} {shlex.quote(site.name)}",
             wanted=list(link.wanted) if link else [],
         )
         try:
-            return await self._run(job, config.daemon.shutdown_timeout, stop, link)
+            return await self._run(job, stop, link)
         finally:
             self._audits.discard(attempt.number)
 
@@ -144,12 +137,12 @@ class ProcessRunner:
         if every is None or not await anyio.to_thread.run_sync(history.is_audit_due, directory, every, attempt.began):
             return True
         max_audits = max(1, site.config.daemon.max_parallel_runs - 1)
-        if len(self._audits) >= max_audits and self._is_late():
+        if len(self._audits) >= max_audits and self.is_late():
             return False
         self._audits.add(attempt.number)
         return True
 
-    async def _run(self, job: SiteJob, shutdown_timeout: float, stop: anyio.Event, link: RunLink | None) -> RunResult:
+    async def _run(self, job: SiteJob, stop: anyio.Event, link: RunLink | None) -> RunResult:
         with _Pipe() as output, _Pipe() as log_pipe:
             try:
                 process = await anyio.open_process(
@@ -162,9 +155,9 @@ class ProcessRunner:
             except OSError as error:
                 message = f"the process could not be started: {error.strerror or error}"
                 return RunResult(exit_code=1, status=RunStatus.FAILED, message=message, notify_pending=True)
-            running = _RunningProcess(process, job.name, self._say, link)
+            running = _RunningProcess(process, job, self.say, link)
             try:
-                return await running.end(job, output, log_pipe, stop, shutdown_timeout)
+                return await running.end(output, log_pipe, stop)
             finally:
                 _kill(process)
                 with anyio.CancelScope(shield=True):
@@ -201,30 +194,26 @@ class _Pipe:
 class _RunningProcess:
     """One process, from its start to its end."""
 
-    def __init__(
-        self, process: Process, name: str, say: Callable[[str, str], None], link: RunLink | None = None
-    ) -> None:
+    def __init__(self, process: Process, job: SiteJob, say: Callable[[str, str], None], link: RunLink | None) -> None:
         self._process = process
+        self._job = job
         self._link = link
-        self._name = name
         self._say = say
         self._result: RunResult | None = None  # the last complete one
         self._last_line = ""
         self._is_stopped = False
         self._is_killed = False
 
-    async def end(
-        self, job: SiteJob, output: _Pipe, log_pipe: _Pipe, stop: anyio.Event, shutdown_timeout: float
-    ) -> RunResult:
+    async def end(self, output: _Pipe, log_pipe: _Pipe, stop: anyio.Event) -> RunResult:
         process = self._process
         output.close_writer()
         log_pipe.close_writer()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._stop, stop, shutdown_timeout)
+            tasks.start_soon(self._stop, stop)
             async with anyio.create_task_group() as pipes:
                 pipes.start_soon(self._read_results, output)
                 pipes.start_soon(self._log, log_pipe)
-                await self._send(encode_line(job))
+                await self._send(encode_line(self._job))
                 if self._link:
                     tasks.start_soon(self._link.talk, self._send)
                 exit_code = await process.wait()
@@ -232,7 +221,7 @@ class _RunningProcess:
             tasks.cancel_scope.cancel()
         if exit_code < 0:
             _kill_group(process)
-        return self._result_of(exit_code, shutdown_timeout)
+        return self._result_of(exit_code)
 
     async def _send(self, line: bytes) -> None:
         """Send a line to the process; one that has just ended needs none."""
@@ -240,12 +229,12 @@ class _RunningProcess:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._process.stdin.send(line)
 
-    async def _stop(self, stop: anyio.Event, shutdown_timeout: float) -> None:
+    async def _stop(self, stop: anyio.Event) -> None:
         await stop.wait()
         self._is_stopped = True
         with suppress(ProcessLookupError):
             self._process.terminate()
-        await anyio.sleep(shutdown_timeout)
+        await anyio.sleep(self._job.shutdown_timeout)
         self._is_killed = True
         _kill(self._process)
 
@@ -271,24 +260,21 @@ class _RunningProcess:
     def _report_line(self, line: bytes) -> None:
         if text := line[:_MAX_LINE].decode("utf-8", "replace").rstrip():
             self._last_line = text
-            self._say(self._name, text)
+            self._say(self._job.name, text)
 
-    def _result_of(self, code: int, shutdown_timeout: float) -> RunResult:
+    def _result_of(self, code: int) -> RunResult:
         result = self._result
         if result is None:
-            return self._without_report(code, shutdown_timeout)
+            return self._without_report(code)
         if result.status is RunStatus.STOPPED and not self._is_stopped:  # retry it
-            return replace(
-                result,
-                status=RunStatus.FAILED,
-                message=f"another program stopped it; {result.message}",
-                notify_pending=True,
-            )
+            message = f"another program stopped it; {result.message}"
+            return replace(result, status=RunStatus.FAILED, message=message, notify_pending=True)
         return result
 
-    def _without_report(self, code: int, shutdown_timeout: float) -> RunResult:
+    def _without_report(self, code: int) -> RunResult:
         if self._is_killed:
-            message = f"it did not stop within {shutdown_timeout:g} s and was killed; the next run continues it"
+            timeout = f"{self._job.shutdown_timeout:g} s"
+            message = f"it did not stop within {timeout} and was killed; the next run continues it"
             return RunResult(exit_code=code, status=RunStatus.STOPPED, message=message)
         if self._is_stopped:
             message = "the state is saved, and the next run continues it"

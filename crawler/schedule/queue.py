@@ -67,24 +67,12 @@ class RunQueue:
     def __getitem__(self, site: str) -> SiteState:
         return self._entries[site]
 
-    def add(
-        self,
-        site_schedule: SiteSchedule,
-        handled: float | None,
-        attempts: Iterable[Attempt],
-        now: float,
-        *,
-        is_alive: bool = False,
-    ) -> None:
-        """Add a new site, with its attempts since the last successful one, the oldest first.
-
-        ``handled`` comes from the history, None for a new site. An attempt that has not ended is still running when the
-        daemon that started it ``is_alive``; otherwise it was cut short.
-        """
-        entry = replayed_state(site_schedule, handled, attempts, now, is_alive=is_alive)
-        self._entries[site_schedule.name] = entry
+    def add(self, entry: SiteState, handled: float | None, now: float) -> None:
+        """Add a new site, in the state after its attempts; ``handled`` comes from the history, None for a new site."""
+        name = entry.site_schedule.name
+        self._entries[name] = entry
         if entry.handled != handled:
-            self.changed.add(site_schedule.name)
+            self.changed.add(name)
         entry.clear_broken(now)
         entry.plan(now)
 

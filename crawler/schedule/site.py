@@ -4,64 +4,66 @@ import difflib
 import functools
 import os
 import zoneinfo
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan
 from crawler.config.sections import DaemonConfig, ScheduleConfig
 from crawler.errors import UsageError
-from crawler.model import Url
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.schedule.cron import Cron, Interval, Recurrence, Schedule, ScheduleError
+from crawler.units import names_text
 
 LOCAL_ZONE: Final = "local"
 
 _NO_ZONE: Final = ScheduleConfig().timezone  # the default; an interval needs none
 
 _LOCALTIME: Final = Path("/etc/localtime")
-_MAX_NAMES: Final = 5  # names in a line
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledSite:
-    """A site of a schedule. Two equal sites run alike.
+class SitePlaces(Struct, frozen=True, kw_only=True):
+    """Where a site of a schedule is, and where its results are.
 
-    ``schedule`` is None for a site without one, ``state`` is the directory of the site's state, ``output`` where its
-    sitemap is published, ``report`` that of its audit reports, and ``recent`` the name of the feed beside the sitemap,
-    "" for none.
+    ``state`` is the directory of the site's state, ``output`` where its sitemap is published, ``report`` that of its
+    audit reports, and ``recent`` the name of the feed beside the sitemap, "" for none.
     """
 
     name: str
-    config: Config
-    schedule: Schedule | None
-    url: Url
-    sitemap_url: Url
+    url: str
+    sitemap_url: str
     state: Path
     output: Path
     report: Path | None = None
     recent: str = ""
 
 
+class ScheduledSite(SitePlaces, frozen=True, kw_only=True):
+    """A site of a schedule. Two equal sites run alike. ``schedule`` is None for a site without one."""
+
+    config: Config
+    schedule: Schedule | None
+
+
 def scheduled_site(name: str, plan: CrawlPlan) -> ScheduledSite:
     """Build the site of a plan. Raises UsageError for an invalid schedule."""
-    report = plan.config.audit.report
+    config = plan.config
     return ScheduledSite(
-        name,
-        plan.config,
-        build_schedule(name, plan.config.schedule),
-        plan.seed,
-        plan.sitemap_url,
-        plan.state,
-        plan.output,
-        Path(report) if report else None,
-        unquote(recent_feed_url(plan).rpartition("/")[2]),
+        name=name,
+        url=plan.seed,
+        sitemap_url=plan.sitemap_url,
+        state=plan.state,
+        output=plan.output,
+        report=Path(config.audit.report) if config.audit.report else None,
+        recent=unquote(recent_feed_url(plan).rpartition("/")[2]),
+        config=config,
+        schedule=build_schedule(name, config.schedule),
     )
 
 
@@ -119,7 +121,8 @@ def _local_zone() -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-_RESTART_KEYS: Final = ("listen", "max_clients", "client_timeout")  # settings that a reload does not change
+# settings that a reload does not change
+_RESTART_KEYS: Final = ("listen", "max_clients", "client_timeout", "directory")
 
 
 class LoadedConfig(Struct, frozen=True):
@@ -138,28 +141,16 @@ def config_changes(before: LoadedConfig, now: LoadedConfig) -> Iterator[str]:
     changed = [name for name, site in new.items() if name in old and _site_settings(old[name]) != _site_settings(site)]
     for verb, names in (("added", added), ("removed", removed), ("changed", changed)):
         if names:
-            yield f"{verb} {some_names(names)}"
-    settings = [key for key in DaemonConfig.model_fields if key != "directory" and _has_changed(before, now, key)]
-    at_once = [f"daemon.{key}" for key in settings if key not in _RESTART_KEYS]
-    later = [f"daemon.{key}" for key in settings if key in _RESTART_KEYS]
+            yield f"{verb} {names_text(names)}"
+    old_settings, new_settings = dict(before.settings), dict(now.settings)
+    settings = [key for key in old_settings if key != "directory" and old_settings[key] != new_settings[key]]
     if before.directory != now.directory:
-        later.append("daemon.directory")
-    if at_once:
-        yield f"used from now on: {', '.join(at_once)}"
-    if later:
-        yield f"used after the next start: {', '.join(later)}"
-
-
-def _has_changed(before: LoadedConfig, now: LoadedConfig, key: str) -> bool:
-    return bool(getattr(before.settings, key) != getattr(now.settings, key))
+        settings.append("directory")
+    for when, are_later in (("from now on", False), ("after the next start", True)):
+        if keys := [f"daemon.{key}" for key in settings if (key in _RESTART_KEYS) == are_later]:
+            yield f"used {when}: {', '.join(keys)}"
 
 
 def _site_settings(site: ScheduledSite) -> ScheduledSite:
     """The site's own settings, without those of the daemon."""
     return replace(site, config=site.config.model_copy(update={"daemon": DaemonConfig()}))
-
-
-def some_names(names: Sequence[str]) -> str:
-    """The first names, and the number of the others."""
-    more = f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
-    return f"{', '.join(names[:_MAX_NAMES])}{more}"

@@ -237,11 +237,8 @@ class SiteState(Struct):
 
     def _after_notify(self, ended_at: float, *, is_sent: bool) -> None:
         self.failed_notifications = 0 if is_sent else self.failed_notifications + 1
-        self.notify_retry = (
-            None
-            if is_sent
-            else ScheduledRetry(Trigger.NOTIFY, ended_at, self._retries.pause(self.failed_notifications))
-        )
+        pause = self._retries.pause(self.failed_notifications)
+        self.notify_retry = None if is_sent else ScheduledRetry(Trigger.NOTIFY, ended_at, pause)
 
     @property
     def _retries(self) -> RetryPolicy:

@@ -10,31 +10,22 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.schedule.history import HistoryReader
-from crawler.schedule.queue import RunQueue
-from crawler.schedule.site import ScheduledSite
+from crawler.schedule.queue import RunQueue, replayed_state
+from crawler.schedule.site import ScheduledSite, SitePlaces
 from crawler.schedule.site_state import Attempt, SiteSchedule, SiteState, Trigger
 from crawler.state.runs import RunStatus
 from crawler.units import clock_text
 from crawler.version import __version__
 
 
-class SiteStatus(Struct, frozen=True, kw_only=True):
+class SiteStatus(SitePlaces, frozen=True, kw_only=True):
     """A site of a schedule. Times are Unix times, None: none.
 
-    ``state`` is the directory of the site's state, ``output`` where its sitemap is published, ``report`` that of its
-    audit reports, and ``recent`` the name of the feed beside the sitemap, "" for none. ``schedule`` is a description,
-    "" for a site without one. ``next_at`` is the earliest start of the next run, ``running_since`` the start of the
-    running one, ``failures`` the number of failed attempts in a row, and ``last`` the last run that ended. An audit
-    follows a run when the last audit is ``audit_every`` seconds old, None: never.
+    ``schedule`` is a description, "" for a site without one. ``next_at`` is the earliest start of the next run,
+    ``running_since`` the start of the running one, ``failures`` the number of failed attempts in a row, and ``last``
+    the last run that ended. An audit follows a run when the last audit is ``audit_every`` seconds old, None: never.
     """
 
-    name: str
-    url: str
-    sitemap_url: str
-    state: Path
-    output: Path
-    report: Path | None = None
-    recent: str = ""
     schedule: str = ""
     next_at: float | None = None
     running_since: float | None = None
@@ -73,7 +64,7 @@ def load_history(
 ) -> None:
     """Add a site to the queue with its history; the daemon ``is_alive`` or not. Raises StorageError."""
     handled, attempts = history.handled(site.name), history.since_done(site.name)
-    queue.add(site_schedule(site), handled, attempts, now, is_alive=is_alive)
+    queue.add(replayed_state(site_schedule(site), handled, attempts, now, is_alive=is_alive), handled, now)
 
 
 def sites_status(sites: Iterable[ScheduledSite], queue: RunQueue, now: float) -> tuple[SiteStatus, ...]:
@@ -99,13 +90,7 @@ def _site_status(site: ScheduledSite, entry: SiteState, now: float) -> SiteStatu
     running = entry.running
     next_at = max(entry.run_at, now)
     return SiteStatus(
-        name=site.name,
-        url=site.url,
-        sitemap_url=site.sitemap_url,
-        state=site.state,
-        output=site.output,
-        report=site.report,
-        recent=site.recent,
+        **{field: getattr(site, field) for field in SitePlaces.__struct_fields__},
         schedule=site.schedule.describe() if site.schedule else "",
         next_at=next_at if math.isfinite(next_at) else None,
         running_since=running.began if running and running.trigger is not Trigger.NOTIFY else None,

@@ -105,7 +105,7 @@ def _follow_parent(listeners: Sequence[Callable[[bytes], object]], shutdown_time
 
 def _run_job(job: SiteJob) -> RunResult:
     """Run the job; every ending becomes a result."""
-    plan, last_number = None, 0
+    plan, last_run = None, None
     try:
         signal.signal(signal.SIGTERM, _interrupt)
         plan = plan_crawl(Config.model_validate(job.config))
@@ -113,7 +113,7 @@ def _run_job(job: SiteJob) -> RunResult:
             return _notify(plan, job)
         if job.task == "rollback":
             return _roll_back(plan, job)
-        last_number = _number(_last_finished_run(plan))
+        last_run = _last_finished_run(plan)
         if job.last and job.last.status is RunStatus.FAILED and job.last.notify_pending:
             _notify(plan, job)  # the run may have been killed before it could
         status = _notify_status(plan)
@@ -126,7 +126,7 @@ def _run_job(job: SiteJob) -> RunResult:
         _log_news(report.announced, status)
         return _result_with_audit(plan, job, report, ProgressLogger().watch if job.is_verbose else _ignore_progress)
     except KeyboardInterrupt:
-        return _cut_short(plan, last_number)
+        return _cut_short(plan, last_run)
     except SiteatlasError as error:
         return replace(run_result_of_error(error), notify_pending=error.notify_pending or _is_notify_pending(plan))
     except Exception as error:
@@ -268,10 +268,10 @@ def _last_scheduled_result(plan: CrawlPlan, last: Attempt | None) -> RunResult |
     )
 
 
-def _cut_short(plan: CrawlPlan | None, last_number: int) -> RunResult:
-    """The result after an interrupt. One that comes after the run itself only cuts short what follows it."""
+def _cut_short(plan: CrawlPlan | None, before: Run | None) -> RunResult:
+    """The result after an interrupt, with the last run before. One after the run itself only cuts what follows it."""
     run = _last_finished_run(plan) if plan else None
-    if run is None or run.number <= last_number or run.exit_code is None:
+    if run is None or (before and run.number <= before.number) or run.exit_code is None:
         return RunResult(exit_code=Incomplete.exit_code, status=RunStatus.STOPPED, message=_INTERRUPTED)
     is_done = run.exit_code == 0
     if is_done and plan and why_not_uploaded(plan, run):
@@ -296,13 +296,7 @@ def _last_finished_run(plan: CrawlPlan) -> Run | None:
 
 def _is_notify_pending(plan: CrawlPlan | None) -> bool:
     """Whether a notification is outstanding."""
-    with suppress(SiteatlasError):
-        return plan is not None and plan.config.notify.enabled and notify_status(plan.state, 0).is_notify_pending
-    return False
-
-
-def _number(run: Run | None) -> int:
-    return run.number if run else 0
+    return plan is not None and plan.config.notify.enabled and _notify_status(plan).is_notify_pending
 
 
 if __name__ == "__main__":

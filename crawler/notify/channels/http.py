@@ -3,7 +3,7 @@
 import base64
 import time
 from collections.abc import Mapping
-from http import HTTPStatus
+from http.client import responses
 from pathlib import Path
 from typing import Final, Self
 from urllib.parse import unquote
@@ -145,7 +145,8 @@ def result_of(response: NotifyResponse | NoResponse, server: str) -> SendResult:
         return SendResult.refused(
             f"{server} answered {status}, a redirect{target}: siteatlas does not follow it, so configure the target URL"
         )
-    message = f"{server} answered {_status_name(status)}" + (f": {response.text}" if response.text else "")
+    phrase = f", {responses[status].lower()}" if status in responses else ""
+    message = f"{server} answered {status}{phrase}" + (f": {response.text}" if response.text else "")
     is_deferred = is_transient(status) or 500 <= status < 600
     return SendResult(
         reception=SendStatus.DEFERRED if is_deferred else SendStatus.REFUSED,
@@ -178,10 +179,3 @@ def _redirect_text(location: str) -> str:
         return f" to {display_origin(location)}"
     except ValueError:
         return ""
-
-
-def _status_name(status: int) -> str:
-    try:
-        return f"{status}, {HTTPStatus(status).phrase.lower()}"
-    except ValueError:
-        return str(status)

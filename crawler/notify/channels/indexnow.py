@@ -49,14 +49,9 @@ class IndexNowChannel:
         self._source = section.key if section.key.startswith(("env:", "file:")) else ""
         self._key_url = _canonical(section.key_url)
         self._endpoint = section.endpoint
-        self._size = section.batch
+        self.size = section.batch
         self._scheme = scheme
         self._ready: dict[str, SendResult] = {}
-
-    @property
-    def size(self) -> int:
-        """The maximum number of URLs in a batch."""
-        return self._size
 
     def accepts(self, url: str) -> bool:
         """Whether a URL lies below the directory of the key file, in either scheme (the location rule)."""

@@ -66,13 +66,12 @@ class _SitemapAnswer(Struct, frozen=True, rename="camel"):
         )
 
     def _sentence(self) -> str:
-        problems = [count_text(self.errors, "error"), count_text(self.warnings, "warning")]
+        problems = f"{count_text(self.errors, 'error')}, {count_text(self.warnings, 'warning')}"
         counts = [f"{content.submitted:,} {quote_message(content.type)}" for content in self.contents]
         content_text = f" and {', '.join(counts)} in it" if counts else ""
         pending_text = "; Google will read it again" if self.is_pending else ""
         day = quote_message(self.last_downloaded)[:10]
-        problems_text = ", ".join(problems)
-        return quote_message(f"Google last read the sitemap on {day}, with {problems_text}{content_text}{pending_text}")
+        return quote_message(f"Google last read the sitemap on {day}, with {problems}{content_text}{pending_text}")
 
 
 class SearchConsoleChannel:

@@ -54,32 +54,6 @@ def _plain_word(text: str) -> str:
     return text if _word(text) else "no code"
 
 
-class S3Settings(Struct, frozen=True, kw_only=True):
-    """How to reach a storage. The keys may be references to secrets; "" means the settings of the AWS tools.
-
-    ``timeout`` is in seconds; ``named`` says what messages call the settings.
-    """
-
-    endpoint: str = ""
-    region: str = ""
-    access_key: str = ""
-    secret_key: str = ""
-    timeout: float = 60.0
-    named: "SettingNames"
-
-    @classmethod
-    def of(cls, section: UploadConfig | FleetConfig, timeout: float, named: "SettingNames") -> Self:
-        """The settings of a section."""
-        return cls(
-            endpoint=section.s3_endpoint,
-            region=section.s3_region,
-            access_key=section.s3_access_key,
-            secret_key=section.s3_secret_key,
-            timeout=timeout,
-            named=named,
-        )
-
-
 class SettingNames(Struct, frozen=True):
     """The section, and in it the address and the timeout; ``smaller`` is the remedy for a file that is too large."""
 
@@ -90,19 +64,31 @@ class SettingNames(Struct, frozen=True):
 
 
 class S3Bucket:
-    """A bucket. Nothing is sent before the first :meth:`call`. Raises UsageError for invalid settings."""
+    """A bucket. Nothing is sent before the first :meth:`call`. Raises UsageError for invalid settings.
 
-    def __init__(self, name: str, settings: S3Settings) -> None:
+    ``timeout`` is in seconds; ``named`` says what messages call the settings. The keys of the ``section`` may be
+    references to secrets; "" means the settings of the AWS tools.
+    """
+
+    def __init__(self, name: str, section: UploadConfig | FleetConfig, timeout: float, named: SettingNames) -> None:
         logging.getLogger("botocore").setLevel(logging.WARNING)  # its debug log shows session tokens
         self.name = name
-        self._settings = settings
+        self._named = asdict(named)
+        self._timeout = timeout
         self._client: Any = None
-        _check_settings(settings)
+        self._place = section.s3_endpoint, section.s3_region, named.section
+        self._keys = section.s3_access_key, section.s3_secret_key
+        keys = _signing_keys(*self._keys, named.section)
+        _check_endpoint(section.s3_endpoint, named.section)
+        if any(keys):
+            _check_client(*self._place)
+        else:
+            _build_client(*self._place, keys, Config()).close()
 
     async def call(self, act: str, send: Callable[[Any], T]) -> T:
         """Call ``send`` with the client, in a thread. Raises UploadError, whose sentence names the ``act``."""
         if self._client is None:
-            self._client = _build_client(self._settings, _signing_keys(self._settings), _client_config(self._settings))
+            self._client = self._connected()
         try:
             return await anyio.to_thread.run_sync(self._send, send)
         except Exception as error:  # noqa: BLE001 - the library fails in many ways on garbage; no error may show the request
@@ -113,6 +99,22 @@ class S3Bucket:
         if self._client is not None:
             self._client.close()
 
+    def _connected(self) -> Any:
+        """A client without retries, which are the caller's, and without checksums that some storages lack."""
+        endpoint, _, section = self._place
+        config = Config(
+            connect_timeout=self._timeout,
+            read_timeout=self._timeout,
+            retries={"total_max_attempts": 1, "mode": "standard"},
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+            s3={"addressing_style": "path"} if endpoint else None,
+        )
+        client = _build_client(*self._place, _signing_keys(*self._keys, section), config)
+        connection = client._endpoint  # noqa: SLF001 - there is no public way
+        connection.http_session = _BoundedSession(connection.http_session, self._timeout)
+        return client
+
     def _send(self, send: Callable[[Any], T]) -> T:
         return send(self._client)
 
@@ -121,15 +123,15 @@ class S3Bucket:
             return error
         if isinstance(error, boto.ClientError):
             return self._response_error(error.response, act)
-        return meaning_of(error, _MEANINGS).upload_error({"act": act, **asdict(self._settings.named)})
+        return meaning_of(error, _MEANINGS).upload_error({"act": act, **self._named})
 
     def _response_error(self, response: dict[str, Any], act: str) -> UploadError:
         details, meta = response.get("Error", {}), response.get("ResponseMetadata", {})
         status = int(meta.get("HTTPStatusCode") or 0)
         code = _plain_word(str(details.get("Code") or status))
         region = _plain_word(str(meta.get("HTTPHeaders", {}).get("x-amz-bucket-region") or details.get("Region") or ""))
-        named = asdict(self._settings.named)
-        values = {"act": act, "bucket": self.name, "code": code, "region": f" ({region})" if region else "", **named}
+        values = {"act": act, "bucket": self.name, "code": code, "region": f" ({region})" if region else ""}
+        values |= self._named
         meaning = _MEANINGS.get(code)
         if status in (408, 429) or (status >= 500 and status != 507 and not meaning):
             meaning = _NOT_S3 if code.isdecimal() else meaning if meaning and meaning.may_retry else _BUSY
@@ -151,52 +153,37 @@ def is_missing(error: Exception) -> bool:
 _MISSING: Final = ("404", "NoSuchKey", "NotFound")
 
 
-def _signing_keys(settings: S3Settings) -> tuple[str, str]:
+def _signing_keys(access_key: str, secret_key: str, section: str) -> tuple[str, str]:
     """The configured keys, "" for those of the AWS tools. Raises UsageError."""
-    access, secret = reveal_secret(settings.access_key), reveal_secret(settings.secret_key)
+    access, secret = reveal_secret(access_key), reveal_secret(secret_key)
     if bool(access) != bool(secret):
-        section = settings.named.section
         raise UsageError(
             f"{section}.s3_access_key and {section}.s3_secret_key work only together. Set both keys, or none"
         )
     return access, secret
 
 
-def _check_settings(settings: S3Settings) -> None:
-    """Check the endpoint and the keys. Raises UsageError."""
-    keys = _signing_keys(settings)
-    _check_endpoint(settings)
-    if any(keys):
-        _check_client(S3Settings(endpoint=settings.endpoint, region=settings.region, named=settings.named))
-    else:
-        _build_client(settings, keys, Config()).close()
-
-
 @cache
-def _check_client(settings: S3Settings) -> None:
+def _check_client(endpoint: str, region: str, section: str) -> None:
     """Raises UsageError. Cached, because it is slow and many sites of a schedule share a target."""
-    _build_client(settings, ("some", "keys"), Config()).close()
+    _build_client(endpoint, region, section, ("some", "keys"), Config()).close()
 
 
-def _build_client(settings: S3Settings, keys: tuple[str, str], config: Config) -> Any:
-    """The client. Raises UsageError."""
+def _build_client(endpoint: str, region: str, section: str, keys: tuple[str, str], config: Config) -> Any:
+    """A client of the library. Raises UsageError."""
     access, secret = keys
-    section = settings.named.section
     try:
         core = botocore.session.Session()
         core.register_component("data_loader", _service_models())
-        session = boto3.session.Session(access or None, secret or None, None, settings.region or None, core)
+        session = boto3.session.Session(access or None, secret or None, None, region or None, core)
         if session.get_credentials() is None:
             raise UsageError(
                 f"there are no keys for S3. Set {section}.s3_access_key and {section}.s3_secret_key, or configure the "
                 "AWS tools"
             )
-        client = session.client("s3", endpoint_url=settings.endpoint or None, config=config)
+        return session.client("s3", endpoint_url=endpoint or None, config=config)
     except (BotoCoreError, ValueError) as error:
         raise UsageError(f"{section}: {_first_line(error)}") from None
-    endpoint = client._endpoint  # noqa: SLF001 - there is no public way
-    endpoint.http_session = _BoundedSession(endpoint.http_session, settings.timeout)
-    return client
 
 
 class _BoundedSession:
@@ -231,20 +218,7 @@ def _service_models() -> Any:
     return botocore.loaders.create_loader()
 
 
-def _client_config(settings: S3Settings) -> Config:
-    """No retries, which are the caller's, and no checksums that some compatible storages lack."""
-    return Config(
-        connect_timeout=settings.timeout,
-        read_timeout=settings.timeout,
-        retries={"total_max_attempts": 1, "mode": "standard"},
-        request_checksum_calculation="when_required",
-        response_checksum_validation="when_required",
-        s3={"addressing_style": "path"} if settings.endpoint else None,
-    )
-
-
-def _check_endpoint(settings: S3Settings) -> None:
-    url, section = settings.endpoint, settings.named.section
+def _check_endpoint(url: str, section: str) -> None:
     if not url:
         return
     try:
@@ -256,8 +230,7 @@ def _check_endpoint(settings: S3Settings) -> None:
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise UsageError(
                 f"{section}.s3_endpoint may contain only scheme, host and port, as in https://host:port. Set the "
-                f"keys with {section}.s3_access_key and "
-                f"{section}.s3_secret_key"
+                f"keys with {section}.s3_access_key and {section}.s3_secret_key"
             )
     if not is_valid:
         raise UsageError(f"{section}.s3_endpoint must be a URL like https://s3.example.com, not {mask_password(url)!r}")
@@ -280,7 +253,7 @@ class S3Target:
     """A bucket, or a prefix in it. Raises UsageError for invalid settings."""
 
     def __init__(self, section: UploadConfig, address: S3Address) -> None:
-        self._bucket = S3Bucket(address.bucket, S3Settings.of(section, section.timeout, _NAMES))
+        self._bucket = S3Bucket(address.bucket, section, section.timeout, _NAMES)
         self._prefix = address.prefix
         self._cache_control = section.cache_control
         self.display_name = target_name(section)

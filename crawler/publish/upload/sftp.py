@@ -99,8 +99,7 @@ def unknown_host_error(address: SftpAddress, file: str, *, known: bool) -> Uploa
         )
     return UploadError(
         f"its host key is not known. Run ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the "
-        "new key "
-        "in the file with the key from the operator of the server"
+        "new key in the file with the key from the operator of the server"
     )
 
 

@@ -11,6 +11,7 @@ Readers find the old index or the new one, and every file that it names. A file 
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
@@ -200,40 +201,36 @@ async def upload(
         os.close(descriptor)
 
 
+@dataclass(frozen=True, slots=True)
 class _Transfer:
     """One upload to an entered target. ``index`` is the name of the sitemap index."""
 
-    def __init__(
-        self,
-        target: UploadTarget,
-        manifest: UploadManifest,
-        index: str,
-        retries: UploadRetries,
-        say: Callable[[str], None],
-    ) -> None:
-        self._target, self._manifest, self._index = target, manifest, index
-        self._retries, self._say = retries, say
+    target: UploadTarget
+    manifest: UploadManifest
+    index: str
+    retries: UploadRetries
+    say: Callable[[str], None]
 
     async def run(self, files: list[LocalFile], clock: Callable[[], float], grace_period: float) -> UploadResult:
         """Upload ``files``, the index or only file last. Raises UploadError, StorageError."""
         if not files:
-            return UploadResult(destination=self._target.display_name)
+            return UploadResult(destination=self.target.display_name)
         listed = {local.name for local in files}
-        async with self._target:
-            remote = await self._retries.run(lambda: self._target.list_files({*listed, *self._manifest.sent}))
-            if pending := self._manifest.pending():
-                await self._retries.run(lambda: self._target.remove_leftovers(pending))
+        async with self.target:
+            remote = await self.retries.run(lambda: self.target.list_files({*listed, *self.manifest.sent}))
+            if pending := self.manifest.pending():
+                await self.retries.run(lambda: self.target.remove_leftovers(pending))
             missing = await self._missing(files, remote)
             await self._send(missing, files[-1])
             now = clock()
-            self._manifest.mark_unlisted(listed, now)
+            self.manifest.mark_unlisted(listed, now)
             removed = await self._remove(remote, now - grace_period)
         return UploadResult(
-            destination=self._target.display_name,
+            destination=self.target.display_name,
             sent=len(missing),
             unchanged=len(files) - len(missing),
             removed=removed,
-            waiting=sum(name not in listed for name in self._manifest.sent),
+            waiting=sum(name not in listed for name in self.manifest.sent),
             bytes=sum(local.size for local in missing),
         )
 
@@ -245,11 +242,11 @@ class _Transfer:
             if not await self._is_there(local, remote.get(local.name)):
                 missing.add(local.name)
 
-        await self._retries.run_all(files, check)
+        await self.retries.run_all(files, check)
         return [local for local in files if local.name in missing]
 
     async def _is_there(self, local: LocalFile, remote: RemoteFile | None) -> bool:
-        sent, metadata = self._manifest.sent.get(local.name), self._target.metadata(local)
+        sent, metadata = self.manifest.sent.get(local.name), self.target.metadata(local)
         if remote is None:
             return False
         if sent is not None and sent.matches(remote):
@@ -257,44 +254,44 @@ class _Transfer:
         elif sent is not None and (sent.sure or remote in sent.former):
             is_same = False  # somebody replaced it, or our upload did not happen
         else:
-            same_file = await self._target.find_same(local)
+            same_file = await self.target.find_same(local)
             is_same, remote = same_file is not None, same_file or remote
         if is_same:
-            self._manifest.confirm(local, metadata, remote)
+            self.manifest.confirm(local, metadata, remote)
         return is_same
 
     async def _send(self, missing: list[LocalFile], lead: LocalFile) -> None:
         """Upload the files, the index or only file after all others."""
-        target = self._target
-        self._manifest.add_pending((local, target.metadata(local), target.mark(local)) for local in missing)
+        target = self.target
+        self.manifest.add_pending((local, target.metadata(local), target.mark(local)) for local in missing)
 
         async def put(local: LocalFile) -> None:
             RUN_LEASE.check()
-            self._manifest.confirm(local, target.metadata(local), await target.put(local))
+            self.manifest.confirm(local, target.metadata(local), await target.put(local))
 
-        await self._retries.run_all([local for local in missing if local is not lead], put)
+        await self.retries.run_all([local for local in missing if local is not lead], put)
         if lead in missing:
-            await self._retries.run(lambda: put(lead))
+            await self.retries.run(lambda: put(lead))
 
     async def _remove_one(self, name: str) -> None:
         RUN_LEASE.check()
-        await self._target.remove(name)
+        await self.target.remove(name)
 
     async def _remove(self, remote: dict[str, RemoteFile], before: float) -> int:
         """Remove what left the set long enough ago. A failed removal is reported, and retried by the next run."""
         removed = 0
-        unlisted = self._manifest.unlisted_before(before)
+        unlisted = self.manifest.unlisted_before(before)
         # an index leaves before its files: while it is there, so are the files that it names
-        for name, sent in sorted(unlisted, key=lambda entry: entry[0] != self._index):
+        for name, sent in sorted(unlisted, key=lambda entry: entry[0] != self.index):
             try:
                 if sent.is_ours(remote.get(name)):
-                    await self._retries.run(partial(self._remove_one, name))
+                    await self.retries.run(partial(self._remove_one, name))
                     removed += 1
             except UploadError as error:
-                self._say(
+                self.say(
                     f"{name} is no longer part of the sitemap, but could not be removed from "
-                    f"{self._target.display_name}: {error}"
+                    f"{self.target.display_name}: {error}"
                 )
                 break
-            del self._manifest.sent[name]
+            del self.manifest.sent[name]
         return removed

@@ -87,7 +87,7 @@ def build_app(
 
 def routed_app(routes: Sequence[Route]) -> Starlette:
     """An application with these routes and our pages of errors."""
-    routed = Starlette(routes=routes, exception_handlers={HTTPException: _error_page, 500: _failed})
+    routed = Starlette(routes=routes, exception_handlers={HTTPException: _error_page, 500: _error_page})
     routed.router.redirect_slashes = False  # it would redirect to whatever name Host says
     return routed
 
@@ -105,17 +105,13 @@ class _Endpoints:
         self._cache = StatusCache()
         self._files = PublishedFiles()
 
-    @property
-    def _serves_files(self) -> bool:
-        return self._settings().serve_sitemaps
-
     def is_own(self, host: str) -> bool:
         """Whether a request for this host may see everything. No browser reaches a UNIX socket."""
         return self._is_socket or is_own_host(host, self._settings().allowed_hosts)
 
     def is_public(self, host: str, path: str) -> bool:
         """Whether a path may be a published file's, which is public under every host that a proxy passes."""
-        return self._serves_files and (path.startswith(_PUBLISHED) or self._find(host, path) is not None)
+        return self._settings().serve_sitemaps and (path.startswith(_PUBLISHED) or self._find(host, path) is not None)
 
     async def all_sites(self, request: Request) -> Response:
         """``/``; ``?q=WORDS`` filters the sites."""
@@ -132,8 +128,8 @@ class _Endpoints:
         numbers = {"number": page_number(request, "run"), "before": page_number(request, "before")}
 
         def render() -> Response:
-            values = site_page(board, site, snapshot, self._serves_files, **numbers)
-            return render_page("site.html", **values, **page_frame(request))
+            values: dict[str, Any] = {"board": board, "serves_files": self._settings().serve_sitemaps, **numbers}
+            return render_page("site.html", **values, **site_page(site, snapshot, **numbers), **page_frame(request))
 
         return await self._cache.run_blocking(render)
 
@@ -224,16 +220,9 @@ NO_ICON: Final = Route("/favicon.ico", _no_icon)  # browsers ask for it beside f
 
 
 async def _error_page(request: Request, error: Exception) -> Response:
-    """The page of an HTTPException."""
-    status, reason, headers = 500, "", None
-    if isinstance(error, HTTPException):
-        status, reason, headers = error.status_code, error.detail, error.headers
-    response = render_page("trouble.html", status, code=status, reason=reason, **page_frame(request, is_page=False))
-    response.headers.update(headers or {})
+    """The page of an HTTPException, or of an error of ours, which uvicorn logs."""
+    shown = error if isinstance(error, HTTPException) else HTTPException(500, "the log shows the cause")
+    values = {"code": shown.status_code, "reason": shown.detail, **page_frame(request, is_page=False)}
+    response = render_page("trouble.html", shown.status_code, **values)
+    response.headers.update(shown.headers or {})
     return response
-
-
-async def _failed(request: Request, _: Exception) -> Response:
-    """The page of an error of ours, which uvicorn logs."""
-    reason = "the log shows the cause"
-    return render_page("trouble.html", 500, code=500, reason=reason, **page_frame(request, is_page=False))

@@ -41,7 +41,6 @@ _REPORT_TYPES: Final = {
 }
 _TABLES: Final = ("findings", "redirects", "links", *REPORTED_RULES)
 _CSV_TYPE: Final = "text/csv; charset=utf-8"
-_DEFAULT_PORTS: Final = (":80", ":443")
 _CONDITIONS: Final = StaticFiles(check_dir=False)  # which reads the headers If-None-Match and If-Modified-Since
 _own_table = re.compile(r"own\.[A-Za-z0-9_-]+").fullmatch
 
@@ -152,10 +151,7 @@ def find_public(sites: Iterable[SiteStatus], host: str, path: str) -> tuple[Site
 
 
 def _without_port(authority: str) -> str:
-    host = authority.lower()
-    for port in _DEFAULT_PORTS:
-        host = host.removesuffix(port)
-    return host
+    return authority.lower().removesuffix(":80").removesuffix(":443")
 
 
 def open_report(directory: Path, name: str) -> OpenPublishedFile | None:

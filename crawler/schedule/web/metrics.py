@@ -7,7 +7,7 @@ value has no sample. Counters come from the stored history, so they survive a re
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import takewhile
-from typing import Final
+from typing import Any, Final
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
@@ -22,6 +22,7 @@ from crawler.schedule.web.snapshots import SiteSnapshot, is_by_hand, notify_pend
 from crawler.state.runs import Run
 
 _Sample = Callable[[SiteStatus, SiteSnapshot], float | None]
+_Numbers = Callable[[SiteSnapshot], Mapping[str, float]]
 
 
 def exposition(metrics: Collector, accept: str) -> tuple[bytes, str]:
@@ -49,14 +50,12 @@ class SiteMetrics(Collector):
                 if value is not None:
                     family.add_metric([site.name], value)
             yield family
-        for name, help_, totals in _SITE_TOTALS:
-            counter = CounterMetricFamily(f"siteatlas_site_{name}", help_, labels=["site", "result"])
+        for kind, name, label, help_, numbers in _LABELLED_METRICS:
+            labelled = kind(f"siteatlas_site_{name}", help_, labels=["site", label])
             for site in self._status.sites:
-                for result, total in totals(self._snapshot(site)).items():
-                    counter.add_metric([site.name, result], total)
-            yield counter
-        yield self._changes()
-        yield self._findings()
+                for of, number in numbers(self._snapshot(site)).items():
+                    labelled.add_metric([site.name, of], number)
+            yield labelled
 
     def _snapshot(self, site: SiteStatus) -> SiteSnapshot:
         return self._snapshots.get(site.name, SiteSnapshot())
@@ -85,34 +84,21 @@ class SiteMetrics(Collector):
                 family.add_metric([], float(value))
             yield family
 
-    def _changes(self) -> Metric:
-        family = GaugeMetricFamily(
-            "siteatlas_site_last_run_changes", "URLs that the last run changed, by kind", labels=["site", "kind"]
-        )
-        for site in self._status.sites:
-            run = self._snapshot(site).last_ended
-            for kind in ChangeKind if run else ():
-                family.add_metric([site.name, kind.value], getattr(run, kind))
-        return family
 
-    def _findings(self) -> Metric:
-        family = GaugeMetricFamily(
-            "siteatlas_site_last_audit_findings", "Findings of the last audit, by severity", labels=["site", "severity"]
-        )
-        for site in self._status.sites:
-            audit = self._snapshot(site).audit.last
-            for severity, number in audit.severities.items() if audit else ():
-                family.add_metric([site.name, severity], number)
-        return family
+def _value(path: str) -> _Sample:
+    """What the names of a path lead to in a snapshot; None as soon as one of them has no value."""
 
+    def sample(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
+        found: Any = snapshot
+        for name in path.split("."):
+            found = getattr(found, name, None)
+        return None if found is None else float(found)
 
-def _audit_value(name: str) -> _Sample:
-    """A number of the last completed audit."""
-    return lambda _, snapshot: getattr(snapshot.audit.last, name, None)
+    return sample
 
 
 def _compared_audit_value(name: str) -> _Sample:
-    """The same; of an audit that could be compared with the previous one."""
+    """A number of the last completed audit, if it could be compared with the previous one."""
     return lambda _, snapshot: (
         getattr(snapshot.audit.last, name) if snapshot.audit.last and snapshot.audit.last.before else None
     )
@@ -155,29 +141,11 @@ def _pages(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     return standing.pages if standing and standing.published else None
 
 
-def _held(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
-    return snapshot.standing.held if snapshot.standing else None
-
-
-def _success(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
-    return snapshot.last_good.ended if snapshot.last_good else None
-
-
 def _audit_failed(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     return bool(snapshot.audit.trouble) if snapshot.audit.newest else None
 
 
-def _asked(name: str) -> _Sample:
-    """A figure of a run that did not request all pages."""
-    return lambda _, snapshot: getattr(snapshot.standing and snapshot.standing.asked, name, None)
-
-
-def _search_console_value(name: str) -> _Sample:
-    """A number of the last answer of Search Console."""
-    return lambda _, snapshot: getattr(snapshot.search_console, name, None)
-
-
-def _run_totals(name: str) -> "_Totals":
+def _run_totals(name: str) -> _Numbers:
     """A total of all runs that have ended, by their result."""
     return lambda snapshot: {
         result: getattr(totals, name)
@@ -185,25 +153,38 @@ def _run_totals(name: str) -> "_Totals":
     }
 
 
+def _audit_totals(snapshot: SiteSnapshot) -> dict[str, float]:
+    return {result: totals.runs for result, totals in snapshot.audit_totals.items()}
+
+
 def _message_totals(snapshot: SiteSnapshot) -> dict[str, float]:
     totals = snapshot.notifications.totals if snapshot.notifications else {}
     return {result: totals[reception] for reception, result in _SEND_RESULTS.items() if reception in totals}
 
 
+def _changes(snapshot: SiteSnapshot) -> dict[str, float]:
+    run = snapshot.last_ended
+    return {kind.value: getattr(run, kind) for kind in ChangeKind} if run else {}
+
+
+def _findings(snapshot: SiteSnapshot) -> Mapping[str, float]:
+    return snapshot.audit.last.severities if snapshot.audit.last else {}
+
+
 _SEND_RESULTS: Final = {SendStatus.ACCEPTED: "accepted", SendStatus.DEFERRED: "deferred", SendStatus.REFUSED: "refused"}
-_Totals = Callable[[SiteSnapshot], Mapping[str, float]]
-_SITE_TOTALS: Final[tuple[tuple[str, str, _Totals], ...]] = (
-    ("runs", "Runs that have ended, by result", _run_totals("runs")),
-    ("run_requests", "Requests of all runs, by the result of the run", _run_totals("fetched")),
-    ("run_received_bytes", "Bytes that all runs received, by the result of the run", _run_totals("bytes")),
-    ("run_seconds", "Duration of all runs, by the result of the run", _run_totals("seconds")),
-    (
-        "audits",
-        "Audits that have ended, by result",
-        lambda snapshot: {result: totals.runs for result, totals in snapshot.audit_totals.items()},
-    ),
-    ("messages", "Messages of notifications, by result", _message_totals),
-)
+_TOTAL = CounterMetricFamily
+_LAST = GaugeMetricFamily
+_LABELLED_METRICS: Final[tuple[tuple[type[_TOTAL | _LAST], str, str, str, _Numbers], ...]] = (
+    (_TOTAL, "runs", "result", "Runs that have ended, by result", _run_totals("runs")),
+    (_TOTAL, "run_requests", "result", "Requests of all runs, by the result of the run", _run_totals("fetched")),
+    (_TOTAL, "run_received_bytes", "result", "Bytes that all runs received, by the result of the run",
+     _run_totals("bytes")),
+    (_TOTAL, "run_seconds", "result", "Duration of all runs, by the result of the run", _run_totals("seconds")),
+    (_TOTAL, "audits", "result", "Audits that have ended, by result", _audit_totals),
+    (_TOTAL, "messages", "result", "Messages of notifications, by result", _message_totals),
+    (_LAST, "last_run_changes", "kind", "URLs that the last run changed, by kind", _changes),
+    (_LAST, "last_audit_findings", "severity", "Findings of the last audit, by severity", _findings),
+)  # fmt: skip
 _SITE_METRICS: Final[tuple[tuple[str, str, _Sample], ...]] = (
     ("running", "Whether a run is in progress", lambda site, _: site.running_since is not None),
     ("scheduled", "Whether the site has a schedule", lambda site, _: bool(site.schedule)),
@@ -217,20 +198,23 @@ _SITE_METRICS: Final[tuple[tuple[str, str, _Sample], ...]] = (
     ),
     ("state_readable", "Whether the state can be read", lambda _, snapshot: not snapshot.error),
     ("last_run_timestamp_seconds", "End of the last run, Unix time", _ended),
-    ("last_success_timestamp_seconds", "End of the last run whose whole result is published, Unix time", _success),
+    ("last_success_timestamp_seconds", "End of the last run whose whole result is published, Unix time",
+     _value("last_good.ended")),
     ("last_run_exit_code", "Exit code of the last run; negative: the signal that killed it", _exit_code),
     ("last_run_duration_seconds", "Duration of the last run", _last_run_value(lambda run: run.seconds)),
     ("last_run_requests", "Requests of the last run", _last_run_value(lambda run: run.fetched)),
     ("last_run_received_bytes", "Bytes that the last run received", _last_run_value(lambda run: run.bytes)),
     ("listed_pages", "Pages in the published sitemap", _pages),
-    ("held_pages", "Pages in it that the gate holds", _held),
-    ("asked_pages", "Pages that the last run requested, if not all (fetch.recheck_within)", _asked("asked")),
-    ("known_pages", "Pages of which it requested some", _asked("known")),
-    ("oldest_visit_timestamp_seconds", "When the page was requested that it requested longest ago", _asked("oldest")),
-    ("last_audit_timestamp_seconds", "Start of the last completed audit, Unix time", _audit_value("started")),
+    ("held_pages", "Pages in it that the gate holds", _value("standing.held")),
+    ("asked_pages", "Pages that the last run requested, if not all (fetch.recheck_within)",
+     _value("standing.asked.asked")),
+    ("known_pages", "Pages of which it requested some", _value("standing.asked.known")),
+    ("oldest_visit_timestamp_seconds", "When the page was requested that it requested longest ago",
+     _value("standing.asked.oldest")),
+    ("last_audit_timestamp_seconds", "Start of the last completed audit, Unix time", _value("audit.last.started")),
     ("last_audit_new_findings", "New findings of the last audit", _compared_audit_value("new")),
     ("last_audit_mended_findings", "Findings of the previous audit that are resolved", _compared_audit_value("mended")),
     ("audit_failed", "Whether an audit that started later did not complete", _audit_failed),
-    ("search_console_errors", "Errors that Google found in the sitemap", _search_console_value("errors")),
-    ("search_console_warnings", "Warnings of Google about the sitemap", _search_console_value("warnings")),
+    ("search_console_errors", "Errors that Google found in the sitemap", _value("search_console.errors")),
+    ("search_console_warnings", "Warnings of Google about the sitemap", _value("search_console.warnings")),
 )  # fmt: skip

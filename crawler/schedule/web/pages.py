@@ -175,16 +175,8 @@ class RunTable(Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-def site_page(
-    board: ScheduleStatus,
-    site: SiteStatus,
-    snapshot: SiteSnapshot,
-    serves_files: bool,
-    *,
-    number: int | None,
-    before: int | None,
-) -> dict[str, Any]:
-    """The values of the page. Blocks.
+def site_page(site: SiteStatus, snapshot: SiteSnapshot, number: int | None, before: int | None) -> dict[str, Any]:
+    """The values of the page of a site. Blocks.
 
     The changes are those of the run ``number``, else of the last run with changes. The runs are the last ones, or
     those ``before`` a number.
@@ -197,23 +189,19 @@ def site_page(
     standing = snapshot.standing
     audits = _last_audits(site)
     return {
-        "board": board,
         "site": site,
         "audits": audits,
         "histories": rule_histories(audits) if len(audits) > 1 else [],
         "snapshot": snapshot,
         "row": site_row(site, snapshot),
         "changes": _changes(site, snapshot, number),
-        "number": number,
         "table": _table(site, snapshot, before),
-        "before": before,
         "files": _sort_files(snapshot.files, site.sitemap_url),
         "writer": standing.wrote if standing else None,
         "is_running": bool(standing and standing.holder) or site.running_since is not None,
         "messages": messages,
         "messages_error": messages_error,
         "reports": list_reports(site.report) if site.report else [],
-        "serves_files": serves_files,
         "counts_of": run_counts,
         "outcome": outcome_text,
     }

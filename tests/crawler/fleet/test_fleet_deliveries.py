@@ -14,15 +14,7 @@ from crawler.fetch.permits import encode_line
 from crawler.fleet.database import FleetDatabase, initialize, open_fleet
 from crawler.fleet.deliveries import ID_LENGTH, RunDeliveries, confirm_deliveries, forget_deliveries, resend_deliveries
 from crawler.fleet.leases import end_lease, take_lease
-from crawler.notify.delivery import (
-    ClaimMessage,
-    ClaimResult,
-    NoClaims,
-    SharedClaims,
-    claim_key,
-    send_with_retry,
-    use_claims,
-)
+from crawler.notify.delivery import ClaimMessage, ClaimResult, SharedClaims, claim_key, send_with_retry, use_claims
 from crawler.notify.notice import SendResult, SendStatus
 from crawler.schedule.site_state import Trigger
 from crawler.state.lock import RUN_LEASE, LeaseLost
@@ -127,7 +119,7 @@ async def test_ours_a_notice_whose_run_lost_its_lease_before_it_was_sent_is_sent
             with pytest.raises(LeaseLost):
                 await send_with_retry(send, NotifyConfig(), is_worth, "notice")
         finally:
-            use_claims(NoClaims())
+            use_claims()
             RUN_LEASE.renew(math.inf)
         with anyio.fail_after(20):
             while await fleet.rows("SELECT 1 FROM delivery"):  # noqa: ASYNC110 - another connection deletes it
@@ -231,7 +223,7 @@ async def test_ours_what_another_worker_sent_counts_as_sent(database: str) -> No
                         await anyio.sleep(0.02)
                 await fleet.rows("UPDATE site SET epoch = 2")
         finally:
-            use_claims(NoClaims())
+            use_claims()
     assert sent == ["one"]
     assert claim_key("webhook", 1, "changes") != claim_key("webhook", 2, "changes")
 

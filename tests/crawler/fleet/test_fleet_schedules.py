@@ -13,7 +13,7 @@ from crawler.config.sections import ScheduleConfig
 from crawler.fleet.database import FleetDatabase
 from crawler.fleet.leases import SiteLease, end_lease, schedule_of, take_lease
 from crawler.fleet.registry import FleetSite, apply_sites
-from crawler.schedule.queue import RunQueue
+from crawler.schedule.queue import RunQueue, replayed_state
 from crawler.schedule.site_state import Attempt
 from crawler.state.runs import RunResult, RunStatus
 
@@ -85,7 +85,8 @@ class Twins:
 
     def _add(self, name: str, handled: float) -> None:
         schedule = schedule_of(name, Config.model_validate(self.sites[name].config))
-        self.queue.add(schedule, handled, self.attempts[name], self.clock.now)
+        state = replayed_state(schedule, handled, self.attempts[name], self.clock.now)
+        self.queue.add(state, handled, self.clock.now)
 
 
 def drawn_schedule(seed: int) -> ScheduleConfig:

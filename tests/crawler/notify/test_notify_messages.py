@@ -11,7 +11,7 @@ import pytest
 from doubles_indexnow import KEY, Say, Site
 from telling import NOW, begun, hooked, occasions, outstanding, tell
 
-from crawler.notify.delivery import ClaimResult, NoClaims, use_claims
+from crawler.notify.delivery import ClaimResult, use_claims
 from crawler.notify.ledger import LEDGER_DB
 from crawler.notify.ledger_status import notify_status
 from crawler.notify.notice import Occasion, SendStatus
@@ -208,7 +208,7 @@ def test_ours_a_repeated_run_tells_no_channel_a_page_twice(site: Site) -> None:
         shutil.copy(claims.kept, ledger)  # its worker died, and another one continues from its snapshot
         tell(site, site.run(["/a", "/b", "/c"]), **settings)
     finally:
-        use_claims(NoClaims())
+        use_claims()
     added = [[change["url"] for change in message["changes"]] for message in site.double.messages[3:]]
     assert sorted(added) == [[site.url("/b")]] * 3 + [[site.url("/c")]] * 3
 
@@ -235,4 +235,4 @@ def test_ours_what_may_have_been_sent_is_sent_again_only_if_a_person_wants_that(
         again = site.double.messages[len(sent) :]
         assert [message["changes"] for message in again] == [sent[1]["changes"]]
     finally:
-        use_claims(NoClaims())
+        use_claims()

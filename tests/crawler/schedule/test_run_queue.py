@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from crawler.config.sections import ScheduleConfig
 from crawler.schedule.cron import Interval, Schedule
-from crawler.schedule.queue import MAX_SECONDS_AHEAD, RunQueue
+from crawler.schedule.queue import MAX_SECONDS_AHEAD, RunQueue, replayed_state
 from crawler.schedule.site_state import Attempt, PlannedAttempt, SiteSchedule, Trigger
 from crawler.state.runs import RunStatus
 
@@ -50,7 +50,8 @@ class Desk:
         """What another daemon would know."""
         agenda = RunQueue(self.at_once)
         for asked in self.asked:
-            agenda.add(asked, self.handled.get(asked.name), self.since_done(asked.name), self.now)
+            handled = self.handled.get(asked.name)
+            agenda.add(replayed_state(asked, handled, self.since_done(asked.name), self.now), handled, self.now)
         return agenda
 
     def since_done(self, site: str) -> list[Attempt]:
@@ -429,7 +430,9 @@ class Machine(RuleBasedStateMachine):
         desk.agenda.replace([asked for asked in desk.asked if asked.name in keep], desk.now)
         for asked in desk.asked:
             if asked.name not in desk.agenda:
-                desk.agenda.add(asked, desk.handled.get(asked.name), desk.since_done(asked.name), desk.now)
+                handled = desk.handled.get(asked.name)
+                state = replayed_state(asked, handled, desk.since_done(asked.name), desk.now)
+                desk.agenda.add(state, handled, desk.now)
         desk.agenda.replace(desk.asked, desk.now)
         desk.save()
 
