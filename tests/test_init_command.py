@@ -108,6 +108,7 @@ def test_ours_a_directory_that_the_account_of_the_units_may_not_enter_is_told(tm
     told = f"the account nobody-yet cannot open {closed / 'siteatlas.toml'}, because "
     assert told in init(closed, URL, "--systemd", "--user", "nobody-yet").err
     assert "cannot open" not in init(closed, URL, "--cron", "--user", "nobody-yet", "--force").err
+    assert "cannot open" not in init(closed, URL, "--systemd", "--user", "root", "--force").err
 
 
 def test_ours_kits_are_made_for_a_configuration_that_is_there(tmp_path: Path) -> None:

@@ -78,8 +78,9 @@ def _or_default(context: typer.Context, file: Path | None) -> Path | None:
 
 
 def _or_default_without_state(context: typer.Context, file: Path | None) -> Path | None:
-    """The same for a command that only reads: ``--state`` says which sites it is about."""
-    return file if context.params.get("state__directory") else _or_default(context, file)
+    """The same for a command that only reads: ``--state``, or its variable, says which sites it is about."""
+    is_named = context.params.get("state__directory") or os.environ.get("SITEATLAS_STATE_DIRECTORY")
+    return file if is_named else _or_default(context, file)
 
 
 def _config_option(callback: Callable[[typer.Context, Path | None], Path | None]) -> Any:

@@ -89,7 +89,7 @@ class _Tables(Database):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._answers: dict[tuple[str, str], asyncio.Future[Results]] = {}
+        self._answers: dict[tuple[str, ...], asyncio.Future[Results]] = {}
 
     async def execute(self, sql: str, params: Any = None, **options: Any) -> Results:
         """Answer each query once, and count the rows of a table up to a limit.
@@ -106,12 +106,14 @@ class _Tables(Database):  # type: ignore[misc]
             of_pages = sql.startswith("select count(*) from pages where ")
             numbers, ids = (", json_group_array(rowid)", "rowid") if of_pages else ("", "1")
             sql = f"select count(*){numbers} from (select {ids} {sql[16:]} limit {_MAX_COUNTED + 1})"  # noqa: S608 - of Datasette
-        if (is_count or "select rowid, " in sql) and " from pages where " in sql:
+        if (
+            (is_count or "select rowid, " in sql) and " from pages where " in sql and "'" not in sql
+        ):  # written by Datasette
             sql = _of_url(r"\1+\2", sql)  # a search in its index looks up a page for each URL
         within = _COUNTS_WITHIN if is_count or is_facet else _ROWS_WITHIN if options.get("truncate") else None
         asked = _asked_at.get()
         left = asked + within - time.monotonic() if asked and within else None
-        key = sql, str(params)
+        key = sql, str(params), str(options)
         if key not in self._answers:
             if left is not None and left < 0:
                 raise QueryInterrupted(None, sql, params)
@@ -135,7 +137,7 @@ class _Tables(Database):  # type: ignore[misc]
                 return sql, {"numbers": numbers}
         return sql, params
 
-    def _forget_failed(self, key: tuple[str, str], answer: asyncio.Future[Results]) -> None:
+    def _forget_failed(self, key: tuple[str, ...], answer: asyncio.Future[Results]) -> None:
         if answer.cancelled() or answer.exception():
             self._answers.pop(key, None)
 

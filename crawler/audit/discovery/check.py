@@ -97,8 +97,9 @@ def check_declared(body: bytes, sitemap_url: Url) -> DiscoveryCheck:
 
 
 def check_allowed(body: bytes, sitemap_url: Url, start: Url, now: float) -> Iterator[DiscoveryCheck]:
-    """Whether crawlers may fetch the start page, if not, and the sitemap."""
-    if reasons := _blocked(body, start, now):
+    """Whether crawlers may fetch the sitemap, and a failed check if they may not fetch the start page of its host."""
+    is_here = origin_of(start) == origin_of(sitemap_url)
+    if is_here and (reasons := _blocked(body, start, now)):
         yield check("start.allowed/blocked", url=start, reasons=reasons)
     reasons = _blocked(body, sitemap_url, now)
     case = "sitemap.allowed/blocked" if reasons else "sitemap.allowed/ok"

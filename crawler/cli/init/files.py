@@ -126,6 +126,13 @@ def _user_id(user: str) -> int | None:
         return None
 
 
+def _group_ids(user: str) -> list[int]:
+    try:
+        return os.getgrouplist(user, pwd.getpwnam(user).pw_gid)
+    except KeyError:
+        return []
+
+
 def _current_user_id() -> str:
     try:
         return pwd.getpwuid(os.getuid()).pw_name
@@ -252,12 +259,13 @@ def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
 
 def _closed_places(kit: InitKit) -> Iterator[tuple[Path, Path]]:
     """The files of a run, with the directory on the way to each that its account may not enter."""
-    user = _user_id(kit.user)
+    user, groups = _user_id(kit.user), _group_ids(kit.user)
     for file in (*kit.paths(), Path(sys.executable).resolve()):
         for folder in reversed(file.parents):
             with suppress(OSError):
                 status = folder.stat()
-                if not status.st_mode & stat.S_IXOTH and status.st_uid != user:
+                is_open = status.st_mode & (stat.S_IXGRP if status.st_gid in groups else stat.S_IXOTH)
+                if not is_open and user not in (0, status.st_uid):
                     yield file, folder
 
 

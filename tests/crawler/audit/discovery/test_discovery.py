@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from nginx import Server, nginx
 
-from crawler.audit.discovery.check import CheckStatus, Declaration, check_discovery
+from crawler.audit.discovery.check import CheckStatus, Declaration, check_allowed, check_discovery
 from crawler.audit.report.layout import fit
 from crawler.cli.robots_check import discovery_lines
 from crawler.config.config import Config, FetchConfig, OutputConfig, PaceConfig, SiteConfig
+from crawler.model import Url
 
 pytestmark = pytest.mark.needs_nginx
 # What the server does depends on files that a test lays beside the pages.
@@ -152,6 +153,12 @@ def test_ours_what_a_robots_txt_lacks_that_does_not_answer_is_not_known(site: Ww
     assert status in found.checks[0].message
     assert [each.about for each in found.checks if each.status is CheckStatus.UNKNOWN] == ["sitemap.declared"]
     assert not found.missing
+
+
+def test_rfc9309_a_robots_txt_says_nothing_of_a_start_page_on_another_host() -> None:
+    body, sitemap = b"User-agent: *\nDisallow: /\nAllow: /sitemap.xml\n", Url("https://files.example/sitemap.xml")
+    for host, told in (("www.example", ["sitemap.allowed"]), ("files.example", ["start.allowed", "sitemap.allowed"])):
+        assert [each.about for each in check_allowed(body, sitemap, Url(f"https://{host}/"), 0)] == told
 
 
 def test_google_a_sitemap_that_robots_txt_blocks_is_told_with_the_line_and_for_whom(site: Www) -> None:
