@@ -28,7 +28,7 @@ from crawler.lastmod.memory import (
     newest,
     update_history,
 )
-from crawler.lastmod.slots import KINDS, Move, moves_of, own_differences, text_slots
+from crawler.lastmod.slots import KINDS, Move, moves_of, own_differences, text_key, text_slots
 from crawler.parse.snapshot.diff import (
     BEFORE_ALIKE,
     BEHIND_ALIKE,
@@ -44,6 +44,7 @@ from crawler.parse.snapshot.diff import (
     REPEATED,
     Delta,
     Difference,
+    nth_key,
     stated_name,
 )
 
@@ -120,7 +121,9 @@ class SignificanceModel:
         self._reads: list[tuple[SecondRead, frozenset[int]]] = []
         self._varied: Counter[int] = Counter()
         self._unsure: set[int] = set()  # texts that one of two reads showed
-        self._texts: dict[int, int] = {}  # texts that came (1) or went (2), or both
+        self._texts: dict[
+            int, int
+        ] = {}  # texts that came (1) or went (2), and those that did so alone at a place (4, 8)
         self._words: Counter[tuple[int, bool]] = Counter()  # pages to which a word came, or which it left
         self._shapes = 0
         self._additions: dict[tuple[int, tuple[int, ...]], None] = {}  # pages, with the words of what was added to them
@@ -169,7 +172,8 @@ class SignificanceModel:
             self._asked.update((d.exact, d.shape, d.words, d.place, d.after, d.ahead, *d.beside))
         self._asked.update(k ^ kind for k in sides for kind in KINDS)
         for d in differences:
-            self._texts[d.exact] = self._texts.get(d.exact, 0) | (0 if d.flags & MOVED else 2 if d.gone else 1)
+            side = 0 if d.flags & MOVED else 2 if d.gone else 1
+            self._texts[d.exact] = self._texts.get(d.exact, 0) | side | (4 * side if _is_alone(d) else 0)
         self._changed.update(sides.keys() | texts)
         self._words.update({(word, d.gone) for d, words in _news_of(differences) for word in words})
         self._at.update({d.place for d in differences})
@@ -269,6 +273,7 @@ class SignificanceModel:
             for d, move, is_site in zip(differences, moves, of_site, strict=True)
         ]
         if not all(reasons):
+            self._explain_lists(differences, moves, reasons)
             self._explain_by_others(differences, moves, reasons)
             self._explain_by_place(differences, reasons)
             self._explain_links(differences, moves, reasons)
@@ -294,7 +299,7 @@ class SignificanceModel:
         reason = SHARED if is_shared else self._reason_of_slots(d, move)
         if not reason or not self._is_new(d, move):
             return reason
-        is_added = 0 < move.more >= news(d.place) and not move.is_born
+        is_added = 0 < move.more >= news(d.place) and not move.is_born and self._is_added(d, move)
         is_of_pool = not (move.is_born or self._is_in_turn(d)) and self._turns_over(d.place, NEARLY_ALL, MIN_DRAWN)
         return "" if is_added or is_of_pool else reason
 
@@ -322,7 +327,7 @@ class SignificanceModel:
     def _reason_of_slots(self, d: Difference, move: Move) -> str:
         if any(map(self._varies, move.slots)):
             return VARIES_HERE
-        if d.flags & (FACT | MONEY) or (move.words and d.flags & DATED):
+        if d.flags & FACT or (d.flags & MONEY and _is_alone(d)) or (move.words and d.flags & DATED):
             return ""
         if move.words and all(any(map(self._counts_beside, near)) for near in move.words):
             return COUNTER
@@ -346,6 +351,17 @@ class SignificanceModel:
         ]
         if any(differences[n].size >= MIN_MOVED_TEXT for n in found):
             for n in found:
+                reasons[n] = reasons[n] or OF_OTHERS
+
+    def _explain_lists(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
+        """Explain what comes in place of others among the texts of a list, and is repeated from another page.
+
+        That page has it alone at a place, such as the price of a product, or several lists show it.
+        """
+        for n, (d, move) in enumerate(zip(differences, moves, strict=True)):
+            is_state = not d.figures and d.size < MIN_MOVED_TEXT  # the page's own, such as "sold out"
+            is_elsewhere = self._texts.get(d.exact, 0) & (8 if d.gone else 4) or self._changed[text_key(d)] >= FEW
+            if move.is_swap and is_elsewhere and not (is_state or _is_alone(d)):
                 reasons[n] = reasons[n] or OF_OTHERS
 
     def _is_in_turn(self, d: Difference) -> bool:
@@ -385,10 +401,10 @@ class SignificanceModel:
 
     def _is_of_site(self, d: Difference, move: Move) -> bool:
         """Whether the slot, or the same text anywhere or beside the same text, moved on most pages that have it."""
-        if d.flags & (FACT | MONEY):
+        if d.flags & FACT or (d.flags & MONEY and not _agree(self._changed[text_key(d)], self._pages)):
             return False
         shared = {of for k, of in text_slots(d, move) if self._changed[k] >= FEW and self._agree(self._changed[k], of)}
-        if {0, d.place} <= shared:  # on most pages of the site, and here
+        if 0 in shared and (move.is_born or d.place in shared):  # on most pages of the site, and here
             return True
         is_shared = bool(shared)
         if move.is_born:
@@ -412,11 +428,17 @@ class SignificanceModel:
 
     def _is_among_own(self, d: Difference, move: Move) -> bool:
         """Whether a text only came, or only went, beside a text of the page's own."""
-        if move.is_swap or not move.more or not self._held[d.place] or d.exact in self._memory.pool:
+        if move.is_swap or not self._is_added(d, move) or not self._held[d.place] or d.exact in self._memory.pool:
             return False
         most = max(OWN * self._pages, 1)
         sides = ((BEHIND_ALIKE, d.after), (BEFORE_ALIKE, d.ahead))
         return any(d.flags & side and self._held[near] <= most for side, near in sides)
+
+    def _is_added(self, d: Difference, move: Move) -> bool:
+        """Whether a place has more texts, or fewer: not on most pages of the site, or this one in words of its own."""
+        own = sum(self._words[word, d.gone] <= max(1, OWN * self._pages) for word in d.news)
+        is_written = own >= FEW and not (d.flags & LINK or stated_name(d))
+        return bool(move.more) and (is_written or max(map(self._changed.__getitem__, move.slots)) < MOST * self._pages)
 
     def _counts_beside(self, word: int) -> bool:
         """Whether numbers beside a word move on several pages, now or in most runs."""
@@ -514,6 +536,11 @@ class SignificanceModel:
     def _is_of_template(self, shape: int) -> bool:
         """Whether the words around figures are those of a template: several pages have them."""
         return self._held[shape] >= max(2, min(FEW, self._pages / 4))
+
+
+def _is_alone(d: Difference) -> bool:
+    """Whether its place has no other text on the page."""
+    return d.nth == nth_key(d.place, 0) and d.nth_last == nth_key(d.place, -1)
 
 
 def _news_of(differences: Sequence[Difference]) -> Iterator[tuple[Difference, list[int]]]:

@@ -112,6 +112,11 @@ def text_slots(d: Difference, move: Move) -> list[tuple[int, int]]:
     return found
 
 
+def text_key(d: Difference) -> int:
+    """The key of the text that came, or went, at any place: one of :func:`text_slots`."""
+    return d.exact ^ (_GONE if d.gone else 0) ^ _ANYWHERE
+
+
 def own_differences(delta: Delta) -> list[Difference]:
     """The differences outside of the frame that pages share."""
     return [d for d in delta.differences if not d.flags & FRAME]

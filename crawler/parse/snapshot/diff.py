@@ -195,9 +195,9 @@ def content_keys(snapshot: bytes) -> list[int]:
         keys.update(block_keys)
         keys.add(text_at_place_key(exact, place))
         keys.add(_box_key(block.box))
-        keys.add(_nth_key(place, at[place]))
+        keys.add(nth_key(place, at[place]))
         at[place] += 1
-    keys.update(_nth_key(place, n - count) for place, count in at.items() for n in range(count))
+    keys.update(nth_key(place, n - count) for place, count in at.items() for n in range(count))
     return list(keys)
 
 
@@ -382,7 +382,7 @@ def _difference(  # noqa: PLR0913 - the fields of a difference
     flags |= DATED * has_date(block.text)
     flags |= MONEY * (has_price(block.text) or (b"price" in block.box and any(map(str.isdigit, block.text))))
     text = one_line(block.text, MAX_TEXT)
-    nth, nth_last = (_nth_key(place, number) for number in numbers)
+    nth, nth_last = (nth_key(place, number) for number in numbers)
     unit = block.box.partition(b"\x1f")[0]
     keys = gone, place, spot, shape, exact, after, ahead, among
     words, *targets = block.compared_text.split("\x1f")
@@ -432,7 +432,8 @@ def text_at_place_key(exact: int, place: int) -> int:
     return ((exact * 3 + place) & _WORD_MASK) - (_WORD_MASK >> 1)
 
 
-def _nth_key(place: int, number: int) -> int:
+def nth_key(place: int, number: int) -> int:
+    """The key of a position at a place. ``number`` counts from 0, or from -1 backwards."""
     return ((place + (number * 2 + 1) * _GOLDEN) & _WORD_MASK) - (_WORD_MASK >> 1)
 
 

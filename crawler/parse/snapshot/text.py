@@ -131,7 +131,9 @@ _fingerprint = re.compile(
     r"|(?=(?:[a-z]+[0-9]+){2}|(?:[0-9]+[a-z]+){2})[0-9a-z]{8,64})(?=[._-])"
     r"|(?![A-Z]?[a-z]+[0-9]*[._-])(?=[A-Za-z0-9_-]{0,32}?[A-Z])(?=[A-Za-z0-9_-]{0,32}?[a-z])[A-Za-z0-9_-]{8,32}(?=\.))"
 ).sub
-_picture_format = re.compile(r"\.(?:png|jpeg|gif|webp|avif)\Z", re.IGNORECASE).sub
+_picture_format = re.compile(r"(?:-[0-9]{1,5}x[0-9]{1,5})?\.(?:png|jpe?g|gif|webp|avif)\Z", re.IGNORECASE).subn
+# The path at a proxy may begin with the host of the original.
+_hosts = re.compile(r"\A(?:(?:https?:)?//[^/]*+)?+(?:/(?:[a-z0-9-]++\.)++[a-z]{2,24}(?=/))*+", re.IGNORECASE).sub
 MAX_CLEANED_URL: Final = 2_000
 
 
@@ -139,13 +141,15 @@ def clean_url(href: str) -> str:
     """A URL without surrounding white space, cache busters, session ids and tokens.
 
     Of an asset, only the path counts, and a fingerprint in it is "*": build tools name a file by a digest of its bytes
-    (``photo.3f2a1b9c.jpg``), and all names move with a new version of the tool. All formats of a picture show the same.
+    (``photo.3f2a1b9c.jpg``), and all names move with a new version of the tool. A picture shows the same in each format
+    and size, and on each host.
     """
     href = href.strip()[:MAX_CLEANED_URL]
     path, mark, query = href.partition("?")
     if is_asset(path):
         name = path.rfind("/") + 1
-        return path[:name] + _picture_format(".jpg", _fingerprint("*", path[name:]))
+        shown, is_picture = _picture_format(".jpg", _fingerprint("*", path[name:]))
+        return (_hosts("", path[:name]) if is_picture else path[:name]) + shown
     if not mark:
         return href
     query, mark, fragment = query.partition("#")
@@ -188,6 +192,7 @@ _LEAF_TAGS: Final = _names(
 )
 """Elements that give a text its role and are no containers: their end tag may be missing."""
 _HEADING_TAGS: Final = _names("h1 h2 h3 h4 h5 h6")
+_ANCHOR_TAGS: Final = _HEADING_TAGS | {"section"}
 _MEDIA_TAGS: Final = _names("iframe video audio object frame")
 _MUTE_TAGS: Final = _names("template svg datalist iframe canvas object noscript")
 """Elements whose text the page does not show: drawings, templates and fallback content."""
@@ -309,12 +314,13 @@ def _token(tag: str, attributes: dict[str, str]) -> bytes:
     """A tag with its class and id, without figures and states, which vary between pages of one template.
 
     On ``body`` and ``article``, content management systems write the names of the page, its author and its topics.
-    The id of a heading is its own text.
+    The id of a heading, or of a section, is its own text.
     """
     if tag in _OWN_NAMED or not ("class" in attributes or "id" in attributes):
         return tag.encode("utf-8", "surrogatepass")
-    own = "" if tag in _HEADING_TAGS else attributes.get("id", "")
-    names = [*sorted(set(attributes.get("class", "").split()) - _STATES), "#" + own]
+    classes = {*attributes.get("class", "").split()}
+    own = "" if tag in _ANCHOR_TAGS or "section" in classes else attributes.get("id", "")
+    names = [*sorted(classes - _STATES), "#" + own]
     if names == ["#"]:
         names = []
     return (tag + _figures.sub("0", " ".join(("", *names))[:500])).encode("utf-8", "surrogatepass")
@@ -464,7 +470,7 @@ class _InlineTag(Struct, frozen=True, gc=False):
 
 def _read_inline_tag(written: str) -> _InlineTag:
     if link := _link(written):
-        return _InlineTag(begins=True, target=link[1])
+        return _InlineTag(begins=True, target=clean_url(link[1]))
     parts = _tag(written)
     if not parts:
         return _InlineTag()
@@ -475,7 +481,7 @@ def _read_inline_tag(written: str) -> _InlineTag:
     return _InlineTag(
         begins=tag == "a",
         ends=tag == "/a",
-        text=f" {attributes.get('alt', '')} " if tag in {"br", "wbr", "img"} else "",
+        text=f" {attributes.get('alt', '')} " if tag in {"br", "img"} else "",
         target="" if target[:11].lower().startswith("javascript:") else target,
         fact=_microdata_value(tag, attributes),
         name=tag,
@@ -490,7 +496,7 @@ _INLINE_TAGS: Final = Memo(_read_inline_tag)
 class _OpenPart:
     """The part of a text that is read now, with its number."""
 
-    __slots__ = ("facts", "has_text_outside", "number", "targets", "texts", "token")
+    __slots__ = ("facts", "has_text_outside", "link", "number", "targets", "texts", "token")
 
     def __init__(self, token: bytes = b"", number: int = 1) -> None:
         self.token, self.number = token, number
@@ -498,11 +504,26 @@ class _OpenPart:
         self.targets: list[str] = []
         self.facts: list[tuple[str, str]] = []
         self.has_text_outside = False
+        self.link = 0  # the number of texts before the last link
 
     def add(self, text: str) -> None:
         """Add a text that is in no link."""
         self.texts.append(text)
         self.has_text_outside = self.has_text_outside or not (not text or text.isspace())
+
+    def read(self, tag: "_InlineTag") -> None:
+        """Read a tag of this part: where a link or a picture leads.
+
+        A picture in a link to itself leads nowhere else. A link to a part of the page without a word is a mark, such as
+        that of a heading.
+        """
+        if tag.begins:
+            self.link = len(self.texts)
+        is_inner = tag.ends and bool(self.targets) and self.targets[-1][0] == "#"
+        if is_inner and not any(map(str.isalnum, "".join(self.texts[self.link :]))):
+            del self.texts[self.link :], self.targets[-1]
+        if tag.target and not (tag.name == "img" and self.targets[-1:] == [tag.target]):
+            self.targets.append(tag.target)
 
     def follow(self, parts: list[TextReading], token: bytes = b"") -> "_OpenPart":
         """End this part, which says something or is dropped, and begin the next one."""
@@ -541,8 +562,7 @@ def _read_text(raw: str) -> tuple[TextReading, ...]:
             part = part.follow(parts, tag.token)
         part.texts.append(tag.text)
         is_in_link = tag.begins or (is_in_link and not tag.ends)
-        if tag.target:
-            part.targets.append(tag.target)
+        part.read(tag)
         if tag.fact[1]:
             part.facts.append(tag.fact)
         if named and not depth:

@@ -124,3 +124,137 @@ def test_ours_the_stop_behind_a_number_is_no_word_of_a_counter() -> None:
         lab.visit()
     site.pages["/3"] = re.sub(r"01765 \d+", "01765 123456", site.pages["/3"])
     assert lab.visit() == {"/3"}
+
+
+PIECEMEAL: dict[str, Change] = {
+    "mark of a heading": lambda text, _: text.replace(
+        "</h1>", '<a class=link href="#top" title="Permalink">¶</a></h1>'
+    ),
+    "picture behind a proxy": lambda text, _: text.replace('"/img/', '"https://i1.cdn.example/site.example/img/'),
+    "picture on another host": lambda text, _: text.replace('"/img/', '"//static.example/img/'),
+    "picture of another size": lambda text, _: text.replace('.jpg"', '-640x480.webp"'),
+    "picture opened by itself": lambda text, _: re.sub(r'(<img src="([^"]+)"[^>]*>)', r'<a href="\2">\1</a>', text),
+    "word that may break": lambda text, _: re.sub(r"(?<=<p>)(\w\w)", r"\1<wbr>", text),
+}
+
+
+@pytest.mark.parametrize("name", PIECEMEAL)
+def test_ours_what_says_the_same_in_another_way_is_no_edit_of_a_single_page(name: str) -> None:
+    """A theme or a plug-in reaches the pages one by one, as their caches end: most pages show nothing of it yet."""
+    site = Drawn(1)
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    for night in range(1, 4):
+        site.change = lambda text, n, night=night: PIECEMEAL[name](text, n) if n < night else text
+        assert lab.visit() == set()
+    site.pages["/2"] = re.sub("/img/", "/img/another-", site.pages["/2"])
+    site.pages["/9"] = re.sub("/img/", "/img/another-", site.pages["/9"])
+    assert lab.visit() == {"/2", "/9"}
+
+
+def test_ours_the_id_of_a_section_is_a_name_of_its_page() -> None:
+    """Generators of manuals name each section after its heading, so all containers of a page are its own."""
+    site = Drawn(2)
+
+    def wrapped(text: str, n: int) -> str:
+        return f'<section id="chapter-{"abcdefghij"[n % 10] * (n // 10 + 3)}">{text}</section>'
+
+    site.change = wrapped
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    site.change = lambda text, n: wrapped(f"{text}<p class=cite>Cite it as {text[4:20]}</p>", n)
+    site.pages["/5"] += f"<p>{sentence(site.rng, 9)}.</p>"
+    assert lab.visit() == {"/5"}
+
+
+def test_ours_a_statement_that_a_plugin_makes_again_on_all_pages_is_no_edit() -> None:
+    site = Drawn(3)
+    site.change = lambda text, _: f'<meta property="og:title" content="{text[4:20]}">{text}'
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    site.change = lambda text, _: "".join(f'<meta property="og:title" content="{text[4:n]}">' for n in (20, 30)) + text
+    assert lab.visit() == set()
+
+
+class Shop(Drawn):
+    """Pages of products, each with its price, and with the cards of three others."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.prices = {n: 20 + n for n in range(30)}
+        self.others = {n: [(n + step) % 30 for step in (1, 3, 7)] for n in range(30)}
+        self.change = self._with_cards
+
+    def _with_cards(self, text: str, n: int) -> str:
+        cards = (
+            f"<li><a href=/{m}><h2>{self.pages[f'/{m}'][4:20]}</h2><span class=price>£{self.prices[m]}.00</span></a>"
+            for m in self.others[n]
+        )
+        return f"<p class=price>£{self.prices[n]}.00</p>{text}<ul>{''.join(cards)}</ul>"
+
+
+def test_ours_a_price_on_the_cards_of_other_pages_is_an_edit_of_its_own_page_only() -> None:
+    site = Shop(4)
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    for product in (8, 21, 3):
+        site.prices[product] += 7
+        assert lab.visit() == {f"/{product}"}
+
+
+def test_ours_what_the_lists_of_several_pages_show_in_place_of_others_is_no_edit() -> None:
+    site = Drawn(5)
+    writers = {n: [n % 5, (n + 2) % 5, (n * 3 + 1) % 5] for n in range(30)}
+    mottos = {writer: sentence(site.rng, 8) for writer in range(5)}
+    site.change = lambda text, n: (
+        text + "".join(f"<div class=post><q class=motto>{mottos[w]}</q></div>" for w in writers[n])
+    )
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    for writer in range(3):
+        mottos[writer] = sentence(site.rng, 8)
+        site.pages["/7"] += f"<p>{sentence(site.rng, 9)}.</p>"
+        assert lab.visit() == {"/7"}
+
+
+def test_ours_a_sentence_that_an_author_gives_to_all_pages_is_an_edit_of_each_if_its_words_differ() -> None:
+    site = Drawn(6)
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    written = site.rng.sample(sorted(site.pages), 24)
+    for path in written:
+        site.pages[path] += f"<p>{site.rng.randbytes(4).hex(' ', 1)} {sentence(site.rng, 9)}.</p>"
+    assert lab.visit() == {*written}
+
+
+@pytest.mark.parametrize("pages", [2, 3, 4])
+def test_ours_a_sentence_among_the_paragraphs_of_several_pages_is_an_edit_of_each(pages: int) -> None:
+    site = Drawn(7)
+    site.pages = {path: f"{text}<p>{sentence(site.rng, 9)}.</p>" for path, text in site.pages.items()}
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    written, note = site.rng.sample(sorted(site.pages), pages), sentence(site.rng, 12)
+    for path in written:
+        site.pages[path] += f"<p>{note}.</p>"
+    assert lab.visit() == {*written}
+
+
+def test_ours_a_file_of_another_version_and_one_link_less_are_edits() -> None:
+    site = Drawn(8)
+    site.pages["/3"] += '<p>Read <a href="/v1.2/manual.pdf">the manual</a> first.</p>'
+    site.pages["/4"] += (
+        '<p>See <a href="https://else.example/a">here</a> or <a href="https://else.example/a">there</a>.</p>'
+    )
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    site.pages["/3"] = site.pages["/3"].replace("/v1.2/", "/v1.3/")
+    site.pages["/4"] = site.pages["/4"].replace('<a href="https://else.example/a">there</a>', "there")
+    assert lab.visit() == {"/3", "/4"}
