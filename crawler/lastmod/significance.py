@@ -361,7 +361,7 @@ class SignificanceModel:
         for n, (d, move) in enumerate(zip(differences, moves, strict=True)):
             is_state = not d.figures and d.size < MIN_MOVED_TEXT  # the page's own, such as "sold out"
             is_elsewhere = self._texts.get(d.exact, 0) & (8 if d.gone else 4) or self._changed[text_key(d)] >= FEW
-            if move.is_swap and is_elsewhere and not (is_state or _is_alone(d)):
+            if move.is_swap and not move.more and is_elsewhere and not (is_state or _is_alone(d)):
                 reasons[n] = reasons[n] or OF_OTHERS
 
     def _is_in_turn(self, d: Difference) -> bool:
@@ -412,7 +412,8 @@ class SignificanceModel:
                 self._changed[k] >= max(FEW, BORN * self._pages) for k, _ in text_slots(d, move)
             )
         if not is_shared and not move.is_born:
-            moved = [k for k in move.slots if self._changed[k] >= FEW]
+            # of the words around numbers, it is not known how many pages have them
+            moved = [k for k in move.slots.difference(*move.words or ()) if self._changed[k] >= FEW]
             agreeing = [k for k in moved if _agree(self._changed[k], self._changed[k] / self._share(k))]
             is_shared = bool(agreeing) and not self._is_own_edit(d, move)
         return is_shared and not self._is_among_own(d, move)

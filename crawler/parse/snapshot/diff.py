@@ -412,7 +412,7 @@ def _figures(text: str) -> tuple[tuple[int, int, float], ...]:
 
 
 def _word_key(word: str, side: bytes) -> int:
-    return stable_hash(_to_bytes(word), side) if any(map(str.isalnum, word)) else 0
+    return stable_hash(_to_bytes(word), side) if any(map(str.isalpha, word)) else 0
 
 
 def stated_name(difference: Difference) -> str:

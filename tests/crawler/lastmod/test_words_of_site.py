@@ -258,3 +258,31 @@ def test_ours_a_file_of_another_version_and_one_link_less_are_edits() -> None:
     site.pages["/3"] = site.pages["/3"].replace("/v1.2/", "/v1.3/")
     site.pages["/4"] = site.pages["/4"].replace('<a href="https://else.example/a">there</a>', "there")
     assert lab.visit() == {"/3", "/4"}
+
+
+def test_ours_hours_that_change_on_three_pages_in_one_night_are_edits() -> None:
+    site = Drawn(9)
+    hours = {path: f"{7 + n % 4}:30 - {16 + n % 5}:30" for n, path in enumerate(site.pages)}
+    site.change = lambda text, n: f"{text}<table><tr><td>Open<td>{hours[f'/{n}']}</table>"
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    for path, text in (("/2", "11:30 - 15:30"), ("/11", "12:30 - 14:30"), ("/20", "6:30 - 13:30")):
+        hours[path] = text
+    assert lab.visit() == {"/2", "/11", "/20"}
+
+
+def test_ours_a_sentence_that_comes_beside_a_text_that_changes_by_itself_is_an_edit_of_each_page() -> None:
+    site = Drawn(10)
+    pool = [sentence(site.rng, 9) for _ in range(5)]
+    drawn = {path: site.rng.sample(pool, 2) for path in site.pages}
+    site.pages = {path: f"{text}<p>{sentence(site.rng, 9)}.</p>" for path, text in site.pages.items()}
+    site.change = lambda text, n: f"{text}<p>{drawn[f'/{n}'][0]}</p>"
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    written, note = site.rng.sample(sorted(site.pages), 4), sentence(site.rng, 12)
+    site.change = lambda text, n: f"{text}<p>{drawn[f'/{n}'][1]}</p>"
+    for path in written:
+        site.pages[path] += f"<p>{note}.</p>"
+    assert lab.visit() == {*written}

@@ -14,7 +14,7 @@ from crawler.parse.snapshot.details import Anchor, read_details
 
 TEMPLATES = Path(__file__).parents[3] / "fixtures" / "places"
 # While the rule was written, with the share of links that are right. Somebody who had not read it added the last three.
-UNSEEN = {"mkdocs": 0.9, "pydata": 0.9, "classic": 0.81, "landscape": 0.96, "vitepress": 0.89}
+UNSEEN = {"mkdocs": 0.9, "pydata": 0.9, "classic": 0.79, "landscape": 0.96, "vitepress": 0.87}
 FOOTER = "<footer><a href=/terms>Terms</a></footer>"
 HOME = "https://site.example"
 LABELS = {"side": "side box", "changing": "changing box"}
