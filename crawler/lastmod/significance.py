@@ -121,9 +121,7 @@ class SignificanceModel:
         self._reads: list[tuple[SecondRead, frozenset[int]]] = []
         self._varied: Counter[int] = Counter()
         self._unsure: set[int] = set()  # texts that one of two reads showed
-        self._texts: dict[
-            int, int
-        ] = {}  # texts that came (1) or went (2), and those that did so alone at a place (4, 8)
+        self._texts: dict[int, int] = {}  # texts that came (1), went (2), or did so alone at a place (4, 8)
         self._words: Counter[tuple[int, bool]] = Counter()  # pages to which a word came, or which it left
         self._shapes = 0
         self._additions: dict[tuple[int, tuple[int, ...]], None] = {}  # pages, with the words of what was added to them

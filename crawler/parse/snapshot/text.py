@@ -504,7 +504,7 @@ class _OpenPart:
         self.targets: list[str] = []
         self.facts: list[tuple[str, str]] = []
         self.has_text_outside = False
-        self.link = 0  # the number of texts before the last link
+        self.link = 0, 0  # the numbers of texts and of targets before the last link
 
     def add(self, text: str) -> None:
         """Add a text that is in no link."""
@@ -518,10 +518,11 @@ class _OpenPart:
         that of a heading.
         """
         if tag.begins:
-            self.link = len(self.texts)
-        is_inner = tag.ends and bool(self.targets) and self.targets[-1][0] == "#"
-        if is_inner and not any(map(str.isalnum, "".join(self.texts[self.link :]))):
-            del self.texts[self.link :], self.targets[-1]
+            self.link = len(self.texts), len(self.targets)
+        texts, targets = self.link
+        is_inner = tag.ends and [target[0] for target in self.targets[targets:]] == ["#"]
+        if is_inner and not any(map(str.isalnum, "".join(self.texts[texts:]))):
+            del self.texts[texts:], self.targets[targets:]
         if tag.target and not (tag.name == "img" and self.targets[-1:] == [tag.target]):
             self.targets.append(tag.target)
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from madesite import Site
@@ -21,7 +22,7 @@ from crawler.parse.snapshot.diff import (
     compare,
 )
 from crawler.parse.snapshot.snapshot import take_snapshot
-from crawler.parse.snapshot.text import diff_spans, split_markup, split_markup_like
+from crawler.parse.snapshot.text import TEXTS, diff_spans, split_markup, split_markup_like
 
 Plain = list[tuple[Difference, bool, str]]
 _PIECES = """<p> </p> <div.class=a> <div.id=b7> </div> <SECTION> </SECTION> <a.href= <a.href='/x'> </a> ' " > < <!--x-->
@@ -133,3 +134,20 @@ def test_ours_of_equal_texts_those_stay_that_stand_where_nothing_differs() -> No
     gone, came = compare(take_snapshot(shop.encode()), take_snapshot(sold.encode())).differences
     assert (gone.text, came.text) == ("In stock", "Sold out")
     assert (gone.spot, gone.after, gone.ahead) == (came.spot, came.after, came.ahead)
+
+
+@pytest.mark.parametrize(
+    ("markup", "said"),
+    [
+        ('Tides<a href="#tides">¶</a>', "Tides"),
+        ('Tides<a href="#tides"><span>#</span></a>', "Tides"),
+        ('See <a href="#two">part two</a>.', "See part two.\x1f#two"),
+        ('<a href="#two">Two</a> <a href="javascript:go()">✓</a>', "Two ✓\x1f#two"),
+        ('<a href="#big"><img src="/a.jpg"></a>', "\x1f#big\x1f/a.jpg"),
+        ('<a href="/a.jpg"><img src="//cdn.example/a-90x60.webp" alt="Boat"></a>', "Boat\x1f/a.jpg"),
+        ('<a href="/v1.2/a.pdf">Manual</a>', "Manual\x1f/v1.2/a.pdf"),
+        ("har<wbr>bour", "harbour"),
+    ],
+)
+def test_ours_a_part_says_its_words_and_where_it_leads(markup: str, said: str) -> None:
+    assert [reading.compared_text for reading in TEXTS[markup]] == [said]
