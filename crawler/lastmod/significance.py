@@ -434,10 +434,9 @@ class SignificanceModel:
         return any(d.flags & side and self._held[near] <= most for side, near in sides)
 
     def _is_added(self, d: Difference, move: Move) -> bool:
-        """Whether a place has more texts, or fewer: not on most pages of the site, or this one in words of its own."""
-        own = sum(self._words[word, d.gone] <= max(1, OWN * self._pages) for word in d.news)
-        is_written = own >= FEW and not (d.flags & LINK or stated_name(d))
-        return bool(move.more) and (is_written or max(map(self._changed.__getitem__, move.slots)) < MOST * self._pages)
+        """Whether a place has more texts, or fewer, and not only so many links or statements as on most pages."""
+        is_text = not (d.flags & LINK or stated_name(d))
+        return bool(move.more) and (is_text or max(map(self._changed.__getitem__, move.slots)) < MOST * self._pages)
 
     def _counts_beside(self, word: int) -> bool:
         """Whether numbers beside a word move on several pages, now or in most runs."""
