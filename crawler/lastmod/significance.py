@@ -399,7 +399,7 @@ class SignificanceModel:
 
     def _is_of_site(self, d: Difference, move: Move) -> bool:
         """Whether the slot, or the same text anywhere or beside the same text, moved on most pages that have it."""
-        if d.flags & FACT or (d.flags & MONEY and not _agree(self._changed[text_key(d)], self._pages)):
+        if d.flags & FACT or (d.flags & MONEY and not _agree(self._changed[text_key(d, d.place)], self._pages)):
             return False
         shared = {of for k, of in text_slots(d, move) if self._changed[k] >= FEW and self._agree(self._changed[k], of)}
         if 0 in shared and (move.is_born or d.place in shared):  # on most pages of the site, and here

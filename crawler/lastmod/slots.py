@@ -112,9 +112,9 @@ def text_slots(d: Difference, move: Move) -> list[tuple[int, int]]:
     return found
 
 
-def text_key(d: Difference) -> int:
-    """The key of the text that came, or went, at any place: one of :func:`text_slots`."""
-    return d.exact ^ (_GONE if d.gone else 0) ^ _ANYWHERE
+def text_key(d: Difference, place: int = 0) -> int:
+    """The key of the text that came, or went, at a place, or at any: one of :func:`text_slots`."""
+    return (text_at_place_key(d.exact, place) if place else d.exact ^ _ANYWHERE) ^ (_GONE if d.gone else 0)
 
 
 def own_differences(delta: Delta) -> list[Difference]:

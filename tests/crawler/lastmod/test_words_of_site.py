@@ -182,10 +182,10 @@ def test_ours_a_statement_that_a_plugin_makes_again_on_all_pages_is_no_edit() ->
 class Shop(Drawn):
     """Pages of products, each with its price, and with the cards of three others."""
 
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self.prices = {n: 20 + n for n in range(30)}
-        self.others = {n: [(n + step) % 30 for step in (1, 3, 7)] for n in range(30)}
+    def __init__(self, seed: int, size: int) -> None:
+        super().__init__(seed, size)
+        self.prices = {n: 20 + n for n in range(size)}
+        self.others = {n: [(n + step) % size for step in (1, 2, 3)] for n in range(size)}
         self.change = self._with_cards
 
     def _with_cards(self, text: str, n: int) -> str:
@@ -196,12 +196,13 @@ class Shop(Drawn):
         return f"<p class=price>£{self.prices[n]}.00</p>{text}<ul>{''.join(cards)}</ul>"
 
 
-def test_ours_a_price_on_the_cards_of_other_pages_is_an_edit_of_its_own_page_only() -> None:
-    site = Shop(4)
+@pytest.mark.parametrize("size", [5, 8, 30])
+def test_ours_a_price_on_the_cards_of_other_pages_is_an_edit_of_its_own_page_only(size: int) -> None:
+    site = Shop(4, size)
     lab = Lab(site)
     lab.visit()
     lab.visit()
-    for product in (8, 21, 3):
+    for product in (size - 1, 2, 3):
         site.prices[product] += 7
         assert lab.visit() == {f"/{product}"}
 
@@ -286,3 +287,11 @@ def test_ours_a_sentence_that_comes_beside_a_text_that_changes_by_itself_is_an_e
     for path in written:
         site.pages[path] += f"<p>{note}.</p>"
     assert lab.visit() == {*written}
+
+
+def test_ours_a_sum_that_all_pages_state_is_no_price_of_each() -> None:
+    site = Drawn(11)
+    lab = Lab(site)
+    for night in range(5):
+        site.change = lambda text, _, night=night: f"<p class=bar>We have £{9414 + 31 * night} of £25,000.</p>{text}"
+        assert lab.visit() == set() or not night
