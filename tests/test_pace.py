@@ -108,7 +108,8 @@ def test_ours_a_run_ends_when_the_server_has_cost_it_enough_time_and_the_next_go
     with scripted(routes) as site:
         ran = crawl(tmp_path, site.url, "--set=pace.max_error_time=0.5")
         assert ran.code == 4
-        assert "(pace.max_error_time); run again to continue" in ran.out
+        assert "(pace.max_error_time)" in ran.out  # whether it saw enough pages by then to publish them, or not
+        assert "again to continue" in ran.out
         assert len([path for path in site.paths if path.startswith("/p")]) < 30
         routes |= flat(30)
         done = len(site.log)
