@@ -106,9 +106,8 @@ class _Tables(Database):  # type: ignore[misc]
             of_pages = sql.startswith("select count(*) from pages where ")
             numbers, ids = (", json_group_array(rowid)", "rowid") if of_pages else ("", "1")
             sql = f"select count(*){numbers} from (select {ids} {sql[16:]} limit {_MAX_COUNTED + 1})"  # noqa: S608 - of Datasette
-        if (
-            (is_count or "select rowid, " in sql) and " from pages where " in sql and "'" not in sql
-        ):  # written by Datasette
+        is_filter = " from pages where " in sql and "'" not in sql  # Datasette binds its values, people quote them
+        if is_filter and (is_count or "select rowid, " in sql):
             sql = _of_url(r"\1+\2", sql)  # a search in its index looks up a page for each URL
         within = _COUNTS_WITHIN if is_count or is_facet else _ROWS_WITHIN if options.get("truncate") else None
         asked = _asked_at.get()

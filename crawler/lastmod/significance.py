@@ -434,7 +434,7 @@ class SignificanceModel:
         return any(d.flags & side and self._held[near] <= most for side, near in sides)
 
     def _is_added(self, d: Difference, move: Move) -> bool:
-        """Whether a place has more texts, or fewer, and not only so many links or statements as on most pages."""
+        """Whether a place has more texts, or fewer. Links and statements do not count if most pages have them anew."""
         is_text = not (d.flags & LINK or stated_name(d))
         return bool(move.more) and (is_text or max(map(self._changed.__getitem__, move.slots)) < MOST * self._pages)
 

@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -248,7 +247,8 @@ def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
     if len(options.schedulers) > 1:
         *others, last = options.schedulers
         yield f"{', '.join(others)} and {last} do the same work: start only one of them"
-    for file, folder in islice(_closed_places(kit) if options.is_unit else (), 1):
+    if options.is_unit and (closed := next(_closed_places(kit), None)):
+        file, folder = closed
         yield (
             f"the account {kit.user} cannot open {file}, because {folder} is closed to other accounts. Put it "
             "elsewhere, such as into a directory of /opt, and run init again with --force"
