@@ -22,7 +22,7 @@ from webencodings import PYTHON_NAMES
 from webencodings.labels import LABELS
 
 import sitemap
-from crawler.model import EMPTY_BODY, DocumentKind, FetchedDocument, Page, Url
+from crawler.model import EMPTY_BODY, DocumentKind, FetchedDocument, Page
 from crawler.parse.html.encoding import to_utf8
 from crawler.parse.html.page import read_flat_page, read_page
 from crawler.parse.html.scripts import UNRUN, Script, empty_places, read_scripts, unrun_script
@@ -54,6 +54,7 @@ _RARE_MODULES: Final = (  # few documents need them
 )
 _NOT_FOR_READING: Final = ("sitemap.linter", "sitemap.writer")
 _LINT_RULES: Final = sitemap.RULES  # read now: in the sandbox, no file can be opened
+_GAP_MARKS: Final = (b"oading", b"OADING", b"<template")
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -143,19 +144,28 @@ def _read(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:
     body = to_utf8(document.body, document.content_type).body
     markup, unread = reduce_markup(mirror.rewrite(body) if mirror else body)
     text = pack_snapshot(markup)
-    page = _with_scripts(page, read_scripts(unread), markup, document.url, options)
+    scripts = read_scripts(unread)
+    unrun = unrun_script(scripts, document.url)
     delta = _encode(compare(document.before, text)) if document.before else b""
     cut = why_cut(document.before, text, document.body, is_framed=document.is_framed) if document.before else ""
-    return replace(page, digest=page_digest, text=text, delta=delta, cut=cut)
+    return replace(
+        page,
+        digest=page_digest,
+        text=text,
+        delta=delta,
+        cut=cut,
+        scripts=_template_marks(page, scripts, markup) if options.options.scripts else [],
+        notes=[*page.notes, UNRUN + unrun] if unrun else page.notes,
+        may_have_places=False,
+    )
 
 
-def _with_scripts(page: Page, scripts: list[Script], markup: bytes, url: Url, options: ParserOptions) -> Page:
-    """The page with a note of the script that may add links, and with what its template depends on."""
-    if unrun := unrun_script(scripts, url):
-        page = replace(page, notes=[*page.notes, UNRUN + unrun])
-    if not (scripts and options.options.scripts):
-        return page
-    return replace(page, scripts=[*dict.fromkeys(script.source for script in scripts), *empty_places(markup)])
+def _template_marks(page: Page, scripts: list[Script], markup: bytes) -> list[str]:
+    """What a page with scripts has of its template: their sources, and its empty places."""
+    # the parser keeps the content of a template apart, and a page that it could not read has no elements
+    may_have_places = page.may_have_places or page.fallback or any(mark in markup for mark in _GAP_MARKS)
+    places = empty_places(markup) if scripts and may_have_places else []
+    return [*dict.fromkeys(script.source for script in scripts), *places]
 
 
 def _parse(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:

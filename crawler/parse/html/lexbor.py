@@ -6,16 +6,24 @@ collects everything: Lexbor is fastest with a list that begins with two attribut
 """
 
 import re
+from itertools import islice
 from typing import Any, Final
 
 from selectolax.lexbor import LexborCSSSelector, LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from crawler.parse.html.jsonld import MAIN, JsonLdNode, local_name
 from crawler.parse.html.outline import ELEMENTS, LINK, MEDIA_OWNERS, NOFOLLOW, Element, Outline, anchor_flags, is_jsonld
+from crawler.parse.html.scripts import is_place_tag, is_shown_tag
 
 _OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
 # An element that the query misses is found from another: a source from the img beside it, a video from its source.
-_QUERY: Final = "[href],[src],[content],[type],img,iframe"
+# One that two of its parts find is found twice, so most leave out what others find.
+_QUERY: Final = (
+    "[href],[src],[content],[type],:blank:not([href],[src],[content],[type],meta,video)"
+    ",noscript,script:not([src],[type]),style:not([type])"
+)
+_UNREAD: Final = frozenset({"script", "style", "noscript", "input", "-comment"})
+"""What leaves an element around it empty, by the names that Lexbor gives."""
 _DATE_MARK: Final = b"dateModified"
 _DATED_QUERY: Final = f"{_QUERY},[itemprop~=dateModified]"  # slower, so only for documents that hold the word
 # Text that a document with a breadcrumb holds, and the query for it. Each query walks over all elements again.
@@ -26,6 +34,7 @@ _CRUMBS: Final = (
     (_CRUMB_MARK, "[class*=readcrumb],[aria-label*=readcrumb]"),
 )
 _MAX_DATED: Final = 50  # elements with a date of an item
+_HELD: Final = 60  # elements in one that may be an empty place
 _DEPTH: Final = 32  # ancestors searched for the head or body around an element
 _STREAMED: Final = 200  # elements of a head that are streamed together
 _STREAMED_TAGS: Final = frozenset({"title", "meta", "link"})
@@ -81,6 +90,7 @@ def read_outline(body: bytes) -> Outline:
             anchors[href] = None
     for node in others:
         tag = node.tag or ""
+        outline.has_gap = outline.has_gap or _is_gap(node, tag)
         attributes = node.attributes
         if tag not in _MEANING_ATTRIBUTE or attributes.get(_MEANING_ATTRIBUTE[tag]) not in _IGNORED_MEANINGS:
             _add(outline, node, tag, attributes)
@@ -89,6 +99,17 @@ def read_outline(body: bytes) -> Outline:
     attributes = root.attributes
     outline.language = attributes.get("lang") or attributes.get("xml:lang") or ""
     return outline
+
+
+def _is_gap(node: LexborNode, tag: str) -> bool:
+    """Whether an element that the query found may be an empty place, or all that such a place holds."""
+    if is_place_tag(tag):
+        return True
+    parent = node.parent
+    if parent is None or is_shown_tag(tag) or not is_place_tag(parent.tag or ""):
+        return False
+    held = islice(parent.iter(), _HELD)
+    return all(each.tag in _UNREAD or each.mem_id == node.mem_id for each in held)
 
 
 def _crumbs(body: bytes, root: LexborNode) -> list[str]:
@@ -143,7 +164,8 @@ def _item(node: LexborNode, attributes: dict[str, str | None]) -> JsonLdNode:
     if scope is None:
         return JsonLdNode(("WebPage",), values, is_main=True)
     for named in _selector.find("[itemprop~=url],[itemprop~=mainEntityOfPage]", scope):
-        if _scope(named) == scope:
+        around = _scope(named)
+        if around is not None and around.mem_id == scope.mem_id:  # to compare elements takes the time of their markup
             given = named.attributes
             values.setdefault("url", []).append(given.get("href") or given.get("content") or given.get("itemid") or "")
     own = scope.attributes
@@ -186,7 +208,7 @@ def _set_owner(outline: Outline, element: Element, node: LexborNode) -> None:
 
 def _set_position(element: Element, node: LexborNode) -> None:
     parent = node.parent
-    for _ in range(_DEPTH):
+    for distance in range(_DEPTH):
         if parent is None:
             return
         tag = parent.tag
@@ -196,7 +218,7 @@ def _set_position(element: Element, node: LexborNode) -> None:
             element.in_head = True
             return
         elif tag == "body":
-            element.in_head = element.is_streamed = parent == node.parent and _is_streamed(node)
+            element.in_head = element.is_streamed = distance == 0 and _is_streamed(node)
             return
         parent = parent.parent
 

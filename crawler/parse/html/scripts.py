@@ -109,17 +109,15 @@ def _is_of_site(source: str, page: Url) -> bool:
 
 
 _LAYOUT_TAGS: Final = b"div|section|article|aside|header|footer|table|tbody"
-_TAGS: Final = _LAYOUT_TAGS + rb"|nav|ul|ol|menu|main|body|[a-z]++-[a-z-]++"
+_KNOWN_TAGS: Final = _LAYOUT_TAGS + b"|nav|ul|ol|menu|main|body"
+_TAGS: Final = _KNOWN_TAGS + rb"|[a-z]++-[a-z-]++"
+_SHOWN_TAGS: Final = b"a|area|img|picture|video|audio|iframe|object|embed|form|button|select|textarea|canvas"
 _LOADING: Final = rb"[Ll]oading[^<>]{0,40}+"
+_PLACES, _SHOWN = (frozenset(tags.decode().split("|")) for tags in (_KNOWN_TAGS, _SHOWN_TAGS))
 # Begins with one character of markup, which takes half the time of an expression for the whole element.
 _gaps = re.compile(rb">\s*+(?:</(?:" + _TAGS + rb")|" + _LOADING + rb"</)").finditer
 _container = re.compile(rb"<(" + _TAGS + rb")(?![a-z0-9-])([^<>]*+)>\s*+").match
-_blank = re.compile(
-    rb"(?:\s++|"
-    + _LOADING
-    + rb"|<(?!/?(?:a|area|img|picture|video|audio|iframe|object|embed|form|button|select|textarea"
-    rb"|canvas)\b)[^<>]*+>){0,60}+"
-).match
+_blank = re.compile(rb"(?:\s++|" + _LOADING + rb"|<(?!/?(?:" + _SHOWN_TAGS + rb")\b)[^<>]*+>){0,60}+").match
 _without_noscript = partial(re.compile(rb"<noscript\b.*?(?:</noscript\b[^>]*+>|\Z)", re.DOTALL).sub, b"")
 _is_other_place = re.compile(
     _FOR_OTHERS + rb"|privacy|theme-?(?:toggle|switch|picker|select)|dark-?mode|color-?(?:mode|scheme)|search|suggest"
@@ -131,6 +129,16 @@ _is_link_place = re.compile(
 ).search
 _waits = re.compile(rb"load|spin|skeleton|shimmer").search
 _has_name = re.compile(rb"\s(?:id|(?!aria)[a-z]++-[a-z-]++)=").search
+
+
+def is_place_tag(tag: str) -> bool:
+    """Whether elements with this name may be empty places."""
+    return tag in _PLACES or "-" in tag
+
+
+def is_shown_tag(tag: str) -> bool:
+    """Whether elements with this name are shown without a text, or hold what a visitor uses."""
+    return tag in _SHOWN
 
 
 def empty_places(markup: bytes) -> list[str]:

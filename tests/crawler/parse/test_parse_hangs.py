@@ -61,3 +61,10 @@ async def test_ours_a_document_that_takes_long_keeps_no_other_waiting() -> None:
                 tasks.cancel_scope.cancel()
     assert not scope.cancelled_caught
     assert read == ["/found"]
+
+
+async def test_ours_a_page_with_thousands_of_microdata_values_is_read_before_its_deadline() -> None:
+    item = b"<div itemscope><meta itemprop=price content=5><link itemprop=url href=/p%d><b itemprop=dateModified>2</b>"
+    async with ParsePool(1, hello(10)) as pool:
+        page = await pool.read(document("/shop", b"".join(item % number + b"</div>" for number in range(4_000))))
+    assert not page.fallback  # where elements were compared by their markup, it took a minute
