@@ -195,7 +195,8 @@ class _Container(dict[str, "_Container"]):
                 self.box = tag.token if b" " in tag.token else _chain(outer.box, tag.token)
             self.is_mute = outer.is_mute or tag.is_mute
             self.is_section = outer.is_section or tag.is_section
-            self.is_frame = outer.is_frame or tag.is_frame or (tag.is_outer and not self.is_section)
+            is_inside = outer.is_frame and tag.name != "article"  # themes put the newest post of a list into an aside
+            self.is_frame = is_inside or tag.is_frame or (tag.is_outer and not self.is_section)
 
     @classmethod
     def root(cls) -> "_Container":

@@ -276,6 +276,23 @@ def test_google_a_list_of_posts_changes_with_each_new_post(title: Callable[[int]
 
 
 @pytest.mark.thorough
+def test_google_a_list_changes_with_a_new_post_though_its_theme_has_that_in_an_aside() -> None:
+    def made(size: int) -> Site:  # as the default theme of Pelican does
+        posts = archives([*range(size)], lambda n: own(n, 2))
+        end = "</article>"
+        return {
+            n: page if n >= 0 else page.replace("<main>", "<aside>").replace(end, f"{end}</aside><main>", 1)
+            for n, page in posts.items()
+        }
+
+    learnt, before = SiteMemory(), made(45)
+    for newest in range(45, 48):
+        after = made(newest + 1)
+        assert said(before, after, learnt) == {-1}, newest
+        before = after
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "card",
     [
