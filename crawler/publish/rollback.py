@@ -13,7 +13,7 @@ from crawler.config.plan import CrawlPlan
 from crawler.errors import StorageError, UsageError
 from crawler.model import Url
 from crawler.publish.change_feed import ChangeFeed, write_feeds
-from crawler.publish.changes import ChangeCounts, ChangeKind
+from crawler.publish.changes import ONLY_DATE, ChangeCounts, ChangeKind
 from crawler.publish.other_formats import publish_formats, with_formats_of
 from crawler.publish.write import PublishedDigests, build_destination, moved_note, published_files, sitemap_names
 from crawler.state.database import storage_errors, transaction
@@ -35,7 +35,7 @@ _INSERT_CHANGE: Final = "INSERT INTO change (run, url, kind, lastmod, before, re
 _INSERT_CHANGES: Final = (
     f"""{_INSERT_CHANGE} SELECT :run, a.url, '{ChangeKind.ADDED}', a.lastmod, '', :reason
   FROM again a JOIN url u ON u.url = a.url LEFT JOIN published p ON p.id = u.id WHERE p.id IS NULL""",  # noqa: S608
-    f"""{_INSERT_CHANGE} SELECT :run, a.url, '{ChangeKind.CHANGED}', a.lastmod, p.lastmod, :reason
+    f"""{_INSERT_CHANGE} SELECT :run, a.url, '{ChangeKind.CHANGED}', a.lastmod, p.lastmod, '{ONLY_DATE}'
   FROM again a JOIN url u ON u.url = a.url JOIN published p ON p.id = u.id WHERE p.lastmod != a.lastmod""",  # noqa: S608
     f"""{_INSERT_CHANGE} SELECT :run, u.url, '{ChangeKind.REMOVED}', '', p.lastmod, :reason
   FROM published p JOIN url u ON u.id = p.id WHERE u.url NOT IN (SELECT url FROM again)""",  # noqa: S608
