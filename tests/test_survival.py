@@ -100,6 +100,24 @@ def test_ours_a_signal_saves_and_stops_and_the_same_command_goes_on(tmp_path: Pa
         assert len(site.log) < asked + 60
 
 
+def test_ours_a_continued_run_requests_again_what_failed_before(tmp_path: Path) -> None:
+    with scripted(web(30)) as site:
+        assert crawl(tmp_path, site.url).code == 0
+        start_page = site.routes["/"]
+        site.routes |= {"/": Answer(status=503), "/p29": Answer(links("/"), delay=20)}
+        process = start(tmp_path, site.url, "--set=fetch.retries=0")
+        while site.paths.count("/p29") < 2:
+            time.sleep(0.05)
+        time.sleep(1)  # the start page has been answered long before
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        assert process.returncode == 4
+        site.routes |= {"/": start_page, "/p29": Answer("<p>repaired")}
+        ran = crawl(tmp_path, site.url)
+        assert (ran.code, "continued an earlier run" in ran.out) == (0, True), ran.err
+        assert len(listed(tmp_path)) == 30
+
+
 def test_ours_a_limit_of_pages_ends_a_run_and_the_next_goes_on(tmp_path: Path) -> None:
     with scripted(web(30)) as site:
         first = crawl(tmp_path, site.url, "--max-pages", "12")

@@ -45,10 +45,7 @@ def keep_listed_sql(*, degraded: bool) -> str:
 
 
 def requeue_failed(db: sqlite3.Connection) -> None:
-    """Queue the failed URLs of this run again. Raises StorageError.
-
-    For a run that ends because the site is down: its failures say nothing about the pages.
-    """
+    """Queue the failed URLs of a resumed run again. Raises StorageError."""
     with transaction(db):
         db.execute(_REQUEUE_FAILED)
 

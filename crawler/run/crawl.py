@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from crawler.config import plan as planning
 from crawler.config.plan import CrawlPlan
 from crawler.config.start import StartMoved
-from crawler.crawl.engine import FinishReason, Watch
+from crawler.crawl.engine import Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.recheck import IN_DOUBT, Recheck, ask_all
 from crawler.crawl.second_reads import Rounds
@@ -95,6 +95,8 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
                 log.warning("%s: %s; this run continues it", plan.seed, store.unended)
             _adopt_published(plan, store)
             foreign = None if choices.replace_foreign else _check_output(plan, store, choices, clock)
+            if store.resumed:
+                requeue_failed(store.db)  # the site may be repaired since
             frontier = open_frontier(plan, store)
             finisher = RunFinisher(plan, store, None if choices.dry_run else destination, commits, recheck)
             try:
@@ -115,10 +117,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
                 RunStore(store.db).write(run)
                 finished = dataclasses.replace(finished, run=run)
             examples = None if choices.all_left_out else MAX_EXAMPLES
-            report = build_report(plan, store, frontier, visited, finished, examples)
-            if visited.ending in (FinishReason.SITE_DOWN, FinishReason.PARKED):
-                requeue_failed(store.db)
-            return report
+            return build_report(plan, store, frontier, visited, finished, examples)
     except DestinationError as error:
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:
