@@ -243,6 +243,8 @@ class FetchedDocument(Struct, frozen=True, array_like=True):
         )
 
 
+SEEN_TO_CHANGE: Final = "seen to change"
+"""The source of a lastmod without other evidence: the run that saw the change."""
 EMPTY_BODY: Final = "the body is empty"
 """The fault of a :class:`Page` without a body."""
 

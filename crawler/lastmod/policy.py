@@ -13,7 +13,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from crawler.fetch.header_values import parse_http_date
-from crawler.model import ResponseMetadata
+from crawler.model import SEEN_TO_CHANGE, ResponseMetadata
 from crawler.units import w3c
 from sitemap import BuildTime
 
@@ -23,8 +23,6 @@ EARLIEST_DATE: Final = 788_918_400.0
 CLOCK_SLACK: Final = 5.0
 """Seconds between Last-Modified and the response within which the page counts as generated for the response."""
 HEADER: Final = "Last-Modified"
-SEEN_TO_CHANGE: Final = "seen to change"
-"""The source of a date without evidence: the run that saw the change."""
 STAMP_SECONDS: Final = 60.0
 """A time in a page that is less than so many seconds before the request counts as the time of the response."""
 MIN_BUILD_PAGES: Final = 5

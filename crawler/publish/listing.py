@@ -6,13 +6,14 @@ from typing import Any, Final
 
 import msgspec
 
-from crawler.model import DiscoveredBy, DiscoveredUrl, ListedPage, Page, State, Url, Verdict
+from crawler.model import SEEN_TO_CHANGE, DiscoveredBy, DiscoveredUrl, ListedPage, Page, State, Url, Verdict
 from crawler.publish.gate import OPERATOR_STATES, Hold
 from crawler.publish.store import KIND_SQL, keep_listed_sql
 from crawler.state.database import statements, storage_errors, transaction
 from sitemap import MIN_BUILD_PAGES, find_build_times
 
-_SQL: Final = statements("crawler.publish", "listing.sql", KIND_SQL=KIND_SQL, State=State)
+_IS_STATED: Final = f"l.lastmod_source NOT LIKE 'Git commit %' AND l.lastmod_source != '{SEEN_TO_CHANGE}'"
+_SQL: Final = statements("crawler.publish", "listing.sql", KIND_SQL=KIND_SQL, State=State, _IS_STATED=_IS_STATED)
 
 _INSERT_KEPT: Final = f"""INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
@@ -119,11 +120,14 @@ class Listing:
     def build_dates(self) -> tuple[str, int, int]:
         """The lastmods that a build seems to have set, how many pages have these, and how many have any.
 
-        Those of Git do not count, in no number: one commit may well add all pages.
-        The first is the end of a sentence, such as "are 2024-05-08T08:53:11", and "" without such lastmods.
+        Those of Git and of observed changes do not count, in no number: one commit may well add all pages.
+        The first is the end of a sentence, such as "are 2024-05-08T08:53:11", and "" without such lastmods or if all
+        of them are published already.
         """
         with storage_errors():
-            first, last, total = self._db.execute(_SQL["date_range"]).fetchone()
+            first, last, total, is_new = self._db.execute(_SQL["date_range"]).fetchone()
+            if not is_new:
+                return "", 0, total
             if first == last and total >= MIN_BUILD_PAGES:
                 return f"are {first[:_SECOND]}", total, total
             least, share = (MIN_BUILD_PAGES, 0.5) if total >= MIN_BUILD_PAGES else (_SMALL_BUILD, 1.0)

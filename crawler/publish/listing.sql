@@ -37,12 +37,12 @@ SELECT iif(l.kept, '{State.INDEXABLE}', v.state), v.reason, v.target
   FROM url u JOIN visit v ON v.id = u.id LEFT JOIN listing l ON l.id = u.id WHERE u.url = ?
 
 -- name: date_range
-SELECT min(lastmod), max(lastmod), count(*) FROM listing WHERE lastmod != '' AND lastmod_source NOT LIKE 'Git commit %'
+SELECT min(l.lastmod), max(l.lastmod), count(*), max(l.lastmod IS NOT p.lastmod)
+  FROM listing l LEFT JOIN published p ON p.id = l.id WHERE l.lastmod != '' AND {_IS_STATED}
 
 -- name: times
-SELECT CAST(strftime('%s', lastmod) AS INTEGER), count(*) FROM listing
-  WHERE lastmod LIKE '%T%' AND lastmod_source NOT LIKE 'Git commit %'
-  GROUP BY 1 ORDER BY 1
+SELECT CAST(strftime('%s', l.lastmod) AS INTEGER), count(*) FROM listing l
+  WHERE l.lastmod LIKE '%T%' AND {_IS_STATED} GROUP BY 1 ORDER BY 1
 
 -- name: lost_dates
 -- The memory has the dates of pages that were not published for a while, or without dates (policy none).

@@ -286,13 +286,13 @@ def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
         return (f"no page has a lastmod, because none states when it was last changed ({names}): --lastmod page",)
     if not dates:
         return ()
-    git = "" if policy == "git" else "; git takes those of the commits, for pages made from files in Git"
     named = "lastmods that are not from Git" if policy == "git" else "lastmods"
     share = f"all {total:,}" if count == total else f"{count:,} of {total:,}"
-    note = (
-        f"{share} {named} {dates}, like those of a build: they do not say when somebody edited a page. "
-        f"content.lastmod (--lastmod) = {'none' if policy == 'page' else 'page or none'} leaves them out{git}"
-    )
+    later = "Siteatlas gives later changes dates of their own"
+    if policy in {"header", "page"}:
+        later = f"With content.lastmod (--lastmod) = observed, {later}"
+    git = "" if policy == "git" else ". For pages made from files in Git, git takes the dates of the commits"
+    note = f"{share} {named} {dates}, like those of a build: they do not say when somebody edited a page. {later}{git}"
     return (note,)
 
 

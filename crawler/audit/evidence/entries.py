@@ -20,8 +20,7 @@ from crawler.audit.health.entries import (
 )
 from crawler.audit.health.lastmod import PageDates, check_lastmod
 from crawler.audit.health.visit import VisitedUrl
-from crawler.lastmod.policy import SEEN_TO_CHANGE
-from crawler.model import State, Url
+from crawler.model import SEEN_TO_CHANGE, State, Url
 from crawler.state.database import statements, storage_errors, transaction
 from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
 from crawler.url.params import UrlParams

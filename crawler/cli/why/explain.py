@@ -18,8 +18,8 @@ from crawler.cli.why.story import (
 )
 from crawler.crawl.frontier.url_templates import exclude_remedy_of
 from crawler.fetch.header_values import parse_http_date
-from crawler.lastmod.policy import EARLIEST_DATE, HEADER, SEEN_TO_CHANGE, build_of
-from crawler.model import DocumentKind, State, Url
+from crawler.lastmod.policy import EARLIEST_DATE, HEADER, build_of
+from crawler.model import SEEN_TO_CHANGE, DocumentKind, State, Url
 from crawler.publish.states import STATE_WORDS
 from crawler.state.runs import PUBLISHING_OUTCOMES
 from crawler.units import count_text

@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from crawler.lastmod.policy import (
     MAX_TIMED_INTERVAL,
-    SEEN_TO_CHANGE,
     LastmodPolicy,
     SourcedDate,
     date_of_known_page,
     date_of_new_page,
     why_distrusted,
 )
-from crawler.model import ResponseMetadata
+from crawler.model import SEEN_TO_CHANGE, ResponseMetadata
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 DAY = 86_400.0

@@ -9,7 +9,6 @@ from crawler.fetch.header_values import parse_http_date
 from crawler.lastmod.policy import (
     HEADER,
     NO_DATE,
-    SEEN_TO_CHANGE,
     LastmodPolicy,
     SourcedDate,
     build_of,
@@ -18,7 +17,7 @@ from crawler.lastmod.policy import (
     date_of_new_page,
     schema_form,
 )
-from crawler.model import ResponseMetadata
+from crawler.model import SEEN_TO_CHANGE, ResponseMetadata
 from sitemap import BuildTime
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
