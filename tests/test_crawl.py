@@ -403,7 +403,8 @@ def test_ours_the_summary_says_what_was_left_out_and_why(tmp_path: Path) -> None
 
 def test_ours_what_is_odd_on_many_pages_is_said_once(tmp_path: Path) -> None:
     odd = '<link rel="canonical" href="file:///C:/page.html">'
-    with scripted({"/": links("/a", "/b"), "/a": links(head=odd), "/b": links(head=odd)}) as site:
+    pages = {f"/{name}": links(head=odd) + f"<p>{name}" for name in "ab"}
+    with scripted({"/": links(*pages), **pages}) as site:
         ran = crawl(tmp_path, site.url)
         notes = [line for line in ran.out.splitlines() if line.startswith("note:")]
         assert len(notes) == 1

@@ -156,6 +156,17 @@ def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said
     assert standing["published"]["files"][0]["url"] == f"{URL}sitemap.xml"  # the index leads
 
 
+def test_ours_a_run_says_that_a_page_and_its_index_file_are_the_same(tmp_path: Path) -> None:
+    write(tmp_path, a="one", b="two")
+    (tmp_path / "site" / "c.html").write_bytes((tmp_path / "site" / "b.html").read_bytes())
+    (tmp_path / "site" / "a.html").write_text('<a href="b.html">b</a><a href="c.html">c</a>')
+    words = ("crawl", URL, "--source", "site", "-o", "out", "--set=output.swap_delay=0")
+    copy = f"note: 1 listed page is an exact copy of another one, such as {URL}c.html of {URL}b.html"
+    assert copy in siteatlas(tmp_path, *words).out
+    (tmp_path / "site" / "c.html").write_text("<p>three")
+    assert "exact copy" not in siteatlas(tmp_path, *words).out
+
+
 def test_ours_dates_of_a_build_are_told_of_as_lint_would(tmp_path: Path) -> None:
     write(tmp_path, **{f"p{number}": f"text {number}" for number in range(30)})
     os.utime(tmp_path / "site" / "index.html", (1_600_000_000, 1_600_000_000))

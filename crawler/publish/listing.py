@@ -117,6 +117,12 @@ class Listing:
         """The number of new pages without a lastmod whose Last-Modified the policy does not believe."""
         return self._count(_SQL["disbelieved"], policy=policy)
 
+    def copies(self) -> tuple[int, str, str]:
+        """How many pages answered exactly what another one did, byte by byte, with a pair of them."""
+        with storage_errors():
+            count, first, last = self._db.execute(_SQL["copies"]).fetchone()
+        return count or 0, first or "", last or ""
+
     def build_dates(self) -> tuple[str, int, int]:
         """The lastmods that a build seems to have set, how many pages have these, and how many have any.
 

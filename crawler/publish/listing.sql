@@ -44,6 +44,12 @@ SELECT min(l.lastmod), max(l.lastmod), count(*), max(l.lastmod IS NOT p.lastmod)
 SELECT CAST(strftime('%s', l.lastmod) AS INTEGER), count(*) FROM listing l
   WHERE l.lastmod LIKE '%T%' AND {_IS_STATED} GROUP BY 1 ORDER BY 1
 
+-- name: copies
+SELECT sum(pages - 1), min(first), last FROM (
+  SELECT count(*) AS pages, min(u.url) AS first, max(u.url) AS last
+  FROM listing l JOIN content c ON c.id = l.content JOIN url u ON u.id = l.id WHERE NOT l.kept
+  GROUP BY c.digest HAVING pages > 1)
+
 -- name: lost_dates
 -- The memory has the dates of pages that were not published for a while, or without dates (policy none).
 SELECT count(*) FROM (

@@ -278,6 +278,16 @@ def disbelieved_note(listing: Listing, policy: str) -> tuple[str, ...]:
     return (f"{count:,} {have} Last-Modified is not believed (siteatlas why URL says why). {remedy}",)
 
 
+def copies_note(listing: Listing, _policy: str) -> tuple[str, ...]:
+    """A note when listed pages are the same document, such as a directory and its index.html."""
+    count, first, last = listing.copies()
+    if not count:
+        return ()
+    are = "page is an exact copy" if count == 1 else "pages are exact copies"
+    remedy = "Name one of them as the canonical, or redirect the other"
+    return (f"{count:,} listed {are} of another one, such as {last} of {first}. {remedy}",)
+
+
 def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
     """A note when most lastmods are the time of a build, by the lint rule, or none is known; ``policy`` made them."""
     dates, count, total = listing.build_dates()

@@ -112,8 +112,8 @@ class RunFinisher:
             self._listing.drop_dates()
         self._find_site_images()
         write.assign_shards(self._plan, self._listing, self._entries, self._tally)
-        date_notes = (write.lost_dates_note, write.disbelieved_note, write.build_date_note)
-        notes = [*run.notes, *(text for note in date_notes for text in note(self._listing, policy))]
+        listing_notes = (write.copies_note, write.lost_dates_note, write.disbelieved_note, write.build_date_note)
+        notes = [*run.notes, *(text for note in listing_notes for text in note(self._listing, policy))]
         run = replace(run, listed=len(self._listing), kept=self._listing.kept_count, notes=notes)
         if self._destination is None:
             return self._finish_dry_run(run, verdict)
