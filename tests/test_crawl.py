@@ -401,6 +401,11 @@ def test_ours_the_summary_says_what_was_left_out_and_why(tmp_path: Path) -> None
         assert crawl(tmp_path, site.url, "-q").out == ""
 
 
+def test_ours_a_state_that_cannot_be_looked_for_is_one_clear_line(tmp_path: Path) -> None:
+    ran = siteatlas(tmp_path, "crawl", "http://127.0.0.1:1/", "-o", "out", "--state", "s" * 300)
+    assert (ran.code, ran.err.count("\n"), "internal error" in ran.err) == (7, 1, False), ran.err
+
+
 def test_ours_what_is_odd_on_many_pages_is_said_once(tmp_path: Path) -> None:
     odd = '<link rel="canonical" href="file:///C:/page.html">'
     pages = {f"/{name}": links(head=odd) + f"<p>{name}" for name in "ab"}

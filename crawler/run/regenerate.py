@@ -26,6 +26,7 @@ from crawler.plugins import PluginKind, load_plugins
 from crawler.run.crawl import NO_CHOICES, RunChoices, crawl, record_fault
 from crawler.run.options import RunOptions, loop_options, read_changed, tune_garbage_collector
 from crawler.run.report import Report, run_result, run_result_of_error
+from crawler.state.database import is_there
 from crawler.state.runs import RunResult, RunStore
 from crawler.state.schema import LEDGER_FILE, STATE_DB
 from crawler.state.store import Resume, written_state
@@ -132,7 +133,7 @@ async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> "NotifyRes
 
     A state that cannot be written is told each time, because no ledger can remember that it was.
     """
-    if not plan.config.notify.enabled or not (plan.config.channels or (plan.state / LEDGER_FILE).is_file()):
+    if not plan.config.notify.enabled or not (plan.config.channels or _has_ledger(plan)):
         return None
     from crawler.notify.notify import send_notifications  # noqa: PLC0415
 
@@ -141,6 +142,12 @@ async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> "NotifyRes
         with suppress(OSError), TemporaryDirectory(prefix="siteatlas-") as directory:  # the disk may be full
             return await send_notifications(dataclasses.replace(plan, state=Path(directory)), name, ended=result)
     return announced
+
+
+def _has_ledger(plan: CrawlPlan) -> bool:
+    with suppress(StorageError):  # this account may not look there
+        return is_there(plan.state / LEDGER_FILE)
+    return False
 
 
 def _log(announced: "NotifyResult | None", error: SiteatlasError) -> None:

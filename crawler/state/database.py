@@ -94,7 +94,7 @@ class Database:
 
     def is_in(self, directory: Path) -> bool:
         """Whether a directory has one. Raises StorageError when the account may not look there."""
-        return _is_there(directory / self.file)
+        return is_there(directory / self.file)
 
     def open(self, path: Path, *, is_durable: bool = True, timeout: float = 5.0) -> sqlite3.Connection:
         """Open or create the file for its only writer. If ``is_durable``, every commit survives a power loss.
@@ -120,7 +120,7 @@ class Database:
 
         Raises UsageError when there is none or it is newer, StorageError when it cannot be read.
         """
-        if not _is_there(path):
+        if not is_there(path):
             raise UsageError(self.absent_message.format(path.parent))
         with self.used(path), _opened(path, mode="ro") as db:
             self._recognise(db, path)
@@ -303,9 +303,10 @@ def _fault(error: Exception, remedy: str) -> str:
     return f"{error.strerror if isinstance(error, OSError) else error}. {remedy}"
 
 
-def _is_there(path: Path) -> bool:
+def is_there(path: Path) -> bool:
+    """Whether a file or directory exists. Raises StorageError when the account may not look there."""
     try:
-        return path.is_file()
+        return path.exists()
     except OSError as error:
         raise StorageError(
             f"{path} cannot be read: {error.strerror}. Run siteatlas as the account that owns the file"

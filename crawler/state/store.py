@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.errors import DamagedFile, SiteatlasError, StorageError, UsageError, single_error
-from crawler.state.database import fresh_remedy, storage_errors, transaction
+from crawler.state.database import fresh_remedy, is_there, storage_errors, transaction
 from crawler.state.lock import hold_lock
 from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
 from crawler.state.schema import ADDED, HISTORY_TABLES, STATE_DB
@@ -269,7 +269,7 @@ class Store:
         self._now = time.time() if now is None else now
 
     def __enter__(self) -> Self:
-        self.is_new, self._is_discarded = not self.directory.exists(), False
+        self.is_new, self._is_discarded = not is_there(self.directory), False
         with ExitStack() as opened:
             opened.callback(os.close, hold_lock(self.directory))
             aside = self._set_damage_aside()
