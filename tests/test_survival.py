@@ -193,7 +193,7 @@ BAD_INPUT = [
     ("http://no-such-host.invalid/", (), 5, "no-such-host.invalid"),
     ("http://127.0.0.1:{closed}/", (), 5, "refused"),
     ("not a url", (), 2, '"not a url"'),
-    ("ftp://example.com/", (), 2, "http"),
+    ("htp://example.com/", (), 2, "Did you mean https://example.com/?"),
     ("http://127.0.0.1:{closed}/", ("-c", "0"), 2, "--concurrency"),
     ("http://127.0.0.1:{closed}/", ("--rate", "quick"), 2, "--rate"),
     ("http://127.0.0.1:{closed}/", ("--exclude", "re:("), 2, "re:("),

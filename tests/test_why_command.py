@@ -273,8 +273,8 @@ def test_ours_a_url_is_found_in_any_spelling(crawled: Crawled, text: str) -> Non
 
 def test_ours_a_path_is_one_of_the_site_and_the_host_has_any_case(crawled: Crawled) -> None:
     flags = {"state__directory": str(crawled.folder / ".siteatlas")}
-    told = explain_urls(["/a", crawled.site.url.replace("http", "HTTP") + "a"], None, flags, [])
-    assert [story.story.position is not None for story in told] == [True, True]
+    told = explain_urls(["/a", "a", crawled.site.url.replace("http", "HTTP") + "a"], None, flags, [])
+    assert [story.story.position is not None for story in told] == [True, True, True]
 
 
 @pytest.mark.parametrize(

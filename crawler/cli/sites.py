@@ -148,7 +148,8 @@ def _no_state(root: Path) -> UsageError:
             f"{root} has audits only, and no run published a sitemap. Run siteatlas crawl or siteatlas run first"
         )
     return UsageError(
-        f"{root} contains no state. Run siteatlas crawl first, or give the directory of the state with --state DIR"
+        f"{root} contains no state. Go to the directory from which the site was crawled, or name its configuration "
+        f"with --config FILE or its state with --state DIR. To begin, run siteatlas crawl"
     )
 
 

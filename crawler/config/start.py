@@ -5,6 +5,7 @@ there. A file beside the states of the sites remembers it, so that every command
 """
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -43,7 +44,10 @@ def parse_url_setting(text: str, what: str, params: UrlParams) -> Url:
     except InvalidUrl as error:
         if "@" in text:  # perhaps a password; the error masks it
             raise UsageError(f"{what} cannot be used: {error}") from None
-        hint = "" if "://" in text else f". Did you mean https://{text}?"
+        near, hint = f"https://{text.rpartition('://')[2]}", ""
+        with suppress(InvalidUrl):
+            normalize_url(near, params)
+            hint = f". Did you mean {near}?"
         raise UsageError(f'{what} "{text}" cannot be used: {error}{hint}') from None
     if "@" in text.partition("://")[2].partition("/")[0]:
         raise UsageError(f"{what} contains a user name or a password. Give them with --basic-auth instead")

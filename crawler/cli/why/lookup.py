@@ -59,8 +59,10 @@ class KnownSite:
 
     def url(self, text: str) -> Url:
         """The canonical form of a URL, or of a path of this site. Raises InvalidUrl."""
-        if text.startswith("/"):
-            return join_url(self.start, text, self.params)
+        if "://" not in text and "@" not in text:
+            path = join_url(self.start, f"/{text.removeprefix('/')}", self.params)
+            if text.startswith("/") or self.db.execute("SELECT 1 FROM url WHERE url = ?", (path,)).fetchone():
+                return path
         return normalize_url(f"{self.start.partition(':')[0]}://{text}" if lacks_scheme(text) else text, self.params)
 
     def templates(self) -> dict[str, TemplateRecord]:
