@@ -334,9 +334,10 @@ class Throttle:
         """Whether several waits in a row were in vain at some origin."""
         return any(throttle.is_stuck for throttle in self._throttles.values())
 
-    def is_any_full(self) -> bool:
-        """Whether some origin has as many requests in flight as it may have."""
-        return any(throttle.in_flight >= throttle.allowed for throttle in self._throttles.values())
+    def holds_back(self, now: float) -> bool:
+        """Whether a request could start but for the pace or a pause, and no origin has as many as it may have."""
+        is_full = any(throttle.in_flight >= throttle.allowed for throttle in self._throttles.values())
+        return not is_full and any(self.seconds_until_ready(origin, now) > 0 for origin in self._throttles)
 
     def are_all_down(self) -> bool:
         """Whether every origin has stopped responding, but not all are unreachable."""
