@@ -204,6 +204,14 @@ def test_ours_sitemap_url_moves_the_scope(tmp_path: Path) -> None:
         assert paths(tmp_path, site) == ["/blog/x", "/docs/"]
 
 
+def test_sitemaps_org_location_rule_is_told_with_the_remedy_if_it_leaves_nothing(tmp_path: Path) -> None:
+    with scripted({"/": links("/a")}) as site:
+        ran = crawl(tmp_path, site.url, "--sitemap-url", f"{site.url}maps/sitemap.xml")
+        assert ran.code == 5
+        assert f"For the whole site: --sitemap-url {site.url}sitemap.xml\n" in ran.out
+        assert crawl(tmp_path, site.url, "--sitemap-url", f"{site.url}sitemap.xml").code == 0
+
+
 def test_ours_depth_is_exact_whatever_the_order_of_answers(tmp_path: Path) -> None:
     routes = {
         "/": links("/slow", "/quick"),
