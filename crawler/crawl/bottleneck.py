@@ -45,7 +45,7 @@ def bounding_stage(look: CrawlLook) -> CrawlStage:
         return CrawlStage.FRONTIER
     if look.parsing > look.fetching:
         return CrawlStage.PARSE
-    if look.has_failed and look.is_paced:
+    if look.has_failed and (look.is_paced or not look.fetching):
         return CrawlStage.ERRORS
     return CrawlStage.PACE if look.is_paced else CrawlStage.NETWORK
 

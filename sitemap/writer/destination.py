@@ -302,3 +302,8 @@ class Directory:
                 with contextlib.suppress(OSError):
                     remove_unlisted(root, self._rules.grace)
                 return DirectoryStage(root, self._rules, self._guard)
+
+
+def place_of(destination: Destination, location: str) -> str:
+    """Where a set is written, for messages: the directory, or the public URL of a set that is written elsewhere."""
+    return f"the sitemap in {destination.path}" if isinstance(destination, Directory) else location
