@@ -56,7 +56,8 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
     except StartMoved as moved:
         followed = plan.moved_to(moved.target)
         report = await regenerate_site(followed, name, watch, choices)
-        remember_move(plan.config, plan.seed, followed.seed)
+        if not choices.dry_run:
+            remember_move(plan.config, plan.seed, followed.seed)
         return report
     except SiteatlasError as error:
         if not choices.dry_run and not isinstance(error, StateInUse):  # the process that uses it reports
