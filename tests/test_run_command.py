@@ -9,12 +9,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from doubles_mail import mailbox
 from run import FAST, Ran, command, environment, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
 from crawler.cli.run_sites import site_plans
-from crawler.errors import UsageError
+from crawler.errors import StorageError, UsageError
+from crawler.moves import register
+from crawler.run.regenerate import regenerate_site
 
 
 def pages(count: int, delay: float = 0.0) -> dict[str, Route]:
@@ -276,3 +280,45 @@ def test_ours_status_has_the_same_word_for_a_failure_of_a_new_and_of_a_continued
     assert run(tmp_path, "-q").code == 5
     shown = siteatlas(tmp_path, "status", "--config", "sites.toml").out
     assert re.findall("^(shop|blog): failed: nothing can be crawled", shown, re.MULTILINE) == ["shop", "blog"]
+
+
+@pytest.mark.parametrize("broken", ["generations", "changes"])
+def test_ours_a_failure_after_the_publication_is_told_as_that(broken: str, tmp_path: Path) -> None:
+    with scripted(pages(3)) as site, mailbox() as box:
+        configure(tmp_path, shop=site.url)
+        mail = [f'--set=email.server="{box.address}"', '--set=email.to=["a@b.test"]']
+        assert run(tmp_path).code == 0
+        state = next(path.parent for path in tmp_path.rglob("state.db"))
+        (state / broken).rename(state / "aside")
+        (state / broken).touch()  # a file, where root cannot write a file either
+        site.routes["/p9"] = "<p>New."
+        site.routes["/"] = links("/p1", "/p2", "/p9")
+        ran = run(tmp_path, *mail)
+        assert (ran.code, "/p9" in sitemap(tmp_path, "shop").decode()) == (7, True)
+        assert "the sitemap is published, but" in ran.out
+        (told,) = [text.get_content() for text in box.messages if "exit code 7" in text.get_content()]
+        assert "Nothing was published" not in told
+        last = status(tmp_path)[0]["runs"][0]
+        assert (last["outcome"], last["exit_code"], broken in last["refusal"]) == ("published", 7, True)
+        (state / broken).unlink()
+        again = run(tmp_path)
+        assert (again.code, len(list((state / broken).iterdir())) > 0) == (0, True)
+
+
+def test_ours_a_run_that_publishes_and_cannot_record_it_is_open_and_partial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    with scripted(pages(3)) as site:
+        configure(tmp_path, shop=site.url)
+        monkeypatch.chdir(tmp_path)
+        ((name, plan),) = site_plans(Path("sites.toml"), {}, [])
+        with monkeypatch.context() as patch:
+            patch.setattr(register, "record", fail)
+            report = anyio.run(regenerate_site, plan, name, lambda _: None)
+        assert (report.exit_code, report.outcome, report.published[0].urls) == (7, "partial", 3)
+        assert status(tmp_path)[0]["runs"][0]["exit_code"] == 7
+        assert run(tmp_path).code == 0
+        assert [each["outcome"] for each in status(tmp_path)[0]["runs"]] == ["published"]
