@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler.errors import StateInUse, StorageError
-from sitemap import make_directory
+from sitemap import make_directory, open_or_create
 
 LOCK: Final = "lock"
 
@@ -27,7 +27,7 @@ def hold_lock(directory: Path, name: str = LOCK, flag: str = "state.directory (-
     """
     try:
         make_directory(directory, 0o700)
-        descriptor = os.open(directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = open_or_create(directory / name)
     except OSError as error:
         raise StorageError(
             f"the state cannot be written to {directory}: {error.strerror}. Choose another directory with {flag}"
