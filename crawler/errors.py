@@ -12,6 +12,8 @@
      └── FindingsFound    10   a sitemap has findings at or over the threshold
 """
 
+import os
+import pwd
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
@@ -77,6 +79,14 @@ def worst_exit_code(codes: Iterable[int]) -> int:
     """The worst of several exit codes, 0 for none; an unknown one is the worst."""
     ranks = {code: rank for rank, code in enumerate(EXIT_CODES_BY_SEVERITY)}
     return max(codes, key=lambda code: ranks.get(code, len(ranks)), default=0)
+
+
+def account_name() -> str:
+    """The name of the account that runs this process, or its number when it has none here."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
 
 
 class NextRun:

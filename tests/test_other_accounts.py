@@ -1,6 +1,7 @@
 """Files of other accounts: what they put in the way is neither used nor read, and what they own for good reasons is."""
 
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -12,6 +13,8 @@ import pytest
 from run import FAST, command, siteatlas
 from scripted import Answer, Site, links, scripted
 
+from crawler.errors import StorageError
+from crawler.state.lock import hold_lock
 from sitemap import check_path
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files of other accounts")
@@ -198,3 +201,19 @@ def test_ours_what_root_writes_before_it_is_killed_belongs_to_the_account(folder
     ours = list((folder / "state").rglob("*"))
     assert "state.db-wal" in {path.name for path in ours}
     assert {path.lstat().st_uid for path in ours} == {THEM}
+
+
+def test_ours_an_account_that_may_not_create_its_state_is_told_who_can(folder: Path) -> None:
+    closed = _directory(folder / "closed", 0, 0o700)
+    os.seteuid(65_534)
+    try:
+        with pytest.raises(StorageError) as missing:
+            hold_lock(folder / "state" / "shop")
+        with pytest.raises(StorageError) as unknown:
+            hold_lock(closed / "state")
+    finally:
+        os.seteuid(0)
+    name = pwd.getpwuid(65_534).pw_name
+    state = folder / "state"
+    assert f"Restore {state} from its backup, or create it as root: install -d -o {name} {state}" in str(missing.value)
+    assert "Choose another directory with state.directory (--state)" in str(unknown.value)

@@ -322,3 +322,15 @@ def test_ours_a_run_that_publishes_and_cannot_record_it_is_open_and_partial(
         assert status(tmp_path)[0]["runs"][0]["exit_code"] == 7
         assert run(tmp_path).code == 0
         assert [each["outcome"] for each in status(tmp_path)[0]["runs"]] == ["published"]
+
+
+def test_ours_who_cannot_remember_what_was_sent_does_not_promise_to_send_it_once(tmp_path: Path) -> None:
+    with scripted(pages(3)) as site, mailbox() as box:
+        configure(tmp_path, shop=site.url)
+        (tmp_path / "state").touch()  # a file, where root cannot make a directory either
+        mail = [f'--set=email.server="{box.address}"', '--set=email.to=["a@b.test"]']
+        assert [run(tmp_path, *mail).code for _ in range(2)] == [7, 7]
+        assert len(box.messages) == 2
+        (told,) = {text.get_content().partition("Time:")[0] for text in box.messages}
+        assert "You get this message after each run until Siteatlas can write to the state.\n\nSitemap:" in told
+        assert "once" not in told

@@ -156,7 +156,7 @@ class MessageNotifier:
         has_published = run is not None and run.outcome in (*PUBLISHING_OUTCOMES, PARTIAL)
         effect = Effect.HELD if run and run.has_held else Effect.PUBLISHED if has_published else Effect.KEPT
         return session.build_notice(
-            effect=effect,
+            effect=Effect.UNKNOWN if session.is_forgotten else effect,
             occasion=health.pending or Occasion.TROUBLE,
             until=health.run,
             at=w3c(health.at),

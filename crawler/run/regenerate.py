@@ -140,7 +140,8 @@ async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> "NotifyRes
     announced = await send_notifications(plan, name, ended=result)
     if announced.exit_code == result.exit_code == StorageError.exit_code:
         with suppress(OSError), TemporaryDirectory(prefix="siteatlas-") as directory:  # the disk may be full
-            return await send_notifications(dataclasses.replace(plan, state=Path(directory)), name, ended=result)
+            makeshift = dataclasses.replace(plan, state=Path(directory))
+            return await send_notifications(makeshift, name, ended=result, is_forgotten=True)
     return announced
 
 
