@@ -14,7 +14,9 @@
 
 import os
 import pwd
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar, Final
 
 
@@ -94,6 +96,16 @@ class NextRun:
 
     def __init__(self) -> None:
         self.command = ""
+
+    @staticmethod
+    def of(file: Path) -> str:
+        """The command for a site of a configuration, without the name of the site.
+
+        If nobody typed this one, its reader may be another account: that of an administrator who gets a mail.
+        """
+        words = ("siteatlas", "run", "--config", str(file.absolute()), "--site")
+        is_typed = os.isatty(0) or os.geteuid() == 0
+        return shlex.join(words if is_typed else ("runuser", "-u", account_name(), "--", *words))
 
     def having(self, option: str, typed: str = "run once with") -> str:
         """What to do, as a phrase of a message: ``run siteatlas fleet run-now shop --fresh``."""

@@ -1,8 +1,11 @@
 """``siteatlas run`` and ``siteatlas status``: many sites, one after the other, and how they stand."""
 
 import json
+import os
+import pwd
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -16,7 +19,7 @@ from run import FAST, Ran, command, environment, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
 from crawler.cli.run_sites import site_plans
-from crawler.errors import StorageError, UsageError
+from crawler.errors import NEXT_RUN, StorageError, UsageError
 from crawler.moves import register
 from crawler.run.regenerate import regenerate_site
 
@@ -104,7 +107,7 @@ def test_ours_a_hint_of_several_sites_is_the_whole_command(tmp_path: Path) -> No
         assert run(tmp_path, "-q").code == 0
         blog.routes.update({f"/p{number}": Answer("", 404) for number in range(1, 5)})
         _, held = json.loads(run(tmp_path, "--json").out)["sites"]
-        command = "siteatlas run --config sites.toml --site blog --accept-shrink"
+        command = f"siteatlas run --config {tmp_path}/sites.toml --site blog --accept-shrink"
         assert f"If this is intended, run {command}." in held["refusal"]
         assert siteatlas(tmp_path, *command.split()[1:], *FAST).code == 0
 
@@ -282,6 +285,15 @@ def test_ours_status_has_the_same_word_for_a_failure_of_a_new_and_of_a_continued
     assert re.findall("^(shop|blog): failed: nothing can be crawled", shown, re.MULTILINE) == ["shop", "blog"]
 
 
+def test_ours_a_hint_to_a_run_that_nobody_typed_names_the_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "siteatlas run --config '/etc/my sites.toml' --site"
+    monkeypatch.setattr(os, "isatty", lambda _: False)
+    monkeypatch.setattr(os, "geteuid", lambda: 65_534)
+    assert NEXT_RUN.of(Path("/etc/my sites.toml")) == f"runuser -u {pwd.getpwuid(65_534).pw_name} -- {words}"
+    monkeypatch.setattr(os, "isatty", lambda _: True)
+    assert NEXT_RUN.of(Path("/etc/my sites.toml")) == words
+
+
 @pytest.mark.parametrize("broken", ["generations", "changes"])
 def test_ours_a_failure_after_the_publication_is_told_as_that(broken: str, tmp_path: Path) -> None:
     with scripted(pages(3)) as site, mailbox() as box:
@@ -298,6 +310,7 @@ def test_ours_a_failure_after_the_publication_is_told_as_that(broken: str, tmp_p
         assert "the sitemap is published, but" in ran.out
         (told,) = [text.get_content() for text in box.messages if "exit code 7" in text.get_content()]
         assert "Nothing was published" not in told
+        assert f"Sender:  {socket.gethostname()}, siteatlas run --config {tmp_path}/sites.toml --site shop\n" in told
         last = status(tmp_path)[0]["runs"][0]
         assert (last["outcome"], last["exit_code"], broken in last["refusal"]) == ("published", 7, True)
         (state / broken).unlink()
@@ -334,3 +347,13 @@ def test_ours_who_cannot_remember_what_was_sent_does_not_promise_to_send_it_once
         (told,) = {text.get_content().partition("Time:")[0] for text in box.messages}
         assert "You get this message after each run until Siteatlas can write to the state.\n\nSitemap:" in told
         assert "once" not in told
+
+
+def test_ours_who_lost_the_state_is_told_to_restore_it_before_anything_else(tmp_path: Path) -> None:
+    with scripted(pages(3)) as site:
+        configure(tmp_path, shop=site.url)
+        assert run(tmp_path).code == 0
+        (tmp_path / "state").rename(tmp_path / "lost")
+        alone = run(tmp_path)
+        assert alone.code == 2
+        assert alone.err.index("restore its backup") < alone.err.index("To overwrite the file, run siteatlas ")
