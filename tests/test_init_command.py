@@ -231,3 +231,14 @@ def test_ours_a_container_sees_the_folder_of_the_configuration_alone(tmp_path: P
     ran = siteatlas(tmp_path, "init", "--config", "siteatlas.toml", "--container", "--force")
     assert ran.code == 0, ran.err
     assert f"the container sees {tmp_path} alone, as /data, and not {tmp_path}/www" in " ".join(ran.err.split())
+
+
+def test_ours_a_directory_that_exists_stays_its_owners(tmp_path: Path) -> None:
+    for name, mode in (("www", 0o2775), ("open", 0o1777)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name).chmod(mode)
+    words = ("--systemd", "--user", "nobody-yet", "--force")
+    made = init(tmp_path, URL, "-o", "www", *words).out
+    assert f"setfacl -m u:nobody-yet:rwx {tmp_path}/www\n" in made
+    assert f"install -d -o nobody-yet {tmp_path}/.siteatlas\n" in made
+    assert "setfacl" not in init(tmp_path, URL, "-o", "open", *words).out

@@ -85,13 +85,8 @@ def _published(report: Report) -> list[str]:
         *_changes(report),
         f"  to be served as {report.sitemap_url}",
         *_other_formats(report),
-        *([f"  held: {safe(report.refusal)}"] if report.held else []),
+        *([f"  {'held: ' if report.held else ''}{safe(report.refusal)}"] if report.refusal else []),
     ]
-
-
-def _shown_refusal(report: Report) -> str:
-    """The refusal if :func:`_published` shows it, or ""."""
-    return report.refusal if report.held or not report.published else ""
 
 
 def _other_formats(report: Report) -> list[str]:
@@ -174,7 +169,7 @@ def _left_out(report: Report) -> list[str | Line]:
     is_stated = report.published and (report.held or report.kept)
     stay = " (pages that the gate holds, and pages that failed temporarily, stay in the sitemap)" if is_stated else ""
     lines: list[str | Line] = ["", f"left out, and why{stay}"]
-    said = (_shown_refusal(report), *report.notes)
+    said = (report.refusal, *report.notes)
     for group in report.left_out:
         meaning = STATE_WORDS[group.state].listed_as
         lines.append(Line(f"{group.count:>9,}  ", f"{group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip()))
@@ -191,5 +186,5 @@ def _left_out(report: Report) -> list[str | Line]:
 
 def _notes(report: Report) -> list[str]:
     # what is behind the example of a note, such as the way past a firewall, may be said already
-    notes = [f"note: {safe(note)}" for note in report.notes if note.rpartition("): ")[2] not in _shown_refusal(report)]
+    notes = [f"note: {safe(note)}" for note in report.notes if note.rpartition("): ")[2] not in report.refusal]
     return ["", *notes] if notes else []

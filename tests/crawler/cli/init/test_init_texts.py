@@ -20,10 +20,10 @@ from tools import tool
 from crawler.cli.init.config import new_config, site_names
 from crawler.cli.init.files import SCHEDULERS, InitOptions, plan_files
 from crawler.cli.init.interval import Interval
+from crawler.config.cron import Cron
 from crawler.config.load import ConfigFile, build_config, known_keys, load_sites
 from crawler.config.secrets import reveal_secret
 from crawler.packages import IMAGE, WHEEL
-from crawler.schedule.cron import Cron
 
 ALL = tuple(SCHEDULERS)
 URL = "https://www.example.com/"
