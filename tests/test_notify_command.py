@@ -72,7 +72,7 @@ def notify(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
 
 def test_ours_what_is_outstanding_is_shown_then_told_and_then_there_is_none(site: Site, notify: Command) -> None:
     site.run(["/"])
-    note = "indexnow: changes of later runs are sent, but not the pages so far (indexnow.first_run)"
+    note = "indexnow: changes are sent from now on, but not the pages so far (indexnow.first_run)"
     assert notify("--config", str(notify.file))[:2] == (0, f"  {note}\n")
     site.run(["/", *(f"/{n}" for n in range(7))])
     code, out, _ = notify("--config", str(notify.file), "--dry-run")

@@ -48,11 +48,13 @@ def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[S
     once = replaces = ""
     if foreign := ", ".join(str(relative_path(path)) for path in found):
         once, replaces = " --replace", f", and replaces {foreign}; later runs need no --replace"
-    yield f"{program} run --config {file}{once} --dry-run", "crawls, and shows what would be published"
-    yield f"{program} run --config {file}{once}", f"publishes the sitemap {where}{replaces}"
-    yield f"siteatlas robots --config {file}", "checks robots.txt, and prints the line to add"
-    if any(config.indexnow.is_on for config in kit.sites.values()):
-        yield f"siteatlas notify --config {file} --test", "checks that IndexNow is ready: that the site serves the key"
+    meaning = f"publishes the sitemap {where}{replaces}. With --dry-run, it only shows what it would publish"
+    yield f"{program} run --config {file}{once}", meaning
+    local = kit.outputs[0] / "robots.txt"
+    patch, does = "", "prints the line to add"
+    if len(kit.sites) == 1 and local.is_file():
+        patch, does = f" --patch {shlex.quote(str(relative_path(local)))}", "adds the line with the sitemap"
+    yield f"siteatlas robots --config {file}{patch}", f"checks robots.txt, and {does}"
 
 
 def keep_config_step(config: Path, *, is_timed: bool) -> Step:
