@@ -65,7 +65,8 @@ def _warnings(report: Report) -> list[str]:
 def _published(report: Report) -> list[str]:
     if not report.published:
         found = f" ({count_text(report.listed, 'page')} would be listed)" if report.listed else ""
-        return [f"nothing was published: {safe(report.refusal)}{found}", *_changes(report)]
+        stays = "; the published sitemap is unchanged" if report.exit_code and not report.is_first else ""
+        return [f"nothing was published: {safe(report.refusal)}{found}{stays}", *_changes(report)]
     total = sum(file.bytes for file in report.published)
     first, *rest = report.published
     names = first.name if not rest else f"{first.name} and {len(rest):,} more files"
