@@ -108,7 +108,7 @@ def test_ours_a_hint_of_several_sites_is_the_whole_command(tmp_path: Path) -> No
         blog.routes.update({f"/p{number}": Answer("", 404) for number in range(1, 5)})
         _, held = json.loads(run(tmp_path, "--json").out)["sites"]
         command = f"siteatlas run --config {tmp_path}/sites.toml --site blog --accept-shrink"
-        assert f"If this is intended, run {command}." in held["refusal"]
+        assert f"{command}." in held["refusal"].partition("If this is intended, run ")[2]
         assert siteatlas(tmp_path, *command.split()[1:], *FAST).code == 0
 
 
@@ -310,7 +310,8 @@ def test_ours_a_failure_after_the_publication_is_told_as_that(broken: str, tmp_p
         assert "the sitemap is published, but" in ran.out
         (told,) = [text.get_content() for text in box.messages if "exit code 7" in text.get_content()]
         assert "Nothing was published" not in told
-        assert f"Sender:  {socket.gethostname()}, siteatlas run --config {tmp_path}/sites.toml --site shop\n" in told
+        sender = told.partition(f"Sender:  {socket.gethostname()}, ")[2]
+        assert sender.endswith(f"siteatlas run --config {tmp_path}/sites.toml --site shop\n")
         last = status(tmp_path)[0]["runs"][0]
         assert (last["outcome"], last["exit_code"], broken in last["refusal"]) == ("published", 7, True)
         (state / broken).unlink()
@@ -356,4 +357,4 @@ def test_ours_who_lost_the_state_is_told_to_restore_it_before_anything_else(tmp_
         (tmp_path / "state").rename(tmp_path / "lost")
         alone = run(tmp_path)
         assert alone.code == 2
-        assert alone.err.index("restore its backup") < alone.err.index("To overwrite the file, run siteatlas ")
+        assert alone.err.index("restore its backup") < alone.err.index("To overwrite the file, run ")
