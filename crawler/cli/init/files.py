@@ -44,6 +44,7 @@ def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[S
         program = f"{_sudo_prefix(kit.user)}{shlex.join(kit.program)}"
     file = shlex.quote(str(config))
     where = "in the directories it names" if len(kit.sites) > 1 else f"in {relative_path(kit.outputs[0])}"
+    where += "" if kit.outputs[0].exists() or len(kit.sites) > 1 else ", a new directory"
     found = filter(None, map(foreign_sitemap, kit.sites.values()))
     once = replaces = ""
     if foreign := ", ".join(str(relative_path(path)) for path in found):
