@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from crawler.audit.report.layout import Line, fitted
 from crawler.crawl.bottleneck import CrawlStage
+from crawler.errors import Incomplete
 from crawler.model import State
 from crawler.publish.changes import ChangeSample, counts_text, sample_lines
 from crawler.publish.states import STATE_WORDS
@@ -65,7 +66,8 @@ def _warnings(report: Report) -> list[str]:
 def _published(report: Report) -> list[str]:
     if not report.published:
         found = f" ({count_text(report.listed, 'page')} would be listed)" if report.listed else ""
-        stays = "; the published sitemap is unchanged" if report.exit_code and not report.is_first else ""
+        is_over = report.exit_code not in {0, Incomplete.exit_code}
+        stays = "; the published sitemap is unchanged" if is_over and not report.is_first else ""
         return [f"nothing was published: {safe(report.refusal)}{found}{stays}", *_changes(report)]
     total = sum(file.bytes for file in report.published)
     first, *rest = report.published
