@@ -44,6 +44,7 @@ from crawler.parse.snapshot.diff import (
     REPEATED,
     Delta,
     Difference,
+    nth_key,
     stated_name,
 )
 
@@ -170,7 +171,7 @@ class SignificanceModel:
                 self._numbers.setdefault(d.shape, {d.shape}).update(k for near in move.words for k in near)
             texts.add(d.exact)
             texts.update(k for k, _ in text_slots(d, move))
-            self._asked.update((d.exact, d.shape, d.words, d.place, d.after, d.ahead, *d.beside))
+            self._asked.update((d.exact, d.shape, d.words, d.place, nth_key(d.place, 1), d.after, d.ahead, *d.beside))
         self._asked.update(k ^ kind for k in sides for kind in KINDS)
         for d in differences:
             did = 0 if d.flags & MOVED else _WENT if d.gone else _CAME
@@ -274,10 +275,13 @@ class SignificanceModel:
             for d, move, is_site in zip(differences, moves, of_site, strict=True)
         ]
         if not all(reasons):
+            announced = [n for n, d in enumerate(differences) if not reasons[n] and self._announces(d)]
             self._explain_lists(differences, moves, reasons)
             self._explain_by_others(differences, moves, reasons)
             self._explain_by_place(differences, reasons)
             self._explain_links(differences, moves, reasons)
+            for n in announced:
+                reasons[n] = ""
         own = [d for d, reason in zip(differences, reasons, strict=True) if not reason]
         if len(self._additions) < MAX_ADDITIONS:
             added = _additions(differences)
@@ -387,8 +391,12 @@ class SignificanceModel:
         return self._turned_at[place]
 
     def _announces(self, d: Difference) -> bool:
-        """Whether a link to a new page came where few pages have such links: a list of pages."""
-        return bool(d.flags & NEWS) and not d.gone and self._held[d.place] <= HALF * self._pages
+        """Whether a link to a new page came where few pages have such links: a list of pages.
+
+        A post may have its title where a list has those of many.
+        """
+        lists = d.place if d.is_alone else nth_key(d.place, 1)
+        return bool(d.flags & NEWS) and not d.gone and self._held[lists] <= HALF * self._pages
 
     def _is_new(self, d: Difference, move: Move) -> bool:
         """Whether a text came that no other page and no earlier run showed."""
