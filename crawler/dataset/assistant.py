@@ -174,13 +174,14 @@ def _compared(known: _Sites, site: str, given: tuple[int, int], offset: int, lim
         if old == new or not {old, new} <= {*reached}:
             raise UsageError(f"runs {old} and {new} cannot be compared. The history has the runs {reached}")
         sides = ([ComparedPage(*page) for page in pages_at(db, run, FIELDS)] for run in (old, new))
-        (completeness,) = db.execute("SELECT completeness FROM runs WHERE run = ?", (new,)).fetchone()
-        result = compare_pages(*sides, is_whole=completeness in WHOLE)
+        completeness = dict(db.execute("SELECT run, completeness FROM runs").fetchall())
+        whole = {run for run, how in completeness.items() if how in WHOLE}
+        result = compare_pages(*sides, is_whole=new in whole, was_whole=old in whole)
     rows = [(g.field, g.words, g.pages, ", ".join(list(g.sections)[:3]), g.examples[0]) for g in result.groups]
     start = max(0, offset)
     shown = _fitting(rows[start:], min(max(1, limit), MAX_ROWS))
     end = start + len(shown)
-    name = f"run {old} to run {new}, {completeness}"
+    name = f"run {old} to run {new}, {completeness[new]}"
     columns = ["field", "cause", "pages", "sections", "example"]
     return Rows(run=name, columns=columns, rows=shown, next_offset=end if end < len(rows) else None)
 
