@@ -20,7 +20,7 @@ from crawler.dataset.build import open_dataset
 from crawler.dataset.compare import FIELDS, WHOLE, ComparedPage
 from crawler.dataset.compare import compare as compare_pages
 from crawler.dataset.history import pages_at, reached_runs
-from crawler.dataset.query import PAGE_PARTS, ask, named, questions
+from crawler.dataset.query import PAGE_PARTS, ask, lacking_orphans, named, questions
 from crawler.dataset.schema import reference
 from crawler.errors import SiteatlasError, UsageError
 from crawler.url.normalize import join_url
@@ -206,7 +206,8 @@ def _summary(known: _Sites, name: str) -> SiteSummary:
 def _run(db: sqlite3.Connection) -> str:
     query = "SELECT run, ended, completeness, because FROM runs ORDER BY run DESC LIMIT 1"
     number, ended, completeness, because = db.execute(query).fetchone()
-    return f"run {number}, ended {ended}, {completeness}" + (f": {because}" if because else "")
+    parts = (f"run {number}, ended {ended}, {completeness}" + (f": {because}" if because else ""), lacking_orphans(db))
+    return "; ".join(filter(None, parts))
 
 
 def _rows(known: _Sites, site: str, sql: str, offset: int, limit: int) -> Rows:
