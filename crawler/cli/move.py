@@ -71,7 +71,7 @@ def map_(  # noqa: PLR0913 - the options of a command
     """
     with CommandErrors(verbose):
         _known_format(form)
-        before = _open_side(old, flags, site, former=True)
+        before = _open_side(old, flags, site)
         after = _open_side(new, flags, site, [page.path for page in before.pages])
         given = [row for path in said or () for row in map_rows(path)]
         pairs = {place_of(row.source): place_of(row.target) for row in given}
@@ -102,8 +102,8 @@ def map_(  # noqa: PLR0913 - the options of a command
         _write_output(text, output)
         grades = Counter(match.grade for match in moved)
         counts = ", ".join(f"{grades[grade]:,} {grade}" for grade in Grade)
-        stay = len(matches) - len(moved)
-        sys.stderr.write(f"{count_text(len(matches), 'old page')}: {stay:,} at the same path, {counts}\n")
+        stay = f"{len(matches) - len(moved):,} at the same path"
+        sys.stderr.write(f"{count_text(len(matches), 'old page')}: {stay}, {counts}\n")
         if before.others:
             others = f"{count_text(before.others, 'URL')} of the old site that it does not list"
             notes.append(f"{others} (redirects, noindex, other canonicals): no row. Add those that people still use")
@@ -150,8 +150,8 @@ def check(  # noqa: PLR0913 - the options of a command
         if convert is not None:
             _write_output(text, convert)
         if as_json:
-            values = {"rows": len(rows), "findings": found}
-            sys.stdout.write(msgspec.json.format(msgspec.json.encode(values)).decode() + "\n")
+            told = msgspec.json.encode({"rows": len(rows), "findings": found})
+            sys.stdout.write(msgspec.json.format(told).decode() + "\n")
         else:
             sys.stdout.writelines(_lines(found))
             sys.stdout.write(f"{count_text(len(rows), 'row')}, {count_text(problems, 'problem')}\n")
@@ -202,12 +202,11 @@ def _spellings(url: str) -> Iterator[str]:
         yield f"{url}?utm_source=siteatlas"
 
 
-def _open_side(
-    word: str, flags: Mapping[str, Any], origin: str = "", known: Sequence[str] = (), *, former: bool = False
-) -> Inventory:
+def _open_side(word: str, flags: Mapping[str, Any], origin: str, known: Sequence[str] | None = None) -> Inventory:
     """One side of a move: a state directory, with ``@RUN`` as of a run; a folder of pages; a URL; a sitemap or list.
 
-    ``known`` and ``former`` are as in ``read_folder`` and ``read_state``. Raises UsageError, NothingCrawlable.
+    ``known`` are the paths that the other side or the map names; without them it is the old side, with the pages that
+    its state does not list any more. Raises UsageError, NothingCrawlable.
     """
     name, mark, run = word.rpartition("@")
     if mark and run.isdecimal() and (state := state_in(Path(name))):
@@ -215,7 +214,7 @@ def _open_side(
     path = Path(word)
     if path.is_dir():
         state = state_in(path)
-        return read_state(state, former=former) if state else read_folder(path, origin, known)
+        return read_state(state, former=known is None) if state else read_folder(path, origin, known or ())
     if is_url(word) and not word.lower().endswith((*_SITEMAPS, ".txt")):
         return _crawled(word, flags)
     if is_sitemap(word):

@@ -99,8 +99,9 @@ class _Tables(Database):  # type: ignore[misc]
     def notes(self) -> list[str]:
         """What is missing in the tables, in sentences."""
         with suppress(SiteatlasError):
-            return [_OLD] if newest_stamp(self._state) != self._stamp else [self._lacks] if self._lacks else []
-        return []  # the state is away
+            if not self._stamp.startswith(newest_stamp(self._state)):  # which has no audit while one is active
+                return [_OLD]
+        return [self._lacks] if self._lacks else []
 
     async def execute(self, sql: str, params: Any = None, **options: Any) -> Results:
         """Answer each query once, and count the rows of a table up to a limit.

@@ -79,24 +79,23 @@ def read_state(site: Path, run: int | None = None, *, former: bool = False) -> I
     for directory in (site, site / AUDIT) if former and STATE_DB.is_in(site / AUDIT) else (site,):
         with STATE_DB.reading(directory) as db:
             for url, is_listed, state, reason, *kept in db.execute(_PAGES, {"indexable": State.INDEXABLE}):
-                if url in pages or url in faults:
+                place = place_of(url)
+                if url in pages or place in faults:
                     continue
                 if is_listed:
                     pages[url] = _page(url, *kept)
                 else:
-                    faults[url] = reason or state.replace("_", " ")
+                    faults[place] = reason or state.replace("_", " ")
                     living |= {url} if state in _LIVING else set()
     if former:
         pages |= {url: _page(url, *kept) for url, *kept in left_rows(site, "url, page, text") if url not in pages}
     if run:
         with STATE_DB.reading(site) as db:
             at = RunStore(db).get(run).started
-            for row in rows(db):
-                if not row.first <= at < (row.last or inf):
-                    pages.pop(row.url, None)
+            absent = {row.url for row in rows(db) if not row.first <= at < (row.last or inf)}
+            pages = {url: page for url, page in pages.items() if url not in absent}
     origin = origin_of(Url(next(iter(pages)))) if pages else ""
-    placed = {place_of(url): why for url, why in faults.items()}
-    return Inventory(origin, [*pages.values()], placed, len(living - pages.keys()))
+    return Inventory(origin, [*pages.values()], faults, len(living - pages.keys()))
 
 
 def _page(url: str, page: bytes | None, text: bytes | None) -> MovePage:
