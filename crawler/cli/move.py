@@ -73,8 +73,7 @@ def map_(  # noqa: PLR0913 - the options of a command
         _known_format(form)
         before = _open_side(old, flags, site)
         after = _open_side(new, flags, site, [page.path for page in before.pages])
-        given = [row for path in said or () for row in map_rows(path)]
-        pairs = {place_of(row.source): place_of(row.target) for row in given}
+        pairs = {place_of(row.source): place_of(row.target) for path in said or () for row in map_rows(path)}
         matches = [*match_pages(before.pages, after.pages, pairs)]
         if is_url(new) and after.origin:
             # a page that nothing links to may live on unseen
