@@ -180,6 +180,9 @@ def test_ours_a_file_keeps_the_name_of_which_index_is_a_part_and_a_url_that_answ
     ran = siteatlas(tmp_path, "move", "check", "made.csv", "--new", "new")
     assert ran.code == 10
     assert ran.out == "target     /0 leads to /gen: the new site has no such page\n4 rows, 1 problem\n"
+    (tmp_path / "made.csv").write_text("old,new,status\nhttps://a.example/0,https://a.example/gen,301\n")
+    ran = siteatlas(tmp_path, "move", "check", "made.csv", "--new", "new", "--site", "https://a.example/")
+    assert "leads to https://a.example/gen: the new site has no such page" in ran.out
 
 
 def test_ours_the_canonical_of_an_index_page_is_its_url(tmp_path: Path) -> None:

@@ -65,9 +65,8 @@ def map_(  # noqa: PLR0913 - the options of a command
 
     The CSV map has every old page that is or was in its sitemap and is not at the same path, and each such orphan of
     its audit, with a grade and the reason: sure, likely, look (a person decides) or none. For a folder, all its pages
-    count. Pages with visits or
-    clicks are first. Other formats get the rows that are sure or likely.
-    Check the map with siteatlas move check.
+    count. Pages with visits or clicks are first. Other formats get the rows that are sure or likely. Check the map with
+    siteatlas move check.
     """
     with CommandErrors(verbose):
         _known_format(form)
@@ -135,7 +134,7 @@ def check(  # noqa: PLR0913 - the options of a command
         rows = read_map(given, str(file))
         undecided = len(read_map(given, str(file), skipped={Grade.NONE})) - len(rows)
         named = [place_of(url) for row in rows for url in (row.source, row.target)]
-        after = _open_side(new, flags, site, named) if new else None
+        after = _open_side(new, flags, site.rstrip("/"), named) if new else None
         origin = after.origin if after else ""
         text, notes = write_map(_known_format(platform), rows, site or origin) if platform else ("", [])
         place = place_on(*filter(None, (origin, ask and urljoin(ask, "/")[:-1])))
