@@ -12,7 +12,11 @@
      └── FindingsFound    10   a sitemap has findings at or over the threshold
 """
 
+import os
+import pwd
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar, Final
 
 
@@ -79,11 +83,29 @@ def worst_exit_code(codes: Iterable[int]) -> int:
     return max(codes, key=lambda code: ranks.get(code, len(ranks)), default=0)
 
 
+def account_name() -> str:
+    """The name of the account that runs this process, or its number when it has none here."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
 class NextRun:
     """How a person gives an option to the next run of a site: with ``command``, or with the command that they typed."""
 
     def __init__(self) -> None:
         self.command = ""
+
+    @staticmethod
+    def of(file: Path) -> str:
+        """The command for a site of a configuration, without the name of the site.
+
+        If nobody typed this one, its reader may be another account: that of an administrator who gets a mail.
+        """
+        words = ("siteatlas", "run", "--config", str(file.absolute()), "--site")
+        is_typed = os.isatty(0) or os.geteuid() == 0
+        return shlex.join(words if is_typed else ("runuser", "-u", account_name(), "--", *words))
 
     def having(self, option: str, typed: str = "run once with") -> str:
         """What to do, as a phrase of a message: ``run siteatlas fleet run-now shop --fresh``."""

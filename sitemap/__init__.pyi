@@ -81,8 +81,10 @@ from sitemap.writer.feeds import Channel as Channel
 from sitemap.writer.files import check_path as check_path
 from sitemap.writer.files import create_file as create_file
 from sitemap.writer.files import destination_error as destination_error
+from sitemap.writer.files import give_to_owner as give_to_owner
 from sitemap.writer.files import is_planted as is_planted
 from sitemap.writer.files import make_directory as make_directory
+from sitemap.writer.files import open_or_create as open_or_create
 from sitemap.writer.files import replacement as replacement
 from sitemap.writer.files import sync_to_disk as sync_to_disk
 from sitemap.writer.generations import Generations as Generations

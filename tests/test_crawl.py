@@ -204,6 +204,14 @@ def test_ours_sitemap_url_moves_the_scope(tmp_path: Path) -> None:
         assert paths(tmp_path, site) == ["/blog/x", "/docs/"]
 
 
+def test_sitemaps_org_location_rule_is_told_with_the_remedy_if_it_leaves_nothing(tmp_path: Path) -> None:
+    with scripted({"/": links("/a")}) as site:
+        ran = crawl(tmp_path, site.url, "--sitemap-url", f"{site.url}maps/sitemap.xml")
+        assert ran.code == 5
+        assert f"For the whole site: --sitemap-url {site.url}sitemap.xml\n" in ran.out
+        assert crawl(tmp_path, site.url, "--sitemap-url", f"{site.url}sitemap.xml").code == 0
+
+
 def test_ours_depth_is_exact_whatever_the_order_of_answers(tmp_path: Path) -> None:
     routes = {
         "/": links("/slow", "/quick"),
@@ -422,6 +430,19 @@ def test_ours_dry_run_publishes_nothing(tmp_path: Path) -> None:
         ran = crawl(tmp_path, site.url, "--dry-run")
         assert ran.code == 0
         assert published(tmp_path) == {}
+
+
+def test_rfc9309_2_3_1_4_a_run_that_obeys_a_copy_of_robots_says_so_until_robots_is_back(tmp_path: Path) -> None:
+    rules = Answer("User-agent: *\nDisallow: /a", headers={"Content-Type": "text/plain"})
+    with scripted({"/": links("/a", "/b"), "/b": "b", "/robots.txt": rules}) as site:
+        for answer, fails in ((rules, False), (Answer("", 500), True), (rules, False)):
+            site.routes["/robots.txt"] = answer
+            ran = crawl(tmp_path, site.url, "--state", "state", "--set=fetch.retries=0")
+            assert ran.code == 0
+            assert paths(tmp_path, site) == ["/", "/b"]
+            assert ("note: robots.txt answered 500, so Siteatlas obeyed its copy of " in ran.out) is fails
+            told = siteatlas(tmp_path, "status", "--state", "state").out
+            assert ("robots.txt answered 500: " in told) is fails
 
 
 def test_ours_state_lives_apart_from_what_is_published(tmp_path: Path) -> None:

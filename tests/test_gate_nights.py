@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from run import Ran, crawl, listed, published
+from run import Ran, crawl, listed, published, siteatlas
 from scripted import Answer, Route, links, scripted
 
 pytestmark = pytest.mark.thorough
@@ -75,6 +75,24 @@ def test_ours_what_leaves_one_by_one_leaves_at_once_and_a_landslide_when_it_is_a
         assert "no longer linked" in refused.out
         assert night(tmp_path, site.url, "--accept-shrink").code == 0
         assert listed(tmp_path) == [site.url, f"{site.url}p11"]
+
+
+def test_ours_pages_that_become_an_empty_template_do_not_cost_last_modified_its_trust(tmp_path: Path) -> None:
+    whole = shop(20)
+    routes: dict[str, Route] = {
+        path: Answer(str(page), headers={"Last-Modified": f"Wed, {number:02} May 2024 10:00:00 GMT"})
+        for number, (path, page) in enumerate(whole.items(), 1)
+    }
+    empty = Answer("<title>Shop</title><p>All rights.", headers={"Last-Modified": "Sat, 01 Jun 2024 10:00:00 GMT"})
+    with scripted(routes) as site:
+        assert night(tmp_path, site.url, "--state", "state").code == 0
+        site.routes = routes | {f"/p{number}": empty for number in range(12)}
+        ran = night(tmp_path, site.url, "--state", "state")
+        assert ran.code == 3
+        assert "12 of the 21 published pages no longer show their main text" in ran.out
+        assert "with unchanged content" not in ran.out
+        told = siteatlas(tmp_path, "why", f"{site.url}p1", "--state", "state").out
+        assert "last fetched in full in run 2 " in told
 
 
 def test_ours_pages_that_moved_for_one_night_come_back_without_a_hold(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ RULES = (
     "crawler.publish.gate",
     "crawler.parse.robots_meta",
     "crawler.robots.rules",
-    "crawler.schedule.cron",
+    "crawler.config.cron",
     "crawler.url.normalize",
     "crawler.url.scope",
 )

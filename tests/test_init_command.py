@@ -26,7 +26,7 @@ def test_ours_what_is_written_can_be_run_at_once(tmp_path: Path) -> None:
         made = init(tmp_path, site.url, "-o", "public")
         assert (made.code, made.err) == (0, "")
         assert made.out.startswith("wrote siteatlas.toml\n\nnext:\n")
-        assert "\n  siteatlas run --config siteatlas.toml --dry-run\n" in made.out
+        assert "\n  siteatlas run --config siteatlas.toml\n" in made.out
         assert "\n  siteatlas schedule --config siteatlas.toml --every 1d\n" in made.out
         assert len(site.log) == 0  # it asks nobody
         assert list(files(tmp_path)) == ["siteatlas.toml"]
@@ -37,13 +37,24 @@ def test_ours_what_is_written_can_be_run_at_once(tmp_path: Path) -> None:
     assert (tmp_path / ".siteatlas").is_dir()
 
 
+def test_ours_a_local_robots_txt_gets_the_line_by_the_step_that_init_shows(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "robots.txt").write_text("User-agent: *\nDisallow: /x\n")
+    with scripted({"/": Answer(links("/a")), "/a": Answer("<p>a")}) as site:
+        step = "siteatlas robots --config siteatlas.toml --patch site/robots.txt"
+        assert f"\n  {step}\n" in init(tmp_path, site.url, "-o", "site").out
+        assert siteatlas(tmp_path, "run", "--rate", "0", "--quiet").code == 0
+        siteatlas(tmp_path, *step.split()[1:])
+        assert f"Sitemap: {site.url}sitemap.xml" in (tmp_path / "site" / "robots.txt").read_text()
+
+
 def test_ours_a_sitemap_that_is_there_is_replaced_once_by_a_person(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitemap.xml").write_text("of a generator")
     with scripted({"/": Answer(links("/a")), "/a": Answer("<p>a")}) as site:
         made = init(tmp_path, site.url, "-o", "site", "--cron")
         step = "siteatlas run --config siteatlas.toml --replace"
-        assert f"\n  {step} --dry-run\n" in made.out
+        assert f"\n  {step}\n" in made.out
         assert "and replaces site/sitemap.xml; later runs need no --replace" in " ".join(made.out.split())
         assert siteatlas(tmp_path, *step.split()[1:], "--rate", "0").code == 0
         assert siteatlas(tmp_path, "run", "--rate", "0", "--quiet").code == 0
@@ -136,11 +147,10 @@ def test_ours_the_account_of_the_units_is_made_first_and_makes_the_first_files(t
     assert commands[0] == "useradd --system --shell /usr/sbin/nologin nobody-yet"
     assert commands[1] == f"install -d -o nobody-yet {tmp_path}/www"
     assert commands[2] == f"chown -R nobody-yet {state}"
-    for number, end in ((3, "siteatlas.toml --dry-run"), (4, "siteatlas.toml")):
-        assert commands[number].startswith(("runuser -u nobody-yet -- /", "-u nobody-yet /"))
-        assert commands[number].endswith(f"siteatlas run --config {end}")
-    assert commands[5] == "siteatlas robots --config siteatlas.toml"
-    assert "systemctl enable --now siteatlas.timer" in commands[6]
+    assert commands[3].startswith(("runuser -u nobody-yet -- /", "-u nobody-yet /"))
+    assert commands[3].endswith("siteatlas run --config siteatlas.toml")
+    assert commands[4] == "siteatlas robots --config siteatlas.toml"
+    assert "systemctl enable --now siteatlas.timer" in commands[5]
     assert "the timer runs it from now on" in steps
 
 
@@ -231,3 +241,14 @@ def test_ours_a_container_sees_the_folder_of_the_configuration_alone(tmp_path: P
     ran = siteatlas(tmp_path, "init", "--config", "siteatlas.toml", "--container", "--force")
     assert ran.code == 0, ran.err
     assert f"the container sees {tmp_path} alone, as /data, and not {tmp_path}/www" in " ".join(ran.err.split())
+
+
+def test_ours_a_directory_that_exists_stays_its_owners(tmp_path: Path) -> None:
+    for name, mode in (("www", 0o2775), ("open", 0o1777)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name).chmod(mode)
+    words = ("--systemd", "--user", "nobody-yet", "--force")
+    made = init(tmp_path, URL, "-o", "www", *words).out
+    assert f"setfacl -m u:nobody-yet:rwx {tmp_path}/www\n" in made
+    assert f"install -d -o nobody-yet {tmp_path}/.siteatlas\n" in made
+    assert "setfacl" not in init(tmp_path, URL, "-o", "open", *words).out

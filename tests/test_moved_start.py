@@ -196,3 +196,25 @@ def test_ours_a_start_url_with_https_never_falls_back_to_http(tmp_path: Path) ->
     with scripted(dict(PAGES)) as site:
         ran = crawl(tmp_path, site.url.replace("http://127.0.0.1", "https://shop.test"), *resolved(site, "shop.test"))
         assert (ran.code, site.paths) == (5, [])
+
+
+def test_ours_a_dry_run_of_a_host_alone_remembers_no_move(tmp_path: Path) -> None:
+    with scripted(dict(PAGES)) as site:
+        assert schemeless(tmp_path, site, "--dry-run").code == 0
+        assert not list(tmp_path.glob("**/moved-starts.json"))
+
+
+@pytest.mark.parametrize("scheme", ["", "http://"])
+def test_ours_a_private_start_is_crawled_also_after_a_run_without_its_scheme(scheme: str, tmp_path: Path) -> None:
+    with scripted(dict(PAGES)) as site:
+        host = site.url.partition("://")[2].replace("127.0.0.1", "localhost")
+        for start in (host, f"{scheme}{host}"):
+            ran = crawl(tmp_path, start)
+            assert (ran.code, listed(tmp_path)[0]) == (0, f"http://{host}"), ran.err
+
+
+def test_ours_the_remedy_for_a_private_address_works(tmp_path: Path) -> None:
+    with redirecting("www.localhost", "http://localhost:{port}/") as (site, url):
+        refused = crawl(tmp_path, url, *resolved(site, "www.localhost"))
+        assert "name its address with fetch.resolve (--resolve HOST:PORT:IP)" in refused.err
+        assert crawl(tmp_path, url, *resolved(site, "www.localhost", "localhost")).code == 0

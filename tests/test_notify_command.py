@@ -72,7 +72,7 @@ def notify(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
 
 def test_ours_what_is_outstanding_is_shown_then_told_and_then_there_is_none(site: Site, notify: Command) -> None:
     site.run(["/"])
-    note = "indexnow: changes of later runs are sent, but not the pages so far (indexnow.first_run)"
+    note = "indexnow: changes are sent from now on, but not the pages so far (indexnow.first_run)"
     assert notify("--config", str(notify.file))[:2] == (0, f"  {note}\n")
     site.run(["/", *(f"/{n}" for n in range(7))])
     code, out, _ = notify("--config", str(notify.file), "--dry-run")
@@ -159,7 +159,10 @@ def test_ours_a_test_message_is_for_those_who_are_the_sites_own(site: Site, noti
     notify.write(site, indexnow__key="env:INDEXNOW", webhook__urls=[f"{site.double.home}/hook"], hook__command=["cat"])
     code, out, _ = notify("--config", str(notify.file), "--test")
     assert code == 0
-    assert f"indexnow: accepted: test: the key file of {_host(site)} exists and is correct\n" in out
+    assert (
+        f"indexnow: accepted: test: the key file of {_host(site)} exists and is correct (the key alone is checked)\n"
+        in out
+    )
     (message,) = site.double.messages
     assert (message["occasion"], message["sentence"]) == ("test", "this is a test message: no event occurred")
     assert site.double.heads[0]["x-siteatlas-event"] == "test"

@@ -1,15 +1,20 @@
 """Files of other accounts: what they put in the way is neither used nor read, and what they own for good reasons is."""
 
 import os
+import pwd
 import shutil
+import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from run import FAST, siteatlas
-from scripted import Site, links, scripted
+from run import FAST, command, siteatlas
+from scripted import Answer, Site, links, scripted
 
+from crawler.errors import StorageError
+from crawler.state.lock import hold_lock
 from sitemap import check_path
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files of other accounts")
@@ -79,8 +84,8 @@ def test_ours_a_folder_behind_what_another_account_planted_is_not_used(
         "output": (["crawl", site.url, "-o", str(planted), "--state", str(folder / "good")], 7, "another directory"),
         "report": (["audit", site.url, "-o", str(planted), "--state", str(folder / "good")], 7, "-o"),
     }
-    for what, (command, code, remedy) in words.items():
-        ran = siteatlas(folder, *command, *FAST)
+    for what, (given, code, remedy) in words.items():
+        ran = siteatlas(folder, *given, *FAST)
         assert ran.code == code, (what, ran)
         assert "the account 54321" in ran.err, (what, ran.err)
         assert remedy in ran.err, (what, ran.err)
@@ -152,3 +157,63 @@ def test_ours_a_table_that_is_a_link_shows_no_line_of_its_target(folder: Path, s
     (folder / "table.csv").write_text(f"URL,Clicks\n{site.url}a,7\n")
     _link(folder / "newest.csv", folder / "table.csv", 0)
     assert siteatlas(folder, "audit", site.url, "--search", "newest.csv", *FAST).code == 0
+
+
+def test_ours_what_root_writes_into_directories_of_an_account_belongs_to_it(folder: Path, site: Site) -> None:
+    for name in ("state", "out", "report"):
+        _directory(folder / name, THEM)
+    (folder / "site.toml").write_text(
+        f'[site]\nurl = "{site.url}"\n[state]\ndirectory = "state"\n[output]\ndirectory = "out"\nswap_delay = 0\n'
+        'html_sitemap = true\n[audit]\nevery = 1\nreport = "report/new"\n[hook]\ncommand = ["true"]\n'
+    )
+    config = ("--config", "site.toml")
+    gone = folder / "gone.txt"
+    gone.write_text(f"{site.url}gone\n")
+    commands = [
+        ("crawl", *config, *FAST),
+        ("run", *config, *FAST),
+        ("crawl", "--state", "state", site.url.replace("127.0.0.1", "localhost"), "-o", "out/more", *FAST),
+        ("audit", *config, *FAST),
+        ("query", *config, "SELECT count(*) FROM pages"),
+        ("urls", "import", *config, "gone.txt"),
+        ("urls", "accept", *config, f"{site.url}gone", "--reason", "sold"),
+        ("notify", *config),
+        ("rollback", *config),
+    ]
+    for number, words in enumerate(commands):
+        site.routes["/"] = links("/a", *(f"/{n}" for n in range(number)))
+        site.routes[f"/{number}"] = f"<p>{number}"
+        ran = siteatlas(folder, *words)
+        assert ran.code in (0, 3, 4), (words, ran.err)
+        ours = [path for name in ("state", "out", "report") for path in (folder / name).rglob("*")]
+        assert len(ours) > 5
+        assert [path for path in ours if path.lstat().st_uid != THEM] == [], words
+
+
+def test_ours_what_root_writes_before_it_is_killed_belongs_to_the_account(folder: Path, site: Site) -> None:
+    _directory(folder / "state", THEM)
+    site.routes["/a"] = Answer("<p>a", delay=60)
+    words = ("crawl", site.url, "--state", "state", "-o", "out", *FAST)
+    with subprocess.Popen(command(*words), cwd=folder, stderr=subprocess.DEVNULL) as process:
+        while "/a" not in site.paths:
+            time.sleep(0.05)
+        process.kill()
+    ours = list((folder / "state").rglob("*"))
+    assert "state.db-wal" in {path.name for path in ours}
+    assert {path.lstat().st_uid for path in ours} == {THEM}
+
+
+def test_ours_an_account_that_may_not_create_its_state_is_told_who_can(folder: Path) -> None:
+    closed = _directory(folder / "closed", 0, 0o700)
+    os.seteuid(65_534)
+    try:
+        with pytest.raises(StorageError) as missing:
+            hold_lock(folder / "state" / "shop")
+        with pytest.raises(StorageError) as unknown:
+            hold_lock(closed / "state")
+    finally:
+        os.seteuid(0)
+    name = pwd.getpwuid(65_534).pw_name
+    state = folder / "state"
+    assert f"Restore {state} from its backup, or create it as root: install -d -o {name} {state}" in str(missing.value)
+    assert "Choose another directory with state.directory (--state)" in str(unknown.value)

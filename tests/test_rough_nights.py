@@ -104,6 +104,31 @@ def test_ours_a_site_that_answers_503_is_told_at_once_and_as_the_cause(tmp_path:
     assert "answered 503 (2 of 2 requests failed)" in json.loads(ran.out)["sites"][0]["runs"][0]["reason"]
 
 
+def test_ours_a_site_that_answers_500_to_every_page_is_not_asked_for_all_its_pages(tmp_path: Path) -> None:
+    routes = flat(80, 0)
+    with scripted(routes) as site:
+        assert end(begin(tmp_path, site.url))[0] == 0
+        site.routes = {"/robots.txt": ""} | dict.fromkeys(routes, Answer("", 500))  # no sitemap.xml: 404
+        site.log.clear()
+        code, said = end(begin(tmp_path, site.url, "--set=fetch.retries=0", "--set=pace.max_error_time=5"))
+        assert code == 4, said
+        assert 20 < len(site.paths) < 45
+        failed = r"answered 500, internal error \([0-9]+ of [0-9]+ requests failed\), with [0-9]+ URLs left to visit"
+        assert re.search(failed, said), said
+    assert len(listed(tmp_path)) == 81
+
+
+def test_ours_a_start_page_and_a_part_that_fail_end_no_crawl(tmp_path: Path) -> None:
+    routes = flat(80, 0)
+    with scripted(routes) as site:
+        assert end(begin(tmp_path, site.url))[0] == 0
+        site.routes = routes | {"/": Answer("", 500)} | {f"/p{n}": Answer("", 500) for n in range(50)}
+        site.log.clear()
+        code, said = end(begin(tmp_path, site.url, "--set=fetch.retries=0"))
+        assert code == 3, said
+        assert set(site.paths) >= {"/", *routes}
+
+
 def test_ours_an_outage_ends_the_crawl_after_max_error_time_and_the_next_run_goes_on(tmp_path: Path) -> None:
     routes = flat(40, 0.05)
     with scripted(routes) as site:

@@ -1,20 +1,27 @@
 """``siteatlas run`` and ``siteatlas status``: many sites, one after the other, and how they stand."""
 
 import json
+import os
+import pwd
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from doubles_mail import mailbox
 from run import FAST, Ran, command, environment, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
 from crawler.cli.run_sites import site_plans
-from crawler.errors import UsageError
+from crawler.errors import NEXT_RUN, StorageError, UsageError
+from crawler.moves import register
+from crawler.run.regenerate import regenerate_site
 
 
 def pages(count: int, delay: float = 0.0) -> dict[str, Route]:
@@ -100,8 +107,8 @@ def test_ours_a_hint_of_several_sites_is_the_whole_command(tmp_path: Path) -> No
         assert run(tmp_path, "-q").code == 0
         blog.routes.update({f"/p{number}": Answer("", 404) for number in range(1, 5)})
         _, held = json.loads(run(tmp_path, "--json").out)["sites"]
-        command = "siteatlas run --config sites.toml --site blog --accept-shrink"
-        assert f"If this is intended, run {command}." in held["refusal"]
+        command = f"siteatlas run --config {tmp_path}/sites.toml --site blog --accept-shrink"
+        assert f"{command}." in held["refusal"].partition("If this is intended, run ")[2]
         assert siteatlas(tmp_path, *command.split()[1:], *FAST).code == 0
 
 
@@ -276,3 +283,78 @@ def test_ours_status_has_the_same_word_for_a_failure_of_a_new_and_of_a_continued
     assert run(tmp_path, "-q").code == 5
     shown = siteatlas(tmp_path, "status", "--config", "sites.toml").out
     assert re.findall("^(shop|blog): failed: nothing can be crawled", shown, re.MULTILINE) == ["shop", "blog"]
+
+
+def test_ours_a_hint_to_a_run_that_nobody_typed_names_the_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "siteatlas run --config '/etc/my sites.toml' --site"
+    monkeypatch.setattr(os, "isatty", lambda _: False)
+    monkeypatch.setattr(os, "geteuid", lambda: 65_534)
+    assert NEXT_RUN.of(Path("/etc/my sites.toml")) == f"runuser -u {pwd.getpwuid(65_534).pw_name} -- {words}"
+    monkeypatch.setattr(os, "isatty", lambda _: True)
+    assert NEXT_RUN.of(Path("/etc/my sites.toml")) == words
+
+
+@pytest.mark.parametrize("broken", ["generations", "changes"])
+def test_ours_a_failure_after_the_publication_is_told_as_that(broken: str, tmp_path: Path) -> None:
+    with scripted(pages(3)) as site, mailbox() as box:
+        configure(tmp_path, shop=site.url)
+        mail = [f'--set=email.server="{box.address}"', '--set=email.to=["a@b.test"]']
+        assert run(tmp_path).code == 0
+        state = next(path.parent for path in tmp_path.rglob("state.db"))
+        (state / broken).rename(state / "aside")
+        (state / broken).touch()  # a file, where root cannot write a file either
+        site.routes["/p9"] = "<p>New."
+        site.routes["/"] = links("/p1", "/p2", "/p9")
+        ran = run(tmp_path, *mail)
+        assert (ran.code, "/p9" in sitemap(tmp_path, "shop").decode()) == (7, True)
+        assert "the sitemap is published, but" in ran.out
+        (told,) = [text.get_content() for text in box.messages if "exit code 7" in text.get_content()]
+        assert "Nothing was published" not in told
+        sender = told.partition(f"Sender:  {socket.gethostname()}, ")[2]
+        assert sender.endswith(f"siteatlas run --config {tmp_path}/sites.toml --site shop\n")
+        last = status(tmp_path)[0]["runs"][0]
+        assert (last["outcome"], last["exit_code"], broken in last["refusal"]) == ("published", 7, True)
+        (state / broken).unlink()
+        again = run(tmp_path)
+        assert (again.code, len(list((state / broken).iterdir())) > 0) == (0, True)
+
+
+def test_ours_a_run_that_publishes_and_cannot_record_it_is_open_and_partial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    with scripted(pages(3)) as site:
+        configure(tmp_path, shop=site.url)
+        monkeypatch.chdir(tmp_path)
+        ((name, plan),) = site_plans(Path("sites.toml"), {}, [])
+        with monkeypatch.context() as patch:
+            patch.setattr(register, "record", fail)
+            report = anyio.run(regenerate_site, plan, name, lambda _: None)
+        assert (report.exit_code, report.outcome, report.published[0].urls) == (7, "partial", 3)
+        assert status(tmp_path)[0]["runs"][0]["exit_code"] == 7
+        assert run(tmp_path).code == 0
+        assert [each["outcome"] for each in status(tmp_path)[0]["runs"]] == ["published"]
+
+
+def test_ours_who_cannot_remember_what_was_sent_does_not_promise_to_send_it_once(tmp_path: Path) -> None:
+    with scripted(pages(3)) as site, mailbox() as box:
+        configure(tmp_path, shop=site.url)
+        (tmp_path / "state").touch()  # a file, where root cannot make a directory either
+        mail = [f'--set=email.server="{box.address}"', '--set=email.to=["a@b.test"]']
+        assert [run(tmp_path, *mail).code for _ in range(2)] == [7, 7]
+        assert len(box.messages) == 2
+        (told,) = {text.get_content().partition("Time:")[0] for text in box.messages}
+        assert "You get this message after each run until Siteatlas can write to the state.\n\nSitemap:" in told
+        assert "once" not in told
+
+
+def test_ours_who_lost_the_state_is_told_to_restore_it_before_anything_else(tmp_path: Path) -> None:
+    with scripted(pages(3)) as site:
+        configure(tmp_path, shop=site.url)
+        assert run(tmp_path).code == 0
+        (tmp_path / "state").rename(tmp_path / "lost")
+        alone = run(tmp_path)
+        assert alone.code == 2
+        assert alone.err.index("restore its backup") < alone.err.index("To overwrite the file, run ")

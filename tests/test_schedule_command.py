@@ -82,8 +82,8 @@ def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tm
     ("schedule", "words", "code", "said"),
     [
         ("", (), 2, 'no site in sites.toml has a schedule. Set every = "1d"'),
-        ('cron = "61 * * * *"', (), 2, 'schedule.cron "61 * * * *" of the site "a"'),
-        ('every = "1h"\ntimezone = "Mars"\ncron = ""', ("--every", "1h", "--site", "nobody"), 2, 'no site "nobody"'),
+        ('cron = "61 * * * *"', (), 2, 'schedule.cron "61 * * * *" cannot be used'),
+        ('every = "1h"', ("--every", "1h", "--site", "nobody"), 2, 'no site "nobody"'),
         ('every = "1h"\n[webhook]\nurls = ["env:NOBODY"]', (), 2, 'site "a" in sites.toml: the environment variable'),
         ('every = "1h"', ("--listen", "nowhere"), 2, "is not an address. Write HOST:PORT"),
     ],
@@ -94,6 +94,17 @@ def test_ours_what_cannot_be_kept_is_told_in_one_line(
     write(tmp_path, schedule, a="http://127.0.0.1:9/")
     ran = siteatlas(tmp_path, "schedule", "--config", "sites.toml", *words)
     assert (ran.code, said in ran.err, ran.err.count("\n")) == (code, True, 1), ran.err
+
+
+@pytest.mark.parametrize(
+    "schedule", ['cron = "3:30"', 'cron = "0 3 * * *"\ntimezone = "Mars"', 'cron = "0 3 * * *"\nevery = "1d"']
+)
+def test_ours_a_schedule_that_cannot_be_kept_is_refused_by_every_command(tmp_path: Path, schedule: str) -> None:
+    write(tmp_path, schedule, a="http://127.0.0.1:9/")
+    config = ("--config", "sites.toml")
+    for words in (("run", *config, "--dry-run"), ("crawl", *config), ("status", *config), ("notify", *config)):
+        ran = siteatlas(tmp_path, *words)
+        assert (ran.code, "schedule." in ran.err, ran.err.count("\n")) == (2, True, 1), (words, ran.err)
 
 
 def test_ours_a_second_daemon_and_a_taken_port_are_refused(tmp_path: Path) -> None:

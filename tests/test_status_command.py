@@ -252,6 +252,17 @@ def test_ours_a_long_name_is_cut_before_a_column_is_left_out() -> None:
     assert (head.split(), row) == (["name", "a"], "https-www-e…ay-below-1  12,345")
 
 
+def test_ours_a_broken_configuration_is_told_with_the_way_to_the_runs(tmp_path: Path) -> None:
+    state(tmp_path, "shop", [run(1)])
+    (tmp_path / "siteatlas.toml").write_text('[state]\ndirectory = "state"\n[sites.shop\n')
+    ran = siteatlas(tmp_path, "status")
+    assert ran.code == 2
+    assert ran.err.rstrip().endswith(
+        "(siteatlas status --state DIR shows the runs without it; the usual DIR is .siteatlas)"
+    )
+    assert siteatlas(tmp_path, "status", "--state", "state").code == 0
+
+
 def test_ours_a_full_disk_behind_standard_output_is_no_internal_error(tmp_path: Path) -> None:
     state(tmp_path, "shop", [run(1)])
     with Path("/dev/full").open("w") as full:

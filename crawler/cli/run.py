@@ -33,7 +33,7 @@ def run(config: SitesConfigOption = None, site: list[str] | None = None, **flags
         if options.accept_shrink and len(plans) > 1:
             raise UsageError("--accept-shrink applies to one site. Choose the site with --site")
         results = list(run_sites(plans, config, options, errors))
-        results = list(with_audits(plans, results, options, errors))
+        results = list(with_audits(plans, results, config, options, errors))
         errors.exit_code = worst_exit_code(result.exit_code for result in results)
         if options.as_json:
             print_json({"exit_code": errors.exit_code, "sites": [result.as_json() for result in results]})

@@ -85,8 +85,7 @@ def run_sites(
 ) -> Iterator[SiteResult]:
     """Run the sites of a file one after the other. An interrupt ends the current site, and starts no other."""
     for number, (name, plan) in enumerate(sites):
-        if len(sites) > 1:
-            NEXT_RUN.command = shlex.join(("siteatlas", "run", "--config", str(file), "--site", name))
+        NEXT_RUN.command = f"{NEXT_RUN.of(file)} {shlex.quote(name)}"
         result = _run_site(name, plan, options, errors)
         if result.report and not options.as_json:
             _print_report(result.report, name, options, errors)
@@ -96,11 +95,14 @@ def run_sites(
                 errors.print_line(f"{other}: not started")
                 yield SiteResult(name=other, exit_code=Incomplete.exit_code, error="not started: interrupted")
             break
-    NEXT_RUN.command = ""
 
 
 def with_audits(
-    sites: Sequence[tuple[str, CrawlPlan]], results: Sequence[SiteResult], options: RunOptions, errors: CommandErrors
+    sites: Sequence[tuple[str, CrawlPlan]],
+    results: Sequence[SiteResult],
+    file: Path,
+    options: RunOptions,
+    errors: CommandErrors,
 ) -> Iterator[SiteResult]:
     """Add the audits that are due to the results; exit codes stay.
 
@@ -109,9 +111,11 @@ def with_audits(
     """
     is_over = options.dry_run or any(result.is_interrupted for result in results)
     for (name, plan), result in zip(sites, results, strict=True):
+        NEXT_RUN.command = f"{NEXT_RUN.of(file)} {shlex.quote(name)}"
         followed = None if is_over else _audit_site(name, plan, result, options, errors)
         is_over = is_over or (followed is not None and followed.is_interrupted)
         yield replace(result, audit=followed)
+    NEXT_RUN.command = ""
 
 
 def _audit_site(

@@ -1,12 +1,14 @@
 """``siteatlas status``: shows the sites, their published sitemaps, their last and next runs. Changes nothing."""
 
 import sys
-from typing import Any
+from typing import Any, Final
 
 from crawler.audit.report.layout import output_width
 from crawler.cli.errors import CommandErrors, print_json
 from crawler.cli.options import StatesConfigOption, with_flags
-from crawler.errors import StorageError
+from crawler.errors import StorageError, UsageError
+
+_WITHOUT_CONFIG: Final = "siteatlas status --state DIR shows the runs without it; the usual DIR is .siteatlas"
 
 
 @with_flags("state.directory")
@@ -28,7 +30,12 @@ def status(
         from crawler.cli.status_collect import collect_status, status_values  # noqa: PLC0415
         from crawler.cli.status_text import status_lines  # noqa: PLC0415
 
-        report = collect_status(config, flags, site or [], runs)
+        try:
+            report = collect_status(config, flags, site or [], runs)
+        except UsageError as error:
+            if config is None or site:
+                raise
+            raise UsageError(f"{error} ({_WITHOUT_CONFIG})") from None
         if any(site_status.snapshot.error for site_status in report.sites):
             errors.exit_code = StorageError.exit_code
         if as_json:

@@ -215,6 +215,8 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
         )
     else:
         yield "these runs have published nothing"
+    if state.robots:
+        yield safe(state.robots)
     run = state.unfinished
     if state.holder:
         yield (

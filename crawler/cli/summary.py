@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from crawler.audit.report.layout import Line, fitted
 from crawler.crawl.bottleneck import CrawlStage
+from crawler.errors import Incomplete
 from crawler.model import State
 from crawler.publish.changes import ChangeSample, counts_text, sample_lines
 from crawler.publish.states import STATE_WORDS
@@ -65,7 +66,9 @@ def _warnings(report: Report) -> list[str]:
 def _published(report: Report) -> list[str]:
     if not report.published:
         found = f" ({count_text(report.listed, 'page')} would be listed)" if report.listed else ""
-        return [f"nothing was published: {safe(report.refusal)}{found}", *_changes(report)]
+        is_over = report.exit_code not in {0, Incomplete.exit_code}
+        stays = "; the published sitemap is unchanged" if is_over and not report.is_first else ""
+        return [f"nothing was published: {safe(report.refusal)}{found}{stays}", *_changes(report)]
     total = sum(file.bytes for file in report.published)
     first, *rest = report.published
     names = first.name if not rest else f"{first.name} and {len(rest):,} more files"
@@ -85,13 +88,8 @@ def _published(report: Report) -> list[str]:
         *_changes(report),
         f"  to be served as {report.sitemap_url}",
         *_other_formats(report),
-        *([f"  held: {safe(report.refusal)}"] if report.held else []),
+        *([f"  {'held: ' if report.held else ''}{safe(report.refusal)}"] if report.refusal else []),
     ]
-
-
-def _shown_refusal(report: Report) -> str:
-    """The refusal if :func:`_published` shows it, or ""."""
-    return report.refusal if report.held or not report.published else ""
 
 
 def _other_formats(report: Report) -> list[str]:
@@ -174,7 +172,7 @@ def _left_out(report: Report) -> list[str | Line]:
     is_stated = report.published and (report.held or report.kept)
     stay = " (pages that the gate holds, and pages that failed temporarily, stay in the sitemap)" if is_stated else ""
     lines: list[str | Line] = ["", f"left out, and why{stay}"]
-    said = (_shown_refusal(report), *report.notes)
+    said = (report.refusal, *report.notes)
     for group in report.left_out:
         meaning = STATE_WORDS[group.state].listed_as
         lines.append(Line(f"{group.count:>9,}  ", f"{group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip()))
@@ -191,5 +189,5 @@ def _left_out(report: Report) -> list[str | Line]:
 
 def _notes(report: Report) -> list[str]:
     # what is behind the example of a note, such as the way past a firewall, may be said already
-    notes = [f"note: {safe(note)}" for note in report.notes if note.rpartition("): ")[2] not in _shown_refusal(report)]
+    notes = [f"note: {safe(note)}" for note in report.notes if note.rpartition("): ")[2] not in report.refusal]
     return ["", *notes] if notes else []

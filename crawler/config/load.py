@@ -16,6 +16,7 @@ from msgspec import Struct
 from pydantic import ValidationError
 
 from crawler.config.config import Config
+from crawler.config.schedule import build_schedule
 from crawler.config.secrets import mask_password
 from crawler.config.sections import MAX_INTEGER, AuditRuleConfig, ValueKind
 from crawler.config.settings import SITES, Setting, known_keys, section_of, value_of
@@ -262,7 +263,9 @@ def override(tables: dict[str, Any], file: ConfigFile | None, layers: Layers, si
         own = (SITES, site, *path)
         return file.place(own if _has(file.tables(), own) else path)
 
-    return build_config(merged, place)
+    config = build_config(merged, place)
+    build_schedule(site, config.schedule)
+    return config
 
 
 def _put(tables: dict[str, Any], setting: Setting) -> None:

@@ -84,7 +84,7 @@ class CrawlPlan:
 def plan_scope(config: Config) -> tuple[Url, Url, Scope]:
     """The seed, the URL of the sitemap, and the scope. Raises UsageError."""
     params = UrlParams(config.urls.drop_params, config.urls.keep_params)
-    seed = followed_start(config, parse_url_setting(config.site.url, "the start URL", params))
+    seed = followed_start(config)
     text = config.site.sitemap_url
     sitemap_url = parse_url_setting(text, "--sitemap-url", params) if text else _default_sitemap_url(seed)
     section = config.scope
@@ -128,9 +128,9 @@ def _with_start(plan: CrawlPlan) -> CrawlPlan:
     """The plan with the start URL in its configuration, if the person wrote another one."""
     config, text = plan.config, plan.config.site.url
     given, is_guessed = given_starts(config, plan.seed), lacks_scheme(text)
-    if plan.seed not in given:
+    if plan.seed != given[0]:
         config = config.model_copy(update={"site": config.site.model_copy(update={"url": plan.seed})})
-    return replace(plan, config=config, given=tuple(given), is_guessed=is_guessed)
+    return replace(plan, config=config, given=given, is_guessed=is_guessed)
 
 
 def _checked_scope(config: Config) -> tuple[Url, Url, Scope]:

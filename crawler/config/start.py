@@ -86,11 +86,18 @@ def may_move(config: Config) -> bool:
     return not (has_secrets or fetch.source or config.site.sitemap_url)
 
 
-def followed_start(config: Config, start: Url) -> Url:
+def named_start(config: Config) -> Url:
+    """The start URL of a configuration. Raises UsageError."""
+    params = UrlParams(config.urls.drop_params, config.urls.keep_params)
+    return parse_url_setting(config.site.url, "the start URL", params)
+
+
+def followed_start(config: Config) -> Url:
     """Where the crawl of a start URL starts: there, or where an earlier run found that it has moved.
 
-    Only a host without a scheme moves to plain http: a person who writes https means it.
+    Only a host without a scheme moves to plain http: a person who writes https means it. Raises UsageError.
     """
+    start = named_start(config)
     target = _moves(config).get(start, start)
     return start if target == plain_http(start) and not lacks_scheme(config.site.url) else target
 
@@ -100,9 +107,11 @@ def plain_http(start: Url) -> Url:
     return Url(start.replace("https://", "http://", 1))
 
 
-def given_starts(config: Config, start: Url) -> list[Url]:
-    """The URLs that a person named, and that the crawl of ``start`` follows: that URL itself if it has not moved."""
-    return [given for given, target in _moves(config).items() if target == start] or [start]
+def given_starts(config: Config, start: Url) -> tuple[Url, ...]:
+    """The URLs that a person named for the crawl of ``start``. A host without a scheme names that with http, too."""
+    named = named_start(config)
+    guessed = [plain_http(named)] if lacks_scheme(config.site.url) else []
+    return tuple(dict.fromkeys([named, *guessed, *(given for given, to in _moves(config).items() if to == start)]))
 
 
 def remember_move(config: Config, start: Url, target: Url) -> None:

@@ -45,9 +45,10 @@ def bounding_stage(look: CrawlLook) -> CrawlStage:
         return CrawlStage.FRONTIER
     if look.parsing > look.fetching:
         return CrawlStage.PARSE
-    if look.has_failed and look.is_paced:
-        return CrawlStage.ERRORS
-    return CrawlStage.PACE if look.is_paced else CrawlStage.NETWORK
+    if look.is_paced:
+        return CrawlStage.ERRORS if look.has_failed else CrawlStage.PACE
+    # with nothing in flight, and a pace that holds back nothing, the URLs that are left wait for their retries
+    return CrawlStage.NETWORK if look.fetching else CrawlStage.ERRORS
 
 
 class Bottlenecks:

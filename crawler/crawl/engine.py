@@ -223,7 +223,7 @@ class CrawlEngine:
                 return self._stop_on_errors()
             if seconds > SHORT_WAIT:
                 self.tally.paused = self._pause_text(seconds)
-        self._is_paced = not self._throttle.is_any_full()
+        self._is_paced = self._throttle.holds_back(self._throttle.clock())
         with anyio.move_on_after(min(seconds, RECHECK_SECONDS)):
             await self._change()
         self._is_paced = False

@@ -112,8 +112,10 @@ class PageFetcher:
             if previous and isinstance(answer, Reply) and answer.status == HTTPStatus.OK:
                 previous = self._previous_visits.with_text(previous)
         finally:
-            counted = None if challenge else answer
-            self._throttle.finish(lease.url, self._throttle.clock(), counted, had_failed=lease.attempts > 0)
+            counted, is_page = None if challenge else answer, lease.kind is DocumentKind.PAGE
+            self._throttle.finish(
+                lease.url, self._throttle.clock(), counted, had_failed=lease.attempts > 0, is_page=is_page
+            )
         if isinstance(answer, Reply) and not challenge:
             self._keep_pause(origin, answer)
             was_whole = _was_whole(previous, options.patience if answer.status in ANSWERS else 0)

@@ -27,6 +27,7 @@ from crawler.errors import SiteatlasError, UsageError
 from crawler.model import State
 from crawler.state.schema import STATE_DB
 from crawler.units import w3c
+from sitemap import give_to_owner
 
 _LAST_OF_BATCH: Final = 1_000
 """The page whose id is a multiple of it is the last one of its batch, so that a page that comes or goes changes one."""
@@ -166,6 +167,7 @@ def _build(state: sqlite3.Connection, newest: Path, site: Path, path: Path, stam
     has_earlier = _kept_stamp(path).partition(" ")[0] == str(VERSION)
     # a folder of its own: several commands may make the tables at once
     with tempfile.TemporaryDirectory(prefix=f".{path.stem}-", dir=path.parent) as folder:
+        give_to_owner(Path(folder))
         draft = Path(folder) / path.name
         with closing(DATASET.create(draft)) as db:
             if has_earlier:

@@ -9,6 +9,8 @@ What slows the requests to an origin, from the mildest to the strongest:
   may be broken, while the server is well.
 - 429 and 503: no request starts until Retry-After has passed, or else 1, 2, 4 … 300 seconds; and fewer are in flight.
   When that fails eight times in a row, over five minutes, the origin is ``down``.
+- Server errors only, from the first page on: the same, after 20 pages in a row. When five such waits fail in a row, the
+  origin is ``down``. As soon as one page responds, the server is not broken, but pages of it.
 - Requests without a response: after five in a row no request starts for 2, 4, 8 … 60 seconds, then one probes. When
   not even a connection is possible, the origin is unreachable: it restarts, or our own network is away, which says
   nothing about the pages. When connections break without a response several times, the origin is ``down``. So is one
@@ -16,6 +18,7 @@ What slows the requests to an origin, from the mildest to the strongest:
 """
 
 from collections.abc import Callable
+from http import HTTPStatus
 from statistics import median
 from typing import Final
 
@@ -33,6 +36,7 @@ ERRORS_TO_BE_FAILING: Final = 20
 OPENINGS_TO_BE_DOWN: Final = 5
 WAITS_UNTIL_STUCK: Final = 3
 WAITS_TO_BE_DOWN: Final = 8
+WAITS_TO_BE_BROKEN: Final = 5
 WAITED_TO_BE_DOWN: Final = 300.0  # seconds; Retry-After may be short
 SLOW_FACTOR: Final = 3.0  # times the usual latency
 LEARNING_RESPONSES: Final = 10
@@ -141,10 +145,12 @@ class OriginThrottle:
         self.in_flight += 1
         self._next = now + self.delay
 
-    def finish(self, now: float, answer: Reply | Failure | None, *, had_failed: bool = False) -> None:
+    def finish(
+        self, now: float, answer: Reply | Failure | None, *, had_failed: bool = False, is_broken: bool = False
+    ) -> None:
         """A request ended; None: it was never sent, or a firewall responded, which says nothing about the load.
 
-        ``had_failed``: the page had failed before.
+        ``had_failed``: the page had failed before. ``is_broken``: no page of the crawl responded without an error yet.
         """
         self.in_flight -= 1
         if answer is None:
@@ -160,8 +166,10 @@ class OriginThrottle:
         self._connected(started)
         is_error = answer.status >= 500 and not had_failed
         self.errors_in_a_row = self.errors_in_a_row + is_error if answer.status >= 500 else 0
-        if answer.status in WAIT_STATUSES:
+        is_broken = is_broken and self.errors_in_a_row >= ERRORS_TO_BE_FAILING
+        if answer.status in WAIT_STATUSES or is_broken:
             self._on_wait_request(now, started, parse_retry_after(answer.header("retry-after"), now))
+            self.down = self.down or (is_broken and self._asked_in_a_row >= WAITS_TO_BE_BROKEN)
             return
         if started >= self._asked_at:
             self._asked_in_a_row = 0
@@ -275,6 +283,7 @@ class Throttle:
         self._folder = folder
         self._permits = permits or NoPermits()
         self._throttles: dict[str, OriginThrottle] = {}
+        self._is_broken = True  # until a page responds without a server error
         self.capacity = pace.concurrency + spare
 
     def seconds_until_ready(self, origin: str, now: float) -> float:
@@ -289,12 +298,16 @@ class Throttle:
         self._permits.start(origin)
         self._origin_throttle(origin).start(now)
 
-    def finish(self, url: Url, now: float, answer: Reply | Failure | None, *, had_failed: bool = False) -> None:
-        """A request ended: see :meth:`OriginThrottle.finish`."""
+    def finish(
+        self, url: Url, now: float, answer: Reply | Failure | None, *, had_failed: bool = False, is_page: bool = True
+    ) -> None:
+        """A request ended: see :meth:`OriginThrottle.finish`. A broken site may still serve a sitemap, a file."""
         origin = origin_of(url)
         throttle = self._origin_throttle(origin)
         asked_before = throttle.asked_until
-        throttle.finish(now, answer, had_failed=had_failed)
+        if is_page and isinstance(answer, Reply) and answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            self._is_broken = False
+        throttle.finish(now, answer, had_failed=had_failed, is_broken=self._is_broken)
         if throttle.asked_until > max(now, asked_before):
             self._permits.pause(origin, throttle.asked_until - now)
         self._permits.end(origin, throttle.seconds_until_start(now))
@@ -321,9 +334,10 @@ class Throttle:
         """Whether several waits in a row were in vain at some origin."""
         return any(throttle.is_stuck for throttle in self._throttles.values())
 
-    def is_any_full(self) -> bool:
-        """Whether some origin has as many requests in flight as it may have."""
-        return any(throttle.in_flight >= throttle.allowed for throttle in self._throttles.values())
+    def holds_back(self, now: float) -> bool:
+        """Whether a request could start but for the pace or a pause, and no origin has as many as it may have."""
+        is_full = any(throttle.in_flight >= throttle.allowed for throttle in self._throttles.values())
+        return not is_full and any(self.seconds_until_ready(origin, now) > 0 for origin in self._throttles)
 
     def are_all_down(self) -> bool:
         """Whether every origin has stopped responding, but not all are unreachable."""

@@ -16,13 +16,13 @@ from psycopg.types.json import Jsonb
 from pydantic import ValidationError
 
 from crawler.config.config import Config
+from crawler.config.schedule import build_schedule
 from crawler.errors import PublishRefused
 from crawler.fleet.database import Connection, FleetDatabase, rows
 from crawler.fleet.deliveries import WANTED
 from crawler.fleet.dispatch import IS_BOUND
 from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
 from crawler.schedule.queue import replayed_state
-from crawler.schedule.site import build_schedule
 from crawler.schedule.site_state import Attempt, PlannedAttempt, SiteSchedule, SiteState, Trigger
 from crawler.state.lock import LeaseLost
 from crawler.state.runs import RunResult, RunStatus

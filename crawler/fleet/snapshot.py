@@ -201,7 +201,7 @@ def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:
         try:
             with _disk_errors(plan.state):
                 make_directory(new.parent, 0o700)
-                new.mkdir(mode=0o700)
+                make_directory(new, 0o700)
                 _extract(tar, new)
                 while packed.read(_PIECE):  # to the end, where zstd compares the checksum
                     pass
@@ -366,7 +366,7 @@ def _extract(tar: tarfile.TarFile, directory: Path) -> None:
             raise BadSnapshot(f"the snapshot contains a file that is not allowed: {ascii(member.name)[:100]}")
         path = directory.joinpath(*parts)
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(path.parent, 0o700)
             with create_file(path, 0o600) as file:
                 shutil.copyfileobj(content, file, _PIECE)
                 file.flush()

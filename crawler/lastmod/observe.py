@@ -83,12 +83,14 @@ def observe(
     with transaction(db):
         store.mark_all_unchanged()
         memory = None
+        turned: Iterable[int] = ()
         if _differs(store):
             model = Comparison(store, run.number).model()
             accepted = store.held() if accepts_held else frozenset()
             store.mark_judged(_judged(model, store.deltas(), accepted))
-            store.mark_landslide(n for n, delta in store.deltas() if model.is_landslide and is_turned_over(delta))
+            turned = (n for n, delta in store.deltas() if model.is_landslide and is_turned_over(delta))
             memory = model.learn()
+        store.mark_landslide(turned)
         known_distrust = store.distrust
         distrust = known_distrust or why_distrusted(*store.stamps(source_key))
         is_other = store.policy not in ("", policy)

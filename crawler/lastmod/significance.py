@@ -44,7 +44,6 @@ from crawler.parse.snapshot.diff import (
     REPEATED,
     Delta,
     Difference,
-    nth_key,
     stated_name,
 )
 
@@ -77,6 +76,10 @@ MIN_DRAWN: Final = 20
 TURNED: Final = 0.6
 """Share of the texts of a page that are new, from which on the page says something else."""
 MAX_KEYS: Final = 500_000
+_CAME: Final = 1
+_WENT: Final = 2
+"""What a text did, as bits. Shifted by :data:`_ALONE`, it did so alone at its place."""
+_ALONE: Final = 2
 
 IN_FRAME: Final = "is in a part that most pages share"
 LANDSLIDE: Final = "changed with most of the texts of most pages"
@@ -121,7 +124,7 @@ class SignificanceModel:
         self._reads: list[tuple[SecondRead, frozenset[int]]] = []
         self._varied: Counter[int] = Counter()
         self._unsure: set[int] = set()  # texts that one of two reads showed
-        self._texts: dict[int, int] = {}  # texts that came (1), went (2), or did so alone at a place (4, 8)
+        self._texts: dict[int, int] = {}  # what the texts of the differences did: _CAME, _WENT and the others
         self._words: Counter[tuple[int, bool]] = Counter()  # pages to which a word came, or which it left
         self._shapes = 0
         self._additions: dict[tuple[int, tuple[int, ...]], None] = {}  # pages, with the words of what was added to them
@@ -170,8 +173,8 @@ class SignificanceModel:
             self._asked.update((d.exact, d.shape, d.words, d.place, d.after, d.ahead, *d.beside))
         self._asked.update(k ^ kind for k in sides for kind in KINDS)
         for d in differences:
-            side = 0 if d.flags & MOVED else 2 if d.gone else 1
-            self._texts[d.exact] = self._texts.get(d.exact, 0) | side | (4 * side if _is_alone(d) else 0)
+            did = 0 if d.flags & MOVED else _WENT if d.gone else _CAME
+            self._texts[d.exact] = self._texts.get(d.exact, 0) | did | (did << _ALONE if d.is_alone else 0)
         self._changed.update(sides.keys() | texts)
         self._words.update({(word, d.gone) for d, words in _news_of(differences) for word in words})
         self._at.update({d.place for d in differences})
@@ -325,7 +328,7 @@ class SignificanceModel:
     def _reason_of_slots(self, d: Difference, move: Move) -> str:
         if any(map(self._varies, move.slots)):
             return VARIES_HERE
-        if d.flags & FACT or (d.flags & MONEY and _is_alone(d)) or (move.words and d.flags & DATED):
+        if d.flags & FACT or (d.flags & MONEY and d.is_alone) or (move.words and d.flags & DATED):
             return ""
         if move.words and all(any(map(self._counts_beside, near)) for near in move.words):
             return COUNTER
@@ -358,8 +361,9 @@ class SignificanceModel:
         """
         for n, (d, move) in enumerate(zip(differences, moves, strict=True)):
             is_state = not d.figures and d.size < MIN_MOVED_TEXT  # the page's own, such as "sold out"
-            is_elsewhere = self._texts.get(d.exact, 0) & (8 if d.gone else 4) or self._changed[text_key(d)] >= FEW
-            if move.is_swap and not move.more and is_elsewhere and not (is_state or _is_alone(d)):
+            did_so_alone = self._texts.get(d.exact, 0) & (_WENT if d.gone else _CAME) << _ALONE
+            is_elsewhere = did_so_alone or self._changed[text_key(d)] >= FEW
+            if move.is_swap and not move.more and is_elsewhere and not (is_state or d.is_alone):
                 reasons[n] = reasons[n] or OF_OTHERS
 
     def _is_in_turn(self, d: Difference) -> bool:
@@ -491,12 +495,12 @@ class SignificanceModel:
         is_list = move.is_whole and move.is_swap and d.among >= FEW
         if d.flags & NEWS:
             return not self._announces(d)
-        is_title = self._held[d.words] > 0 or bool(self._texts.get(d.words, 0) & (2 if d.gone else 1))
+        is_title = self._held[d.words] > 0 or bool(self._texts.get(d.words, 0) & (_WENT if d.gone else _CAME))
         return is_title or self._came_over(d) or (is_list and self._is_elsewhere(d))
 
     def _came_over(self, d: Difference) -> bool:
         """Whether a text that came left another page in this run, or one that left came there."""
-        return bool(self._texts.get(d.exact, 0) & (1 if d.gone else 2))
+        return bool(self._texts.get(d.exact, 0) & (_CAME if d.gone else _WENT))
 
     def _is_elsewhere(self, d: Difference) -> bool:
         held = self._held[d.exact]
@@ -534,11 +538,6 @@ class SignificanceModel:
     def _is_of_template(self, shape: int) -> bool:
         """Whether the words around figures are those of a template: several pages have them."""
         return self._held[shape] >= max(2, min(FEW, self._pages / 4))
-
-
-def _is_alone(d: Difference) -> bool:
-    """Whether its place has no other text on the page."""
-    return d.nth == nth_key(d.place, 0) and d.nth_last == nth_key(d.place, -1)
 
 
 def _news_of(differences: Sequence[Difference]) -> Iterator[tuple[Difference, list[int]]]:

@@ -45,9 +45,11 @@ SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id
 
 -- name: count_stamps
 -- Pages only: the date of a feed is that of its newest entry. A site may repeat our own date, as crawler.serve gives it.
+-- Pages of a landslide are not unchanged, although their differences do not count.
 SELECT count(*), coalesce(sum(v.last_modified != m.last_modified
     AND coalesce(strftime('%s', v.header_date) != strftime('%s', m.lastmod), 1)), 0) {_FROM_COMPARED}
   AND length(c.text) > 0 AND v.changed = 0 AND v.last_modified != '' AND m.last_modified != '' AND m.source_key = ?
+  AND v.id NOT IN turned
 
 -- name: header_dates
 SELECT CAST(strftime('%s', header_date) AS INTEGER), count(*) FROM visit

@@ -20,7 +20,7 @@ from crawler.notify.notice import Effect, MessageChannel, Notice, Occasion, Send
 from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import ChangeSample
 from crawler.publish.gate import STILL_HELD
-from crawler.state.runs import PUBLISHING_OUTCOMES, RunResult, RunStatus
+from crawler.state.runs import PARTIAL, PUBLISHING_OUTCOMES, RunResult, RunStatus
 from crawler.units import w3c
 
 NEUTRAL_EXIT_CODES: Final = frozenset({0, 4, 6})
@@ -153,10 +153,10 @@ class MessageNotifier:
     def _trouble(self, health: HealthNotice) -> Notice:
         session, run = self._session, self._session.record(health.run)
         newest = session.record(max(session.runs, default=0))  # which knows what is published, whatever its result
-        has_published = run is not None and run.outcome in PUBLISHING_OUTCOMES
+        has_published = run is not None and run.outcome in (*PUBLISHING_OUTCOMES, PARTIAL)
         effect = Effect.HELD if run and run.has_held else Effect.PUBLISHED if has_published else Effect.KEPT
         return session.build_notice(
-            effect=effect,
+            effect=Effect.UNKNOWN if session.is_forgotten else effect,
             occasion=health.pending or Occasion.TROUBLE,
             until=health.run,
             at=w3c(health.at),

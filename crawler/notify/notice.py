@@ -43,6 +43,7 @@ class Effect(StrEnum):
     PUBLISHED = "published"
     HELD = "held"  # published, but the gate holds some pages
     KEPT = "kept"  # nothing was published
+    UNKNOWN = "unknown"  # the state, which knows what is published and what was sent, cannot be used
     NONE = "none"  # there was no run
 
 

@@ -41,7 +41,7 @@ Clock = Callable[[], float]
 _NO_REPLAY: Final = ReplayRequest()
 
 
-async def send_notifications(
+async def send_notifications(  # noqa: PLR0913 - by name
     plan: CrawlPlan,
     name: str,
     *,
@@ -49,12 +49,13 @@ async def send_notifications(
     dry_run: bool = False,
     again: ReplayRequest = _NO_REPLAY,
     clock: Clock = time.time,
+    is_forgotten: bool = False,
 ) -> NotifyResult:
     """Send every outstanding notification; to be called when the files are live, whatever the result of the run.
 
     ``name`` is that of the site. ``ended`` is the result of the run that just ended, None when there was none: then
     only outstanding notifications are sent. A ``dry_run`` sends and stores nothing; ``shown`` lists what would be sent.
-    ``again`` is what a person wants to be sent again.
+    ``again`` is what a person wants to be sent again. ``is_forgotten``: the state of ``plan`` is a makeshift.
 
     Never raises, because the sitemap is already published. The result names what could not be sent, be it for a failing
     receiver, a state in use, a ledger that cannot be written, or a configuration that
@@ -71,7 +72,7 @@ async def send_notifications(
                 note = "this site has no run yet, so nothing is sent"
                 return NotifyResult(channels=channels.keys, notes=(note,))
             with _open_session(plan, name, clock, dry_run=dry_run) as session:
-                session.run_result, session.replay = ended, again
+                session.run_result, session.replay, session.is_forgotten = ended, again, is_forgotten
                 session.ask_live = partial(_check_live, plan, site)
                 if not is_faulty:
                     session.ledger.set_channels(channels.keys)

@@ -105,7 +105,8 @@ class NotifySession:
     """One site while its channels are notified. ``db`` is its state, locked by this process; ``clock`` gives Unix time.
 
     ``run_result`` is the result of the run that just ended, None when there was none. ``ask_live`` checks whether the
-    files of a run are live; None: they count as live.
+    files of a run are live; None: they count as live. ``is_forgotten``: the state is a makeshift for one that cannot be
+    written.
     """
 
     plan: CrawlPlan
@@ -118,6 +119,7 @@ class NotifySession:
     ask_live: Callable[[Run], Awaitable[SendResult]] | None = None
     notes: list[str] = field(default_factory=list)
     dry_run: DryRun | None = None
+    is_forgotten: bool = False
     _live: SendResult | None = None
 
     @property

@@ -75,10 +75,11 @@ class BatchNotifier:
         last_run = session.last_run()
         is_new = not session.ledger.cursors(self._channel.key)
         cursors = session.cursors(self._channel.key, all_of_first=False, all_there_is=self._is_first_told)
-        if is_new and any(cursor.told == last_run for cursor in cursors):
-            session.note(
-                f"{self._channel.key}: changes of later runs are sent, but not the pages so far (indexnow.first_run)"
-            )
+        if is_new and cursors and not self._is_first_told:
+            ready = await self._may_send(authority(session.plan.seed))
+            fault = "" if ready.reception is SendStatus.ACCEPTED else f". It is not ready: {ready.message}"
+            note = "changes are sent from now on, but not the pages so far (indexnow.first_run)"
+            session.note(f"{self._channel.key}: {note}{fault}")
         # a pause that any host asked for holds for all
         if report := next(filter(None, map(session.deferred, self._pending(last_run))), None):
             return [report]

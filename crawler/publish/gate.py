@@ -18,6 +18,8 @@ from crawler.fetch.challenge import remedy
 from crawler.fetch.retry import is_failure
 from crawler.model import Outcome, State, Url, Verdict
 from crawler.units import count_text
+from crawler.url.normalize import origin_of
+from crawler.url.scope import WHERE_SITEMAP_IS
 
 MIN_FAILED: Final = 5
 """Fewer failed pages than this say nothing about the whole site, however small it is."""
@@ -345,6 +347,9 @@ def _nothing_crawlable(start: StartUrlStatus) -> str:
     if verdict is None or verdict.state is State.INDEXABLE:
         return f"no page that {start.url} leads to is indexable"
     sentence = f"no page that {start.url} leads to is indexable: {verdict.reason} ({verdict.state.value})"
+    if verdict.reason.endswith(WHERE_SITEMAP_IS):
+        top = f"{origin_of(start.url)}/sitemap.xml"
+        return f"{sentence}. A sitemap may list only URLs below its directory. For the whole site: --sitemap-url {top}"
     return f"{sentence}; to crawl there: siteatlas crawl {verdict.target}" if verdict.target else sentence
 
 

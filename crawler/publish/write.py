@@ -75,7 +75,8 @@ def check_output_is_ours(plan: CrawlPlan, store: Store) -> None:
     """Raises UsageError when the output directory has a sitemap that no run of this state wrote."""
     if found := _foreign_sitemap(plan, store.db):
         raise UsageError(
-            f"{found} already exists, and Siteatlas did not write it with this state. To overwrite the file, "
+            f"{found} already exists, and Siteatlas did not write it with this state. If the state was lost, "
+            "restore its backup: without it, all pages are dated anew. To overwrite the file, "
             f"{NEXT_RUN.having('--replace')}. Or choose another directory for the sitemap (-o, output.directory)"
         )
 

@@ -12,10 +12,12 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from crawler.fetch.header_values import looks_like_text
 from crawler.model import Failure, Reply, Url
 from crawler.robots.patterns import PatternIndex, normal_path, normal_pattern
+from crawler.units import w3c
 from crawler.url.normalize import InvalidUrl, normalize_url, path_and_query
 from crawler.url.params import UrlParams
 from sitemap import sitemap_lines
@@ -204,14 +206,19 @@ def allow_all(reason: str, now: float) -> Robots:
 
 
 def previous_or_fresh(fresh: Robots, previous: Robots | None, now: float) -> Robots:
-    """The previous rules while they hold if robots.txt is unreachable now (RFC 9309 2.3.1.4); else the fresh ones."""
+    """The previous rules while they hold if robots.txt is unreachable now (RFC 9309 2.3.1.4); else the fresh ones.
+
+    The notes of the previous rules then begin with the reason.
+    """
     if (
         fresh.access is RobotsAccess.NOTHING
         and previous
         and previous.access is RobotsAccess.RULES
         and previous.expires > now
     ):
-        return previous
+        copied = w3c(previous.expires - MAX_AGE)
+        note = f"{fresh.reason}, so Siteatlas obeyed its copy of {copied}. After one day, it crawls nothing"
+        return replace(previous, notes=(note, *previous.notes))
     return fresh
 
 

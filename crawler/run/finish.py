@@ -20,7 +20,7 @@ from crawler.crawl.engine import FinishReason
 from crawler.crawl.recheck import Recheck, is_partial
 from crawler.crawl.visit import VisitResult, source_key, with_counts
 from crawler.dataset.history import record as record_history
-from crawler.errors import Incomplete, PublishRefused
+from crawler.errors import DamagedFile, Incomplete, PublishRefused, StorageError
 from crawler.lastmod.observe import CommitDates, SiteObservation, observe
 from crawler.lastmod.store import ObservationStore
 from crawler.moves import register
@@ -37,7 +37,7 @@ from crawler.publish.other_formats import begin_formats, publish_formats
 from crawler.publish.recent_feed import publish_recent_feed
 from crawler.publish.store import AcceptAfter, record_losses
 from crawler.state.database import transaction
-from crawler.state.runs import Completeness, CompletenessLevel, PublishedFile, Run, RunStore
+from crawler.state.runs import PARTIAL, Completeness, CompletenessLevel, PublishedFile, Run, RunStore
 from crawler.state.store import GENERATIONS_DIRECTORY, Store
 from sitemap import DestinationError, Directory, Generations, Published, format_date
 
@@ -130,9 +130,14 @@ class RunFinisher:
             self._plan, self._listing, self._entries, self._destination, today, former_names
         )
         run = replace(run, notes=[*run.notes, *write.moved_note(previous, published)])
-        if not is_complete:
-            return self._finish_partial(run, verdict, published)
-        return self._record(run, verdict, published, observation)
+        try:
+            if not is_complete:
+                return self._finish_partial(run, verdict, published)
+            return self._record(run, verdict, published, observation)
+        except DamagedFile:
+            raise
+        except (StorageError, DestinationError, OSError) as error:
+            return self._finish_unrecorded(run, verdict, published, error)
 
     def _judge(self, now: float, *, accept_shrink: bool) -> Refusal | Hold | None:
         """What the gate does with the listing."""
@@ -185,8 +190,20 @@ class RunFinisher:
 
     def _finish_partial(self, run: Run, verdict: Completeness, published: Published) -> FinishedRun:
         """Write files only: the run stays open, and its changes are recorded when it ends."""
-        run = replace(run, outcome="partial", exit_code=Incomplete.exit_code, files=write.published_files(published))
+        run = replace(run, outcome=PARTIAL, exit_code=Incomplete.exit_code, files=write.published_files(published))
         return self._end(run, verdict, is_over=False, published=published)
+
+    def _finish_unrecorded(
+        self, run: Run, verdict: Completeness, published: Published, error: Exception
+    ) -> FinishedRun:
+        """Record what failed after the files were live. The run stays open unless its record was complete."""
+        recorded = RunStore(self._store.db).get(run.number)
+        if recorded.is_open:
+            recorded = replace(run, outcome=PARTIAL, files=write.published_files(published))
+        reasons = [run.refusal, f"the sitemap is published, but not all of this run could be stored: {error}"]
+        recorded = replace(recorded, refusal="; ".join(filter(None, reasons)), exit_code=StorageError.exit_code)
+        RunStore(self._store.db).write(recorded)
+        return FinishedRun(recorded, verdict, self._tally, (), published, self._listing.held_count)
 
     def _record(
         self, run: Run, verdict: Completeness, published: Published, observation: SiteObservation

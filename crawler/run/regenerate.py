@@ -57,7 +57,8 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
     except StartMoved as moved:
         followed = plan.moved_to(moved.target)
         report = await regenerate_site(followed, name, watch, choices)
-        remember_move(plan.config, plan.seed, followed.seed)
+        if not choices.dry_run:
+            remember_move(plan.config, plan.seed, followed.seed)
         return report
     except SiteatlasError as error:
         if not choices.dry_run and not isinstance(error, StateInUse):  # the process that uses it reports
@@ -140,7 +141,8 @@ async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> "NotifyRes
     announced = await send_notifications(plan, name, ended=result)
     if announced.exit_code == result.exit_code == StorageError.exit_code:
         with suppress(OSError), TemporaryDirectory(prefix="siteatlas-") as directory:  # the disk may be full
-            return await send_notifications(dataclasses.replace(plan, state=Path(directory)), name, ended=result)
+            makeshift = dataclasses.replace(plan, state=Path(directory))
+            return await send_notifications(makeshift, name, ended=result, is_forgotten=True)
     return announced
 
 

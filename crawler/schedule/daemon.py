@@ -3,7 +3,6 @@
 import hashlib
 import logging
 import os
-import shlex
 import signal
 import socket
 import time
@@ -18,7 +17,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from msgspec.structs import replace
 
 from crawler.config.plan import plan_crawl
-from crawler.errors import SiteatlasError
+from crawler.errors import NEXT_RUN, SiteatlasError
 from crawler.notify.notice import Occasion
 from crawler.schedule.history import History
 from crawler.schedule.process import ProcessRunner
@@ -144,9 +143,8 @@ class DaemonProcess:
         self._history = history
         self._listener = listener
         self._is_verbose = is_verbose
-        command = f"siteatlas run --config {shlex.quote(str(file.absolute()))} --site"
         warn = partial(log.warning, "%s: %s")  # the log of a run holds warnings only
-        runner = ProcessRunner(warn, self._last, self._is_late, is_verbose=is_verbose, command=command)
+        runner = ProcessRunner(warn, self._last, self._is_late, is_verbose=is_verbose, command=NEXT_RUN.of(file))
         self._scheduler = Scheduler(loaded.sites, history, runner, loaded.settings)
         self._manager = SystemdNotifier()
         self._read_at = time.time()

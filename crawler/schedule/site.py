@@ -1,31 +1,20 @@
 """A site of the schedule: its name, schedule, directories and configuration, built from its plan."""
 
-import difflib
-import functools
-import os
-import zoneinfo
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
-from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.config.config import Config
+from crawler.config.cron import Schedule
 from crawler.config.plan import CrawlPlan
-from crawler.config.sections import DaemonConfig, ScheduleConfig
-from crawler.errors import UsageError
+from crawler.config.schedule import build_schedule
+from crawler.config.sections import DaemonConfig
 from crawler.publish.recent_feed import recent_feed_url
-from crawler.schedule.cron import Cron, Interval, Recurrence, Schedule, ScheduleError
 from crawler.units import names_text
-
-LOCAL_ZONE: Final = "local"
-
-_NO_ZONE: Final = ScheduleConfig().timezone  # the default; an interval needs none
-
-_LOCALTIME: Final = Path("/etc/localtime")
 
 
 class SitePlaces(Struct, frozen=True, kw_only=True):
@@ -65,60 +54,6 @@ def scheduled_site(name: str, plan: CrawlPlan) -> ScheduledSite:
         config=config,
         schedule=build_schedule(name, config.schedule),
     )
-
-
-def build_schedule(name: str, section: ScheduleConfig) -> Schedule | None:
-    """The schedule of a site, None without one. Raises UsageError for an invalid one."""
-    if section.cron and section.every is not None:
-        raise UsageError(f'the site "{name}" has both schedule.cron and schedule.every. Choose one of them')
-    zone = _zone(name, section.timezone) if section.cron or section.timezone != _NO_ZONE else None
-    if section.every is not None:
-        recurrence: Recurrence = Interval.of(name, section.every)
-    elif section.cron and zone:
-        recurrence = _cron(name, section.cron, zone)
-    else:
-        return None
-    return Schedule(name, recurrence, section.jitter) if section.is_timed else None
-
-
-def _cron(name: str, expression: str, zone: ZoneInfo) -> Cron:
-    try:
-        return Cron.of(expression, zone)
-    except ScheduleError as error:
-        raise UsageError(
-            f'schedule.cron "{expression}" of the site "{name}" cannot be used: {error}. For example, '
-            f'"30 3 * * *" means every day at 03:30'
-        ) from None
-
-
-def _zone(name: str, key: str) -> ZoneInfo:
-    if key == LOCAL_ZONE:
-        return _local_zone()
-    try:
-        return ZoneInfo(key)
-    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        matches = difflib.get_close_matches(key, sorted(zoneinfo.available_timezones()), n=1)
-        hint = f'Did you mean "{matches[0]}"?' if matches else 'Examples are "Europe/Berlin", "UTC" and "local"'
-        raise UsageError(f'schedule.timezone "{key}" of the site "{name}" is not a known time zone. {hint}') from None
-
-
-@functools.cache
-def _local_zone() -> ZoneInfo:
-    """The time zone of this machine: from TZ, /etc/localtime, or UTC."""
-    if name := os.environ.get("TZ", "").removeprefix(":"):
-        try:
-            return ZoneInfo(name)
-        except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-            raise UsageError(
-                f'the environment variable TZ is "{name}", but no time zone has this name. Set schedule.timezone, '
-                "for example to Europe/Berlin"
-            ) from None
-    try:
-        with _LOCALTIME.open("rb") as file:
-            key = str(_LOCALTIME.resolve()).rpartition("/zoneinfo/")[2]
-            return ZoneInfo.from_file(file, key=key if not key.startswith("/") else LOCAL_ZONE)
-    except (OSError, ValueError):
-        return ZoneInfo("UTC")
 
 
 # settings that a reload does not change

@@ -14,9 +14,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from crawler.config.cron import Schedule
 from crawler.config.sections import ScheduleConfig
 from crawler.fetch.retry import RetryPolicy
-from crawler.schedule.cron import Schedule
 from crawler.state.runs import RunStatus
 
 

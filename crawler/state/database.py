@@ -20,7 +20,7 @@ import msgspec
 
 from crawler.errors import NEXT_RUN, DamagedFile, StorageError, UsageError
 from crawler.version import __version__
-from sitemap import check_path, create_file, sync_to_disk
+from sitemap import check_path, create_file, open_or_create, sync_to_disk
 
 log = logging.getLogger(__name__)
 
@@ -242,7 +242,7 @@ def _opened(path: Path, timeout: float = 5.0, mode: str = "rw") -> Iterator[sqli
     """A connection, which is closed if the block fails. Raises sqlite3.Error, OSError."""
     check_path(path.parent)
     if mode == "rw":
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        os.close(open_or_create(path))
     # check_same_thread: one thread at a time uses a connection, whichever runs the event loop
     db = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",

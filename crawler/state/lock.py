@@ -7,15 +7,17 @@ which runs on while a process is stopped and a machine sleeps
 it renames a file or sends a message.
 """
 
+import errno
 import fcntl
 import math
 import os
+import shlex
 import time
 from pathlib import Path
 from typing import Final
 
-from crawler.errors import StateInUse, StorageError
-from sitemap import make_directory
+from crawler.errors import StateInUse, StorageError, account_name
+from sitemap import make_directory, open_or_create
 
 LOCK: Final = "lock"
 
@@ -27,11 +29,11 @@ def hold_lock(directory: Path, name: str = LOCK, flag: str = "state.directory (-
     """
     try:
         make_directory(directory, 0o700)
-        descriptor = os.open(directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = open_or_create(directory / name)
     except OSError as error:
-        raise StorageError(
-            f"the state cannot be written to {directory}: {error.strerror}. Choose another directory with {flag}"
-        ) from None
+        creation = _creation(directory.absolute()) if error.errno == errno.EACCES else ""
+        remedy = creation or f"Choose another directory with {flag}"
+        raise StorageError(f"the state cannot be written to {directory}: {error.strerror}. {remedy}") from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -43,6 +45,17 @@ def hold_lock(directory: Path, name: str = LOCK, flag: str = "state.directory (-
         ) from None
     note_in_lock(descriptor, "")
     return descriptor
+
+
+def _creation(directory: Path) -> str:
+    """How to create a directory of which a part is missing; "" if none is, or this account cannot know."""
+    for part in (*reversed(directory.parents), directory):
+        if not os.access(part.parent, os.X_OK, effective_ids=True):
+            return ""
+        if not part.exists():
+            command = shlex.join(["install", "-d", "-o", account_name(), str(part)])
+            return f"Restore {part} from its backup, or create it as root: {command}"
+    return ""
 
 
 def _process_id(descriptor: int) -> str:

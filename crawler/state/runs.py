@@ -113,6 +113,9 @@ class RunTotals(Struct, frozen=True, array_like=True):
 PUBLISHING_OUTCOMES: Final = ("published", "unchanged")
 """The outcomes of runs whose sitemap is published afterwards."""
 
+PARTIAL: Final = "partial"
+"""The outcome of a run that published, and is still open."""
+
 ROLLED_BACK: Final = "rolled back"
 """The outcome of a rollback: the sitemap of an earlier run is published again."""
 

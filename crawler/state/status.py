@@ -14,7 +14,9 @@ from crawler.state.runs import Run, RunStore, RunTotals
 from crawler.state.schema import STATE_DB
 from crawler.state.store import AskedCounts, asked_counts
 from crawler.units import count_text
+from crawler.url.normalize import origin_of
 
+_COPIED_ROBOTS: Final = "SELECT said FROM robots WHERE origin = ? AND copy_at < fetched_at"
 _PROGRESS: Final = f"""SELECT (SELECT count(*) FROM visit WHERE state != '{State.OUT_OF_SCOPE}'),
   (SELECT count(*) FROM visit WHERE state = '{State.PENDING}')"""  # noqa: S608 - our own
 
@@ -29,7 +31,7 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     the newest first. ``totals`` are those of all runs that have ended, by their result. While a process works on it,
     ``known`` counts the URLs that the run knows, and ``pending`` those of them that it has not visited yet. ``asked``
     is None for a run that asks for all pages. ``continued`` has the number of the last run that was
-    continued, how often, and when it was last.
+    continued, how often, and when it was last. ``robots`` says why the last robots.txt is a copy, or is "".
     """
 
     url: str
@@ -48,6 +50,7 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     pending: int = 0
     asked: AskedCounts | None = None
     continued: tuple[int, int, float] = (0, 0, 0.0)
+    robots: str = ""
 
     @property
     def unended(self) -> str:
@@ -74,6 +77,8 @@ def state_status(directory: Path, runs: int) -> StateStatus:
     with STATE_DB.reading(directory) as db:
         db.execute("BEGIN")  # a consistent view
         about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url', 'continued')"))
+        url = about.get("url", "")
+        robots = db.execute(_COPIED_ROBOTS, (origin_of(Url(url)),)).fetchone() if url else None
         pages, kept, held = _published_counts(db)
         holder = holder or lock_holder(directory)
         known, pending = db.execute(_PROGRESS).fetchone() if holder else (0, 0)
@@ -81,7 +86,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
         published_run = records.published()
         wrote = records.wrote()
         return StateStatus(
-            url=about.get("url", ""),
+            url=url,
             sitemap_url=(published_run and published_run.sitemap_url) or about.get("sitemap_url", ""),
             directory=directory,
             holder=holder,
@@ -97,6 +102,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             pending=pending,
             asked=asked_counts(db),
             continued=msgspec.json.decode(about.get("continued", "[0, 0, 0]"), type=tuple[int, int, float]),
+            robots=f"{robots[0]}: while this lasts, crawlers obey an old copy or stay away" if robots else "",
         )
 
 

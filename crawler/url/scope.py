@@ -128,6 +128,8 @@ def compile_patterns(name: str, texts: tuple[str, ...]) -> tuple[UrlPattern, ...
 MAX_LISTED_LENGTH: Final = 2_047
 """Characters of the longest URL in a sitemap: "less than 2,048" (https://www.sitemaps.org/protocol.html#locdef)."""
 
+WHERE_SITEMAP_IS: Final = ", where the sitemap is"
+"""The end of the reason by the location rule."""
 MIN_LISTED_LENGTH: Final = 12  # the schema's tLoc, minLength
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
@@ -203,7 +205,7 @@ class Scope:
         if relation != "own" and self._is_one_host_more(url):
             return Verdict(State.OUT_OF_SCOPE, f"more than {self.bounds.max_hosts:,} hosts (scope.max_hosts)")
         if relation == "own" and not url.startswith(self.directory):
-            return Verdict(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
+            return Verdict(State.OUT_OF_SCOPE, f"outside {self.directory}{WHERE_SITEMAP_IS}")
         return self._refused_by_pattern(url) or self._refused_by_bound(url, depth, found)
 
     def may_list(self, url: Url) -> Verdict | None:
@@ -223,7 +225,7 @@ class Scope:
         if not relation:
             return self._foreign(url)
         if relation == "own" and not url.startswith(self.directory):
-            return Verdict(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
+            return Verdict(State.OUT_OF_SCOPE, f"outside {self.directory}{WHERE_SITEMAP_IS}")
         return self._refused_by_pattern(url)
 
     def needs_cross_submit(self, url: Url) -> bool:

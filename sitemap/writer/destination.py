@@ -94,10 +94,10 @@ class DirectoryStage:
         self._rules = rules
         self._guard = guard
         self._path = target / (STAGE_PREFIX + secrets.token_hex(6))
-        self._path.mkdir(mode=0o700)
+        make_directory(self._path, 0o700)
         self._lock = StageLock(self._path)
         for part in (NEW_DIRECTORY, OLD_DIRECTORY):
-            (self._path / part).mkdir(mode=0o700)
+            make_directory(self._path / part, 0o700)
 
     def create(self, name: str) -> BinaryIO:
         """Create a file of the set. DestinationError if the name is not one plain path segment."""
@@ -302,3 +302,8 @@ class Directory:
                 with contextlib.suppress(OSError):
                     remove_unlisted(root, self._rules.grace)
                 return DirectoryStage(root, self._rules, self._guard)
+
+
+def place_of(destination: Destination, location: str) -> str:
+    """Where a set is written, for messages: the directory, or the public URL of a set that is written elsewhere."""
+    return f"the sitemap in {destination.path}" if isinstance(destination, Directory) else location

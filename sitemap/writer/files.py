@@ -28,7 +28,32 @@ def create_file(path: Path, mode: int = 0o644) -> BinaryIO:
 
     https://pubs.opengroup.org/onlinepubs/9799919799/functions/open.html: with O_EXCL, links are not followed.
     """
-    return os.fdopen(os.open(path, _OPEN_NEW, mode), "wb")
+    file = os.fdopen(os.open(path, _OPEN_NEW, mode), "wb")
+    give_to_owner(path, file.fileno())
+    return file
+
+
+def open_or_create(path: Path) -> int:
+    """The descriptor of a private file to read and write, which is created if it is missing. OSError for a link."""
+    with contextlib.suppress(FileExistsError):
+        create_file(path, 0o600).close()
+    return os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+
+
+def give_to_owner(path: Path, descriptor: int | None = None) -> None:
+    """Give what root has just created to the owner of its directory: commands of that account have to use it later.
+
+    By its ``descriptor``, or one of the directory that it is: that owner may have put something else in its place.
+    """
+    if sys.platform == "win32" or os.geteuid() != 0:
+        return
+    owner = path.parent.stat()
+    opened = os.dup(descriptor) if descriptor else os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        with contextlib.suppress(OSError):  # root of a container, or of a client of NFS, may not
+            os.fchown(opened, owner.st_uid, owner.st_gid)
+    finally:
+        os.close(opened)
 
 
 @contextlib.contextmanager
@@ -110,6 +135,7 @@ def make_directory(path: Path, mode: int = 0o775) -> None:
     check_path(path.parent)
     try:
         path.mkdir(mode)
+        give_to_owner(path)
     except FileExistsError:
         if not path.is_dir():
             raise

@@ -11,7 +11,7 @@ from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitEx
 from sitemap.escape import XML_DECLARATION
 from sitemap.model import Child, Entry
 from sitemap.validation import entry_fault
-from sitemap.writer.destination import Destination, Directory, Stage
+from sitemap.writer.destination import Destination, Directory, Stage, place_of
 from sitemap.writer.extensions import text_element, url_element
 from sitemap.writer.files import destination_error, has_same_bytes
 from sitemap.writer.names import TOKEN, FileNames, interim_name
@@ -138,7 +138,7 @@ def write_index(
         facts = listed.write(stage, names.index, ())
         commit_set(stage, [(facts, FileKind.XML)], _NOTHING)
     except OSError as error:
-        raise destination_error(f"{location} cannot be written", error) from error
+        raise destination_error(f"{place_of(destination, location)} cannot be written", error) from error
     finally:
         stage.discard()
     return Published(location, facts.entries, True, (facts,))

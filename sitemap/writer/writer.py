@@ -8,7 +8,7 @@ from typing import Final, NoReturn, Self
 from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, SitemapError
 from sitemap.escape import quote_text
 from sitemap.model import Child, Entry, Format
-from sitemap.writer.destination import Destination, Directory
+from sitemap.writer.destination import Destination, Directory, place_of
 from sitemap.writer.encoder import BATCH_ENCODERS, EntryBatch, plain_batch
 from sitemap.writer.files import destination_error
 from sitemap.writer.filling import OpenFile, OpenFiles
@@ -56,6 +56,7 @@ class SitemapWriter:
         self._over = False
         if isinstance(destination, str | os.PathLike):
             destination = Directory(destination)
+        self._place = place_of(destination, self.names.location)
         self._stage = destination.stage()
         self._fillings = OpenFiles(self._stage, self._layout, self._children)
 
@@ -245,4 +246,4 @@ class SitemapWriter:
         self.abort()
         if isinstance(error, SitemapError):
             raise error
-        raise destination_error(f"{self.names.location} cannot be written", error) from error
+        raise destination_error(f"{self._place} cannot be written", error) from error

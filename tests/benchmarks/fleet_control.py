@@ -32,11 +32,11 @@ from typing import Any
 import anyio
 import pytest
 
+from crawler.config.cron import Interval
 from crawler.fleet.database import FleetDatabase, open_fleet, rows
 from crawler.fleet.dispatch import dispatch
 from crawler.fleet.leases import end_lease, take_lease
 from crawler.fleet.registry import FleetSite, apply_sites
-from crawler.schedule.cron import Interval
 from crawler.state.runs import RunResult, RunStatus
 from tests.benchmarks.tables import table
 from tests.fleet_clock import DatabaseClock, clocked_fleet

@@ -26,8 +26,8 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Final
 
+from crawler.config.cron import Interval, Schedule
 from crawler.config.sections import ScheduleConfig
-from crawler.schedule.cron import Interval, Schedule
 from crawler.schedule.queue import replayed_state
 from crawler.schedule.site_state import Attempt, SiteSchedule, SiteState, Trigger
 from crawler.state.runs import RunStatus

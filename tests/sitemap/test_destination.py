@@ -157,7 +157,7 @@ except DestinationError as error:
 """,
         tmp_path,
     )
-    assert "cannot be written" in result.stdout, result.stderr
+    assert f"the sitemap in {tmp_path} cannot be written" in result.stdout, result.stderr
     assert content(tmp_path) == before
     assert stages(tmp_path) == []
 

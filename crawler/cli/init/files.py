@@ -44,15 +44,18 @@ def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[S
         program = f"{_sudo_prefix(kit.user)}{shlex.join(kit.program)}"
     file = shlex.quote(str(config))
     where = "in the directories it names" if len(kit.sites) > 1 else f"in {relative_path(kit.outputs[0])}"
+    where += "" if kit.outputs[0].exists() or len(kit.sites) > 1 else ", a new directory"
     found = filter(None, map(foreign_sitemap, kit.sites.values()))
     once = replaces = ""
     if foreign := ", ".join(str(relative_path(path)) for path in found):
         once, replaces = " --replace", f", and replaces {foreign}; later runs need no --replace"
-    yield f"{program} run --config {file}{once} --dry-run", "crawls, and shows what would be published"
-    yield f"{program} run --config {file}{once}", f"publishes the sitemap {where}{replaces}"
-    yield f"siteatlas robots --config {file}", "checks robots.txt, and prints the line to add"
-    if any(config.indexnow.is_on for config in kit.sites.values()):
-        yield f"siteatlas notify --config {file} --test", "checks that IndexNow is ready: that the site serves the key"
+    meaning = f"publishes the sitemap {where}{replaces}. With --dry-run, it only shows what it would publish"
+    yield f"{program} run --config {file}{once}", meaning
+    local = kit.outputs[0] / "robots.txt"
+    patch, does = "", "prints the line to add"
+    if len(kit.sites) == 1 and local.is_file():
+        patch, does = f" --patch {shlex.quote(str(relative_path(local)))}", "adds the line with the sitemap"
+    yield f"siteatlas robots --config {file}{patch}", f"checks robots.txt, and {does}"
 
 
 def keep_config_step(config: Path, *, is_timed: bool) -> Step:
@@ -71,11 +74,14 @@ def install_steps(kit: InitKit) -> Iterator[Step]:
     if number is None:
         yield (f"{_sudo_prefix()}useradd --system --shell /usr/sbin/nologin {user}", "creates the account that runs it")
     owners = {path: _owner_id(path) for path in kit.writes}
-    foreign = [path for path, owner in owners.items() if owner not in (None, number) and path not in kit.outputs]
-    if new := [path for path, owner in owners.items() if owner is None or (owner != number and path not in foreign)]:
+    if new := [path for path, owner in owners.items() if owner is None]:
         meaning = "creates the directories that it writes to"
         yield f"{_sudo_prefix()}{shlex.join(['install', '-d', '-o', kit.user, *map(str, new)])}", meaning
-    if foreign:
+    published = [path for path in owners if path in kit.outputs and path not in new]
+    if shut := [path for path in published if not _may(kit.user, path, stat.S_IWOTH)]:
+        meaning = "lets it write to what stays its owner's; the package acl has the command"
+        yield f"{_sudo_prefix()}{shlex.join(['setfacl', '-m', f'u:{kit.user}:rwx', *map(str, shut)])}", meaning
+    if foreign := [path for path in owners if path not in (*new, *published) and owners[path] != number]:
         meaning = "gives it the files of another account"
         yield f"{_sudo_prefix()}{shlex.join(['chown', '-R', kit.user, *map(str, foreign)])}", meaning
     yield from _secret_steps(kit)
@@ -125,11 +131,12 @@ def _user_id(user: str) -> int | None:
         return None
 
 
-def _group_ids(user: str) -> list[int]:
-    try:
-        return os.getgrouplist(user, pwd.getpwnam(user).pw_gid)
-    except KeyError:
-        return []
+def _may(user: str, path: Path, bit: int) -> bool:
+    """Whether the mode of a path lets an account do what a ``bit`` of others, such as S_IXOTH, stands for. OSError."""
+    status, number = path.stat(), _user_id(user)
+    groups = os.getgrouplist(user, pwd.getpwnam(user).pw_gid) if number is not None else []
+    shift = 6 if number == status.st_uid else 3 if status.st_gid in groups else 0
+    return number == 0 or bool(status.st_mode >> shift & bit)
 
 
 def _current_user_id() -> str:
@@ -259,13 +266,10 @@ def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
 
 def _closed_places(kit: InitKit) -> Iterator[tuple[Path, Path]]:
     """The files of a run, with the directory on the way to each that its account may not enter."""
-    user, groups = _user_id(kit.user), _group_ids(kit.user)
     for file in (*kit.paths(), Path(sys.executable).resolve()):
         for folder in reversed(file.parents):
             with suppress(OSError):
-                status = folder.stat()
-                is_open = status.st_mode & (stat.S_IXGRP if status.st_gid in groups else stat.S_IXOTH)
-                if not is_open and user not in (0, status.st_uid):
+                if not _may(kit.user, folder, stat.S_IXOTH):
                     yield file, folder
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 from msgspec import Struct
@@ -17,7 +16,6 @@ from crawler.cli.init.interval import Interval
 from crawler.config.config import Config
 from crawler.config.sections import ScheduleConfig
 from crawler.errors import UsageError
-from crawler.schedule.cron import Cron, ScheduleError
 
 _DAYS: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -38,7 +36,7 @@ def timer_schedule(schedules: Iterable[ScheduleConfig], url: str) -> TimerSchedu
     """The schedule of a scheduler that runs all sites at once: the configured one, if all sites share it.
 
     Without one it is once a day, early in the morning, at a minute derived from ``url``, so that not all sites are
-    crawled at the same time. Raises UsageError for a bad expression.
+    crawled at the same time.
     """
     times = {(schedule.cron, schedule.every, schedule.timezone) for schedule in schedules if schedule.is_timed}
     if len(times) > 1:
@@ -48,7 +46,6 @@ def timer_schedule(schedules: Iterable[ScheduleConfig], url: str) -> TimerSchedu
         zone = "" if timezone == "local" else timezone
         if not cron:
             return _interval(every or _DAY, url)
-        _checked(cron)
         return TimerSchedule(cron, zone)
     return TimerSchedule(_daily(url))
 
@@ -58,7 +55,7 @@ def systemd_calendar(schedule: TimerSchedule) -> list[str]:
 
     Raises UsageError for a schedule that systemd cannot express.
     """
-    sim = _checked(schedule.cron)
+    sim = CronSim(schedule.cron, datetime(2026, 1, 1, tzinfo=UTC))
     if any(isinstance(day, tuple) for day in sim.weekdays):
         raise UsageError(
             f'the cron expression "{schedule.cron}" names the nth weekday of a month, which a systemd timer '
@@ -76,14 +73,6 @@ def systemd_calendar(schedule: TimerSchedule) -> list[str]:
     if names and dates != [f"*-{months}-*"] and not sim.day_and:
         return [f"{date} {time}" for date in dates] + [f"{names}*-{months}-* {time}"]
     return [f"{names}{date} {time}" for date in dates]
-
-
-def _checked(cron: str) -> CronSim:
-    try:
-        Cron.of(cron, ZoneInfo("UTC"))
-    except ScheduleError as error:
-        raise UsageError(f'schedule.cron "{cron}" cannot be used: {error}') from None
-    return CronSim(cron, datetime(2026, 1, 1, tzinfo=UTC))
 
 
 def _field(values: Iterable[int], name: str) -> str:

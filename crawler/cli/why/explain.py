@@ -190,8 +190,11 @@ def _history(story: UrlStory, _: CrawlRules) -> Iterator[str]:
     if history:
         yield f"known since {run_text(history.first_run, story)}"
         yield f"last found in {run_text(history.last_run, story)}"
-        if history.full_run is not None:
-            yield f"last fetched in full in {run_text(history.full_run, story)}"
+        # the memory of a page that the gate holds keeps its old content
+        read_run = story.page.run if story.page else None
+        full_runs = [run for run in (history.full_run, read_run) if run is not None]
+        if full_runs:
+            yield f"last fetched in full in {run_text(max(full_runs), story)}"
     for change in story.changes:
         target = f" to {change.target}" if change.target else ""
         yield f"{run_text(change.run, story)}: {change.kind}{target}: {change.reason}"

@@ -14,7 +14,7 @@ from crawler.crawl.frontier.storage import unpack_links
 from crawler.lastmod.store import ObservationStore
 from crawler.model import DISCOVERY_NAMES, DiscoveredBy, DocumentKind, Page, Request, State, Url
 from crawler.state.database import storage_errors
-from crawler.state.runs import Run, RunStore
+from crawler.state.runs import PARTIAL, Run, RunStore
 from crawler.units import count_text
 from sitemap import BuildTime
 
@@ -321,7 +321,7 @@ class UrlStories:
         steps.reverse()
         target = visit.target if visit else history.target if history else None
         run = next(iter(RunStore(self._db).last(1)), None)
-        is_part = run is not None and run.ended is None and run.outcome == "partial"
+        is_part = run is not None and run.ended is None and run.outcome == PARTIAL
         dates = ObservationStore(self._db, 0)
         return UrlStory(
             url=url,

@@ -119,7 +119,7 @@ class IndexNowChannel:
             return self._not_ready(f"the key file of {host} does not exist: the server answered {reply.status}", host)
         if reply.cut or reply.body.decode("utf-8-sig", "replace").strip() != self._secret:
             return self._not_ready(f"the key file of {host} must contain the key and nothing else", host)
-        return SendResult.accepted(f"the key file of {host} exists and is correct")
+        return SendResult.accepted(f"the key file of {host} exists and is correct (the key alone is checked)")
 
     def _not_ready(self, reason: str, host: str) -> SendResult:
         return SendResult.deferred(f"{quote_message(reason, (self._secret,))}; {self._remedy(host)}")

@@ -1,6 +1,7 @@
 """Builds messages: the JSON document of a notice, its sentence and delivery id, and the text of an e-mail."""
 
 import hashlib
+import socket
 import textwrap
 from pathlib import Path
 from typing import Any, Final
@@ -9,6 +10,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from crawler.config.secrets import plain_line
+from crawler.errors import NEXT_RUN
 from crawler.notify.notice import Notice, notice_sentence
 
 _environment: Final = Environment(
@@ -74,7 +76,8 @@ def notice_json(notice: Notice, key: str) -> bytes:
 def mail_texts(notice: Notice, key: str) -> tuple[str, str]:
     """The subject and the text of an e-mail."""
     document: Any = _made_safe(notice_document(notice, key))
-    text = _environment.get_template("mail.txt").render(document, effect=notice.effect)
+    sender = ", ".join(filter(None, (socket.gethostname(), NEXT_RUN.command)))
+    text = _environment.get_template("mail.txt").render(document, effect=notice.effect, sender=plain_line(sender))
     subject, _, body = text.lstrip().partition("\n")
     return textwrap.shorten(plain_line(subject), _MAX_SUBJECT, placeholder=" ..."), f"{body.strip()}\n"
 

@@ -20,7 +20,7 @@ from crawler.parse.snapshot.text import clean_url, common_prefix, mask_variable_
 # saves a third of the time.
 _tags = re.compile(
     r"(?-i:<a (?:class=\"[^\"<>]*+\" )?href=\"([^\"<>&\s]++)\"([^<>]*+)>([^<]{0,999}+)</a>)"
-    r"|<(?=/?[abfhmnABFHMN])(/?)(a|area|nav|header|footer|aside|main|base)(?=[\s/>])([^<>]*+)>",
+    r"|<(?=/?[abfhmnABFHMN])(/?)(a|area|article|nav|header|footer|aside|main|base)(?=[\s/>])([^<>]*+)>",
     re.IGNORECASE,
 ).finditer
 _naming_tags = re.compile(r"<(?=[hmHM])(h1|meta)(?=[\s/>])([^<>]*+)>", re.IGNORECASE).finditer
@@ -41,7 +41,7 @@ _MAX_UNREAD: Final = 100  # links in a row that a page does not show, such as th
 _MIN_TEXT: Final = 5  # words without links that make a text of a page, not a label
 _MIN_PROSE: Final = 3  # words without links in a sentence that contains a link
 _OUTER: Final = frozenset({"footer", "aside"})
-_LANDMARKS: Final = frozenset({"nav", "header", "footer", "aside", "main"})
+_LANDMARKS: Final = frozenset({"nav", "header", "footer", "aside", "main", "article"})
 
 
 class Anchor(Struct, array_like=True, gc=False):
@@ -97,7 +97,7 @@ def read_details(markup: str) -> Details:
         name = name.lower()
         if name in _LANDMARKS:
             _enter(around, name, is_end)
-            outer = next((name for name in around if name in _OUTER), around[-1] if around else "")
+            outer = _landmark(around)
         elif not is_end:
             attributes = _read_attributes(written)
             if name == "base":
@@ -233,6 +233,13 @@ def _enter(around: list[str], name: str, is_end: str) -> None:
         around.append(name)
     elif name in around:
         del around[len(around) - 1 - around[::-1].index(name) :]
+
+
+def _landmark(around: list[str]) -> str:
+    """The landmark that counts inside of these: not an aside or a footer around an article, which is content."""
+    last = len(around) - around[::-1].index("article") if "article" in around else 0
+    names = [name for at, name in enumerate(around) if name != "article" and (at >= last or name not in _OUTER)]
+    return next((name for name in names if name in _OUTER), names[-1] if names else "")
 
 
 @lru_cache(maxsize=20_000)  # the pages of a site repeat their menus

@@ -113,6 +113,11 @@ class Difference(Struct, frozen=True, array_like=True):
     beside: tuple[int, ...] = ()
     news: tuple[int, ...] = ()
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether its place has no other text on the page."""
+        return self.nth == nth_key(self.place, 0) and self.nth_last == nth_key(self.place, -1)
+
 
 class Delta(Struct, frozen=True, array_like=True):
     """The differences between two visits of a page. ``more``: there are more than the list holds.

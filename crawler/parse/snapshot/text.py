@@ -11,6 +11,7 @@ from html import unescape
 from itertools import accumulate
 from typing import Final, NamedTuple, TypeVar
 from unicodedata import normalize
+from urllib.parse import unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -131,7 +132,8 @@ _fingerprint = re.compile(
     r"|(?=(?:[a-z]+[0-9]+){2}|(?:[0-9]+[a-z]+){2})[0-9a-z]{8,64})(?=[._-])"
     r"|(?![A-Z]?[a-z]+[0-9]*[._-])(?=[A-Za-z0-9_-]{0,32}?[A-Z])(?=[A-Za-z0-9_-]{0,32}?[a-z])[A-Za-z0-9_-]{8,32}(?=\.))"
 ).sub
-_picture_format = re.compile(r"(?:-[0-9]{1,5}x[0-9]{1,5})?\.(?:png|jpe?g|gif|webp|avif)\Z", re.IGNORECASE).subn
+_picture_format = re.compile(r"(?:-scaled|-[0-9]{1,5}x[0-9]{1,5})?\.(?:png|jpe?g|gif|webp|avif)\Z", re.IGNORECASE).subn
+_is_picture = re.compile(r"\.(?:png|jpe?g|gif|webp|avif|svg)\Z", re.IGNORECASE).search
 # The path at a proxy may begin with the host of the original.
 _hosts = re.compile(r"\A(?:(?:https?:)?//[^/]*+)?+(?:/(?:[a-z0-9-]++\.)++[a-z]{2,24}(?=/))*+", re.IGNORECASE).sub
 MAX_CLEANED_URL: Final = 2_000
@@ -142,19 +144,34 @@ def clean_url(href: str) -> str:
 
     Of an asset, only the path counts, and a fingerprint in it is "*": build tools name a file by a digest of its bytes
     (``photo.3f2a1b9c.jpg``), and all names move with a new version of the tool. A picture shows the same in each format
-    and size, and on each host.
+    and size, on each host, and through a program that resizes the picture which its URL names.
     """
     href = href.strip()[:MAX_CLEANED_URL]
     path, mark, query = href.partition("?")
     if is_asset(path):
         name = path.rfind("/") + 1
-        shown, is_picture = _picture_format(".jpg", _fingerprint("*", path[name:]))
-        return (_hosts("", path[:name]) if is_picture else path[:name]) + shown
+        shown, _ = _picture_format(".jpg", _fingerprint("*", path[name:]))
+        return (_picture_folder(path[:name]) if _is_picture(path) else path[:name]) + shown
     if not mark:
         return href
+    if "." in query and (resized := _picture_in(query)):
+        return clean_url(resized)
     query, mark, fragment = query.partition("#")
     query = "&".join(part for part in query.split("&") if not _is_session_token(part))
     return f"{path}?{query}{mark}{fragment}" if query else f"{path}{mark}{fragment}"
+
+
+def _picture_folder(folder: str) -> str:
+    """The folder of a picture, without hosts and what a program before it is told: ``/cdn-cgi/image/width=9/img/``."""
+    folder = _hosts("", folder)
+    told = max(map(folder.rfind, "=:,"))
+    return _hosts("", folder[folder.index("/", told) :].replace("//", "/")) if told >= 0 else folder
+
+
+def _picture_in(query: str) -> str:
+    """The picture that a query names for a program that resizes it, or ""."""
+    values = (unquote(part.partition("=")[2]) for part in query.split("&"))
+    return next((value for value in values if "/" in value and _is_picture(value.partition("?")[0])), "")
 
 
 has_fingerprint = re.compile(r"[0-9A-Za-z][._-]\*[._-]").search

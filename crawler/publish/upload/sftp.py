@@ -6,6 +6,7 @@ https://github.com/openssh/openssh-portable/blob/master/PROTOCOL
 
 import contextlib
 import posixpath
+import shlex
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,16 +25,21 @@ from crawler.state.lock import RUN_LEASE, LeaseLost
 KNOWN_HOSTS: Final = "~/.ssh/known_hosts"
 
 
+def _key_remedy(address: SftpAddress, file: str) -> str:
+    return (
+        f"Run ssh-keyscan -p {address.port} {address.host} >> {shlex.quote(file)}, and compare the new key in the file "
+        "with the key from the operator of the server. Or name another file with upload.sftp_known_hosts"
+    )
+
+
 def read_known_hosts(file: str, address: SftpAddress) -> asyncssh.SSHKnownHosts:
     """The trusted host keys. Raises UsageError when the file is missing or invalid."""
-    path = Path(file).expanduser()
     try:
-        return asyncssh.read_known_hosts(str(path))
+        return asyncssh.read_known_hosts(file)
     except FileNotFoundError:
         raise UsageError(
             f"the file of known hosts {file} does not exist, so the host key of {address.host} cannot be checked. "
-            f"Run ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the new key in the file with "
-            "the key from the operator of the server"
+            f"{_key_remedy(address, file)}"
         ) from None
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it has an invalid line"
@@ -94,13 +100,10 @@ def unknown_host_error(address: SftpAddress, file: str, *, known: bool) -> Uploa
         host = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
         return UploadError(
             f"its host key is not the one in {file}. Somebody may intercept the connection, or the server was "
-            f"reinstalled. Ask its operator. If the new key is right, run ssh-keygen -R '{host}' -f {file}, and "
-            "add the key"
+            "reinstalled. Ask its operator. If the new key is right, run "
+            f"ssh-keygen -R '{host}' -f {shlex.quote(file)}, and add the key"
         )
-    return UploadError(
-        f"its host key is not known. Run ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the "
-        "new key in the file with the key from the operator of the server"
-    )
+    return UploadError(f"its host key is not known. {_key_remedy(address, file)}")
 
 
 T = TypeVar("T")
@@ -125,7 +128,7 @@ class SftpTarget:
         self.display_name = address.display_name
         self._address, self._mode, self._say = address, mode, say
         self._timeout = section.timeout
-        self._hosts_file = section.sftp_known_hosts or KNOWN_HOSTS
+        self._hosts_file = str(Path(section.sftp_known_hosts or KNOWN_HOSTS).expanduser().absolute())
         self._known = read_known_hosts(self._hosts_file, address)
         self._login = login_options(section, address)
         self._connecting = anyio.Lock()

@@ -183,6 +183,8 @@ async def upload(
     descriptor = hold_lock(folder)
     try:
         manifest = UploadManifest(folder, target.display_name)
+        index = manifest.sent.get(lead_file_name(plan))
+        was_uploaded = bool(index and (index.sure or index.former))
         files = await anyio.to_thread.run_sync(local_files, plan, run, manifest.data.here)
         manifest.data.here = digests_of(files)
         transfer = _Transfer(
@@ -193,9 +195,9 @@ async def upload(
         finally:
             manifest.save()
     except UploadError as error:
+        whole = "The sitemap there can still be used, and the" if was_uploaded else "The"
         raise StorageError(
-            f"the files could not be uploaded to {target.display_name}: {error}. The sitemap there can still be "
-            "used, and the next run continues the upload"
+            f"the files could not be uploaded to {target.display_name}: {error}. {whole} next run continues the upload"
         ) from None
     finally:
         os.close(descriptor)

@@ -18,7 +18,7 @@ from crawler.notify.messages import NEUTRAL_EXIT_CODES
 from crawler.notify.notice import SendStatus
 from crawler.publish.changes import ChangeKind
 from crawler.schedule.status import ScheduleStatus, SiteStatus
-from crawler.schedule.web.snapshots import SiteSnapshot, is_by_hand, notify_pending
+from crawler.schedule.web.snapshots import URGENT, SiteSnapshot, condition, is_by_hand, notify_pending
 from crawler.state.runs import Run
 
 _Sample = Callable[[SiteStatus, SiteSnapshot], float | None]
@@ -186,6 +186,8 @@ _LABELLED_METRICS: Final[tuple[tuple[type[_TOTAL | _LAST], str, str, str, _Numbe
     (_LAST, "last_audit_findings", "severity", "Findings of the last audit, by severity", _findings),
 )  # fmt: skip
 _SITE_METRICS: Final[tuple[tuple[str, str, _Sample], ...]] = (
+    ("attention", "Whether a person should look at the site, as /healthz says",
+     lambda *values: condition(*values).tone in URGENT),
     ("running", "Whether a run is in progress", lambda site, _: site.running_since is not None),
     ("scheduled", "Whether the site has a schedule", lambda site, _: bool(site.schedule)),
     ("next_run_timestamp_seconds", "Earliest start of the next run, Unix time", lambda site, _: site.next_at),

@@ -268,6 +268,8 @@ def _warnings(site: SiteStatus | None, snapshot: SiteSnapshot) -> Iterator[Condi
         yield from _run_warning(ended)
     if snapshot.standing and snapshot.standing.unended:
         yield Condition(Tone.WARNING, "interrupted", snapshot.standing.unended)
+    if snapshot.standing and snapshot.standing.robots:
+        yield Condition(Tone.WARNING, "robots.txt fails", snapshot.standing.robots)
     if pending := notify_pending(site, snapshot):
         yield Condition(Tone.WARNING, "not notified", pending)
     if snapshot.refused:

@@ -1,5 +1,6 @@
 """What bounds a crawl: the rule, the shares, and a real crawl at a slow pace."""
 
+import json
 from pathlib import Path
 
 import anyio
@@ -7,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nginx import nginx
+from run import crawl
+from scripted import Answer, links, scripted
 
 from crawler import Config, crawl_site
 from crawler.crawl.bottleneck import Bottlenecks, CrawlLook, CrawlStage, bounding_stage
@@ -19,6 +22,9 @@ from crawler.crawl.bottleneck import Bottlenecks, CrawlLook, CrawlStage, boundin
         (CrawlLook(cpu=0.30, fetching=3, parsing=20, is_paced=True), CrawlStage.PARSE),
         (CrawlLook(cpu=0.05, fetching=1, parsing=0, is_paced=True), CrawlStage.PACE),
         (CrawlLook(cpu=0.05, fetching=0, parsing=0, is_paced=True), CrawlStage.PACE),
+        (CrawlLook(cpu=0.05, fetching=0, parsing=0, is_paced=False), CrawlStage.ERRORS),
+        (CrawlLook(cpu=0.05, fetching=1, parsing=0, is_paced=True, has_failed=True), CrawlStage.ERRORS),
+        (CrawlLook(cpu=0.05, fetching=1, parsing=0, is_paced=False, has_failed=True), CrawlStage.NETWORK),
         (CrawlLook(cpu=0.20, fetching=8, parsing=2, is_paced=False), CrawlStage.NETWORK),
     ],
 )
@@ -34,6 +40,14 @@ def test_ours_shares_of_the_stages_sum_to_one_and_the_largest_is_first(seconds: 
     shares = list(bottlenecks.shares().values())
     assert sum(shares) == pytest.approx(1, abs=0.03)
     assert shares == sorted(shares, reverse=True)
+
+
+def test_ours_a_crawl_whose_last_page_is_slow_is_bound_by_the_server(tmp_path: Path) -> None:
+    routes = {"/": links("/slow", "/a", "/b"), "/slow": Answer("slow", delay=1.5), "/a": "a", "/b": "b"}
+    with scripted(routes) as site:
+        ran = crawl(tmp_path, site.url, "--json", "--rate", "20")
+    bound_by = json.loads(ran.out)["bound_by"]
+    assert bound_by.get("network", 0) > 0.6, bound_by
 
 
 @pytest.mark.thorough

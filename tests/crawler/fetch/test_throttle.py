@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.fetch.throttle import OriginThrottle, ThrottleOptions
+from crawler.fetch.throttle import OriginThrottle, Throttle, ThrottleOptions
 from crawler.model import Failure, Reply, Url
+from crawler.url.normalize import origin_of
 
 NOW = 1_800_000_000.0
 URL = Url("https://h.test/")
@@ -285,6 +286,30 @@ def test_ours_an_origin_that_refuses_everything_is_down_after_some_minutes(wait:
     run.serve = answered(200)
     run.run(len(run.starts) + 1)
     assert not run.lane.down
+
+
+def ask(throttle: Throttle, now: float, status: int, *, had_failed: bool = False, is_page: bool = True) -> float:
+    """Send one request at this time, and return the seconds until the next one."""
+    throttle.start(URL, now)
+    throttle.finish(URL, now, reply(status, 0.01, at=now), had_failed=had_failed, is_page=is_page)
+    return throttle.seconds_until_ready(origin_of(URL), now)
+
+
+def test_ours_a_site_that_returns_server_errors_only_is_asked_rarely_and_given_up() -> None:
+    throttle, now, asked = Throttle(ThrottleOptions(1, 0), 0, lambda: NOW), NOW, 0
+    ask(throttle, now, 200, is_page=False)  # its sitemap is a file, which a broken site still serves
+    while not throttle.are_all_down():
+        asked += 1
+        now += 0.01 + ask(throttle, now + 0.01, 500, had_failed=asked % 5 == 0)
+    assert 20 < asked < 40
+    assert 20 < now - NOW < 70
+    ask(throttle, now, 200)
+    assert not throttle.are_all_down()
+
+
+def test_ours_server_errors_make_nobody_wait_after_one_page_was_well() -> None:
+    throttle = Throttle(ThrottleOptions(1, 0), 0, lambda: NOW)
+    assert not any(ask(throttle, NOW + number, 500 if number else 404) for number in range(100))
 
 
 def test_ours_failures_that_are_no_failures_to_connect_open_nothing() -> None:

@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Callable
+from urllib.parse import quote
 
 import pytest
 from lastmod_lab import Lab
@@ -132,6 +133,13 @@ PIECEMEAL: dict[str, Change] = {
     ),
     "picture behind a proxy": lambda text, _: text.replace('"/img/', '"https://i1.cdn.example/site.example/img/'),
     "picture on another host": lambda text, _: text.replace('"/img/', '"//static.example/img/'),
+    "picture behind a program of Next.js": lambda text, _: re.sub(
+        r'"(/img/[^"]+)"', lambda found: f'"/_next/image?url={quote(found[1], safe="")}&amp;w=640&amp;q=75"', text
+    ),
+    "picture behind options": lambda text, _: text.replace('"/img/', '"/cdn-cgi/image/width=400,quality=75/img/'),
+    "picture behind options and a host": lambda text, _: text.replace(
+        '"/img/', '"//resize.example/rs:fit:300/plain/https://site.example/img/'
+    ),
     "picture of another size": lambda text, _: text.replace('.jpg"', '-640x480.webp"'),
     "picture opened by itself": lambda text, _: re.sub(r'(<img src="([^"]+)"[^>]*>)', r'<a href="\2">\1</a>', text),
     "word that may break": lambda text, _: re.sub(r"(?<=<p>)(\w\w)", r"\1<wbr>", text),

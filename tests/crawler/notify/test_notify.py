@@ -55,9 +55,15 @@ def test_indexnow_org_pages_that_left_are_sent_whatever_became_of_them(site: Sit
 def test_ours_the_first_run_is_not_sent_and_a_note_says_so_once(site: Site) -> None:
     first = site.run(["/a", "/b"])
     (note,) = tell(site, first).notes
-    assert note == "indexnow: changes of later runs are sent, but not the pages so far (indexnow.first_run)"
+    assert note == "indexnow: changes are sent from now on, but not the pages so far (indexnow.first_run)"
     assert not tell(site, first).notes
     assert not site.double.messages
+
+
+def test_ours_the_first_run_says_that_the_key_file_is_missing(site: Site) -> None:
+    site.double.files[f"/{KEY}.txt"] = 404
+    (note,) = tell(site, site.run(["/a", "/b"])).notes
+    assert "It is not ready: the key file of " in note
 
 
 def test_ours_the_first_run_is_sent_if_asked_for(site: Site) -> None:

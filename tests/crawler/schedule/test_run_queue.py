@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from msgspec.structs import replace
 
+from crawler.config.cron import Interval, Schedule
 from crawler.config.sections import ScheduleConfig
-from crawler.schedule.cron import Interval, Schedule
 from crawler.schedule.queue import MAX_SECONDS_AHEAD, RunQueue, replayed_state
 from crawler.schedule.site_state import Attempt, PlannedAttempt, SiteSchedule, Trigger
 from crawler.state.runs import RunStatus

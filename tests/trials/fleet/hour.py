@@ -31,8 +31,8 @@ from psycopg.rows import dict_row
 from run import command, environment, siteatlas
 from scripted import links
 
+from crawler.config.schedule import build_schedule
 from crawler.config.sections import ScheduleConfig
-from crawler.schedule.site import build_schedule
 
 EVERY = (20, 30, 60)  # minutes of the hour from one run of a site to the next
 SHARED = """

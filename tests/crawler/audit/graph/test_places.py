@@ -120,6 +120,12 @@ def test_ours_the_head_of_a_page_is_no_part_of_its_content_and_a_heading_with_a_
     assert len(read_details("<h1 class=title>Boats</h1>").texts) == 1
 
 
+def test_ours_an_article_in_an_aside_or_a_footer_is_content() -> None:  # the newest post, in a theme of Pelican
+    link = "<a href=/a>A</a>"
+    markup = f"<aside>{link}<article>{link}<footer>{link}</footer></article>{link}</aside><main><article>{link}"
+    assert [anchor.landmark for anchor in read_details(markup).anchors] == ["aside", "", "footer", "aside", "main"]
+
+
 def test_ours_links_to_the_neighbours_of_a_page_are_no_menu() -> None:
     bar = "<nav><a href=/{}>next</a> <a href=/{}>previous</a> <a href=/index>index</a></nav>"
     names = "abcdefghijklmnopqrst"

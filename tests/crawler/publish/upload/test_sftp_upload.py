@@ -266,6 +266,15 @@ def test_ours_a_host_that_is_not_known_is_never_told_the_password(guest: Site, h
     assert guest.slept == []
 
 
+def test_ours_the_remedy_for_an_unknown_host_names_the_file_that_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "my home"))
+    told = f">> '{tmp_path}/my home/.ssh/known_hosts', and .* upload.sftp_known_hosts"
+    with pytest.raises(UsageError, match=told):
+        check_upload(Site(tmp_path, {"to": "sftp://shop@host/maps"}).plan)
+
+
 def test_ours_a_wrong_password_is_told_without_it(
     guest: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -55,6 +55,20 @@ def test_ours_one_packed_file_leads_to_itself(site: Site, bucket: Bucket) -> Non
     assert "one/sitemap.xml.gz" not in bucket.objects
 
 
+def test_ours_nobody_is_told_of_a_sitemap_that_was_never_uploaded(site: Site, bucket: Bucket) -> None:
+    site.publish(*PAGES)
+    bucket.fault = lambda method, key, number: Fault("error", 403, "AccessDenied") if method == "PUT" else None
+    for _ in range(2):
+        with pytest.raises(StorageError, match=r"\. The next run continues the upload$"):
+            site.send()
+    bucket.fault = lambda method, key, number: None
+    site.send()
+    site.publish(*PAGES[:2])
+    bucket.fault = lambda method, key, number: Fault("error", 403, "AccessDenied") if method == "PUT" else None
+    with pytest.raises(StorageError, match=r"\. The sitemap there can still be used, and the next run"):
+        site.send()
+
+
 def test_ours_only_one_process_uploads_the_files_of_a_site(site: Site, bucket: Bucket) -> None:
     site.publish(*PAGES)
     held = hold_lock(site.plan.state / UPLOAD_DIRECTORY)

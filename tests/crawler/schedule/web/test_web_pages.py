@@ -1,5 +1,6 @@
 """The pages as text: what they tell of sites that are well, in trouble, new or damaged, and in which order."""
 
+import json
 import re
 from contextlib import closing
 from html import unescape
@@ -8,14 +9,18 @@ from urllib.parse import urljoin
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
-from web_made import DAY, LATER, NOW, PAGES, Seen, attempt, audited, board, replace, site, state, usual
+from web_made import DAY, HOME, LATER, NOW, PAGES, Seen, attempt, audited, board, replace, site, state, usual
 from web_served import serving
 
 from crawler.audit.summary import NewFinding
+from crawler.model import Reply, Url
 from crawler.notify.ledger import Ledger, SentMessage, SubmissionStatus
 from crawler.notify.notice import Occasion, SendStatus
+from crawler.robots.cache import RobotsStore
+from crawler.robots.rules import disallow_all, parse_robots
 from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.schedule.web.app import health_response
+from crawler.schedule.web.metrics import SiteMetrics, exposition
 from crawler.schedule.web.pages import line_pieces, relative_time, time_text
 from crawler.schedule.web.snapshots import SiteSnapshot, condition, read_snapshot, trend_points
 from crawler.state.runs import PublishedFile, RunStatus, RunStore
@@ -346,6 +351,25 @@ def test_ours_a_site_whose_runs_published_nothing_is_not_called_healthy(tmp_path
     shop = site(tmp_path, "shop")
     state(shop.state, [PAGES], [], outcome="dry run")
     assert condition(shop, read_snapshot(shop.state, SiteSnapshot())).word == "not published"
+
+
+def test_ours_a_robots_file_that_fails_needs_attention_until_it_can_be_read(tmp_path: Path) -> None:
+    shop = usual(tmp_path)
+    with closing(STATE_DB.open(shop.state / STATE_DB.file)) as db:
+        rules, store = parse_robots(b"", "siteatlas", NOW), RobotsStore(db)
+        answer = Reply(Url(f"{HOME}/robots.txt"), 200, (), b"", NOW, 0.1)
+        store.put(HOME, rules, answer, NOW)
+        assert condition(shop, read_snapshot(shop.state, SiteSnapshot())).word == "healthy"
+        store.put(HOME, disallow_all("robots.txt answered 500", NOW), None, NOW + 1)
+        snapshot = read_snapshot(shop.state, SiteSnapshot())
+        found = condition(shop, snapshot)
+        assert (found.tone, found.word) == ("warning", "robots.txt fails")
+        assert found.reason.startswith("robots.txt answered 500: ")
+        metrics = exposition(SiteMetrics(board(shop), {shop.name: snapshot}), "")[0].decode()
+        assert 'siteatlas_site_attention{site="shop"} 1.0' in metrics
+        assert "robots.txt answered 500" in json.dumps(health_response(board(shop), "", {shop.name: snapshot})[1])
+        store.put(HOME, rules, answer, NOW + 2)
+        assert condition(shop, read_snapshot(shop.state, SiteSnapshot())).word == "healthy"
 
 
 def test_ours_a_good_run_by_hand_clears_the_failures_before_it(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crawler.config.config import Config
+from crawler.config.cron import Cron, Interval, Schedule
 from crawler.config.plan import plan_crawl
 from crawler.errors import UsageError
-from crawler.schedule.cron import Cron, Interval, Schedule
 from crawler.schedule.site import scheduled_site
 
 DAY = 86_400.0
@@ -164,7 +164,7 @@ def test_ours_a_site_of_a_schedule_has_its_places_and_its_words(tmp_path: Path) 
 
 
 def test_ours_local_is_the_time_zone_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from crawler.schedule.site import _local_zone
+    from crawler.config.schedule import _local_zone
 
     def words(zone: str) -> str:
         monkeypatch.setenv("TZ", zone)
