@@ -236,6 +236,28 @@ def test_ours_a_page_that_a_partial_crawl_did_not_see_is_not_gone() -> None:
     assert compare(pages, pages[:5], is_whole=True).gone == 5
 
 
+def test_ours_links_that_lead_to_nothing_now_are_one_cause_and_a_partial_crawl_breaks_none() -> None:
+    page: Values = {**dict.fromkeys(FIELDS), "state": "indexable", "status": 200, "inlinks": 3}
+    gone: Values = {**page, "state": "client error", "status": 404}
+    away: Values = {**page, "state": "redirect", "status": 301, "target": "https://a.example/docs/gone"}
+    circle: Values = {**away, "target": "https://a.example/docs/circle"}
+    names = ("kept", "gone", "away", "unlinked", "long gone", "circle")
+    before = {f"https://a.example/docs/{name}": page for name in names} | {"https://a.example/docs/long gone": gone}
+    ends = {"gone": gone, "away": away, "unlinked": {**gone, "inlinks": 0}, "long gone": gone, "circle": circle}
+    after = before | {f"https://a.example/docs/{name}": end for name, end in ends.items()}
+    after["https://a.example/docs/mistyped"] = {**gone, "inlinks": 1}
+    assert ("broken-links", "404 now, the target of 7 links", 3) in found(before, after)
+    sides = [[ComparedPage(url, values) for url, values in crawl.items()] for crawl in (before, after)]
+    result = compare(*sides, is_whole=False, was_whole=False, lists_all=True)
+    (group,) = (group for group in result.groups if group.field == "broken-links")
+    assert [tuple(page) for page in group.all] == [
+        ("https://a.example/docs/away", "indexable", "https://a.example/docs/gone"),
+        ("https://a.example/docs/gone", "indexable", "client error"),
+    ]
+    unseen = compare(sides[0], [page for page in sides[1] if page.url.endswith("kept")], is_whole=False)
+    assert not unseen.groups
+
+
 def test_ours_pages_that_left_are_one_line_and_a_page_that_nothing_links_to_is_told() -> None:
     before, after = crawled(6), crawled(6)
     none = dict.fromkeys(FIELDS) | {"title": "", "h1": "", "inlinks": 0}
@@ -369,6 +391,12 @@ def test_ours_two_runs_of_one_state_are_compared(process: Forked, tmp_path: Path
     assert f'<a href="{site.url}shop/0" rel="noreferrer">' in page
     assert "<td>meta robots &#34;noindex&#34;</td>" in page
     assert "://" not in page.replace(site.url, "")
+    listed = process.run(tmp_path, 3, "compare", "--state", "state", "--all").said
+    assert f'{site.url}shop/3 indexable → noindex; robots: "all" → "noindex" ' in " ".join(listed.split())
+    page = process.run(tmp_path, 3, "compare", "--state", "state", "--format", "html", "--all").said
+    assert f"{site.url}shop/3</a> indexable → noindex<br>" in page
+    facts = json.loads(process.run(tmp_path, 3, "compare", "--state", "state", "--format", "json", "--all").said)
+    assert [page[1:] for page in facts["groups"][0]["all"]] == [["indexable", "noindex"]] * 4
     facts = json.loads(process.run(tmp_path, 3, "compare", "--state", "state", "--format", "json").said)
     assert (facts["before"][:5], facts["both"], facts["sitemap"]["counts"]["deindexed"]) == ("run 2", 5, 4)
     assert facts["sitemap"]["changes"][0]["reason"] == 'meta robots "noindex"'

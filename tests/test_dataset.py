@@ -26,7 +26,7 @@ from scripted import Answer, Site, links, scripted
 
 from crawler.dataset.build import open_dataset
 from crawler.dataset.pages import Batch, PageReader, Rows
-from crawler.dataset.query import ask, questions
+from crawler.dataset.query import ask, named, questions
 from crawler.dataset.readers import PageReaders
 from crawler.dataset.schema import DATASET, TABLES
 from crawler.dataset.write import DataFormat, write_dataset
@@ -228,7 +228,7 @@ def test_ours_an_export_reads_the_same_whatever_its_format(
             rows = db.execute(f"SELECT {', '.join(names)} FROM {name}").fetchall()
             lines = (tmp_path / "j" / f"{name}.jsonl").read_text().splitlines()
             assert [tuple(json.loads(line).values()) for line in lines] == rows
-            with (tmp_path / "csv" / f"{name}.csv").open(newline="") as file:
+            with (tmp_path / "csv" / f"{name}.csv").open(newline="", encoding="utf-8-sig") as file:
                 heading, *cells = csv.reader(file)
             assert heading == names
             assert cells == [["" if value is None else str(value) for value in row] for row in rows]
@@ -611,6 +611,66 @@ def test_ours_after_an_audit_the_tables_still_say_what_the_sitemap_lists(tmp_pat
         assert db.execute("SELECT count(*) FROM sitemap_entries").fetchall() == [(2,)]
 
 
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # Datasette closes no connection
+@pytest.mark.anyio
+async def test_ours_tables_say_which_orphans_they_lack_and_explore_that_a_run_has_ended_since(tmp_path: Path) -> None:
+    from mcp import Client
+
+    from crawler.dataset.assistant import build_server
+    from crawler.dataset.explore import build_explorer, one_time_link
+
+    options = ("--state", "state", *FAST)
+    (tmp_path / "urls.txt").write_text("/b\n/c\n")
+    with scripted({"/": links("/a"), "/a": "<title>Å", "/b": "<p>B.", "/c": "<p>C."}) as site:
+        assert siteatlas(tmp_path, "crawl", site.url, "-o", "out", *options).code == 0
+        assert siteatlas(tmp_path, "audit", site.url, "--list", "urls.txt", *options).code == 0
+        pages = ("query", "SELECT count(*) AS n FROM pages_in_search, pages", "--state", "state")
+        assert siteatlas(tmp_path, *pages).err == ""
+        explorer = build_explorer({"one": state_of(tmp_path)})
+        cookies = {"ds_actor": (await explorer.client.get(one_time_link(explorer, ""))).cookies["ds_actor"]}
+
+        async def shown(place: str) -> str:
+            return str((await explorer.client.get(place, cookies=cookies)).text)
+
+        assert "has ended since" not in await shown("/") + await shown("/one/pages")
+        assert siteatlas(tmp_path, "crawl", site.url, "-o", "out", *options).code == 0
+    for place in ("/", "/one/pages", "/one", f"/-/page/one?url={site.url}a"):
+        assert "A run or an audit has ended since this started. Start siteatlas explore again" in await shown(place)
+    said = "pages lacks 2 orphan pages of the last audit, because the last run did not find them"
+    said += ". Run siteatlas audit again"
+    assert siteatlas(tmp_path, *pages).err == f"note: {said}\n"
+    assert siteatlas(tmp_path, *pages, "--all-sites").err == f"note: {state_of(tmp_path).name}: {said}\n"
+    assert siteatlas(tmp_path, "query", "--named", "orphans", "--state", "state").err == ""
+    assert siteatlas(tmp_path, "export", "-o", "t.sqlite", "--state", "state").out.endswith(f"note: {said}\n")
+    async with Client(build_server({"one": state_of(tmp_path)})) as client:
+        answer = await client.call_tool("query", {"sql": "SELECT 1"})
+    assert str(answer.structured_content["run"]).endswith(f"complete; {said}")
+    explorer = build_explorer({"one": state_of(tmp_path)})
+    cookies = {"ds_actor": (await explorer.client.get(one_time_link(explorer, ""))).cookies["ds_actor"]}
+    assert said in await shown("/")
+    assert said in await shown("/one/pages")
+    with closing(sqlite3.connect(state_of(tmp_path) / "audit" / "state.db")) as db, db:
+        db.execute("UPDATE run SET ended = NULL")  # as while an audit is active
+    assert "has ended since" not in await shown("/one/pages")
+    saved = await explorer.client.get("/one/pages.csv?_col=title&_size=max", cookies=cookies)
+    assert saved.content.startswith(b"\xef\xbb\xbfrowid,title\r\n")
+    assert "Å".encode() in saved.content
+    assert saved.headers["content-type"] == "text/csv; charset=utf-8"
+    assert saved.headers["content-disposition"] == 'attachment; filename="pages.csv"'
+    assert (await explorer.client.get("/one/pages.csv")).text.startswith("Open the link")
+    explorer = None
+    gc.collect()  # here, where its connections are forgiven
+
+
+def test_ours_broken_links_have_one_row_for_each_page_and_place(tmp_path: Path) -> None:
+    with scripted({"/": links(*7 * ["/gone"], "/a"), "/a": links("/gone", "/lost")}) as site:
+        assert siteatlas(tmp_path, "crawl", site.url, "-o", "out", "--state", "state", *FAST).code == 0
+    with closing(open_dataset(state_of(tmp_path))) as db:
+        rows = ask(db, named("broken-links").sql, limit=0, seconds=9).rows
+    shown = [(str(row[0]).removeprefix(site.url), str(row[1]).removeprefix(site.url), row[6]) for row in rows]
+    assert shown == [("", "gone", 7), ("a", "gone", 1), ("a", "lost", 1)]
+
+
 def test_ours_all_sites_are_asked_at_once(tmp_path: Path) -> None:
     with scripted({"/": links("/a"), "/a": "<p>A."}) as one, scripted({"/": "<title>Two</title>"}) as two:
         for site in (one, two):
@@ -621,7 +681,7 @@ def test_ours_all_sites_are_asked_at_once(tmp_path: Path) -> None:
         (tmp_path / "c.toml").write_text(f"state.directory = 'state'\n{named}{new}")
     query = ("query", "SELECT count(*) AS pages FROM pages", "--all-sites", "--format", "csv")
     ran = siteatlas(tmp_path, *query, "--config", "c.toml")
-    assert (ran.code, ran.out) == (0, "site,pages\none,2\ntwo,1\n"), ran.err
+    assert (ran.code, ran.out) == (0, "\ufeffsite,pages\none,2\ntwo,1\n"), ran.err
     assert "new: " in ran.err
     assert len(siteatlas(tmp_path, *query, "--state", "state").out.splitlines()) == 3
     assert siteatlas(tmp_path, *query, "--state", "state", "--limit", "1").out.count("\n") == 2

@@ -13,7 +13,7 @@ from trials.moves.site import KINDS, draw_move, write_site
 
 from crawler.moves.check import check_map
 from crawler.moves.formats import Redirect
-from crawler.moves.inventory import place_of
+from crawler.moves.inventory import place_of, read_folder
 from crawler.moves.matcher import Grade, Inventory, MovePage, match_pages
 from crawler.moves.patterns import learn_patterns
 
@@ -163,6 +163,51 @@ def test_ours_a_side_may_be_the_state_of_an_audit_and_no_exported_database(tmp_p
     ran = siteatlas(tmp_path, "move", "map", "kept.sqlite", "new")
     assert (ran.code, ran.out) == (2, "")
     assert "kept.sqlite is a database" in ran.err
+
+
+def test_ours_a_file_keeps_the_name_of_which_index_is_a_part_and_a_url_that_answers_has_no_row(tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("/guide/index.html\n/genindex.html\n/old/index.html\n/both/\n/both/index.html\n")
+    for name in ("guide/index.html", "genindex.html", "moved/old/index.html", "both/index.html", "a(b).html"):
+        (tmp_path / "new" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "new" / name).write_text("<title>a</title>")
+    ran = siteatlas(tmp_path, "move", "map", "urls.txt", "new", "-o", "moves.csv")
+    assert ran.code == 0, ran.err
+    found = {old: row["new"] for old, row in rows_of(tmp_path / "moves.csv").items()}
+    assert found == {"/old/index.html": "/moved/old/"}
+    targets = ("/gen", "/guide/", "/moved/old/index.html", "/a(b).html")
+    rows = "".join(f"/{n},{new},301\n" for n, new in enumerate(targets))
+    (tmp_path / "made.csv").write_text(f"old,new,status\n{rows}")
+    ran = siteatlas(tmp_path, "move", "check", "made.csv", "--new", "new")
+    assert ran.code == 10
+    assert ran.out == "target     /0 leads to /gen: the new site has no such page\n4 rows, 1 problem\n"
+    (tmp_path / "made.csv").write_text("old,new,status\nhttps://a.example/0,https://a.example/gen,301\n")
+    ran = siteatlas(tmp_path, "move", "check", "made.csv", "--new", "new", "--site", "https://a.example/")
+    assert "leads to https://a.example/gen: the new site has no such page" in ran.out
+
+
+def test_ours_the_canonical_of_an_index_page_is_its_url(tmp_path: Path) -> None:
+    (tmp_path / "guide").mkdir()
+    (tmp_path / "guide" / "index.html").write_text('<title>a</title><link rel="canonical" href="/guide/">')
+    known = ["/guide/index.html"]
+    assert [page.path for page in read_folder(tmp_path, known=known).pages] == ["/guide/"]
+
+
+def test_ours_an_orphan_that_an_audit_found_has_a_row(tmp_path: Path) -> None:
+    pages = {f"/old/{n}": f"<title>Page {n}</title><p>alpha beta text of {n} number{n} fact{n}" for n in range(4)}
+    (tmp_path / "new").mkdir()
+    for path, body in pages.items():
+        (tmp_path / "new" / f"moved-{path[-1]}.html").write_text(body)
+    line = '1.2.3.4 - - [01/Nov/2026:10:00:00 +0000] "GET /old/3 HTTP/1.1" 200 9 "-" "Mozilla/5.0 (X11) Firefox/130"\n'
+    (tmp_path / "access.log").write_text(7 * line)
+    with scripted({"/": links("/old/0", "/old/1", "/old/2"), **pages}) as site:
+        assert crawl(tmp_path, site.url, "--state", "state").code == 0
+        assert siteatlas(tmp_path, "audit", site.url, *FAST, "--state", "state", "--log", "access.log").code == 0
+        assert crawl(tmp_path, site.url, "--state", "state").code == 0  # which does not meet the orphan
+    for side in ("state", "state@1"):
+        assert siteatlas(tmp_path, "move", "map", side, "new", "-o", "moves.csv").code == 0
+        rows = rows_of(tmp_path / "moves.csv")
+        assert (rows["/old/3"]["new"], rows["/old/3"]["visits"]) == ("/moved-3.html", "7")
+        assert rows.keys() >= pages.keys()
 
 
 def found_in(rows: list[Redirect], site: Inventory | None = None) -> set[tuple[str, str]]:

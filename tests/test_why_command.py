@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run import crawl, siteatlas
+from run import FAST, crawl, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
 from crawler.audit.report.layout import fit
@@ -386,6 +386,35 @@ def test_ours_urls_of_a_staging_server_are_known_by_their_public_names(tmp_path:
         first, second = Crawled(tmp_path, site).tell("/a", "https://www.example.com/a")
     assert first.story.url == second.story.url == "https://www.example.com/a"
     assert first.story.position
+
+
+def test_ours_what_an_audit_found_is_told_after_a_crawl_too(tmp_path: Path) -> None:
+    options = ("--state", "state", *FAST)
+    (tmp_path / "urls.txt").write_text("/orphan\n/island\n/gone\n")
+    with scripted(
+        {"/": links("/a", "/a#lost", "/gone"), "/a": links(), "/orphan": links("/island", "/orphan")}
+    ) as site:
+        site.routes["/island"] = links("/orphan")
+        assert crawl(tmp_path, site.url, "--state", "state").code == 0
+        assert siteatlas(tmp_path, "audit", site.url, "--list", "urls.txt", *options).code == 0
+        assert crawl(tmp_path, site.url, "--state", "state").code == 0
+
+        def told(url: str) -> str:
+            return siteatlas(tmp_path, "why", site.url + url, "--state", "state").out
+
+        orphan = told("orphan")
+        assert "is not listed: no page that a run finds has a link to it that may be followed\n" in orphan
+        assert "belongs in the sitemap" not in orphan
+        assert "an audit publishes nothing" not in orphan
+        assert "known since audit 1 (" in orphan
+        assert "known since run 2 (" not in orphan
+        gone = told("gone")
+        assert "Gone, but linked (gone.linked), found since" in gone
+        assert "sources    list urls.txt" in gone
+        part = told("a#lost")
+        assert "part       #lost names a part of this page. What follows is about the whole page\n" in part
+        assert "Links to parts that do not exist (target.fragment)" in part
+        assert "target.fragment" not in told("a")
 
 
 def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from crawler.cli.options import StatesConfigOption, with_flags
 from crawler.cli.sites import AuditsOnly, find_state_directory, state_in
 from crawler.crawl.documents import is_url
 from crawler.dataset.build import COMPARE_AUDITS, open_dataset
-from crawler.dataset.compare import FIELDS, WHOLE, ComparedPage, Comparison, Group
+from crawler.dataset.compare import BROKEN, FIELDS, TEXTS, WHOLE, ComparedPage, Comparison, Group, PageChange
 from crawler.dataset.compare import compare as compare_pages
 from crawler.dataset.history import Value, pages_at, reached_runs
 from crawler.dataset.schema import DATASET
@@ -100,6 +100,7 @@ def compare(  # noqa: PLR0913 - the options of a command
     maps: list[str] | None = None,
     form: ComparisonFormat = ComparisonFormat.TEXT,
     limit: int = 25,
+    lists_all: bool = False,
     fail_on: list[str] | None = None,
     config: StatesConfigOption = None,
     site: str | None = None,
@@ -113,6 +114,7 @@ def compare(  # noqa: PLR0913 - the options of a command
     """
     with CommandErrors(verbose) as errors:
         names = _known_fields(fail_on or [])
+        limit = 0 if lists_all else limit
         pairs = [_parse_map(text) for text in maps or []]
         sides = words or []
         url = sides.pop(0) if sides and is_url(sides[0]) else None
@@ -121,7 +123,8 @@ def compare(  # noqa: PLR0913 - the options of a command
         with ExitStack() as opened:
             find = partial(find_state_directory, url, config, site, flags)
             old, new = (opened.enter_context(_open(word, find)) for word in _with_defaults(sides))
-            result = compare_pages(old.pages(pairs), new.pages([]), is_whole=new.is_whole)
+            kinds = {"is_whole": new.is_whole, "was_whole": old.is_whole, "lists_all": lists_all}
+            result = compare_pages(old.pages(pairs), new.pages([]), **kinds)
             if hint := _map_hint(result.both, (old, new), pairs):
                 errors.print_line(hint)
             sitemap = _sitemap_changes(old, new, 0 if form is ComparisonFormat.JSON else limit)
@@ -140,7 +143,7 @@ def _map_hint(both: int, sides: tuple[_Crawl, _Crawl], maps: list[tuple[str, str
 
 
 def _known_fields(names: list[str]) -> set[str]:
-    known = ("any", "pages", *FIELDS)
+    known = ("any", "pages", BROKEN, *FIELDS)
     for name in names:
         if name not in known:
             raise UsageError(f"--fail-on does not know {name!r}. It knows {', '.join(known)}")
@@ -236,13 +239,29 @@ def _text(result: Comparison, sitemap: _SitemapChanges | None, labels: tuple[str
     shown = result.groups[:limit] if limit else result.groups
     for group in shown:
         lines.append(Line(f"{group.pages:>7,}  ", f"{group.field}: {safe(group.words)}, {_places(group)}"))
-        lines.append(f"         such as {safe(group.examples[0])}")
+        lines += _listed(group) or [f"         such as {safe(group.examples[0])}"]
     if rest := len(result.groups) - len(shown):
         lines.append(f"{count_text(rest, 'cause')} more; --limit 0 shows all")
     if sitemap:
         counts, *changes = sample_lines(sitemap.changes, sitemap.counts)
         lines += ["", f"in the sitemap: {counts}", *changes]
     yield fitted(lines)
+
+
+def _listed(group: Group) -> list[str]:
+    """Each page of a group with its values, if they are to be listed."""
+    others = [(each.field, {page.url: page for page in each.all}) for each in group.by]
+    lines: list[str] = []
+    for page in group.all:
+        more = [f"{field}: {_values(field, pages[page.url])}" for field, pages in others if page.url in pages]
+        lines.append(f"         {safe(page.url)}  {safe('; '.join([_values(group.field, page), *more]))}")
+    return lines
+
+
+def _values(field: str, page: PageChange) -> str:
+    """The values of a page before and after, in quotes if they are texts of the page."""
+    mark = '"' if field in TEXTS else ""
+    return " → ".join("none" if value is None else f"{mark}{value}{mark}" for value in (page.before, page.after))
 
 
 def _json(result: Comparison, sitemap: _SitemapChanges | None, labels: tuple[str, str], _limit: int) -> Iterator[str]:
@@ -261,6 +280,7 @@ def _html(result: Comparison, sitemap: _SitemapChanges | None, labels: tuple[str
         after=labels[1],
         counts=_counts(result),
         groups=[(group, _places(group)) for group in shown],
+        values=_values,
         rest=len(result.groups) - len(shown),
         sitemap=sitemap,
         sitemap_counts=counts_text(sitemap.counts) if sitemap else "",

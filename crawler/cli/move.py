@@ -63,16 +63,16 @@ def map_(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Find for each page of an old site the page of the new site that takes its place.
 
-    The CSV map has every old page that is or was in its sitemap and is not at the same path, with a grade and the
-    reason: sure, likely, look (a person decides) or none. For a folder, all its pages count. Pages with visits or
-    clicks are first. Other formats get the rows that are sure or likely.
-    Check the map with siteatlas move check.
+    The CSV map has every old page that is or was in its sitemap and is not at the same path, and each such orphan of
+    its audit, with a grade and the reason: sure, likely, look (a person decides) or none. For a folder, all its pages
+    count. Pages with visits or clicks are first. Other formats get the rows that are sure or likely. Check the map with
+    siteatlas move check.
     """
     with CommandErrors(verbose):
         _known_format(form)
-        before, after = _open_side(old, flags, site, former=True), _open_side(new, flags, site)
-        given = [row for path in said or () for row in map_rows(path)]
-        pairs = {place_of(row.source): place_of(row.target) for row in given}
+        before = _open_side(old, flags, site)
+        after = _open_side(new, flags, site, [page.path for page in before.pages])
+        pairs = {place_of(row.source): place_of(row.target) for path in said or () for row in map_rows(path)}
         matches = [*match_pages(before.pages, after.pages, pairs)]
         if is_url(new) and after.origin:
             # a page that nothing links to may live on unseen
@@ -84,8 +84,8 @@ def map_(  # noqa: PLR0913 - the options of a command
         moved = [match for match in matches if is_other or match.new != match.old]
         is_whole = is_other or (form == "csv" and bool(site))
         sides = [(side.origin or site.rstrip("/")) if is_whole else "" for side in (before, after)]
-        redirects = [Redirect(sides[0] + match.old, match.new and sides[1] + match.new) for match in moved]
-        rows, notes = [*zip(redirects, moved, strict=True)], list[str]()
+        rows = [(Redirect(sides[0] + match.old, match.new and sides[1] + match.new), match) for match in moved]
+        notes: list[str] = []
         if form == "csv":
             text = csv_table(
                 "old,new,status,grade,reason,visits\n",
@@ -100,8 +100,8 @@ def map_(  # noqa: PLR0913 - the options of a command
         _write_output(text, output)
         grades = Counter(match.grade for match in moved)
         counts = ", ".join(f"{grades[grade]:,} {grade}" for grade in Grade)
-        stay = len(matches) - len(moved)
-        sys.stderr.write(f"{count_text(len(matches), 'old page')}: {stay:,} at the same path, {counts}\n")
+        stay = f"{len(matches) - len(moved):,} at the same path"
+        sys.stderr.write(f"{count_text(len(matches), 'old page')}: {stay}, {counts}\n")
         if before.others:
             others = f"{count_text(before.others, 'URL')} of the old site that it does not list"
             notes.append(f"{others} (redirects, noindex, other canonicals): no row. Add those that people still use")
@@ -133,7 +133,8 @@ def check(  # noqa: PLR0913 - the options of a command
         given = _read(file)
         rows = read_map(given, str(file))
         undecided = len(read_map(given, str(file), skipped={Grade.NONE})) - len(rows)
-        after = _open_side(new, flags) if new else None
+        named = [place_of(url) for row in rows for url in (row.source, row.target)]
+        after = _open_side(new, flags, site.rstrip("/"), named) if new else None
         origin = after.origin if after else ""
         text, notes = write_map(_known_format(platform), rows, site or origin) if platform else ("", [])
         place = place_on(*filter(None, (origin, ask and urljoin(ask, "/")[:-1])))
@@ -147,8 +148,8 @@ def check(  # noqa: PLR0913 - the options of a command
         if convert is not None:
             _write_output(text, convert)
         if as_json:
-            values = {"rows": len(rows), "findings": found}
-            sys.stdout.write(msgspec.json.format(msgspec.json.encode(values)).decode() + "\n")
+            told = msgspec.json.encode({"rows": len(rows), "findings": found})
+            sys.stdout.write(msgspec.json.format(told).decode() + "\n")
         else:
             sys.stdout.writelines(_lines(found))
             sys.stdout.write(f"{count_text(len(rows), 'row')}, {count_text(problems, 'problem')}\n")
@@ -199,10 +200,11 @@ def _spellings(url: str) -> Iterator[str]:
         yield f"{url}?utm_source=siteatlas"
 
 
-def _open_side(word: str, flags: Mapping[str, Any], origin: str = "", *, former: bool = False) -> Inventory:
+def _open_side(word: str, flags: Mapping[str, Any], origin: str, known: Sequence[str] | None = None) -> Inventory:
     """One side of a move: a state directory, with ``@RUN`` as of a run; a folder of pages; a URL; a sitemap or list.
 
-    ``former``: of a state, also the pages that it does not list any more. Raises UsageError, NothingCrawlable.
+    ``known`` are the paths that the other side or the map names; without them it is the old side, with the pages that
+    its state does not list any more. Raises UsageError, NothingCrawlable.
     """
     name, mark, run = word.rpartition("@")
     if mark and run.isdecimal() and (state := state_in(Path(name))):
@@ -210,7 +212,7 @@ def _open_side(word: str, flags: Mapping[str, Any], origin: str = "", *, former:
     path = Path(word)
     if path.is_dir():
         state = state_in(path)
-        return read_state(state, former=former) if state else read_folder(path, origin)
+        return read_state(state, former=known is None) if state else read_folder(path, origin, known or ())
     if is_url(word) and not word.lower().endswith((*_SITEMAPS, ".txt")):
         return _crawled(word, flags)
     if is_sitemap(word):

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import msgspec
 
-from crawler.audit.report.tables import cell_text
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import StatesConfigOption, with_flags
 from crawler.cli.sites import find_state_directory, find_states
@@ -20,6 +19,7 @@ from crawler.crawl.documents import is_url
 from crawler.dataset.build import open_dataset
 from crawler.dataset.query import Answer, ask, named, questions
 from crawler.dataset.schema import TABLES
+from crawler.dataset.write import csv_cells
 from crawler.errors import UsageError
 from sitemap import safe
 
@@ -71,6 +71,8 @@ def query(  # noqa: PLR0913 - the options of a command
                 answer = ask(db, sql, limit=limit, seconds=seconds)
         sys.stdout.writelines(_FORMS[form](answer))
         sys.stdout.flush()
+        if answer.lacks:
+            sys.stderr.write(f"note: {answer.lacks}\n")
         if answer.is_cut:
             sys.stderr.write(f"only the first {limit:,} rows are shown; --limit 0 shows all\n")
 
@@ -99,6 +101,7 @@ def _ask_all(states: Iterable[tuple[str, Path, object]], sql: str, limit: int, s
             sys.stderr.write(f"{name}: {error}\n")
     if not found:
         raise UsageError("no site has an answer. Run siteatlas run first if none has a finished run")
+    sys.stderr.writelines(f"note: {name}: {answer.lacks}\n" for name, answer in found if answer.lacks)
     rows = [(name, *row) for name, answer in found for row in answer.rows]
     is_cut = any(answer.is_cut for _, answer in found) or bool(limit and len(rows) > limit)
     return Answer(("site", *found[0][1].columns), rows[:limit] if limit else rows, is_cut)
@@ -132,10 +135,8 @@ def _shown(value: object) -> str:
 
 def _csv(answer: Answer) -> Iterable[str]:
     lines = io.StringIO(newline="")
-    writer = csv.writer(lines)
-    writer.writerow(answer.columns)
-    writer.writerows([cell_text(value) if isinstance(value, str) else value for value in row] for row in answer.rows)
-    yield lines.getvalue()
+    csv.writer(lines).writerows(map(csv_cells, (answer.columns, *answer.rows)))
+    yield f"\ufeff{lines.getvalue()}"
 
 
 def _json(answer: Answer) -> Iterable[str]:

@@ -20,7 +20,7 @@ from crawler.dataset.build import open_dataset
 from crawler.dataset.compare import FIELDS, WHOLE, ComparedPage
 from crawler.dataset.compare import compare as compare_pages
 from crawler.dataset.history import pages_at, reached_runs
-from crawler.dataset.query import PAGE_PARTS, ask, named, questions
+from crawler.dataset.query import PAGE_PARTS, ask, lacking_orphans, named, questions
 from crawler.dataset.schema import reference
 from crawler.errors import SiteatlasError, UsageError
 from crawler.url.normalize import join_url
@@ -174,13 +174,14 @@ def _compared(known: _Sites, site: str, given: tuple[int, int], offset: int, lim
         if old == new or not {old, new} <= {*reached}:
             raise UsageError(f"runs {old} and {new} cannot be compared. The history has the runs {reached}")
         sides = ([ComparedPage(*page) for page in pages_at(db, run, FIELDS)] for run in (old, new))
-        (completeness,) = db.execute("SELECT completeness FROM runs WHERE run = ?", (new,)).fetchone()
-        result = compare_pages(*sides, is_whole=completeness in WHOLE)
+        completeness = dict(db.execute("SELECT run, completeness FROM runs").fetchall())
+        whole = {run for run, how in completeness.items() if how in WHOLE}
+        result = compare_pages(*sides, is_whole=new in whole, was_whole=old in whole)
     rows = [(g.field, g.words, g.pages, ", ".join(list(g.sections)[:3]), g.examples[0]) for g in result.groups]
     start = max(0, offset)
     shown = _fitting(rows[start:], min(max(1, limit), MAX_ROWS))
     end = start + len(shown)
-    name = f"run {old} to run {new}, {completeness}"
+    name = f"run {old} to run {new}, {completeness[new]}"
     columns = ["field", "cause", "pages", "sections", "example"]
     return Rows(run=name, columns=columns, rows=shown, next_offset=end if end < len(rows) else None)
 
@@ -205,7 +206,8 @@ def _summary(known: _Sites, name: str) -> SiteSummary:
 def _run(db: sqlite3.Connection) -> str:
     query = "SELECT run, ended, completeness, because FROM runs ORDER BY run DESC LIMIT 1"
     number, ended, completeness, because = db.execute(query).fetchone()
-    return f"run {number}, ended {ended}, {completeness}" + (f": {because}" if because else "")
+    parts = (f"run {number}, ended {ended}, {completeness}" + (f": {because}" if because else ""), lacking_orphans(db))
+    return "; ".join(filter(None, parts))
 
 
 def _rows(known: _Sites, site: str, sql: str, offset: int, limit: int) -> Rows:

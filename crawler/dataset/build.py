@@ -108,6 +108,12 @@ def open_dataset(site: Path, *, is_audited: bool = True) -> sqlite3.Connection:
     return DATASET.open_read_only(path)
 
 
+def newest_stamp(site: Path) -> str:
+    """What the tables of a site say in ``about``, if they are of its last run and audit. Raises SiteatlasError."""
+    with STATE_DB.reading(_newest(site, is_audited=True)) as db:
+        return f"{_stamp(db)} {audit_stamp(site)}"
+
+
 def _newest(site: Path, *, is_audited: bool) -> Path:
     """The directory whose crawl ended last: that of the site, or that of its audit, which may crawl by itself."""
     found: list[tuple[float, Path]] = []

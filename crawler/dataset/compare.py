@@ -4,12 +4,13 @@ A title, description or heading that differs in digits alone has a counter or a 
 of three ways: few pages of the site differ in it, because boxes draw on all pages; the pages of its section that differ
 do so in one direction, because boxes draw in both; or it differs by more than chance. What several pages have now in
 place of different texts has one cause. So has what is empty now, and what the same words were added to or taken from. A
-page that answers 404 or 410 now is gone, and one that redirects moved: it has no fields to compare.
+page that answers 404 or 410 now is gone, and one that redirects moved: it has no fields to compare. If pages still link
+to what is gone, or to what never was there, these links are broken.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from statistics import median_low
 from string import ascii_letters, digits
@@ -20,6 +21,7 @@ from msgspec import Struct
 from crawler.model import Url
 from crawler.moves.patterns import pattern_of, spelling
 from crawler.parse.snapshot.text import common_prefix
+from crawler.units import count_text
 from crawler.url.normalize import origin_of, path_and_query, section_of
 
 TEXTS: Final = ("robots", "canonical", "target", "title", "description", "h1", "language", "content_type")
@@ -32,7 +34,9 @@ DECIDED: Final = ("alternates", "h1_count")
 """Columns that count what a template decides."""
 FIELDS: Final = ("state", "status", *TEXTS, "depth", *DRAWN, *DECIDED)
 """All columns that are compared, by what a difference costs: what keeps a page out of search comes first."""
-_ORDER: Final = ("state", "robots", "status", "pages", *FIELDS)
+BROKEN: Final = "broken-links"
+"""The field of targets that links lead to and that are not there now."""
+_ORDER: Final = ("state", "robots", "status", "pages", BROKEN, *FIELDS)
 _SHOWN_BY: Final = {"state": frozenset({"robots", "canonical", "target"}), "h1": frozenset({"h1_count"})}
 """Fields that decide another one, or say the same: on the same pages, both have one cause."""
 _ADDRESSES: Final = frozenset({"canonical", "target"})
@@ -75,10 +79,19 @@ class Difference(NamedTuple):
     counts: tuple[int, int] | None = None
 
 
+class PageChange(NamedTuple):
+    """A URL with its value before and after."""
+
+    url: str
+    before: str | int | None
+    after: str | int | None
+
+
 class Group(Struct, frozen=True):
     """Differences with one cause. ``sections`` are the first folders of the pages, each with their number.
 
     ``median`` is that of a count, before and after. ``by`` has what else differs on these pages for the same cause.
+    ``all`` has each page, if that is wanted.
     """
 
     field: str
@@ -88,6 +101,7 @@ class Group(Struct, frozen=True):
     examples: list[str]
     median: tuple[int, int] | None = None
     by: list["Group"] = []
+    all: list[PageChange] = []
 
     @property
     def words(self) -> str:
@@ -117,8 +131,18 @@ class Comparison(Struct, frozen=True):
     unasked: int = 0
 
 
-def compare(before: Iterable[ComparedPage], after: Iterable[ComparedPage], *, is_whole: bool) -> Comparison:
-    """What differs in the later crawl. ``is_whole``: it saw the whole site, so that pages without a row are gone."""
+def compare(
+    before: Iterable[ComparedPage],
+    after: Iterable[ComparedPage],
+    *,
+    is_whole: bool,
+    was_whole: bool = True,
+    lists_all: bool = False,
+) -> Comparison:
+    """What differs in the later crawl. ``is_whole``: it saw the whole site, so that pages without a row are gone.
+
+    ``was_whole`` is the same of the earlier one: links that it did not see may have been broken then.
+    """
     earlier = {page.url: page for page in before}
     later = {page.url: page for page in after}
     found: list[Difference] = []
@@ -154,9 +178,31 @@ def compare(before: Iterable[ComparedPage], after: Iterable[ComparedPage], *, is
     found += (Difference(url, "pages", "gone") for url in lost)
     found += (Difference(url, "pages", "gone, but not requested: nothing leads there now") for url in unasked)
     found += (Difference(url, "pages", "gone, and redirects to a page that is not there") for url in vain)
+    broken = _broken_targets(later) - _broken_targets(earlier)
+    broken &= broken if was_whole else earlier.keys()
+    links = sum(int(later[url].values["inlinks"] or 0) for url in broken)
+    found += (Difference(url, BROKEN, f"404 now, the target of {count_text(links, 'link')}") for url in broken)
+    sides = (earlier, later) if lists_all else ()
     both = len(earlier.keys() & later.keys())
     gone = len(lost) + len(vain) + len(unasked) if is_whole else None
-    return Comparison(both, len(added), gone, len(moves), list(_groups(found)), len(unasked))
+    return Comparison(both, len(added), gone, len(moves), list(_groups(found, sides)), len(unasked))
+
+
+def _broken_targets(pages: Mapping[str, ComparedPage]) -> set[str]:
+    """The URLs that pages link to, and that answer 404 or 410, also after redirects."""
+    found = set()
+    for url, page in pages.items():
+        seen, last = {url}, page
+        while (
+            (target := str(last.values["target"])) in pages
+            and last.values["state"] == "redirect"
+            and not {target} & seen
+        ):
+            seen.add(target)
+            last = pages[target]
+        if page.values["inlinks"] and last.values["status"] in _GONE:
+            found.add(url)
+    return found
 
 
 def _moves(targets: Mapping[str, str]) -> Iterator[Difference]:
@@ -265,8 +311,11 @@ def _quoted(text: str) -> str:
     return f'"{text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"}"'
 
 
-def _groups(differences: Iterable[Difference]) -> Iterator[Group]:
-    """The differences by cause, the cause of most pages first. Causes of one page each are "changed", if several."""
+def _groups(differences: Iterable[Difference], sides: Sequence[Mapping[str, ComparedPage]]) -> Iterator[Group]:
+    """The differences by cause, the cause of most pages first. Causes of one page each are "changed", if several.
+
+    ``sides`` have the pages before and after, if each is to be listed.
+    """
     by_cause: defaultdict[tuple[str, str], list[Difference]] = defaultdict(list)
     for difference in differences:
         by_cause[difference.field, difference.cause].append(difference)
@@ -278,13 +327,22 @@ def _groups(differences: Iterable[Difference]) -> Iterator[Group]:
     groups: list[tuple[Group, set[str]]] = []
     for (field, cause), found in sorted(merged.items(), key=lambda item: (_ORDER.index(item[0][0]), item[0][1])):
         urls = sorted(difference.url for difference in found)
-        sides = [*zip(*filter(None, (difference.counts for difference in found)), strict=True)]
-        median = (median_low(sides[0]), median_low(sides[1])) if sides else None
+        counts = [*zip(*filter(None, (difference.counts for difference in found)), strict=True)]
+        median = (median_low(counts[0]), median_low(counts[1])) if counts else None
         sections = dict(Counter(map(section_of, urls)).most_common())
-        group = Group(field, cause, len(urls), sections, urls[:_EXAMPLES], median)
+        listed = [PageChange(url, *(_value(side.get(url), field) for side in sides)) for url in urls] if sides else []
+        group = Group(field, cause, len(urls), sections, urls[:_EXAMPLES], median, all=listed)
         same = (one for one, pages in groups if field in _SHOWN_BY.get(one.field, ()) and pages.issuperset(urls))
         if shown := next(same, None):
             shown.by.append(group)
         else:
             groups.append((group, {*urls}))
     yield from sorted((group for group, _ in groups), key=lambda group: -group.pages)
+
+
+def _value(page: ComparedPage | None, field: str) -> str | int | None:
+    """The value of a page that a difference is about; of a redirect, where it leads."""
+    if page is None:
+        return None
+    named = "target" if page.values["state"] == "redirect" else "state"
+    return page.values[named if field in ("pages", BROKEN) else field]

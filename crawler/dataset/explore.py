@@ -4,13 +4,14 @@ https://docs.datasette.io/en/stable/metadata.html
 """
 
 import asyncio
+import codecs
 import re
 import sqlite3
 import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from contextvars import ContextVar
 from functools import partial
 from math import cos, log, pi, sin, sqrt
@@ -23,11 +24,13 @@ from datasette.app import Datasette
 from datasette.database import Database, QueryInterrupted, Results
 from datasette.filters import Filters
 from datasette.plugins import pm
+from datasette.utils import tilde_decode
 from markupsafe import Markup
 
-from crawler.dataset.build import open_dataset
-from crawler.dataset.query import PAGE_PARTS, knows_audit, questions
+from crawler.dataset.build import newest_stamp, open_dataset
+from crawler.dataset.query import PAGE_PARTS, knows_audit, lacking_orphans, questions
 from crawler.dataset.schema import TABLES
+from crawler.errors import SiteatlasError
 
 _FACETS: Final = {
     "pages": ["state", "section", "status", "language"],
@@ -40,6 +43,7 @@ _FACETS: Final = {
 }
 _OF_AUDITS: Final = ("findings", "visits", "search", "bots", "pages_in_search")
 _NO_AUDIT: Final = "No finished audit when this started. Run siteatlas audit, and start siteatlas explore again."
+_OLD: Final = "A run or an audit has ended since this started. Start siteatlas explore again to see it."
 _HIDDEN: Final = ("url", "link", "read", "about")
 _URL_COLUMNS: Final = frozenset({"url", "source", "target", "page", "final", "canonical", "example", "another"})
 _MAX_SHOWN: Final = 200  # links of a page
@@ -87,9 +91,17 @@ class _Tables(Database):  # type: ignore[misc]
 
     hash = "276890"
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: Any, state: Path, stamp: str, lacks: str, **options: Any) -> None:
         super().__init__(*args, **options)
+        self._state, self._stamp, self._lacks = state, stamp, lacks
         self._answers: dict[tuple[str, ...], asyncio.Future[Results]] = {}
+
+    def notes(self) -> list[str]:
+        """What is missing in the tables, in sentences."""
+        with suppress(SiteatlasError):
+            if not self._stamp.startswith(newest_stamp(self._state)):  # which has no audit while one is active
+                return [_OLD]
+        return [self._lacks] if self._lacks else []
 
     async def execute(self, sql: str, params: Any = None, **options: Any) -> Results:
         """Answer each query once, and count the rows of a table up to a limit.
@@ -143,10 +155,12 @@ class _Tables(Database):  # type: ignore[misc]
 
 def build_explorer(states: Mapping[str, Path]) -> Datasette:
     """The web application over the state directories of sites, by name. Raises UsageError, StorageError."""
-    paths, databases = {}, {}
+    found, databases = {}, {}
     for name, state in states.items():
         with closing(open_dataset(state)) as db:
-            ((_, _, paths[name]),) = [row for row in db.execute("PRAGMA database_list") if row[1] == "main"]
+            ((_, _, path),) = [row for row in db.execute("PRAGMA database_list") if row[1] == "main"]
+            (stamp,) = db.execute("SELECT value FROM about WHERE key = 'stamp'").fetchone()
+            found[name] = {"path": path, "state": state, "stamp": stamp, "lacks": lacking_orphans(db)}
             tables = _tables(is_audited=knows_audit(db))
         databases[name] = {"queries": _queries(), "tables": tables}
     data = Datasette(
@@ -161,8 +175,8 @@ def build_explorer(states: Mapping[str, Path]) -> Datasette:
         template_dir=str(Path(__file__).parent / "templates"),
     )
     data.remove_database("_memory")
-    for name, path in paths.items():
-        data.add_database(_Tables(data, path=path, is_mutable=False), name=name)
+    for name, options in found.items():
+        data.add_database(_Tables(data, is_mutable=False, **options), name=name)
     return data
 
 
@@ -204,11 +218,29 @@ def asgi_wrapper() -> Callable[[Any], Any]:
         async def notice(scope: Any, receive: Any, send: Any) -> None:
             goes = (b"sec-fetch-mode", b"navigate") in scope.get("headers", ()) and "." not in scope["path"]
             _asked_at.set(time.monotonic() if goes else None)
+            if scope.get("path", "").endswith(".csv"):
+                scope = scope | {"query_string": scope["query_string"] + b"&_dl=1"}  # a file with a name
+                send = _with_mark(send)
             await app(scope, receive, send)
 
         return notice
 
     return noticing
+
+
+def _with_mark(send: Any) -> Any:
+    """Sends a CSV file with a byte order mark: without one, Excel reads UTF-8 as a code page."""
+    is_begin = False
+
+    async def marked(message: Any) -> None:
+        nonlocal is_begin
+        if message["type"] == "http.response.start":
+            is_begin = dict(message["headers"]).get(b"content-type", b"").startswith(b"text/csv")
+        elif is_begin:
+            message, is_begin = message | {"body": codecs.BOM_UTF8 + message["body"]}, False
+        await send(message)
+
+    return marked
 
 
 @hookimpl(tryfirst=True)  # type: ignore[untyped-decorator]
@@ -222,15 +254,18 @@ def handle_exception(datasette: Datasette, request: Any, exception: Exception) -
 
 
 @hookimpl  # type: ignore[untyped-decorator]
-def extra_template_vars(datasette: Datasette, view_name: str) -> Callable[[], Awaitable[dict[str, Any]]]:
-    """What the first page says of each site: its start, its last run, and how its URLs ended."""
+def extra_template_vars(datasette: Datasette, view_name: str, request: Any) -> Callable[[], Awaitable[dict[str, Any]]]:
+    """What the first page says of each site: its start, its last run, and how its URLs ended; what each page lacks."""
 
     async def overview() -> dict[str, Any]:
-        if view_name != "index":  # a table, whose counts may come later
-            return {"comes_later": bool(_asked_at.get())}
         sites = {name: site for name, site in datasette.databases.items() if isinstance(site, _Tables)}
+        if view_name != "index":  # a table, whose counts may come later
+            place = request.url_vars if request else {}
+            site = sites.get(tilde_decode(place.get("database") or place.get("site") or ""))
+            return {"comes_later": bool(_asked_at.get()), "notes": site.notes() if site else []}
         asked = (_START, _RUN, _STATES)
-        return {"overview": {name: [(await of.execute(query)).rows for query in asked] for name, of in sites.items()}}
+        shown = {name: [(await of.execute(query)).rows for query in asked] for name, of in sites.items()}
+        return {"overview": shown, "lacks": {name: of.notes() for name, of in sites.items()}}
 
     return overview
 

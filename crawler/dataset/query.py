@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.errors import UsageError
+from crawler.units import count_text
 
 _STEPS: Final = 10_000  # of SQLite's machine, between two looks at the clock: about a millisecond
 _SLOW: Final = "Narrow it, or give it more time with --timeout"
@@ -20,6 +21,8 @@ _NO_SITEMAP: Final = (
 )
 _KNOWS_SITEMAPS: Final = """SELECT 1 FROM sitemap_entries WHERE NOT published
   UNION ALL SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM about) LIMIT 1"""
+_LACKING: Final = """SELECT count(DISTINCT f.url) FROM findings f WHERE f.rule LIKE 'orphan.%'
+  AND NOT EXISTS (SELECT 1 FROM pages p WHERE p.url = f.url)"""
 _of_own_sitemaps = re.compile(r"\bNOT (\w+\.)?published\b|\bpublished\s*(?:=|IS)\s*(?:0|FALSE)\b", re.IGNORECASE).search
 _READING: Final = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -38,11 +41,12 @@ PAGE_PARTS: Final = {
 
 
 class Answer(Struct, frozen=True):
-    """The columns and rows of an answer; ``is_cut``: there are more rows than the limit."""
+    """The columns and rows of an answer; ``is_cut``: there are more rows than the limit; what its ``pages`` lack."""
 
     columns: Sequence[str]
     rows: list[tuple[object, ...]]
     is_cut: bool
+    lacks: str = ""
 
 
 class Question(Struct, frozen=True):
@@ -64,7 +68,13 @@ def ask(
     if _of_own_sitemaps(sql) and not knows_own_sitemaps(db):
         raise UsageError(_NO_SITEMAP)
     end = time.monotonic() + seconds
-    db.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY)
+    read: set[str | None] = set()
+
+    def judge(action: int, table: str | None, *_: str | None) -> int:
+        read.add(table)
+        return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+
+    db.set_authorizer(judge)
     db.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
     try:
         cursor = db.execute(sql)
@@ -77,7 +87,8 @@ def ask(
     if cursor.description is None:
         raise UsageError("the statement has no answer. Write one SELECT")
     is_cut = bool(limit) and len(rows) > limit
-    return Answer([column[0] for column in cursor.description], rows[:limit] if is_cut else rows, is_cut)
+    lacks = lacking_orphans(db) if "pages" in read else ""
+    return Answer([column[0] for column in cursor.description], rows[:limit] if is_cut else rows, is_cut, lacks)
 
 
 def knows_own_sitemaps(db: sqlite3.Connection) -> bool:
@@ -88,6 +99,15 @@ def knows_own_sitemaps(db: sqlite3.Connection) -> bool:
 def knows_audit(db: sqlite3.Connection) -> bool:
     """Whether the tables of a state have what an audit found: their stamp ends with that of the audit."""
     return db.execute("SELECT 1 FROM about WHERE key = 'stamp' AND value NOT LIKE '% '").fetchone() is not None
+
+
+def lacking_orphans(db: sqlite3.Connection) -> str:
+    """What the table ``pages`` lacks if a run is newer than the last audit, in a sentence; "" if nothing."""
+    (number,) = db.execute(_LACKING).fetchone()
+    if not number:
+        return ""
+    those = count_text(number, "orphan page")
+    return f"pages lacks {those} of the last audit, because the last run did not find them. Run siteatlas audit again"
 
 
 def _why(error: Exception, seconds: float, slow: str, tables: str) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from crawler.audit.report.tables import cell_text
+from crawler.dataset.query import lacking_orphans
 from crawler.dataset.schema import DATASET, TABLES
 from crawler.errors import StorageError, UsageError
 from crawler.packages import missing_packages
@@ -62,16 +63,17 @@ def format_of(target: Path, given: DataFormat | None) -> DataFormat:
 
 
 def write_dataset(db: sqlite3.Connection, target: Path, form: DataFormat, tables: Sequence[str]) -> list[str]:
-    """Write tables to a file or into a folder. Returns notes on what does not fit. Raises UsageError, StorageError.
+    """Write tables to a file or into a folder. Returns notes on what is missing. Raises UsageError, StorageError.
 
     Every file is complete before it replaces one of its name.
     """
     if form in _FILE_WRITERS and target.is_dir():
         raise UsageError(f"{target} is a directory. Name a file")
+    notes = [*filter(None, (lacking_orphans(db),))] if "pages" in tables else []
     try:
         (target.parent if form in _FILE_WRITERS else target).mkdir(parents=True, exist_ok=True)
         if form in _FILE_WRITERS:
-            return _replace(target, partial(_FILE_WRITERS[form], db, tables))
+            return notes + _replace(target, partial(_FILE_WRITERS[form], db, tables))
         for name in tables:
             _replace(target / f"{name}.{form}", partial(_FOLDER_WRITERS[form], db, name))
     except (OSError, sqlite3.Error) as error:
@@ -79,7 +81,7 @@ def write_dataset(db: sqlite3.Connection, target: Path, form: DataFormat, tables
         raise StorageError(
             f"{target} cannot be written: {reason}. Free space there, or name another place with -o"
         ) from error
-    return []
+    return notes
 
 
 def _replace(target: Path, write: Callable[[Path], list[str] | None]) -> list[str]:
@@ -114,13 +116,17 @@ def _write_sqlite(db: sqlite3.Connection, tables: Sequence[str], draft: Path) ->
 
 
 def _write_csv(db: sqlite3.Connection, table: str, draft: Path) -> None:
-    with create_file(draft, 0o666) as raw, open(raw.fileno(), "w", encoding="utf-8", newline="", closefd=False) as file:
+    with (
+        create_file(draft, 0o666) as raw,
+        open(raw.fileno(), "w", encoding="utf-8-sig", newline="", closefd=False) as file,
+    ):
         writer = csv.writer(file)
         writer.writerow(column.name for column in TABLES[table])
-        writer.writerows(map(_cells, _rows(db, table)))
+        writer.writerows(map(csv_cells, _rows(db, table)))
 
 
-def _cells(row: tuple[object, ...]) -> list[object]:
+def csv_cells(row: Sequence[object]) -> list[object]:
+    """A row as a spreadsheet may read it: no text is a formula."""
     return [cell_text(value) if isinstance(value, str) else value for value in row]
 
 
@@ -167,7 +173,7 @@ def _write_xlsx(db: sqlite3.Connection, tables: Sequence[str], draft: Path) -> l
             if place > _ROWS_OF_SHEET:
                 notes.append(f"{name} has more rows than a sheet: the first {_ROWS_OF_SHEET:,} are in the workbook")
                 break
-            for number, value in enumerate(_cells(row)):
+            for number, value in enumerate(csv_cells(row)):
                 if isinstance(value, str):
                     sheet.write_string(place, number, value)
                 elif value is not None:

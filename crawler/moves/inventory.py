@@ -1,13 +1,15 @@
 """Reads the pages of one side of a move: from a state, a folder of built pages, or a list of URLs."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from math import inf
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 import msgspec
 
+from crawler.config.plan import AUDIT
 from crawler.errors import UsageError
 from crawler.model import FetchedDocument, Page, State, Url
 from crawler.moves.check import Place
@@ -26,6 +28,7 @@ _SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml"})
 _ERROR_PAGES: Final = frozenset({"404.html", "50x.html"})
 named_urls = re.compile(r"^[ \t]*+((?:/|https?://)[^\s,]*+)", re.MULTILINE).findall
 """The URLs and paths of a plain list, one a line."""
+_index_name = re.compile(r"/index\.html$").sub
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 _FOLDER: Final = "https://folder.invalid"  # the origin of pages whose origin nobody said
 _LIVING: Final = frozenset({State.REDIRECT, State.NOINDEX, State.CANONICAL_ELSEWHERE})
@@ -66,27 +69,33 @@ def fault_of(page: Page, url: str, place: Place = str) -> str:
 def read_state(site: Path, run: int | None = None, *, former: bool = False) -> Inventory:
     """The pages that the state of a site lists; with ``former`` those that it ever listed, or listed after a ``run``.
 
+    With ``former``, also the pages that only its audit found: nothing links to them, but people may visit them.
+
     Raises UsageError, StorageError.
     """
     pages: dict[str, MovePage] = {}
     faults: dict[str, str] = {}
-    living: list[str] = []
-    with STATE_DB.reading(site) as db:
-        for url, is_listed, state, reason, *kept in db.execute(_PAGES, {"indexable": State.INDEXABLE}):
-            if is_listed:
-                pages[url] = _page(url, *kept)
-            else:
-                faults[place_of(url)] = reason or state.replace("_", " ")
-                living += [url] if state in _LIVING else []
-        if former:
-            pages |= {url: _page(url, *kept) for url, *kept in left_rows(site, "url, page, text") if url not in pages}
-        if run:
+    living: set[str] = set()
+    for directory in (site, site / AUDIT) if former and STATE_DB.is_in(site / AUDIT) else (site,):
+        with STATE_DB.reading(directory) as db:
+            for url, is_listed, state, reason, *kept in db.execute(_PAGES, {"indexable": State.INDEXABLE}):
+                place = place_of(url)
+                if url in pages or place in faults:
+                    continue
+                if is_listed:
+                    pages[url] = _page(url, *kept)
+                else:
+                    faults[place] = reason or state.replace("_", " ")
+                    living |= {url} if state in _LIVING else set()
+    if former:
+        pages |= {url: _page(url, *kept) for url, *kept in left_rows(site, "url, page, text") if url not in pages}
+    if run:
+        with STATE_DB.reading(site) as db:
             at = RunStore(db).get(run).started
-            listed = {row.url for row in rows(db) if row.first <= at and (row.last is None or row.last > at)}
-            pages = {url: page for url, page in pages.items() if url in listed}
-    return Inventory(
-        origin_of(Url(next(iter(pages)))) if pages else "", [*pages.values()], faults, len({*living} - pages.keys())
-    )
+            absent = {row.url for row in rows(db) if not row.first <= at < (row.last or inf)}
+            pages = {url: page for url, page in pages.items() if url not in absent}
+    origin = origin_of(Url(next(iter(pages)))) if pages else ""
+    return Inventory(origin, [*pages.values()], faults, len(living - pages.keys()))
 
 
 def _page(url: str, page: bytes | None, text: bytes | None) -> MovePage:
@@ -99,20 +108,25 @@ def move_page(place: str, title: str, snapshot: bytes) -> MovePage:
     return MovePage.of(place, f"{title} {read_headline(markup).h1}", words(read_text(markup).lower()))
 
 
-def read_folder(folder: Path, origin: str = "") -> Inventory:
-    """The pages of a folder build. Pages that redirect by a refresh are none. Raises UsageError without one."""
+def read_folder(folder: Path, origin: str = "", known: Collection[str] = ()) -> Inventory:
+    """The pages of a folder build. Pages that redirect by a refresh are none. Raises UsageError without one.
+
+    ``a/index.html`` is at ``/a/`` and at ``/a/index.html``: its canonical decides, or which of both is ``known``.
+    """
     found = Inventory(origin, [])
     for place in sorted(folder.rglob("*")):
         if place.suffix.lower() not in _SUFFIXES or place.name in _ERROR_PAGES or not place.is_file():
             continue
-        path = "/" + quote(place.relative_to(folder).as_posix().removesuffix("index.html"), safe="/")
+        file = place_of("/" + quote(place.relative_to(folder).as_posix()))
+        paths = {_index_name("/", file), file}
         body = place.read_bytes()
-        document = FetchedDocument(Url((origin or _FOLDER) + path), "text/html", [], [], "", body)
+        document = FetchedDocument(Url((origin or _FOLDER) + file), "text/html", [], [], "", body)
         page = read_page(document, ReadOptions(images=False, videos=False, dates=False), UrlResolver(), 0.0)
-        if fault := fault_of(page, document.url, place_of):
-            found.faults[path] = fault
-        else:
-            found.pages.append(move_page(path, page.title, take_snapshot(body)))
+        for path in paths & {*map(place_of, page.canonicals)} or paths.intersection(known) or {min(paths, key=len)}:
+            if fault := fault_of(page, path, place_of):
+                found.faults[path] = fault
+            else:
+                found.pages.append(move_page(path, page.title, take_snapshot(body)))
     if not found.pages and not found.faults:
         raise UsageError(f"the folder {folder} has no pages. Give the folder that the generator of the site writes")
     return found

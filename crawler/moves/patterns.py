@@ -74,9 +74,8 @@ def learn_patterns(pairs: Mapping[str, str], old: Iterable[str], new: Iterable[s
                 found[pattern][path] = targets[0]
     predictions: dict[str, Prediction] = {}
     for pattern in by_length:
-        targets_of = found[pattern]
-        if all(pairs.get(path, target) == target for path, target in targets_of.items()):
-            for path, target in targets_of.items():
+        if all(pairs.get(path, target) == target for path, target in found[pattern].items()):
+            for path, target in found[pattern].items():
                 predictions.setdefault(path, Prediction(target, pattern, patterns[pattern]))
     return predictions
 

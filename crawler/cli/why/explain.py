@@ -55,8 +55,12 @@ class Explanation(Struct, frozen=True):
 
 def explain(text: str, story: UrlStory, policy: CrawlRules, near: list[tuple[Url, str]]) -> Explanation:
     """Explain a URL. ``near`` are known URLs that the user may mean, with the difference in words."""
-    topics = _known_topics(story, policy) if story.is_known else _unknown_topics(story, policy, near)
-    return Explanation(text, story, _summary_text(story), list(topics))
+    topics = [*(_known_topics(story, policy) if story.is_known else _unknown_topics(story, policy, near))]
+    if part := text.partition("#")[2]:
+        topics.insert(
+            0, StoryTopic("part", [f"#{part} names a part of this page. What follows is about the whole page"])
+        )
+    return Explanation(text, story, _summary_text(story), topics)
 
 
 def _known_topics(story: UrlStory, policy: CrawlRules) -> Iterator[StoryTopic]:
@@ -89,6 +93,8 @@ def _told(story: UrlStory, policy: CrawlRules, topics: "_Topics") -> Iterator[St
 def _summary_text(story: UrlStory) -> str:
     visit, history, position = story.last_visit, story.history, story.position
     end, reason = story.end
+    if story.is_orphan:
+        return "is not listed: no page that a run finds has a link to it that may be followed"
     if story.is_audit and visit:
         return f"has this state in the last audit: {state_text(end, reason)}"
     if not story.is_known:
@@ -103,11 +109,7 @@ def _summary_text(story: UrlStory) -> str:
             return where
         return f"{where}, but its state is now: {state_text(end, reason)}"
     if visit is None:
-        meeting = (
-            f"was last found in {run_text(history.last_run, story.starts)}"
-            if history
-            else "was found by an earlier run"
-        )
+        meeting = f"was last found in {run_text(history.last_run, story)}" if history else "was found by an earlier run"
         return f"is not listed: it {meeting}{f' as {state_text(end, reason)}' if end else ''}"
     if end is State.INDEXABLE:
         return f"is not listed: {_not_yet(story)}"
@@ -136,7 +138,10 @@ def _state_topic(story: UrlStory) -> StoryTopic:
     end, reason = story.end
     if end is None:
         return StoryTopic("state", ["unknown: only an earlier run found the URL"])
-    lines = [state_text(end, reason), STATE_WORDS[end].meaning]
+    lines = [
+        state_text(end, reason),
+        "a run lists it when links lead to it" if story.is_orphan else STATE_WORDS[end].meaning,
+    ]
     if end is State.PENDING and visit and visit.due > 0:
         lines.append(f"the next attempt is not before {utc_time_text(visit.due)}")
     if remedy := exclude_remedy_of(story.url, reason):
@@ -165,7 +170,9 @@ def _discovery(story: UrlStory, _: CrawlRules) -> Iterator[str]:
 def _sitemap(story: UrlStory, _: CrawlRules) -> Iterator[str]:
     position = story.position
     if position is None:
-        yield "an audit publishes nothing" if story.is_audit else "no published file contains it"
+        yield (
+            "an audit publishes nothing" if story.is_audit and not story.is_orphan else "no published file contains it"
+        )
     else:
         yield f"{position.file or 'unknown file'}{f', group {position.group}' if position.group else ''}"
         if position.is_kept:
@@ -179,18 +186,18 @@ def _sitemap(story: UrlStory, _: CrawlRules) -> Iterator[str]:
 
 
 def _history(story: UrlStory, _: CrawlRules) -> Iterator[str]:
-    history, starts = story.history, story.starts
+    history = story.history
     if history:
-        yield f"known since {run_text(history.first_run, starts)}"
-        yield f"last found in {run_text(history.last_run, starts)}"
+        yield f"known since {run_text(history.first_run, story)}"
+        yield f"last found in {run_text(history.last_run, story)}"
         # the memory of a page that the gate holds keeps its old content
         read_run = story.page.run if story.page else None
         full_runs = [run for run in (history.full_run, read_run) if run is not None]
         if full_runs:
-            yield f"last fetched in full in {run_text(max(full_runs), starts)}"
+            yield f"last fetched in full in {run_text(max(full_runs), story)}"
     for change in story.changes:
         target = f" to {change.target}" if change.target else ""
-        yield f"{run_text(change.run, starts)}: {change.kind}{target}: {change.reason}"
+        yield f"{run_text(change.run, story)}: {change.kind}{target}: {change.reason}"
 
 
 def _run(story: UrlStory, _: CrawlRules) -> Iterator[str]:
@@ -198,7 +205,7 @@ def _run(story: UrlStory, _: CrawlRules) -> Iterator[str]:
         ending = f": {', '.join(filter(None, (run.completeness, run.outcome)))}"
         if run.ended is None:
             ending = " is active, or was cut short: the same command continues it"
-        yield f"{run_text(run.number, story.starts)}{ending}"
+        yield f"{run_text(run.number, story)}{ending}"
         yield from filter(None, (run.reason, run.refusal))
 
 
@@ -222,7 +229,7 @@ def _lastmod(story: UrlStory, _: CrawlRules) -> Iterator[str]:
     if visit and visit.discounted:
         yield f"differs, and does not count: {visit.discounted}"
     if number is not None and observed.lastmod:
-        yield f"decided in {run_text(number, story.starts)}"
+        yield f"decided in {run_text(number, story)}"
     if observed.evidence:
         yield f"what changed (- removed, + added): {observed.evidence}"
     if latest := visit if visit and visit.seen_at is not None else history:
@@ -279,7 +286,7 @@ def _requests(story: UrlStory, _: CrawlRules) -> Iterator[str]:
     if requests and story.run and requests[-1].at < story.run.started and not story.is_audit:
         yield "the last run did not request it: what is said here is of its last visit"
     if requests and requests[-1].answer == "304" and story.page and story.page.run is not None:
-        yield f"not modified: the content from {run_text(story.page.run, story.starts)} is still current"
+        yield f"not modified: the content from {run_text(story.page.run, story)} is still current"
     if not requests:
         yield "none in this run" if story.last_visit else "none"
         if story.history and story.history.seen_at is not None:
@@ -292,7 +299,7 @@ def _page(story: UrlStory, _: CrawlRules) -> Iterator[str]:
         kind = page.type or "no Content-Type"
         yield f'"{page.title}", {kind}' if page.title else kind
         if page.run is not None:
-            yield f"read in {run_text(page.run, story.starts)}"
+            yield f"read in {run_text(page.run, story)}"
         if page.fallback:
             yield f"read without most of its elements: {page.fallback}"
         yield from page.faults
@@ -301,7 +308,7 @@ def _page(story: UrlStory, _: CrawlRules) -> Iterator[str]:
 def _earlier(story: UrlStory) -> Iterator[str]:
     """That a page is told as an earlier run read it, if the last visit read none."""
     if story.page and story.page.run is not None and story.last_visit and story.last_visit.content is None:
-        yield f"the last visit read no page; of that in {run_text(story.page.run, story.starts)}:"
+        yield f"the last visit read no page; of that in {run_text(story.page.run, story)}:"
 
 
 def _noindex(story: UrlStory, policy: CrawlRules) -> Iterator[str]:

@@ -69,19 +69,25 @@ class KnownSite:
         """What the runs decided for each template: see :mod:`crawler.render.templates`. Raises StorageError."""
         return known_templates(self.db)
 
+    @property
+    def _audit(self) -> Path:
+        """The directory of the audits of the site, which may be this one."""
+        below = self.directory / AUDIT
+        return below if STATE_DB.is_in(below) else self.directory
+
     def sources(self, url: Url) -> list[str]:
-        """What the sources of the last audit say about a URL, if this is the state of a finished audit."""
+        """What the sources of the last finished audit say about a URL."""
         try:
-            with EVIDENCE.reading(self.directory) as db:
+            with EVIDENCE.reading(self._audit) as db:
                 row = db.execute("SELECT id FROM home WHERE url = ?", (url,)).fetchone()
                 return UrlEvidence(db).sentences(row[0], url)[0] if row else []
         except (StorageError, UsageError):  # missing, or being replaced by another audit
             return []
 
-    def findings(self, url: Url) -> list[str]:
-        """The findings of the last finished audit about a URL, in sentences, if this is the state of audits."""
+    def findings(self, url: str) -> list[str]:
+        """The findings of the last finished audit about a URL, in sentences."""
         try:
-            return [_finding_text(finding) for finding in stored_findings(self.directory, url)]
+            return [_finding_text(finding) for finding in stored_findings(self._audit, url)]
         except (StorageError, UsageError):  # the next audit reports the fault
             return []
 
@@ -249,11 +255,12 @@ def _story(text: str, site: KnownSite) -> Explanation:
     except InvalidUrl as error:
         hint = f". Did you mean https://{text}?" if error.code == "url.invalid" and "://" not in text else ""
         raise UsageError(f"{error.message}{hint}") from None
+    _, mark, part = text.partition("#")
     story = replace(
         site.stories.story(url),
         link_facts=site.stories.link_facts(url),
         sources=site.sources(url),
-        findings=site.findings(url),
+        findings=[found for each in dict.fromkeys((url, url + mark + part)) for found in site.findings(each)],
     )
     near = [] if story.is_known else _near_urls(url, site)
     return explain(text, story, site.policy(url), near)

@@ -172,6 +172,12 @@ class UrlStory(Struct, frozen=True, kw_only=True):
         return self.run is not None and self.run.outcome == "audited"
 
     @property
+    def is_orphan(self) -> bool:
+        """Whether only an audit knows the page, because no links lead to it."""
+        is_page = self.is_audit and self.end[0] is State.INDEXABLE
+        return is_page and self.link_facts is not None and self.link_facts.clicks is None
+
+    @property
     def end(self) -> tuple[State | None, str]:
         """Its state in the last run that found it, with the reason; None when it is not stored."""
         latest = self.last_visit or self.history
@@ -208,15 +214,15 @@ def utc_time_text(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
-def run_text(number: int, starts: dict[int, float]) -> str:
-    """A run with the time of its start, if that is known: ``run 3 (2026-01-31 12:00:00Z)``.
+def run_text(number: int, story: UrlStory) -> str:
+    """A run or an audit with the time of its start, if that is known: ``run 3 (2026-01-31 12:00:00Z)``.
 
     0 stands for the runs of an old version that recorded none.
     """
     if not number:
         return "a run of an older version"
-    at = starts.get(number)
-    return f"run {number}" if at is None else f"run {number} ({utc_time_text(at)})"
+    name, at = f"{'audit' if story.is_audit else 'run'} {number}", story.starts.get(number)
+    return name if at is None else f"{name} ({utc_time_text(at)})"
 
 
 _RECORD: Final = (
