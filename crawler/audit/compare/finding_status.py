@@ -144,7 +144,7 @@ def what_became(previous: PreviousFinding, current: CurrentState, scope: AuditSc
     if previous.rule in ("google.unindexed", "google.canonical") and current.state == State.INDEXABLE:
         return "Google has indexed it under its own URL" if current.is_listed else _UNLISTED
     if family == "bots" and current.state == State.INDEXABLE:
-        return "a search engine requested it"
+        return "a search engine requested it, or an exact copy of it"
     return _became_of_page(previous, current, scope)
 
 
