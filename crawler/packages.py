@@ -30,6 +30,11 @@ def install_command(extra: str) -> str:
     return shlex.join((sys.executable, "-m", "pip", "install", *(found or [f".[{extra}]"])))
 
 
+def portable(text: str) -> str:
+    """A text with such a command as it is on other machines."""
+    return text.replace(f"{shlex.quote(sys.executable)} -m pip ", "pip ")
+
+
 def missing_packages(what: str, extra: str) -> UsageError:
     """The error for a setting or an option that needs an extra that is not installed."""
     return UsageError(f"{what} needs packages that are not installed. Run {install_command(extra)}")

@@ -16,6 +16,7 @@ from sitemap.errors import LimitExceeded as LimitExceeded
 from sitemap.errors import NotASitemap as NotASitemap
 from sitemap.errors import SitemapError as SitemapError
 from sitemap.errors import SourceError as SourceError
+from sitemap.escape import quote_text as quote_text
 from sitemap.escape import safe as safe
 from sitemap.escape import shorten as shorten
 from sitemap.languages import is_language as is_language

@@ -325,7 +325,7 @@ class Oracle:
         doors = [alias for alias in self.known if path in self.trail(alias)]
         return any(
             to in doors and kind in ("click", "nofollow", "slow") and self.home(page) != self.home(path)
-            for page in self.touched & self.known
+            for page in self.known
             for kind, to in self.says(page)
         )
 

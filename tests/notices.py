@@ -44,7 +44,7 @@ _SAMPLE_AUDITED: Final = AuditSummary(
         NewFinding(
             rule="orphan.sitemap",
             severity="warning",
-            title="In the sitemap only",
+            title="In the sitemap, but not linked",
             url="https://www.example.com/lost",
             sentence="a sample",
         )

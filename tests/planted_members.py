@@ -75,6 +75,8 @@ def orphans_of_search(site: Planted) -> None:
     site.searches(both, 7, 70)
     site.visited(both, people=9, bots=2)
     site.expect(rule, both, hub=LAMPS)
+    site.pages[both].links.append(("/guides/absent-for-an-orphan/", ""))
+    site.expect("gone.linked", "/guides/absent-for-an-orphan/")
 
 
 def orphans_of_the_logs(site: Planted) -> None:

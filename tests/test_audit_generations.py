@@ -91,7 +91,7 @@ def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone
         assert news_in_table() == {"no"}
         assert {each["since"] for each in told()["findings"]} == {"2026-01-31"}
         ran = why(f"{site.url}lost")
-        assert "findings   In the sitemap only (orphan.sitemap), found since 2026-01-31\n" in ran.out
+        assert "findings   In the sitemap, but not linked (orphan.sitemap), found since 2026-01-31\n" in ran.out
 
         site.routes["/sitemap.xml"] = sitemap("new", *LISTED, "later", "nowhere")
         site.routes |= {"/later": page("/"), "/new": page("/")}

@@ -199,3 +199,23 @@ def test_ours_a_log_that_is_read_in_part_makes_no_page_surely_left_out(siteatlas
     assert ran.code == 0, ran.err
     findings = json.loads(Path("out/audit.json").read_bytes())["findings"]
     assert {each["certainty"] for each in findings if each["rule"] == "bots.uncrawled"} == {"inconclusive"}
+
+
+def test_ours_a_copy_of_a_crawled_page_and_a_page_from_after_the_logs_are_not_left_out(siteatlas: Command) -> None:
+    visits = written(3, 40)
+    crawled = next(visit.path for visit in visits if visit.kind == "search engines" and DEPTHS.get(visit.path) == 2)
+
+    def left_out() -> set[str]:
+        ran = siteatlas("audit", served.url, "--log", "logs", "-o", "out", *FAST)
+        assert ran.code == 0, ran.err
+        findings = json.loads(Path("out/audit.json").read_bytes())["findings"]
+        return {each["url"].removeprefix(served.url) for each in findings if each["rule"] == "bots.uncrawled"}
+
+    with scripted(site()) as served:
+        before = left_out()
+        served.routes["/about"] = page("/", "/blog/copy", "/blog/fresh")
+        served.routes |= {"/blog/copy": served.routes[crawled], "/blog/fresh": page("/", "/about")}
+        assert left_out() == before  # both are new
+        Path("out/audit.json").unlink()
+        siteatlas("audit", served.url, "--log", "logs", "--fresh", "-o", "out", *FAST)
+        assert left_out() == before | {"blog/fresh"}  # now nobody knows since when it is there

@@ -130,7 +130,7 @@ class _RuleWork:
         self.people += max(finding.people, finding.sessions)
         self.clicks += finding.clicks
         self.links += finding.backlinks
-        self.inlinks += finding.inlinks
+        self.inlinks += max(finding.inlinks, len(finding.referrers))
         self.prepared += bool(finding.hubs or finding.targets)
 
     def effect(self, gain: float) -> float:

@@ -37,8 +37,13 @@ OUTSIDE: Final = "outside the scope of the audit"
 _UNJUDGED: Final = (NOT_REQUESTED, FILES, OUTSIDE)  # neither indexable nor not
 
 _PAGES: Final = f"""SELECT v.id, u.url, v.lastmod, coalesce(sum(c.engines), 0), coalesce(sum(c.people), 0),
-    coalesce(max(i.source = '{SourceKind.SITEMAP.value}'), 0)
+    coalesce(max(i.source = '{SourceKind.SITEMAP.value}'), 0),
+    coalesce(sum(sum(c.engines)) OVER (PARTITION BY coalesce(k.digest, v.id)), 0)
+      OR coalesce((SELECT max(started) FROM site.run WHERE number >= (SELECT min(first_run) FROM site.memory)
+        AND number < coalesce(m.first_run, (SELECT max(number) FROM site.run)))
+        >= CAST(strftime('%s', (SELECT max(day) FROM log_day), '+1 day') AS INTEGER), 0)
   FROM site.visit v JOIN site.url u ON u.id = v.id LEFT JOIN home h ON h.id = v.id
+    LEFT JOIN site.content k ON k.id = v.content LEFT JOIN site.memory m ON m.id = v.id
     LEFT JOIN claim c ON c.url = h.url LEFT JOIN input i ON i.id = c.input
   WHERE v.state = '{State.INDEXABLE.value}' GROUP BY v.id"""  # noqa: S608 - constants
 _REQUESTED: Final = f"""SELECT c.url, c.agents, c.status, v.state, v.id, 0 FROM claim c JOIN input i ON i.id = c.input
@@ -69,10 +74,13 @@ class CrawledPages:
         self._requests: defaultdict[_Part, Counter[str]] = defaultdict(Counter)  # by kind of bot
 
     def uncrawled(self) -> Iterator[UncrawledPage]:
-        """The pages that no search engine requested; counts all pages, so exhaust it before :meth:`activity`."""
+        """The pages that no search engine requested; counts all pages, so exhaust it before :meth:`activity`.
+
+        Not those with an exact copy that one requested, nor those that an audit after the logs did not know yet.
+        """
         graph = self._graph
         with storage_errors():
-            for number, url, lastmod, engines, people, is_listed in self._db.execute(_PAGES):
+            for number, url, lastmod, engines, people, is_listed, is_excused in self._db.execute(_PAGES):
                 node = graph.nodes.node(number)
                 if number in self._copies or node < 0:
                     continue
@@ -80,7 +88,7 @@ class CrawledPages:
                 parts = *self._parts_of(url), ("depth", depth_label(depth))
                 self._pages.update(parts)
                 self._crawled.update(parts if engines else ())
-                if not engines and (is_listed or graph.ways[node] or node == graph.start):
+                if not is_excused and (is_listed or graph.ways[node] or node == graph.start):
                     yield UncrawledPage(
                         url=url,
                         section=parts[0][1],

@@ -24,6 +24,7 @@ from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.visits import url_of
 from crawler.audit.finding import AuditFinding, Certainty, Referrer
 from crawler.audit.graph.graph import LinkGraph
+from crawler.audit.graph.links import LinkKind
 from crawler.audit.graph.load import LinkSuggester, node_names
 from crawler.audit.graph.unread_pages import MistakenFindings, UnreadPages
 from crawler.audit.orphans.certainty import is_mostly_right
@@ -346,8 +347,10 @@ def _linked_by(base: AuditFinding) -> str:
     """How many pages link to it, as far as the crawl knows, with one example."""
     if not base.referrers:
         return ""
-    pages, first = max(base.inlinks, len(base.referrers)), base.referrers[0].url
-    return f"; linked from {first}" if pages == 1 else f"; linked from {count_text(pages, 'page')}, such as {first}"
+    pages, best = max(base.inlinks, len(base.referrers)), base.referrers[0]
+    first = f"{best.url}, to which no links lead from the start" if best.how == LinkKind.UNREACHED.word else best.url
+    least = "at least " if base.inlinks < pages == MAX_REFERRERS else ""
+    return f"; linked from {f'{least}{pages:,} pages, such as ' if pages > 1 else ''}{first}"
 
 
 def _rank(rule: str, facts: UrlFacts, stats: SourceStats, base: AuditFinding) -> float:

@@ -36,13 +36,13 @@ ALL_RULES: Final = RULES | LINT
 """The rules of the audit and of lint, by id."""
 
 
-WHY_LIKELY: Final = "Some pages failed, or their scripts were not run. One of them may show that this finding is wrong."
+WHY_LIKELY: Final = "The crawl may have missed links. One of them may show that this finding is wrong."
 
 
 def why_unproven(rule: str) -> str:
     """Why uncertain findings of a rule are inconclusive, in a sentence."""
     if needs_complete(rule):
-        return "The crawl did not read the whole site. A page that it did not read may show that this finding is wrong."
+        return WHY_LIKELY
     if rests_on_visits(rule):
         return "Only a log contains this URL, and the log may contain requests for another site."
     return "Siteatlas could not read some sources completely. Their unread parts may show that this finding is wrong."

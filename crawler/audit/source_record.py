@@ -44,6 +44,11 @@ class SourceCounts(Struct, kw_only=True):
     domains: int = 0  # of these links
 
 
+def file_name(name: str) -> str:
+    """The name of a source for people on other machines: a URL, or a file without its directories."""
+    return name if "://" in name else name.rstrip("/").rpartition("/")[2]
+
+
 COUNT_NAMES: Final = SourceCounts.__struct_fields__
 REQUEST_NAMES: Final = COUNT_NAMES[: COUNT_NAMES.index("ok")]
 """The counts of requests by client."""

@@ -36,6 +36,8 @@ _RELATED_RULES: Final = (
     ("cluster.",),
 )
 """Prefixes of rules that answer one question: a finding of one can replace a finding of another."""
+_RULES_OF_ONE_PAGE: Final = ("page.canonical", "page.data", "page.title")  # whatever other pages and links are
+_IN_ORDER: Final = "it is in order now, or no link leads to it"
 _UNLISTED: Final = "no sitemap lists it any more"
 _UNLINKED: Final = "no page links to it any more"
 
@@ -133,7 +135,7 @@ def what_became(previous: PreviousFinding, current: CurrentState, scope: AuditSc
     if family == "declared":
         return "" if scope.is_named else "robots.txt no longer names it, or it can be read"
     if family in {"target", "page", "place"}:
-        return "" if scope.is_doubtful else "it is in order now, or no link leads to it"
+        return _became_of_part(previous, current) if scope.is_doubtful else _IN_ORDER
     if family == "media":
         return _became_of_medium(previous.url, scope, can_miss=can_miss)
     if (family == "entry" and previous.rule != "entry.duplicate") or previous.rule == "orphan.sitemap":
@@ -144,7 +146,7 @@ def what_became(previous: PreviousFinding, current: CurrentState, scope: AuditSc
     if previous.rule in ("google.unindexed", "google.canonical") and current.state == State.INDEXABLE:
         return "Google has indexed it under its own URL" if current.is_listed else _UNLISTED
     if family == "bots" and current.state == State.INDEXABLE:
-        return "a search engine requested it"
+        return "a search engine requested it, or an exact copy of it"
     return _became_of_page(previous, current, scope)
 
 
@@ -152,6 +154,13 @@ def _became_of_file(previous: PreviousFinding, current: CurrentState) -> str:
     if previous.url == previous.file or current.is_listed:
         return "its sitemap no longer breaks this rule"
     return _UNLISTED
+
+
+def _became_of_part(previous: PreviousFinding, current: CurrentState) -> str:
+    """What became of a finding about a part of a page, if the audit did not see the whole site."""
+    if current.state == State.INDEXABLE:
+        return _IN_ORDER if previous.rule in _RULES_OF_ONE_PAGE else ""
+    return _current_text(previous, current) if _is_seen(current) and not previous.rule.startswith("target.") else ""
 
 
 def _became_of_medium(url: str, scope: AuditScope, *, can_miss: bool) -> str:

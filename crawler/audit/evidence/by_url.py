@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from crawler.audit.orphans.classes import SourceStats
-from crawler.audit.source_record import COUNT_NAMES, EXPORT_NAMES, REQUEST_NAMES, SourceKind, SourceReport
+from crawler.audit.source_record import COUNT_NAMES, EXPORT_NAMES, REQUEST_NAMES, SourceKind, SourceReport, file_name
 from crawler.audit.sources.google.inspection import InspectionCandidate
 from crawler.model import State, Url, unpack_page
 from crawler.state.database import storage_errors
@@ -86,7 +86,7 @@ class UrlEvidence:
         entry = None
         if source == SourceKind.SITEMAP:
             entry = self._db.execute("SELECT file, line FROM entry WHERE url = ? LIMIT 1", (spelled,)).fetchone()
-        return f"{entry[0]}:{entry[1]}" if entry else _decode_report(account).name
+        return f"{file_name(entry[0])}:{entry[1]}" if entry else file_name(_decode_report(account).name)
 
 
 def inspection_candidates(db: sqlite3.Connection) -> Iterator[InspectionCandidate]:

@@ -32,8 +32,8 @@ class LinkKind(IntFlag):
         return next((word for kind, word in _KIND_WORDS.items() if self & kind), "")
 
 
-VISITOR_KINDS: Final = LinkKind.FOLLOWED | LinkKind.NOINDEX | LinkKind.CANONICAL | LinkKind.NOFOLLOW | LinkKind.REDIRECT
-"""The kinds of links that bring visitors."""
+VISITOR_KINDS: Final = ~LinkKind.HEAD
+"""The kinds of links that bring visitors: orphans have visitors, too."""
 _KIND_WORDS: Final = {
     LinkKind.FOLLOWED: "link",
     LinkKind.REDIRECT: "redirect",

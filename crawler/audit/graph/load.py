@@ -23,7 +23,8 @@ from crawler.audit.orphans.classes import is_gone
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.model import DiscoveredBy, DocumentKind, Page, State, Url
 from crawler.moves.inventory import move_page
-from crawler.moves.matcher import Grade, Match, MovePage, match_pages
+from crawler.moves.matcher import Grade, Match, MovePage, match_pages, words
+from crawler.moves.patterns import spelling
 from crawler.moves.register import left_rows
 from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
@@ -186,6 +187,12 @@ def _known(ids: list[int], node_of: list[int]) -> tuple[int, ...]:
     return tuple(node for node in nodes if node >= 0) if -1 in nodes else nodes
 
 
+def share_a_word(*paths: str) -> bool:
+    """Whether two paths have more in common than a number, an extension or the name of an index."""
+    one, other = ({word for part in spelling(path) for word in words(part) if not word.isdecimal()} for path in paths)
+    return not one.isdisjoint(other)
+
+
 class LinkSuggester:
     """Suggests links and redirects for one site, whose state is ``db``; loads the names of pages when first used.
 
@@ -230,7 +237,9 @@ class LinkSuggester:
             old = [self._page(_LAST_PAGE, node, left) for node in dead]
             query = _NOW_PAGE if len(live) <= _MAX_READ and any(page.text for page in old) else ""
             new = [self._page(query, node) for node in live]
-        return {match.old: match for match in match_pages(old, new)}
+        known = {page.path for page in old if page.text or page.name}
+        found = match_pages(old, new)
+        return {match.old: match for match in found if match.old in known or share_a_word(match.old, match.new)}
 
     def _page(self, query: str, node: int, left: Mapping[str, Any] = {}) -> MovePage:
         row = self._db.execute(query, (self._graph.nodes.ids[node],)).fetchone() if query else None

@@ -1,9 +1,9 @@
 """Suggests pages to link to an orphan. Pure."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from heapq import nsmallest
-from itertools import chain
+from itertools import chain, islice
 from math import prod, sqrt
 from typing import Final
 
@@ -21,6 +21,7 @@ _BREADCRUMB_SCORES: Final = (0.9, 0.5, 0.3)  # by the distance from the page
 _INDEX_SCORES: Final = (0.75, 0.4, 0.25)
 _ROOT_SCORE: Final = 0.2  # of the start as the index above a page
 _PEER_SCORE: Final = 0.5  # factor for a page of the orphan's own kind, which is not above it
+_LIST_SCORE: Final = 0.25  # factor for a page of a kind that links to it already: lists that others fill, such as tags
 _MAX_NAMED_WORDS: Final = 3  # shared words in a reason
 
 Reasons = dict[int, dict[str, float]]
@@ -75,10 +76,17 @@ class LinkSuggestions:
                 node_reasons["the orphan page links to this page"] = 0.2
             scores[node] = 1 - prod(1 - score for score in node_reasons.values())
         own = url_shape(self._urls[orphan])
+        lists = {url_shape(self._urls[node]) for node in islice(closed, _MAX_REFERRERS)} - {own}
+        factors = dict.fromkeys(lists, _LIST_SCORE) or {own: _PEER_SCORE}
+        above = {*chain.from_iterable(index_urls_above(self._urls[orphan]))}
         best = sorted(scores, key=scores.__getitem__, reverse=True)[: 8 * MAX_SUGGESTIONS]
-        return {node: scores[node] * (_PEER_SCORE if url_shape(self._urls[node]) == own else 1.0) for node in best}
+        urls = {node: self._urls[node] for node in best}
+        return {
+            node: scores[node] * (1.0 if url in above else factors.get(url_shape(url), 1.0))
+            for node, url in urls.items()
+        }
 
-    def _already_linking(self, orphan: int) -> Container[int]:
+    def _already_linking(self, orphan: int) -> set[int]:
         """The pages that link to the orphan already, in any of its spellings, and the orphan itself."""
         return {orphan, *self._graph.linking(orphan, DiscoveredBy.LINK | DiscoveredBy.FRAME | DiscoveredBy.NOFOLLOW)}
 
@@ -135,7 +143,7 @@ class LinkSuggestions:
 
     def _focus(self, node: int, links: int) -> float:
         """A factor for a page with so many links to the similar pages: less for one that links to all of the site."""
-        return 0.3 + 0.7 * sqrt(min(1.0, 3 * links / max(self._outlinks[node], 1)))
+        return sqrt(min(1.0, 3 * links / max(self._outlinks[node], 1)))
 
 
 def _add_reason(reasons: Reasons, node: int, reason: str, score: float) -> None:

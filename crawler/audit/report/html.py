@@ -39,7 +39,7 @@ from crawler.audit.report.html_data import (
     visit_texts,
 )
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, needs_complete
-from crawler.audit.source_record import SourceKind
+from crawler.audit.source_record import SourceKind, file_name
 from crawler.audit.verdict import (
     empty_groups,
     group_counts,
@@ -49,6 +49,7 @@ from crawler.audit.verdict import (
     verdict_kind,
     why_uncertain,
 )
+from crawler.packages import portable
 from crawler.units import clock_text, size_text
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url, origin_of
 from sitemap import Rule, Severity, safe
@@ -188,6 +189,7 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "action_title": lambda action: action_title(action, report.url),
         "amount": size_text, "clock": clock_text, "part": share_of, "percent": percent_text, "is_web": is_http_url,
         "link_text": link_text, "visits": visit_texts, "rules": REPORTED_RULES, "unbroken": keep_options_whole,
+        "file_name": file_name,
         **_inline_assets(),
     }  # fmt: skip
 
@@ -331,7 +333,7 @@ def keep_options_whole(text: str) -> "Markup":
     """A text in which no option is broken at a hyphen at the end of a line."""
     from markupsafe import Markup, escape  # noqa: PLC0415
 
-    return Markup(_OPTION.sub(r"<code>\g<0></code>", str(escape(text))))  # noqa: S704 - what was there is escaped
+    return Markup(_OPTION.sub(r"<code>\g<0></code>", str(escape(portable(text)))))  # noqa: S704 - what was there is escaped
 
 
 def share_of(count: int, total: int) -> float:

@@ -87,8 +87,9 @@ class TextReport:
         yield from self._inputs()
         for group in RULE_GROUPS:
             if counts := group_counts(group, report):
+                total = sum(count.total for count in counts)
                 yield ""
-                yield self._paint(f"{group.title}: {_total(counts)}")
+                yield self._paint(f"{group.title}: {_total(counts)} {'finding' if total == 1 else 'findings'}")
                 for count in counts:
                     yield from self._rule(count)
         yield from self._resolved()

@@ -14,6 +14,7 @@ from typing import Final
 from crawler.model import Url
 from crawler.parse.html.links import MAX_FAULTS, HeaderLink, PageUrls
 from crawler.parse.html.outline import Outline
+from sitemap import quote_text
 
 _OF_A_VERSION: Final = frozenset({"hreflang", "lang", "media", "type"})
 
@@ -47,5 +48,6 @@ def read_canonicals(outline: Outline, headers: list[HeaderLink], urls: PageUrls)
             canonicals.append(url)
         else:
             error = urls.resolver.refusal(base, href)
-            faults.append(f"the canonical does not count: {error.message if error else 'it is refused'}")
+            why = f"{quote_text(href)} does not count: {error.message}" if error else "does not count: it is refused"
+            faults.append(f"the canonical {why}")
     return list(dict.fromkeys(canonicals)), list(dict.fromkeys(faults))[:MAX_FAULTS]

@@ -133,7 +133,7 @@ def test_ours_an_action_says_what_why_and_how_and_names_the_pattern() -> None:
     found = [finding("gone.visited", f"/old/page-{n}", people=2, targets=[target]) for n in range(9_999)]
     (action,) = rank_actions(audit(found), of(found)).actions
     assert action.title == (f"Redirect 9,999 dead URLs like {SITE}/old/page-{{n}} to the pages that replace them")
-    assert action.why == "Visitors and links from other sites end on an error page (19,998 visits by people)."
+    assert action.why == "These URLs lead to an error page (19,998 visits by people)."
     assert action.how.endswith("csv/redirects.csv suggests a target for all of them.")
     assert (action.file, action.severity, action.count) == ("csv/redirects.csv", "warning", 9_999)
     assert action.examples == [f"{SITE}/old/page-{n}" for n in range(3)]
@@ -165,7 +165,13 @@ def test_ours_an_action_about_links_says_how_many_there_are() -> None:
     found = [*dead, finding("gone.visited", "/menu", inlinks=62, people=9)]
     whys = {action.name: action.why for action in rank_actions(audit(found), of(found)).actions}
     assert whys["unlink"] == "Pages lead visitors to an error (63 links on the site, 9 visits by people)."
-    assert whys["redirect"] == "Visitors and links from other sites end on an error page (9 visits by people)."
+    assert whys["redirect"] == "These URLs lead to an error page (9 visits by people)."
+
+
+def test_ours_an_action_names_only_what_was_found() -> None:
+    found = [finding("page.canonical", f"/c/{n}") for n in range(5)] + [finding("page.same_title", "/a")]
+    titles = [action.title for action in rank_actions(audit(found), of(found)).actions]
+    assert titles == [f"Correct the canonical of 5 pages like {SITE}/c/{{n}}", "Correct 1 missing or repeated title"]
 
 
 def test_ours_an_action_about_one_url_speaks_of_one() -> None:

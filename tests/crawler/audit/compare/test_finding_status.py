@@ -131,6 +131,10 @@ def before(rule: str, state: str = "", *, file: str = "", is_carried: bool = Fal
         # what a cluster names may hide today
         ("cluster.target", "indexable", PAGE, SEEN, "indexable"),
         ("cluster.target", "indexable", PAGE, DOUBTFUL, ""),
+        ("page.canonical", "", GONE, DOUBTFUL, "it returns 404"),
+        ("page.canonical", "", PAGE, DOUBTFUL, "in order"),
+        ("page.same_title", "", PAGE, DOUBTFUL, ""),  # the other page may not have been seen
+        ("target.file", "", GONE, DOUBTFUL, ""),
         ("cluster.target", "indexable", replace(PAGE, is_end_seen=False), SEEN, ""),
         ("canonical.lost", "canonical elsewhere", replace(PAGE, is_end_seen=False), SEEN, ""),
         ("entry.redirect", "redirect", replace(PAGE, is_listed=True, is_end_seen=False), SEEN, "indexable"),

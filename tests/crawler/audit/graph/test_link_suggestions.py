@@ -192,3 +192,26 @@ def test_ours_where_nothing_speaks_for_a_page_nothing_is_suggested() -> None:
     lonely.add("/", "Home", state=State.NOINDEX)
     lonely.add("/q", "Due")
     assert lonely.hubs("/q")("/q") == []
+
+
+def test_ours_the_index_of_the_directory_comes_before_an_index_of_the_whole_site() -> None:
+    web = Web()
+    web.add("/", "Home", "/library/index.html", "/genindex-all.html")
+    pages = [web.add(f"/library/{word}.html", word, "/library/index.html") for word in WORDS]
+    others = [web.add(f"/{word}/{n}.html", f"{word} {n}") for word in WORDS for n in range(9)]
+    web.add("/library/index.html", "Library", *pages[1:])
+    web.add("/genindex-all.html", "Index", *pages[1:], *others)
+    assert web.hubs()(pages[0])[0].url == f"{HOME}/library/index.html"
+
+
+def test_ours_a_new_post_is_not_linked_from_further_lists_like_those_that_have_it() -> None:
+    web = Web()
+    tags = [f"/tag/{word}/" for word in WORDS]
+    web.add("/", "Home", *tags)
+    posts = [web.add(f"/blog/{word}-and-{other}/", f"{word} and {other}") for word in WORDS for other in WORDS[:4]]
+    for word, tag in zip(WORDS, tags, strict=True):
+        web.add(tag, f"Posts on {word}", *(post for post in posts if f"/{word}-" in post))
+    new = web.add("/blog/lantern-mast-and-oar/", "Lantern, mast and oar")
+    for page in ("/", "/tag/lantern/"):
+        web.links[page].append(new)
+    assert web.hubs()(new)[0].url.startswith(f"{HOME}/blog/")

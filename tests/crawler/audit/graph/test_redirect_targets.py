@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from crawler.audit.graph.load import share_a_word
 from crawler.moves.matcher import MovePage, match_pages
 
 PAGES = {
@@ -68,3 +69,9 @@ def test_ours_the_same_end_of_the_path_is_better_than_the_same_name_alone() -> N
         for match in match_pages([MovePage.of("/2/library/re.html"), MovePage.of("/2/library/sys.html")], pages)
     ]
     assert found == ["/library/re.html", "/library/sys.html"]
+
+
+def test_ours_a_number_that_two_paths_share_is_no_evidence() -> None:
+    assert not share_a_word("/gone/10.html", "/whatsnew/3.10.html")
+    assert not share_a_word("/p/10/index.html", "/10/2/index.html")
+    assert share_a_word("/gone/python-10.html", "/whatsnew/Python/3.10.php")

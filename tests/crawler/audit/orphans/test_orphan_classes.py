@@ -215,7 +215,8 @@ def test_ours_what_only_sounds_like_a_probe_is_none(tail: str) -> None:
 
 @pytest.mark.parametrize("status", [404, 410])
 def test_ours_a_dead_url_that_pages_link_is_told(status: int) -> None:
-    assert of(dead(status, LinkKind.FOLLOWED)) == {"gone.linked"}
+    for way in (LinkKind.FOLLOWED, LinkKind.UNREACHED):  # an orphan has visitors, too
+        assert of(dead(status, way)) == {"gone.linked"}
     assert of(dead(status, LinkKind.HEAD)) == set()
 
 

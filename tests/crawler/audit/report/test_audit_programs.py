@@ -55,7 +55,7 @@ def test_ours_json_has_the_fields_of_the_report_and_all_of_every_finding() -> No
     assert told["counts"][1] == {
         "rule": "orphan.sitemap",
         "severity": "warning",
-        "title": "In the sitemap only",
+        "title": "In the sitemap, but not linked",
         "certain": 6,
         "likely": 0,
         "inconclusive": 0,

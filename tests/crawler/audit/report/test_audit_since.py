@@ -56,7 +56,7 @@ def told(
 def test_ours_a_person_reads_what_is_new_mended_and_still_there() -> None:
     said = told([NEW, OLD], COMPARED)
     assert "since the audit of 2026-11-14 09:30 UTC: 1 new, 1 resolved, 1 still there, 2 not found" in said
-    assert "warning  2, 1 new  In the sitemap only" in said
+    assert "warning  2, 1 new  In the sitemap, but not linked" in said
     other = told([NEW, OLD], replace(COMPARED, uncompared={NEW.rule: "the previous audit had other settings"}))
     assert "2 not found again, but not decided, 2 not compared" in other
     none_new = [replace(trend, new=0) for trend in COMPARED.trends]
@@ -99,7 +99,7 @@ def test_ours_what_became_another_finding_is_told_apart_in_every_report(tmp_path
 
 def test_ours_a_person_reads_what_could_not_be_compared() -> None:
     said = told([NEW, OLD, LOGGED], PARTLY)
-    assert "not compared: in the logs only (no --log given)" in said
+    assert "not compared: in the logs, but not linked (no --log given)" in said
     assert "compared with the audit of 2026-11-07 09:30 UTC: listed, but gone" in said
     first = replace(audit([OLD]), why_uncompared="first audit of this site: nothing to compare with")
     assert "\nfirst audit of this site: nothing" in "\n".join(TextReport(first, of([OLD])).lines())

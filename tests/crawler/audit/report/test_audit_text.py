@@ -52,7 +52,8 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
     assert "sitemap   https://www.example.com/sitemap.xml (urlset): 1,800 rows, 1,795 used, 3 unread" in text
     assert "20,000 rows, 18,000 used, 1,990 ignored; 2026-10-01 to 2026-11-20; read in part" in text
     assert (
-        "Orphans: 6\n  warning  6  In the sitemap only  orphan.sitemap\n    https://www.example.com/old/page\n" in text
+        "Orphans: 6 findings\n  warning  6  In the sitemap, but not linked  orphan.sitemap\n    https://www.example.com/old/page\n"
+        in text
     )
     assert "31 visits by people; 4 visits by bots; 12 clicks in search; 400 impressions; 7 sessions" in text
     assert "link it from https://www.example.com/old/ (its directory)" in text
@@ -92,10 +93,11 @@ def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
     text = told(report, [])
     assert "all is as it should be" not in text
     assert (
-        "nothing found: dead URLs, redirects and canonicals, orphans (in the sitemap only; in search or analytics "
-        "only; in lists, backlinks or another crawl only; isolated islands of pages), weakly linked, hreflang, "
-        "pages that scripts change, indexing, dead link targets, titles and texts, lint of the sitemaps, bot activity\n"
-        "not checked: in the logs only (no log)\n"
+        "nothing found: dead URLs, redirects and canonicals, orphans (in the sitemap, but not linked; in search "
+        "or analytics data, but not linked; in lists, backlinks or another crawl, but not linked; isolated islands of "
+        "pages), weakly linked, hreflang, pages that scripts change, "
+        "indexing, dead link targets, titles and texts, lint of the sitemaps, bot activity\n"
+        "not checked: in the logs, but not linked (no log)\n"
         "not checked: images and videos (--set audit.media=false)\n"
         "not decided: sitemap health (--set audit.media=false)\n"
         "not decided: hard to reach (not all was seen)\n"

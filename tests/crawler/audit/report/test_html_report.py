@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -35,6 +36,8 @@ from crawler.audit.patterns import fold_findings
 from crawler.audit.report.html import action_title, keep_options_whole, link_text, percent_text
 from crawler.audit.report.html_data import allotment, known_visits
 from crawler.audit.rules import REPORTED_RULES, RULES
+from crawler.audit.source_record import file_name
+from crawler.packages import install_command
 from sitemap import shorten
 
 WORDS = [storable(text) for text in NAUGHTY]
@@ -133,7 +136,9 @@ def test_ours_sources_and_figures_are_there_without_a_script(tmp_path: Path) -> 
     report, findings = made(50)
     tree = page(tmp_path, report, findings)
     sources = tree.css("#sources tbody tr")
-    assert [text(each.css_first("bdi")) for each in sources] == [each.name for each in report.inputs]
+    assert [text(each.css_first("bdi")) for each in sources] == [file_name(each.name) for each in report.inputs]
+    assert "access.log" in text(tree.css_first("#sources"))
+    assert "/var/log" not in text(tree.css_first("#sources"))
     partial = next(each for each in sources if "partial" in (each.attributes.get("class") or ""))
     assert "The file ends in the middle: copy it again." in text(partial)
     assert "20,441,082" in text(sources[1])
@@ -201,6 +206,17 @@ def test_ours_a_likely_verdict_names_no_other_reason_than_its_doubts(tmp_path: P
     verdict = page(tmp_path, likely, findings).css_first("main > section")
     assert text(verdict.css_first("h2")) == "Likely: the crawl may have missed some links"
     assert doubt in text(verdict)
+    assert "missed pages" not in text(verdict)
+
+
+def test_ours_a_remedy_is_a_command_of_any_machine(tmp_path: Path) -> None:
+    report, findings = made(100)
+    told = msgspec.structs.replace(
+        report, doubts=[f"Run {install_command('render')}, and audit again"], certainty=Certainty.LIKELY
+    )
+    shown = text(page(tmp_path, told, findings).body)
+    assert "Run pip install" in shown
+    assert sys.executable not in shown
 
 
 def test_ours_a_column_of_bars_has_no_heading(tmp_path: Path) -> None:
@@ -229,7 +245,7 @@ def test_ours_what_became_of_the_audit_before_is_told(tmp_path: Path) -> None:
             for n in (1, 2)
         ),
     ]
-    assert "Not compared: the audit before was given no log In the logs only" in text(mended)
+    assert "Not compared: the audit before was given no log In the logs, but not linked" in text(mended)
     trend = report.trend("entry.gone")
     told = tree.css_first('[id="class=entry.gone"]')
     assert text(told.css_first(".new")) == f"{trend.new} new"

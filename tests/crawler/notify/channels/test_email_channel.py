@@ -108,7 +108,10 @@ async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
     assert "not listed here" not in first.get_content()
     assert audited["Subject"] == "example: audit: 2 findings (2 warnings), 1 new, 1 resolved"
     assert "Orphans: 2, 1 new, 1 resolved\n" in audited.get_content()
-    assert "warning orphan.sitemap: In the sitemap only\n  https://www.example.com/lost\n" in audited.get_content()
+    assert (
+        "warning orphan.sitemap: In the sitemap, but not linked\n  https://www.example.com/lost\n"
+        in audited.get_content()
+    )
     assert "Report:  /srv/audit/audit.html\n" in audited.get_content()
     assert "inconclusive about orphan pages: a page failed\n" in doubtful.get_content()
     assert "The first audit of https://www.example.com/" in doubtful.get_content()

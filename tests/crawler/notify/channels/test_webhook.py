@@ -117,7 +117,7 @@ async def test_ours_what_an_audit_found_is_in_the_document_in_figures_and_the_fi
             {
                 "rule": "orphan.sitemap",
                 "severity": "warning",
-                "title": "In the sitemap only",
+                "title": "In the sitemap, but not linked",
                 "url": "https://www.example.com/lost",
                 "sentence": "a sample",
             }

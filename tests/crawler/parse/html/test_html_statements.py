@@ -306,7 +306,7 @@ def test_google_a_canonical_counts_wherever_it_stands_among_the_links_of_the_hea
     assert page.canonicals == [f"{AT}/a", f"{AT}/b", f"{AT}/h"]
     assert page.canonical_faults == [
         "the canonical is empty",
-        "the canonical does not count: only http and https are crawled, not 'tel:'",
+        "the canonical 'tel:1' does not count: only http and https are crawled, not 'tel:'",
     ]
 
 

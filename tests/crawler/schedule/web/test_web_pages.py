@@ -178,7 +178,7 @@ def test_ours_the_findings_of_the_last_audits_are_told_by_class(tmp_path: Path) 
     rows = [[cell.text(strip=True) for cell in row.css("th, td")] for row in table.css("tr")]
     dash = "\u2013"
     assert [cell.replace("\xa0", " ") for cell in rows[0]] == ["Class", "3 Jan", "4 Jan", "5 Jan"]
-    assert rows[1:] == [["Listed, but gone", dash, dash, "2"], ["In the logs only", dash, "1,204", "9"]]
+    assert rows[1:] == [["Listed, but gone", dash, dash, "2"], ["In the logs, but not linked", dash, "1,204", "9"]]
 
 
 @pytest.mark.thorough
