@@ -391,12 +391,12 @@ class SignificanceModel:
         return self._turned_at[place]
 
     def _announces(self, d: Difference) -> bool:
-        """Whether a link to a new page came where few pages have such links: a list of pages.
+        """Whether a link to a new page came to a list of pages."""
+        return bool(d.flags & NEWS) and not d.gone and self._is_in_list(d)
 
-        A post may have its title where a list has those of many.
-        """
-        lists = d.place if d.is_alone else nth_key(d.place, 1)
-        return bool(d.flags & NEWS) and not d.gone and self._held[lists] <= HALF * self._pages
+    def _is_in_list(self, d: Difference) -> bool:
+        """Whether few pages have such links. A post may have its title where a list has those of many."""
+        return self._held[d.place if d.is_alone else nth_key(d.place, 1)] <= HALF * self._pages
 
     def _is_new(self, d: Difference, move: Move) -> bool:
         """Whether a text came that no other page and no earlier run showed."""
@@ -485,9 +485,11 @@ class SignificanceModel:
     def _explain_links(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
         """Explain links that name other pages, if more than their targets changed, and what shares a card with one."""
         lost, came = ({d.words for d in differences if d.gone is side} for side in (True, False))
+        # such as "Next": the neighbours of a page that is new, or that left
+        labels = {d.words for d in differences if d.words in lost & came and d.flags & NEWS and not self._is_in_list(d)}
         units, gaps = set(), set()
         for n, (d, move) in enumerate(zip(differences, moves, strict=True)):
-            if d.words not in lost & came and self._names_other_page(d, move):
+            if d.words in labels if d.words in lost & came else self._names_other_page(d, move):
                 reasons[n] = reasons[n] or OF_OTHERS
                 units.add(d.unit)
                 gaps.add((d.after, d.ahead))
@@ -501,7 +503,7 @@ class SignificanceModel:
         if not d.flags & LINK or not d.targets:
             return False
         is_list = move.is_whole and move.is_swap and d.among >= FEW
-        if d.flags & NEWS:
+        if d.flags & NEWS and not d.gone:
             return not self._announces(d)
         is_title = self._held[d.words] > 0 or bool(self._texts.get(d.words, 0) & (_WENT if d.gone else _CAME))
         return is_title or self._came_over(d) or (is_list and self._is_elsewhere(d))

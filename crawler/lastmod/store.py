@@ -31,7 +31,7 @@ _DISTRUST_KEY: Final = "last_modified_distrusted"  # keys of the table about
 _POLICY_KEY: Final = "lastmod_policy"
 _MEMORY_NAME: Final = "memory"  # key of the table lesson
 # The keys of the contents in the sample, as arrays of 64-bit integers. Its number grows when texts are read otherwise.
-_SAMPLE_NAME: Final = "sample 2"
+_SAMPLE_NAME: Final = "sample 3"
 _decode_keys = msgspec.msgpack.Decoder(dict[int, bytes]).decode
 _decode_memory = msgspec.msgpack.Decoder(SiteMemory).decode
 _decode_delta = msgspec.msgpack.Decoder(Delta).decode
@@ -65,17 +65,25 @@ class ObservationStore:
 
     def deltas(self) -> Iterator[tuple[int, Delta]]:
         """The pages with differences, and these."""
-        new_pages = self._new_pages
+        new, gone = self._new_pages, self._gone_pages
         with storage_errors():
             for number, url, packed in self._db.execute(_SQL["deltas"], (self._run,)):
                 delta = _decode_delta(packed)
-                yield number, with_news(delta, url, new_pages) if new_pages else delta
+                yield number, with_news(delta, url, new, gone) if new or gone else delta
 
     @cached_property
     def _new_pages(self) -> frozenset[Url]:
         """The pages that no earlier run met; none when they are too many."""
+        return self._news("new_pages")
+
+    @cached_property
+    def _gone_pages(self) -> frozenset[Url]:
+        """The pages that were indexable and are not any more; none when they are too many."""
+        return self._news("gone_pages")
+
+    def _news(self, query: str) -> frozenset[Url]:
         with storage_errors():
-            rows = self._db.execute(_SQL["new_pages"], (MAX_NEW_PAGES + 1,)).fetchall()
+            rows = self._db.execute(_SQL[query], (MAX_NEW_PAGES + 1,)).fetchall()
         return frozenset(url for (url,) in rows) if len(rows) <= MAX_NEW_PAGES else frozenset()
 
     def compared(self) -> int:

@@ -6,6 +6,10 @@ SELECT v.id, (SELECT url FROM url WHERE id = v.id), c.delta {_FROM_COMPARED}
 SELECT u.url FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = 'indexable' AND v.id NOT IN (SELECT id FROM memory) LIMIT ?
 
+-- name: gone_pages
+SELECT u.url FROM memory m JOIN url u ON u.id = m.id LEFT JOIN visit v ON v.id = m.id
+  WHERE m.state = 'indexable' AND v.state IS NOT 'indexable' LIMIT ?
+
 -- name: sample
 SELECT v.id, c.id, c.text {_FROM_COMPARED}
   AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id

@@ -169,15 +169,19 @@ def joined(one: Delta, other: Delta) -> Delta:
     return Delta(one.differences + more, one.more or other.more, one.known and other.known)
 
 
-def with_news(delta: Delta, url: Url, new_pages: Container[str]) -> Delta:
-    """The differences of the page ``url``, with the flag ``NEWS`` at links that came to one of the ``new_pages``."""
-    if not any(d.targets and not d.gone for d in delta.differences):
+def with_news(delta: Delta, url: Url, new_pages: Container[str], gone_pages: Container[str] = ()) -> Delta:
+    """The differences of the page ``url``, with the flag ``NEWS`` at links that say so of other pages.
+
+    They came to one of the ``new_pages``, or left one of the ``gone_pages``.
+    """
+    if not any(d.targets for d in delta.differences):
         return delta
-    return replace(delta, differences=[_with_announced(d, url, new_pages) for d in delta.differences])
+    found = (_with_announced(d, url, gone_pages if d.gone else new_pages) for d in delta.differences)
+    return replace(delta, differences=list(found))
 
 
-def _with_announced(d: Difference, url: Url, new_pages: Container[str]) -> Difference:
-    is_news = not d.gone and any(_join(url, target) in new_pages for target in d.targets)
+def _with_announced(d: Difference, url: Url, pages: Container[str]) -> Difference:
+    is_news = any(_join(url, target) in pages for target in d.targets)
     return replace(d, flags=d.flags | NEWS) if is_news else d
 
 

@@ -221,7 +221,7 @@ _STATES: Final = _names("active current selected open first last odd even lazy l
 # instructions for search engines (robots, canonical) are no content
 _METAS: Final = _names("description keywords author")
 _PREFIXES: Final = ("og:", "article:", "product:", "book:", "video:")
-_RELATIONS: Final = _names("alternate amphtml next prev")
+_RELATIONS: Final = _names("alternate amphtml")
 STAMP_PROPERTIES: Final = _names("og:updated_time article:modified_time dateModified sdDatePublished")
 """Statements about the time of the last change. They tell when a page changed, not whether it did."""
 COUNT_PROPERTIES: Final = _names(

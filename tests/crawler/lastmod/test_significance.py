@@ -1,6 +1,6 @@
 """Which differences are the page's own, trap by trap. A site is a dict of paths and bodies, before and after."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from random import Random
 from zlib import crc32
@@ -23,9 +23,9 @@ def said(before: Site, after: Site, learnt: SiteMemory | None = None, step: int 
     """The pages that are said to have changed; ``learnt`` is brought up to date. Each ``step``-th page is sampled."""
     kept = {page: take_snapshot(body.encode()) for page, body in before.items()}
     now = {page: take_snapshot(body.encode()) for page, body in after.items()}
-    new = {f"{ORIGIN}/{n}" for n in now.keys() - kept.keys()}
+    new, gone = ({f"{ORIGIN}/{n}" for n in some} for some in (now.keys() - kept.keys(), kept.keys() - now.keys()))
     deltas: dict[int, Delta] = {
-        n: with_news(compare(kept[n], now[n]), Url(f"{ORIGIN}/{n}"), new)
+        n: with_news(compare(kept[n], now[n]), Url(f"{ORIGIN}/{n}"), new, gone)
         for n in now
         if n in kept and kept[n] != now[n]
     }
@@ -273,6 +273,44 @@ def test_google_a_list_of_posts_changes_with_each_new_post(title: Callable[[int]
         after = archives([*range(newest + 1)], title)
         assert {-1} <= said(before, after, learnt) <= {-1, -71}, newest  # the last page is longer now
         before = after
+
+
+def test_google_each_list_changes_with_a_new_post_though_posts_have_their_titles_at_the_same_place() -> None:
+    def made(size: int) -> Site:  # the theme "simple" of Pelican: lists by date, by topic, and by author
+        head = "<html><title>{0}</title><body><main>{1}</main></body></html>"
+        shown = {
+            n: head.format(n, f"<article><h2><a href=/{n}>{own(n, 2)}</a></h2>{own(n)}</article>") for n in range(size)
+        }
+        for topic in (1, 2, 3):
+            chosen = [n for n in range(size) if n % topic == 0 or n >= 40][::-1]
+            for first in range(0, len(chosen), 8):
+                cards = "".join(CARD.format(n=n, title=own(n, 2), text=own(n, 3)) for n in chosen[first : first + 8])
+                shown[-100 * topic - first] = head.format(topic, cards)
+        return shown
+
+    learnt, before = SiteMemory(), made(40)
+    for newest in range(40, 43):
+        after = made(newest + 1)
+        assert {-100, -200, -300} <= said(before, after, learnt) <= {*range(-400, 0)}, newest
+        before = after
+
+
+@pytest.mark.parametrize("way", ["came", "left"])
+def test_ours_labelled_links_to_the_neighbours_of_a_page_that_came_or_left_are_no_change(way: str) -> None:
+    def made(pages: Sequence[int]) -> Site:  # as MkDocs and Sphinx
+        def page(at: int, n: int) -> str:
+            near = {name: pages[to] for name, to in (("prev", at - 1), ("next", at + 1)) if 0 <= to < len(pages)}
+            head = "".join(f"<link rel={name} href=/{to}>" for name, to in near.items())
+            links = "".join(f"<a class={name} href=/{to}>{name.title()}</a>" for name, to in near.items())
+            return f"<html><head>{head}</head><body><p>{own(n)}</p><div class=foot>{links}</div></body></html>"
+
+        return {n: page(at, n) for at, n in enumerate(pages)}
+
+    less, more = made([n for n in range(30) if n != 12]), made([*range(30)])
+    before, after = (less, more) if way == "came" else (more, less)
+    assert said(before, after) == set()
+    after[20] = after[20].replace("</p>", f" {own(99)}</p>")
+    assert said(before, after) == {20}
 
 
 @pytest.mark.thorough
