@@ -181,8 +181,8 @@ READING = {
 }
 """Commands that change nothing."""
 VERBATIM = re.compile(
-    r"  (siteatlas|runuser|sudo|useradd|install|setfacl|cp|git|\(crontab|kubectl) |[^#]*=|# \w+ =|    \"|.Sitemap: |[-+]{3} |"
-    r"[a-z ]{11}> \S+$"
+    r"  (siteatlas|runuser|sudo|useradd|install|setfacl|cp|git|\(crontab|kubectl) |[^#]*=|# \w+ =|    \"|.Sitemap: "
+    r"|[-+]{3} |[a-z ]{11}> \S+$"
 )
 """Lines to copy, settings of a configuration, and a URL with the name of its topic."""
 
