@@ -246,7 +246,7 @@ def test_ours_links_that_lead_to_nothing_now_are_one_cause_and_a_partial_crawl_b
     ends = {"gone": gone, "away": away, "unlinked": {**gone, "inlinks": 0}, "long gone": gone, "circle": circle}
     after = before | {f"https://a.example/docs/{name}": end for name, end in ends.items()}
     after["https://a.example/docs/mistyped"] = {**gone, "inlinks": 1}
-    assert ("broken-links", "404 now, the target of 7 links", 3) in found(before, after)
+    assert ("broken-links", "a missing page now, the target of 7 links", 3) in found(before, after)
     sides = [[ComparedPage(url, values) for url, values in crawl.items()] for crawl in (before, after)]
     result = compare(*sides, is_whole=False, was_whole=False, lists_all=True)
     (group,) = (group for group in result.groups if group.field == "broken-links")

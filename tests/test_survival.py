@@ -118,6 +118,17 @@ def test_ours_a_continued_run_requests_again_what_failed_before(tmp_path: Path) 
         assert len(listed(tmp_path)) == 30
 
 
+def test_ours_a_continued_run_in_which_only_failing_pages_are_left_ends(tmp_path: Path) -> None:
+    bad = {f"/bad{n}": Answer(status=500) for n in range(24)}
+    routes = web(140) | bad
+    routes["/"] = Answer(links("/p1", "/p2", *bad))
+    with scripted(routes) as site:
+        cut = crawl(tmp_path, site.url, "--max-pages", "160", "--set=fetch.retries=0")
+        assert cut.code == 4
+        ran = crawl(tmp_path, site.url, "--set=fetch.retries=0", "--set=pace.max_error_time=20")
+        assert (ran.code, len(listed(tmp_path))) == (0, 140), ran.out + ran.err
+
+
 def test_ours_a_limit_of_pages_ends_a_run_and_the_next_goes_on(tmp_path: Path) -> None:
     with scripted(web(30)) as site:
         first = crawl(tmp_path, site.url, "--max-pages", "12")

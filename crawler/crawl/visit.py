@@ -227,6 +227,9 @@ def _with_open_files(plan: CrawlPlan) -> tuple[CrawlPlan, str]:
     return dataclasses.replace(plan, config=plan.config.model_copy(update={"pace": pace, "parse": parse})), note
 
 
+_HAS_PAGE: Final = "SELECT EXISTS (SELECT 1 FROM visit WHERE kind = ? AND status < 500)"
+
+
 def build_throttle(plan: CrawlPlan) -> Throttle:
     """The pace of the plan."""
     pace = plan.config.pace
@@ -373,6 +376,8 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(build_site_fetcher(plan, clock))
         throttle = build_throttle(plan)
+        if store.resumed and store.db.execute(_HAS_PAGE, (DocumentKind.PAGE,)).fetchone()[0]:
+            throttle.note_page()
         pauses = PauseStore(store.db)
         for origin, seconds in pauses.left(time.time()).items():
             throttle.pause(origin, throttle.clock(), seconds)

@@ -181,7 +181,8 @@ def compare(
     broken = _broken_targets(later) - _broken_targets(earlier)
     broken &= broken if was_whole else earlier.keys()
     links = sum(int(later[url].values["inlinks"] or 0) for url in broken)
-    found += (Difference(url, BROKEN, f"404 now, the target of {count_text(links, 'link')}") for url in broken)
+    cause = f"a missing page now, the target of {count_text(links, 'link')}"
+    found += (Difference(url, BROKEN, cause) for url in broken)
     sides = (earlier, later) if lists_all else ()
     both = len(earlier.keys() & later.keys())
     gone = len(lost) + len(vain) + len(unasked) if is_whole else None

@@ -166,7 +166,7 @@ class OriginThrottle:
         self._connected(started)
         is_error = answer.status >= 500 and not had_failed
         self.errors_in_a_row = self.errors_in_a_row + is_error if answer.status >= 500 else 0
-        is_broken = is_broken and self.errors_in_a_row >= ERRORS_TO_BE_FAILING
+        is_broken = is_broken and answer.status not in WAIT_STATUSES and self.errors_in_a_row >= ERRORS_TO_BE_FAILING
         if answer.status in WAIT_STATUSES or is_broken:
             self._on_wait_request(now, started, parse_retry_after(answer.header("retry-after"), now))
             self.down = self.down or (is_broken and self._asked_in_a_row >= WAITS_TO_BE_BROKEN)
@@ -286,6 +286,10 @@ class Throttle:
         self._is_broken = True  # until a page responds without a server error
         self.capacity = pace.concurrency + spare
 
+    def note_page(self) -> None:
+        """A page responded without a server error: the site is not broken."""
+        self._is_broken = False
+
     def seconds_until_ready(self, origin: str, now: float) -> float:
         """Seconds until a request may start at an origin, 0 for now."""
         throttle = self._throttles.get(origin)
@@ -306,7 +310,7 @@ class Throttle:
         throttle = self._origin_throttle(origin)
         asked_before = throttle.asked_until
         if is_page and isinstance(answer, Reply) and answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
-            self._is_broken = False
+            self.note_page()
         throttle.finish(now, answer, had_failed=had_failed, is_broken=self._is_broken)
         if throttle.asked_until > max(now, asked_before):
             self._permits.pause(origin, throttle.asked_until - now)

@@ -276,12 +276,13 @@ class SignificanceModel:
         ]
         if not all(reasons):
             announced = [n for n, d in enumerate(differences) if not reasons[n] and self._announces(d)]
+            boxes = {d.place for d in differences if d.gone and self._changed[text_key(d, d.place)] >= SEVERAL}
             self._explain_lists(differences, moves, reasons)
             self._explain_by_others(differences, moves, reasons)
             self._explain_by_place(differences, reasons)
             self._explain_links(differences, moves, reasons)
-            for n in announced:
-                reasons[n] = ""
+            for n in announced:  # the same texts leave a box on all its pages, and another one each list
+                reasons[n] = reasons[n] if differences[n].place in boxes else ""
         own = [d for d, reason in zip(differences, reasons, strict=True) if not reason]
         if len(self._additions) < MAX_ADDITIONS:
             added = _additions(differences)

@@ -48,10 +48,16 @@ def give_to_owner(path: Path, descriptor: int | None = None) -> None:
     if sys.platform == "win32" or os.geteuid() != 0:
         return
     owner = path.parent.stat()
-    opened = os.dup(descriptor) if descriptor else os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    if descriptor is not None:
+        opened = os.dup(descriptor)
+    else:
+        opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
+        # a directory with files was put in place of the new one
+        is_ours = descriptor is not None or not os.listdir(opened)  # noqa: PTH208 - by its descriptor
         with contextlib.suppress(OSError):  # root of a container, or of a client of NFS, may not
-            os.fchown(opened, owner.st_uid, owner.st_gid)
+            if is_ours:
+                os.fchown(opened, owner.st_uid, owner.st_gid)
     finally:
         os.close(opened)
 

@@ -37,6 +37,7 @@ MAX_TEXT: Final = 300
 """Characters of an anchor, a heading and a description that are kept."""
 _MAX_ATTRIBUTES: Final = 8_192  # characters of one tag
 _MAX_ANCHOR: Final = 20_000  # characters of markup in one link
+_MAX_LANDMARKS: Final = 50  # in one another
 _MAX_UNREAD: Final = 100  # links in a row that a page does not show, such as those in drawings
 _MIN_TEXT: Final = 5  # words without links that make a text of a page, not a label
 _MIN_PROSE: Final = 3  # words without links in a sentence that contains a link
@@ -230,7 +231,7 @@ def _slot(place: bytes) -> int:
 
 def _enter(around: list[str], name: str, is_end: str) -> None:
     if not is_end:
-        around.append(name)
+        around += [name] * (len(around) < _MAX_LANDMARKS)
     elif name in around:
         del around[len(around) - 1 - around[::-1].index(name) :]
 

@@ -133,6 +133,11 @@ _fingerprint = re.compile(
     r"|(?![A-Z]?[a-z]+[0-9]*[._-])(?=[A-Za-z0-9_-]{0,32}?[A-Z])(?=[A-Za-z0-9_-]{0,32}?[a-z])[A-Za-z0-9_-]{8,32}(?=\.))"
 ).sub
 _picture_format = re.compile(r"(?:-scaled|-[0-9]{1,5}x[0-9]{1,5})?\.(?:png|jpe?g|gif|webp|avif)\Z", re.IGNORECASE).subn
+_SIZES: Final = frozenset(
+    {"w", "h", "q", "width", "height", "quality", "format", "f", "fm", "fit", "auto", "dpr", "s", "size", "crop"}
+)
+"""What programs that resize pictures are told."""
+_is_told = re.compile(rf"(?:{'|'.join(sorted(_SIZES))}|rs|resize|filters)[=:]", re.IGNORECASE).match
 _is_picture = re.compile(r"\.(?:png|jpe?g|gif|webp|avif|svg)\Z", re.IGNORECASE).search
 # The path at a proxy may begin with the host of the original.
 _hosts = re.compile(r"\A(?:(?:https?:)?//[^/]*+)?+(?:/(?:[a-z0-9-]++\.)++[a-z]{2,24}(?=/))*+", re.IGNORECASE).sub
@@ -163,15 +168,17 @@ def clean_url(href: str) -> str:
 
 def _picture_folder(folder: str) -> str:
     """The folder of a picture, without hosts and what a program before it is told: ``/cdn-cgi/image/width=9/img/``."""
-    folder = _hosts("", folder)
-    told = max(map(folder.rfind, "=:,"))
-    return _hosts("", folder[folder.index("/", told) :].replace("//", "/")) if told >= 0 else folder
+    parts = _hosts("", folder).split("/")
+    told = [number for number, part in enumerate(parts) if _is_told(part)]
+    shown = "/".join(["", *parts[told[-1] + 1 :]] if told else parts)
+    return _hosts("", shown[shown.find("//") :]) if "//" in shown else shown
 
 
 def _picture_in(query: str) -> str:
-    """The picture that a query names for a program that resizes it, or ""."""
-    values = (unquote(part.partition("=")[2]) for part in query.split("&"))
-    return next((value for value in values if "/" in value and _is_picture(value.partition("?")[0])), "")
+    """The picture that a query names for a program that resizes it, "" if it names more than that and a size."""
+    values = {name: unquote(value) for name, _, value in (part.partition("=") for part in query.split("&"))}
+    found = [value for value in values.values() if "/" in value and _is_picture(value.partition("?")[0])]
+    return found[0] if len(found) == 1 and len(values.keys() - _SIZES) <= 1 else ""
 
 
 has_fingerprint = re.compile(r"[0-9A-Za-z][._-]\*[._-]").search

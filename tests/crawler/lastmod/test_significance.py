@@ -295,6 +295,22 @@ def test_google_each_list_changes_with_a_new_post_though_posts_have_their_titles
         before = after
 
 
+@pytest.mark.parametrize("size", [8, 20])
+def test_ours_a_box_of_one_section_with_its_newest_pages_is_no_change(size: int) -> None:
+    def made(size: int) -> Site:
+        posts = [*range(size)]
+        newest = "".join(f"<li><a href=/{n}>{own(n, 2)}</a>" for n in posts[-5:][::-1])
+        box = f"<div class=latest><ul>{newest}</ul></div>"
+        shop = {-n: article(n + 200) for n in range(1, 61)}
+        return {n: article(n, side=box) for n in posts} | shop
+
+    learnt, before = SiteMemory(), made(size)
+    for more in range(size + 1, size + 4):
+        after = made(more)
+        assert said(before, after, learnt) == set(), more
+        before = after
+
+
 @pytest.mark.parametrize("way", ["came", "left"])
 def test_ours_labelled_links_to_the_neighbours_of_a_page_that_came_or_left_are_no_change(way: str) -> None:
     def made(pages: Sequence[int]) -> Site:  # as MkDocs and Sphinx

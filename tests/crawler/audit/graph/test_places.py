@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
+from steps import steps
 
 from crawler.audit.graph.places import Place, PlacedPage, find_places
 from crawler.parse.snapshot.details import Anchor, read_details
@@ -163,6 +164,13 @@ def test_ours_a_document_of_the_page_itself_is_no_breadcrumb() -> None:
     page = "<p class=source><a href=index.rst>Source</a></p><h1>{0}</h1><p>{0}</p>"
     found = placed({f"/{n}/": page.format(text(n)) for n in range(9)})
     assert Place.BREADCRUMB not in {place for places in found.values() for place in places}
+
+
+def test_ours_landmarks_in_one_another_are_read_in_linear_time() -> None:
+    def count(size: int) -> int:
+        return steps(lambda: read_details("<article><nav>" * size + "<a href=/a>A</a>"))
+
+    assert count(2_000) < 5 * count(500) + 1_000
 
 
 def test_ours_places_take_linear_time() -> None:
