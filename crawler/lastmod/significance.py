@@ -275,19 +275,23 @@ class SignificanceModel:
             for d, move, is_site in zip(differences, moves, of_site, strict=True)
         ]
         if not all(reasons):
-            announced = [n for n, d in enumerate(differences) if not reasons[n] and self._announces(d)]
-            boxes = {d.place for d in differences if d.gone and self._changed[text_key(d, d.place)] >= SEVERAL}
-            self._explain_lists(differences, moves, reasons)
-            self._explain_by_others(differences, moves, reasons)
-            self._explain_by_place(differences, reasons)
-            self._explain_links(differences, moves, reasons)
-            for n in announced:  # the same texts leave a box on all its pages, and another one each list
-                reasons[n] = reasons[n] if differences[n].place in boxes else ""
+            self._explain(differences, moves, reasons)
         own = [d for d, reason in zip(differences, reasons, strict=True) if not reason]
         if len(self._additions) < MAX_ADDITIONS:
             added = _additions(differences)
             self._additions |= dict.fromkeys((page, d.news) for d in own if id(d) in added)
         return Judgement(own, [(d, reason) for d, reason in zip(differences, reasons, strict=True) if reason])
+
+    def _explain(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
+        """Explain differences by each other, and by what other pages show."""
+        announced = [n for n, d in enumerate(differences) if not reasons[n] and self._announces(d)]
+        boxes = {d.place for d in differences if d.gone and self._changed[text_key(d, d.place)] >= SEVERAL}
+        self._explain_lists(differences, moves, reasons)
+        self._explain_by_others(differences, moves, reasons)
+        self._explain_by_place(differences, reasons)
+        self._explain_links(differences, moves, reasons)
+        for n in announced:  # the same texts leave a box on all its pages, and another one each list
+            reasons[n] = reasons[n] if differences[n].place in boxes else ""
 
     def _reason(self, d: Difference, move: Move, news: Callable[[int], int]) -> str:
         """Why a difference does not count, or "". Whether it is new is asked last: that needs the sample.
