@@ -230,12 +230,15 @@ def _with_open_files(plan: CrawlPlan) -> tuple[CrawlPlan, str]:
 _HAS_PAGE: Final = "SELECT EXISTS (SELECT 1 FROM visit WHERE kind = ? AND status < 500)"
 
 
-def build_throttle(plan: CrawlPlan) -> Throttle:
-    """The pace of the plan."""
+def build_throttle(plan: CrawlPlan, store: Store | None = None) -> Throttle:
+    """The pace of the plan. Of a resumed run, the ``store`` knows whether a page responded."""
     pace = plan.config.pace
     folder = origin_of(plan.seed) if plan.source and plan.source.folder else ""
     options = ThrottleOptions(pace.concurrency, pace.rate, pace.delay)
-    return Throttle(options, plan.processes * SPARE_LEASES, steady_clock(), folder, run_permits())
+    throttle = Throttle(options, plan.processes * SPARE_LEASES, steady_clock(), folder, run_permits())
+    if store and store.resumed and store.db.execute(_HAS_PAGE, (DocumentKind.PAGE,)).fetchone()[0]:
+        throttle.note_page()
+    return throttle
 
 
 def _limits(config: Config) -> CrawlLimits:
@@ -375,9 +378,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     plan, files_note = _with_open_files(plan)
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(build_site_fetcher(plan, clock))
-        throttle = build_throttle(plan)
-        if store.resumed and store.db.execute(_HAS_PAGE, (DocumentKind.PAGE,)).fetchone()[0]:
-            throttle.note_page()
+        throttle = build_throttle(plan, store)
         pauses = PauseStore(store.db)
         for origin, seconds in pauses.left(time.time()).items():
             throttle.pause(origin, throttle.clock(), seconds)
