@@ -1,6 +1,7 @@
 """`siteatlas init` as a person runs it: what it writes, what it refuses, and that a crawl takes what it wrote."""
 
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -152,6 +153,17 @@ def test_ours_the_account_of_the_units_is_made_first_and_makes_the_first_files(t
     assert commands[4] == "siteatlas robots --config siteatlas.toml"
     assert "systemctl enable --now siteatlas.timer" in commands[5]
     assert "the timer runs it from now on" in steps
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_ours_a_state_that_another_account_may_use_is_left_to_it(tmp_path: Path) -> None:
+    state = tmp_path / ".siteatlas"
+    state.mkdir()
+    os.chown(state, 65_534, 65_534)
+    made = init(tmp_path, URL, "-o", "www", "--systemd", "--user", "nobody-yet")
+    assert "chown" not in made.out
+    said = f"{state} belongs to another account, which may use it: choose another state.directory for nobody-yet"
+    assert said in " ".join(made.err.split())
 
 
 def test_ours_secrets_without_which_no_unit_starts_are_named(tmp_path: Path) -> None:

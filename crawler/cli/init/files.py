@@ -81,10 +81,16 @@ def install_steps(kit: InitKit) -> Iterator[Step]:
     if shut := [path for path in published if not _may(kit.user, path, stat.S_IWOTH)]:
         meaning = "lets it write to what stays its owner's; the package acl has the command"
         yield f"{_sudo_prefix()}{shlex.join(['setfacl', '-m', f'u:{kit.user}:rwx', *map(str, shut)])}", meaning
-    if foreign := [path for path in owners if path not in (*new, *published) and owners[path] != number]:
-        meaning = "gives it the files of another account"
+    if foreign := [path for path in _foreign(kit) if owners[path] in {0, os.geteuid()}]:
+        meaning = "gives it the files of the account that ran it so far"
         yield f"{_sudo_prefix()}{shlex.join(['chown', '-R', kit.user, *map(str, foreign)])}", meaning
     yield from _secret_steps(kit)
+
+
+def _foreign(kit: InitKit) -> list[Path]:
+    """The directories of the state that belong to another account than that of the units."""
+    owners = {path: _owner_id(path) for path in kit.writes if path not in kit.outputs}
+    return [path for path, owner in owners.items() if owner not in {None, _user_id(kit.user)}]
 
 
 def _secret_steps(kit: InitKit) -> Iterator[Step]:
@@ -247,13 +253,19 @@ def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
         if not _static_folder(output):
             yield (
                 f"if a generator or a deploy empties {relative_path(output)}, put a copy of the key file "
-                f"{options.indexnow_key}.txt into the folder of static files of your site"
+                f"{options.indexnow_key}.txt into the folder of static files of your site, and the line with the "
+                "sitemap into the robots.txt there"
             )
     if kit.moment.note and options.schedulers:
         yield kit.moment.note
     if len(options.schedulers) > 1:
         *others, last = options.schedulers
         yield f"{', '.join(others)} and {last} do the same work: start only one of them"
+    if options.is_unit and (taken := [path for path in _foreign(kit) if _owner_id(path) not in {0, os.geteuid()}]):
+        yield (
+            f"{', '.join(map(str, taken))} belongs to another account, which may use it: choose another "
+            f"state.directory for {kit.user}"
+        )
     if options.is_unit and (closed := next(_closed_places(kit), None)):
         file, folder = closed
         yield (
