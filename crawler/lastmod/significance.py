@@ -400,7 +400,7 @@ class SignificanceModel:
         return bool(d.flags & NEWS) and not d.gone and self._is_in_list(d)
 
     def _is_in_list(self, d: Difference) -> bool:
-        """Whether few pages have such links. A post may have its title where a list has those of many."""
+        """Whether few pages have a text at its place; several of them, as lists do, unless it is alone there."""
         return self._held[d.place if d.is_alone else nth_key(d.place, 1)] <= HALF * self._pages
 
     def _is_new(self, d: Difference, move: Move) -> bool:
@@ -490,11 +490,12 @@ class SignificanceModel:
     def _explain_links(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
         """Explain links that name other pages, if more than their targets changed, and what shares a card with one."""
         lost, came = ({d.words for d in differences if d.gone is side} for side in (True, False))
+        kept = lost & came  # texts of which only the target changed
         # such as "Next": the neighbours of a page that is new, or that left
-        labels = {d.words for d in differences if d.words in lost & came and d.flags & NEWS and not self._is_in_list(d)}
+        labels = {d.words for d in differences if d.words in kept and d.flags & NEWS and not self._is_in_list(d)}
         units, gaps = set(), set()
         for n, (d, move) in enumerate(zip(differences, moves, strict=True)):
-            if d.words in labels if d.words in lost & came else self._names_other_page(d, move):
+            if d.words in labels or (d.words not in kept and self._names_other_page(d, move)):
                 reasons[n] = reasons[n] or OF_OTHERS
                 units.add(d.unit)
                 gaps.add((d.after, d.ahead))

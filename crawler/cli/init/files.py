@@ -26,7 +26,7 @@ from crawler.config.fetcher import request_signer
 from crawler.config.load import ConfigFile, SitePaths, check_distinct_paths, load_sites, split_sites
 from crawler.config.plan import plan_crawl
 from crawler.config.start import parse_url_setting
-from crawler.errors import StorageError, UsageError
+from crawler.errors import StorageError, UsageError, account_name
 from crawler.lastmod.generators import find_generator
 from crawler.packages import IMAGE, WHEEL, installed_from
 from crawler.publish.write import foreign_sitemap
@@ -40,7 +40,7 @@ Step = tuple[str, str]
 def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[Step]:
     """The first runs of a new configuration, by the account of the units, if any, since it must own the files."""
     program = "siteatlas"
-    if by_units and kit.user != _current_user_id():
+    if by_units and kit.user != account_name():
         program = f"{_sudo_prefix(kit.user)}{shlex.join(kit.program)}"
     file = shlex.quote(str(config))
     where = "in the directories it names" if len(kit.sites) > 1 else f"in {relative_path(kit.outputs[0])}"
@@ -138,18 +138,14 @@ def _user_id(user: str) -> int | None:
 
 
 def _may(user: str, path: Path, bit: int) -> bool:
-    """Whether the mode of a path lets an account do what a ``bit`` of others, such as S_IXOTH, stands for. OSError."""
+    """Whether the mode of a path lets an account do what a ``bit`` of others, such as S_IXOTH, stands for.
+
+    Raises OSError.
+    """
     status, number = path.stat(), _user_id(user)
     groups = os.getgrouplist(user, pwd.getpwnam(user).pw_gid) if number is not None else []
     shift = 6 if number == status.st_uid else 3 if status.st_gid in groups else 0
     return number == 0 or bool(status.st_mode >> shift & bit)
-
-
-def _current_user_id() -> str:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return ""
 
 
 def _sudo_prefix(user: str = "") -> str:
