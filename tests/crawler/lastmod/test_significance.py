@@ -362,6 +362,30 @@ def test_google_the_later_pages_of_a_list_stay_whatever_its_cards_show_and_few_p
         before = after
 
 
+def test_google_lists_stay_though_a_card_that_moves_on_repeats_what_its_list_shows_already() -> None:
+    def made(size: int) -> Site:  # the parts of an entry as the themes of WordPress have them, in lists and alone
+        def entry(n: int, text: str) -> str:
+            head = f"<header><h2 class=title><a href=/{n}>{own(n, 3)}</a></h2></header>"
+            foot = f"<span class=cat-links>Filed under <a href=/t{n % 3}>topic {n % 3}</a></span>"
+            return f"<article>{head}<div class=entry><p>{text}</p></div><footer class=end>{foot}</footer></article>"
+
+        frame = "<html><title>{0}</title><body><main>{1}</main></body></html>"
+        shown = {n: frame.format(own(n, 3), entry(n, own(n))) for n in range(size)}
+        for topic, of_topic in enumerate([lambda n: True, *(lambda n, t=t: n % 3 == t for t in range(3))]):
+            chosen = [n for n in range(size) if of_topic(n)][::-1]
+            for first in range(0, len(chosen), 10):
+                entries = "".join(entry(n, own(n, 20)) for n in chosen[first : first + 10])
+                shown[-100 * (topic + 1) - first] = frame.format(f"Topic {topic}", entries)
+        return shown
+
+    learnt, before = SiteMemory(), made(36)
+    for newest in range(36, 40):
+        after = made(newest + 1)
+        lists = {-100, -200 - 100 * (newest % 3)}
+        assert said(before, after, learnt, step=7) == lists, newest
+        before = after
+
+
 def test_ours_a_new_title_is_an_edit_of_its_page_alone_though_no_sample_has_it() -> None:
     def made(title: str) -> Callable[[int], str]:
         link = f"<ul><li><a href=/16>{title}</a></ul>"
