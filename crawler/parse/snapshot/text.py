@@ -515,25 +515,26 @@ def _read_inline_tag(written: str) -> _InlineTag:
 
 
 _INLINE_TAGS: Final = Memo(_read_inline_tag)
+_MAX_LABEL: Final = 2  # words
 
 
 class _OpenPart:
     """The part of a text that is read now, with its number."""
 
-    __slots__ = ("facts", "has_text_outside", "link", "number", "targets", "texts", "token")
+    __slots__ = ("facts", "link", "number", "outside", "targets", "texts", "token")
 
     def __init__(self, token: bytes = b"", number: int = 1) -> None:
         self.token, self.number = token, number
         self.texts: list[str] = []
         self.targets: list[str] = []
         self.facts: list[tuple[str, str]] = []
-        self.has_text_outside = False
+        self.outside: list[str] = []  # the words that are in no link
         self.link = 0, 0  # the numbers of texts and of targets before the last link
 
     def add(self, text: str) -> None:
         """Add a text that is in no link."""
         self.texts.append(text)
-        self.has_text_outside = self.has_text_outside or not (not text or text.isspace())
+        self.outside += text.split()
 
     def read(self, tag: "_InlineTag") -> None:
         """Read a tag of this part: where a link or a picture leads.
@@ -551,11 +552,21 @@ class _OpenPart:
             self.targets.append(tag.target)
 
     def follow(self, parts: list[TextReading], token: bytes = b"") -> "_OpenPart":
-        """End this part, which says something or is dropped, and begin the next one."""
+        """End this part, which says something or is dropped, and begin the next one.
+
+        A label before a link, such as "Next:", is a part of its own.
+        """
+        texts, targets = self.link
+        label = "".join(self.texts[:texts])
+        is_before_all = bool(self.targets) and not targets and self.outside == label.split()
+        if is_before_all and 0 < len(self.outside) <= _MAX_LABEL:
+            text = _in_one_line(label)
+            parts.append(TextReading(fold_typography(text), text, token=self.token))
+            self.texts, self.outside = self.texts[texts:], []
         text = _in_one_line("".join(self.texts))
         compared = "\x1f".join((fold_typography(text), *self.targets))
         if compared or self.facts:
-            is_link = bool(self.targets) and not self.has_text_outside
+            is_link = bool(self.targets) and not self.outside
             parts.append(TextReading(compared, text or compared[1:], is_link, tuple(self.facts), self.token))
         return _OpenPart(token, self.number + 1)
 

@@ -311,21 +311,23 @@ def test_ours_a_box_of_one_section_with_its_newest_pages_is_no_change(size: int)
         before = after
 
 
+@pytest.mark.parametrize("link", ["<a class={0} href=/{1}>{0}</a>", "<p>{0} &rarr;<br> <a href=/{1}>{2}</a></p>"])
 @pytest.mark.parametrize("way", ["came", "left"])
-def test_ours_labelled_links_to_the_neighbours_of_a_page_that_came_or_left_are_no_change(way: str) -> None:
-    def made(pages: Sequence[int]) -> Site:  # as MkDocs and Sphinx
+def test_ours_labelled_links_to_the_neighbours_of_a_page_that_came_or_left_are_no_change(way: str, link: str) -> None:
+    def made(pages: Sequence[int]) -> Site:  # as MkDocs and Sphinx do, and the starter of Eleventy
         def page(at: int, n: int) -> str:
             near = {name: pages[to] for name, to in (("prev", at - 1), ("next", at + 1)) if 0 <= to < len(pages)}
             head = "".join(f"<link rel={name} href=/{to}>" for name, to in near.items())
-            links = "".join(f"<a class={name} href=/{to}>{name.title()}</a>" for name, to in near.items())
-            return f"<html><head>{head}</head><body><p>{own(n)}</p><div class=foot>{links}</div></body></html>"
+            links = "".join(link.format(name, to, own(to, 3)) for name, to in near.items())
+            text = f"<h1>{own(n, 3)}</h1><p>{own(n)}</p>"
+            return f"<html><head>{head}</head><body>{text}<div class=foot>{links}</div></body></html>"
 
         return {n: page(at, n) for at, n in enumerate(pages)}
 
     less, more = made([n for n in range(30) if n != 12]), made([*range(30)])
     before, after = (less, more) if way == "came" else (more, less)
     assert said(before, after) == set()
-    after[20] = after[20].replace("</p>", f" {own(99)}</p>")
+    after[20] = after[20].replace("</p>", f" {own(99)}</p>", 1)
     assert said(before, after) == {20}
 
 
