@@ -63,23 +63,34 @@ def test_ours_a_sitemap_that_is_there_is_replaced_once_by_a_person(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("marker", "text", "static"),
+    ("marker", "text", "output", "source"),
     [
-        ("mkdocs.yml", "site_name: x", "docs"),
-        ("mkdocs.yml", "docs_dir: text", "text"),
-        ("hugo.toml", "", "static"),
-        ("astro.config.mjs", "", "public"),
-        ("eleventy.config.js", "input: 'src'", ""),
-        ("README.md", "", ""),
+        ("mkdocs.yml", "site_name: x", "site", "docs"),
+        ("mkdocs.yml", "docs_dir: text", "site", "text"),
+        ("mkdocs.yml", "site_dir: build/html", "build/html", "docs"),
+        ("mkdocs.yml", "site_dir: build/html", "build/html/de", "docs/de"),
+        ("mkdocs.yml", "site_dir: ../www", "../www", "docs"),
+        ("mkdocs.yml", "site_name: x", "../www", ""),
+        ("hugo.toml", "", "site", "static"),
+        ("hugo.toml", "", "public/en", "static/en"),
+        ("astro.config.mjs", "outDir: './www'", "www", "public"),
+        ("_config.yml", "destination: out", "out", "."),
+        ("eleventy.config.js", "input: 'src'", "site", ""),
+        ("README.md", "", "site", ""),
     ],
 )
-def test_ours_a_build_does_not_delete_the_key(tmp_path: Path, marker: str, text: str, static: str) -> None:
-    (tmp_path / marker).write_text(text)
+def test_ours_a_build_deletes_neither_the_key_nor_robots_txt(
+    tmp_path: Path, marker: str, text: str, output: str, source: str
+) -> None:
+    project = tmp_path / "project"
     for folder in ("docs", "text", "static", "public", "src"):
-        (tmp_path / folder).mkdir()
-    made = init(tmp_path, URL, "-o", "site", "--indexnow")
-    assert {Path(name).parent.name for name in files(tmp_path) if name.endswith(".txt")} == {"site", static or "site"}
-    assert ("put a copy of the key file" in made.err) is not bool(static)
+        (project / folder).mkdir(parents=True)
+    (project / marker).write_text(text)
+    made = init(project, URL, "-o", output, "--indexnow")
+    keys = {(tmp_path / name).parent for name in files(tmp_path) if name.endswith(".txt")}
+    assert keys == {(project / folder).resolve() for folder in (output, source or output)}
+    assert ("put a copy of the key file" in made.err) is not bool(source)
+    assert (f" --patch {Path(source) / 'robots.txt'}" in made.out) is bool(source)
 
 
 def test_ours_a_second_init_keeps_the_key_and_tells_of_no_file_that_it_did_not_write(tmp_path: Path) -> None:

@@ -139,7 +139,8 @@ def _docusaurus_name(path: str) -> str:
 class GeneratorRules(Struct, frozen=True):
     """``markers`` are files that tell a generator, by their names in the directory of the site. ``types`` are the
     endings of its pages. ``setting`` is the one that names another directory than ``directory`` for them. A build
-    copies the files in ``static`` to the root of the site; "" where only settings say which.
+    copies the files in ``static`` to the root of the site; "" where only settings say which. That root is in
+    ``output``, or where ``output_setting`` says.
     """
 
     markers: tuple[str, ...]
@@ -148,6 +149,8 @@ class GeneratorRules(Struct, frozen=True):
     directory: str = ""
     setting: str = ""
     static: str = ""
+    output: str = ""
+    output_setting: str = ""
 
 
 GENERATORS: Final[dict[GeneratorName, GeneratorRules]] = {
@@ -159,18 +162,23 @@ GENERATORS: Final[dict[GeneratorName, GeneratorRules]] = {
         "content/",
         "contentDir",
         "static/",
+        "public",
+        "publishDir",
     ),
     "docusaurus": GeneratorRules(
         tuple(f"docusaurus.config.{end}" for end in _SCRIPTS),
         ("md", "mdx", "js", "jsx", "ts", "tsx"),
         _docusaurus,
         static="static/",
+        output="build",
     ),
     "astro": GeneratorRules(
         tuple(f"astro.config.{end}" for end in _SCRIPTS),
         ("astro", "md", "mdx", "mdoc", "html"),
         _astro,
         static="public/",
+        output="dist",
+        output_setting="outDir",
     ),
     "eleventy": GeneratorRules(
         (".eleventy.js", *(f"eleventy.config.{end}" for end in _SCRIPTS)),
@@ -179,8 +187,17 @@ GENERATORS: Final[dict[GeneratorName, GeneratorRules]] = {
         "",
         "input",
     ),
-    "mkdocs": GeneratorRules(("mkdocs.yml", "mkdocs.yaml"), ("md", "markdown"), _mkdocs, "docs/", "docs_dir", "docs/"),
-    "jekyll": GeneratorRules(("_config.yml", "_config.yaml", "_config.toml"), ("md", "markdown", "html"), _jekyll),
+    "mkdocs": GeneratorRules(
+        ("mkdocs.yml", "mkdocs.yaml"), ("md", "markdown"), _mkdocs, "docs/", "docs_dir", "docs/", "site", "site_dir"
+    ),
+    "jekyll": GeneratorRules(
+        ("_config.yml", "_config.yaml", "_config.toml"),
+        ("md", "markdown", "html"),
+        _jekyll,
+        static="./",
+        output="_site",
+        output_setting="destination",
+    ),
     "sphinx": GeneratorRules(("conf.py",), ("rst", "md", "ipynb", "txt"), _sphinx),
 }
 assert GENERATORS.keys() == set(get_args(GeneratorName))  # noqa: S101 - the table is whole
@@ -199,12 +216,15 @@ class SiteGenerator(Struct, frozen=True):
 
     def with_settings(self, text: str) -> "SiteGenerator":
         """The same with the directory of pages that its settings name; ``text`` is the content of the marker."""
-        setting = GENERATORS[self.name].setting
-        stated = setting and re.search(rf"\b{setting}\b[\"']?[ \t]*[:=][ \t]*[\"']?([\w./-]+)", text)
+        stated = _stated(GENERATORS[self.name].setting, text)
         if not stated:
             return self
-        directory = stated[1].removeprefix("./").strip("/")
+        directory = stated.removeprefix("./").strip("/")
         return SiteGenerator(self.name, self.root, self.marker, f"{directory}/" if directory not in ("", ".") else "")
+
+    def output(self, text: str) -> str:
+        """The directory of the built site; ``text`` is the content of the marker."""
+        return _stated(GENERATORS[self.name].output_setting, text) or GENERATORS[self.name].output
 
     @property
     def static(self) -> str:
@@ -235,6 +255,12 @@ class SiteGenerator(Struct, frozen=True):
             keys = [path_key(f"{key.rpartition('/')[0]}/{slug.strip('/')}") for key in keys]
             keys += [path_key(slug)] if slug.startswith("/") else []
         return list(dict.fromkeys(keys))
+
+
+def _stated(setting: str, text: str) -> str:
+    """The path that a setting has in the text of a configuration, or ""."""
+    stated = setting and re.search(rf"\b{setting}\b[\"']?[ \t]*[:=][ \t]*[\"']?([\w./-]+)", text)
+    return stated[1] if stated else ""
 
 
 def find_generator(files: Collection[str], name: GeneratorName | None = None) -> SiteGenerator | None:

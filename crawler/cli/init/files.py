@@ -14,6 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -52,9 +53,11 @@ def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[S
     meaning = f"publishes the sitemap {where}{replaces}. With --dry-run, it only shows what it would publish"
     yield f"{program} run --config {file}{once}", meaning
     local = kit.outputs[0] / "robots.txt"
+    source = _source_of(local) if urlsplit(kit.urls[0]).path.count("/") < 2 else None
     patch, does = "", "prints the line to add"
-    if len(kit.sites) == 1 and local.is_file():
-        patch, does = f" --patch {shlex.quote(str(relative_path(local)))}", "adds the line with the sitemap"
+    if len(kit.sites) == 1 and (source or local.is_file()):
+        patch = f" --patch {shlex.quote(str(relative_path(source or local)))}"
+        does = f"adds the line with the sitemap{' to the file that each build copies' if source else ''}"
     yield f"siteatlas robots --config {file}{patch}", f"checks robots.txt, and {does}"
 
 
@@ -221,8 +224,9 @@ def plan_files(options: InitOptions) -> InitFiles:
     kit = _build_kit(options, text)
     files = {options.config: text} if is_new else {}
     if options.indexnow_key:
-        folders = [*kit.outputs, *filter(None, map(_static_folder, kit.outputs))]
-        files |= {relative_path(path / f"{options.indexnow_key}.txt"): options.indexnow_key for path in folders}
+        keys = [path / f"{options.indexnow_key}.txt" for path in kit.outputs]
+        keyed = [*keys, *filter(None, map(_source_of, keys))]
+        files |= {relative_path(path): options.indexnow_key for path in keyed}
     notes, steps = list(_notes(options, kit)), list[tuple[str, str]]()
     for name, (word, make) in SCHEDULERS.items():
         if name in options.chosen:
@@ -233,20 +237,25 @@ def plan_files(options: InitOptions) -> InitFiles:
     return InitFiles(files, notes, [*preparation, *first_runs, *steps, *upkeep])
 
 
-def _static_folder(output: Path) -> Path | None:
-    """The folder of a generator's sources beside an output directory, whose files each build copies into that."""
-    with suppress(OSError, UnicodeDecodeError):
-        names = [f"{path.name}/" if path.is_dir() else path.name for path in output.parent.iterdir()]
-        if found := find_generator(names):
-            found = found.with_settings((output.parent / found.marker).read_text(encoding="utf-8"))
-            folder = output.parent / found.static
-            return folder if found.static and folder.is_dir() else None
+def _source_of(file: Path) -> Path | None:
+    """The file that each build of a generator copies to a published file, whether it exists or not.
+
+    The generator is that of a directory above, or the one here if it builds the published directory.
+    """
+    for root in (*file.parent.parents, Path.cwd()):
+        with suppress(OSError, UnicodeDecodeError):
+            if found := find_generator([f"{path.name}/" if path.is_dir() else path.name for path in root.iterdir()]):
+                text = (root / found.marker).read_text(encoding="utf-8")
+                static, built = found.with_settings(text).static, Path(os.path.normpath(root / found.output(text)))
+                name = file.relative_to(built) if (is_built := file.is_relative_to(built)) else file.name
+                if is_built or root in file.parents:
+                    return root / static / name if static and (root / static).is_dir() else None
     return None
 
 
 def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
     for output in kit.outputs if options.indexnow_key else ():
-        if not _static_folder(output):
+        if not _source_of(output / "robots.txt"):
             yield (
                 f"if a generator or a deploy empties {relative_path(output)}, put a copy of the key file "
                 f"{options.indexnow_key}.txt into the folder of static files of your site, and the line with the "
