@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import tomllib
 from pathlib import Path
 
@@ -130,7 +131,8 @@ def test_ours_a_directory_that_the_account_of_the_units_may_not_enter_is_told(tm
     closed.mkdir(mode=0o700)
     told = f"the account nobody-yet cannot open {closed / 'siteatlas.toml'}, because "
     assert told in init(closed, URL, "--systemd", "--user", "nobody-yet").err
-    assert "cannot open" not in init(closed, URL, "--cron", "--user", "nobody-yet", "--force").err
+    assert told in init(closed, URL, "--cron", "--user", "nobody-yet", "--force").err
+    assert "cannot open" not in init(closed, URL, "--cron", "--force").err
     assert "cannot open" not in init(closed, URL, "--systemd", "--user", "root", "--force").err
 
 
@@ -164,6 +166,17 @@ def test_ours_the_account_of_the_units_is_made_first_and_makes_the_first_files(t
     assert commands[4] == "siteatlas robots --config siteatlas.toml"
     assert "systemctl enable --now siteatlas.timer" in commands[5]
     assert "the timer runs it from now on" in steps
+
+
+@pytest.mark.parametrize("words", [("--user", "nobody-yet"), ("--user", pwd.getpwuid(os.geteuid()).pw_name), ()])
+def test_ours_the_crontab_is_that_of_the_account(tmp_path: Path, words: tuple[str, ...]) -> None:
+    made = init(tmp_path, URL, "-o", "www", "--cron", "--systemd-serve", *words).out
+    edits = [line for line in made.splitlines() if line.endswith("crontab -u nobody-yet -")]
+    assert bool(edits) is ("nobody-yet" in words)
+    assert ("crontab -u" in (tmp_path / "siteatlas.crontab").read_text()) is bool(edits)
+    alone = init(tmp_path, URL, "-o", "www", "--cron", "--force", *words).out
+    assert ("useradd --system --shell /usr/sbin/nologin nobody-yet" in alone) is bool(edits)
+    assert ("-u nobody-yet " in alone.partition("siteatlas run --config")[0]) is bool(edits)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

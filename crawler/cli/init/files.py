@@ -38,10 +38,10 @@ from sitemap import create_file, destination_error, is_planted, make_directory
 Step = tuple[str, str]
 
 
-def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[Step]:
-    """The first runs of a new configuration, by the account of the units, if any, since it must own the files."""
+def first_run_steps(kit: InitKit, config: Path, *, by_account: bool) -> Iterator[Step]:
+    """The first runs of a new configuration, by the account of later runs, if any, since it must own the files."""
     program = "siteatlas"
-    if by_units and kit.user != account_name():
+    if by_account and kit.user != account_name():
         program = f"{_sudo_prefix(kit.user)}{shlex.join(kit.program)}"
     file = shlex.quote(str(config))
     where = "in the directories it names" if len(kit.sites) > 1 else f"in {relative_path(kit.outputs[0])}"
@@ -71,7 +71,7 @@ def keep_config_step(config: Path, *, is_timed: bool) -> Step:
 
 
 def install_steps(kit: InitKit) -> Iterator[Step]:
-    """The preparation for systemd units: the account, its directories, and secrets."""
+    """The preparation of the account that runs it: with its directories."""
     number = _user_id(kit.user)
     user = shlex.quote(kit.user)
     if number is None:
@@ -87,7 +87,6 @@ def install_steps(kit: InitKit) -> Iterator[Step]:
     if foreign := [path for path in _foreign(kit) if owners[path] in {0, os.geteuid()}]:
         meaning = "gives it the files of the account that ran it so far"
         yield f"{_sudo_prefix()}{shlex.join(['chown', '-R', kit.user, *map(str, foreign)])}", meaning
-    yield from _secret_steps(kit)
 
 
 def _foreign(kit: InitKit) -> list[Path]:
@@ -188,6 +187,16 @@ class InitOptions(Struct, frozen=True, kw_only=True):
         """Whether systemd runs something."""
         return any(name.startswith("systemd") for name in self.chosen)
 
+    @property
+    def has_account(self) -> bool:
+        """Whether an account is named for the runs: that of a unit, or the one that --user gives to cron."""
+        return self.is_unit or ("cron" in self.chosen and self.is_for_other)
+
+    @property
+    def is_for_other(self) -> bool:
+        """Whether --user names another account."""
+        return self.user not in ("", account_name())
+
 
 class InitFiles(Struct, frozen=True):
     """The texts of the files, notes, and the next steps, each a command and its meaning."""
@@ -231,8 +240,9 @@ def plan_files(options: InitOptions) -> InitFiles:
     for name, (word, make) in SCHEDULERS.items():
         if name in options.chosen:
             make(options, kit, InitFiles(files, notes, steps), options.starts(word))
-    preparation = list(install_steps(kit)) if options.is_unit else []
-    first_runs = list(first_run_steps(kit, options.config, by_units=options.is_unit)) if is_new else []
+    preparation = list(install_steps(kit)) if options.has_account else []
+    preparation += _secret_steps(kit) if options.is_unit else ()
+    first_runs = list(first_run_steps(kit, options.config, by_account=options.has_account)) if is_new else []
     upkeep = [] if options.schedulers else [keep_config_step(options.config, is_timed=bool(options.every))]
     return InitFiles(files, notes, [*preparation, *first_runs, *steps, *upkeep])
 
@@ -266,12 +276,12 @@ def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
     if len(options.schedulers) > 1:
         *others, last = options.schedulers
         yield f"{', '.join(others)} and {last} do the same work: start only one of them"
-    if options.is_unit and (taken := [path for path in _foreign(kit) if _owner_id(path) not in {0, os.geteuid()}]):
+    if options.has_account and (taken := [path for path in _foreign(kit) if _owner_id(path) not in {0, os.geteuid()}]):
         yield (
             f"{', '.join(map(str, taken))} belongs to another account, which may use it: choose another "
             f"state.directory for {kit.user}"
         )
-    if options.is_unit and (closed := next(_closed_places(kit), None)):
+    if options.has_account and (closed := next(_closed_places(kit), None)):
         file, folder = closed
         yield (
             f"the account {kit.user} cannot open {file}, because {folder} is closed to other accounts. Put it "
@@ -364,6 +374,7 @@ def _build_kit(options: InitOptions, text: str) -> InitKit:
         writes=tuple(dict.fromkeys(Path(os.path.normpath(path)) for path in writes)),
         program=_program(),
         user=options.user or _current_user(),
+        crontab=f"{_sudo_prefix()}crontab -u {shlex.quote(options.user)}" if options.is_for_other else "crontab",
         moment=timer_schedule((site_config.schedule for site_config in sites.values()), first.site.url),
     )
 

@@ -119,8 +119,8 @@ class InitKit(Struct, frozen=True, kw_only=True):
     """The values for the files. All paths are absolute.
 
     ``sites`` are the effective configurations by name; ``text`` is the text of the configuration file. ``program`` is
-    the command line up to the first argument of siteatlas, ``user`` the account that runs it. ``writes`` are the
-    directories that a run writes to.
+    the command line up to the first argument of siteatlas, ``user`` the account that runs it, ``crontab`` the command
+    for the crontab of that account. ``writes`` are the directories that a run writes to.
     """
 
     config: Path
@@ -129,6 +129,7 @@ class InitKit(Struct, frozen=True, kw_only=True):
     writes: tuple[Path, ...]
     program: tuple[str, ...]
     user: str
+    crontab: str = "crontab"
     moment: TimerSchedule
 
     @property
@@ -250,5 +251,5 @@ def crontab(kit: InitKit) -> str:
 
 def install_command(kit: InitKit, file: Path) -> str:
     """The idempotent command that adds the lines of a file to the crontab."""
-    rest = f"crontab -l | sed '/^# {kit.name}: begin$/,/^# {kit.name}: end$/d'"
-    return f"({rest}; cat {shlex.quote(str(file))}) | crontab -"
+    rest = f"{kit.crontab} -l | sed '/^# {kit.name}: begin$/,/^# {kit.name}: end$/d'"
+    return f"({rest}; cat {shlex.quote(str(file))}) | {kit.crontab} -"
