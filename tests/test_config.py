@@ -276,3 +276,20 @@ def test_ours_a_path_may_be_written_like_a_secret_in_a_file(tmp_path: Path) -> N
     config.write_text('site.url = "https://www.example.com/"\n[upload]\nto = "sftp://a@b/c"\nsftp_key = "file:id"\n')
     (site,) = load_sites(ConfigFile.read(config))
     assert site.config.upload.sftp_key == str(config.parent / "id")
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("url = https://example.com/", '. Write the value in quotes: url = "…"'),
+        ("max_time = 2h # long", '. Write the value in quotes: max_time = "…"'),
+        ('url = "https://example.com/', ""),
+        ("urls = [https://example.com/]", ""),
+        ("enabled = True", ""),
+        ("url", ""),
+    ],
+)
+def test_ours_a_value_without_quotes_has_a_remedy(tmp_path: Path, line: str, remedy: str) -> None:
+    with pytest.raises(UsageError, match=r"is not valid TOML: .* \(at line 2, column \d+\)") as raised:
+        ConfigFile(tmp_path / "s.toml", f"[site]\n{line}\n").tables()
+    assert str(raised.value).partition(")")[2] == remedy

@@ -277,6 +277,35 @@ def test_ours_a_run_that_cannot_write_its_output_is_recorded(tmp_path: Path) -> 
         assert re.search(r"(?m)^ +2  .* 7$", siteatlas(tmp_path, "status", "--state", "state").out)
 
 
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (("run", "conf/s.toml"), "Did you mean --config conf/s.toml?"),
+        (("status", "s.toml"), "Did you mean --config s.toml?"),
+        (("run", "shop"), "Did you mean --site shop?"),
+        (("audit", "s.toml"), "is the name of a configuration file. Use --config s.toml"),
+        (("crawl", "conf/s.toml", "-o", "x"), "is the name of a configuration file. Use --config conf/s.toml"),
+        (("run", "https://example.com/"), "extra argument(s) (https://example.com/)"),
+    ],
+)
+def test_ours_a_word_at_a_wrong_place_is_told_with_its_option(
+    tmp_path: Path, words: tuple[str, ...], remedy: str
+) -> None:
+    ran = siteatlas(tmp_path, *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith(f"{remedy}\n")
+
+
+@pytest.mark.parametrize(("text", "code"), [("[sites.shop.site", 2), ("[sit]", 2), ("", 7)])
+def test_ours_what_prevents_any_run_is_one_line_also_for_a_quiet_run(tmp_path: Path, text: str, code: int) -> None:
+    configure(tmp_path, shop="http://127.0.0.1:9/")
+    with (tmp_path / "sites.toml").open("a") as file:
+        file.write(f"\n{text}\n")
+    (tmp_path / "state").touch()  # no directory
+    ran = siteatlas(tmp_path, "run", "--config", "sites.toml", "-q")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (code, "", 1), ran.err
+
+
 def test_ours_status_has_the_same_word_for_a_failure_of_a_new_and_of_a_continued_run(tmp_path: Path) -> None:
     with scripted(pages(30, 0.05)) as site, scripted({}) as other:
         configure(tmp_path, shop=site.url, blog=other.url)

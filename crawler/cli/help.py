@@ -7,7 +7,7 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING, Final
 
 from typer import BadParameter, Typer, echo
-from typer._click.exceptions import NoSuchOption
+from typer._click.exceptions import NoSuchOption, UsageError
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
@@ -77,6 +77,12 @@ class HelpfulCommand(TyperCommand):
                     shown = next((parameter.opts[0] for parameter in self.params if parameter.name == name), shown)
                     echo(f"siteatlas: {error.option_name} is an older form of {shown}", err=True)
                     return self.parse_args(ctx, words)
+            raise
+        except UsageError as error:
+            extra = error.message.partition("unexpected extra argument(s) (")[2].removesuffix(")")
+            option = "--config" if extra.endswith(".toml") else "--site"
+            if extra and "://" not in extra and any(option in parameter.opts for parameter in self.params):
+                error.message += f". Did you mean {option} {extra}?"
             raise
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:

@@ -48,6 +48,8 @@ _EXCLUSIVE_KEYS: Final = ("cron", "every")  # of a schedule: one drops the other
 _SINGLE_SITE_KEYS: Final = (("site", "url"), ("site", "sitemap_url"), ("output", "directory"))  # none is shared
 _MAX_LINES_LIKE_ONE: Final = 20  # of one value that look like statements
 _name = re.compile(r"[A-Za-z0-9._-]+")
+_line_number = re.compile(r"at line (\d+)").search
+_bare = re.compile(r"\s*(?!True|False)[^\s\"'\[{#]").match
 _statement = re.compile(r"""\s*(?:\[|["'\w-][^=#]*=)""").match
 
 Place = Callable[[Sequence[str]], str]
@@ -79,13 +81,19 @@ class ConfigFile(Struct, frozen=True):
         try:
             return tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
-            raise UsageError(f"{name} is not valid TOML: {error}") from None
+            raise UsageError(f"{name} is not valid TOML: {error}{self._lacks_quotes(str(error))}") from None
         except RecursionError:
             raise UsageError(
                 f"{name} has lists or tables inside each other too deeply. Write them side by side"
             ) from None
         except ValueError:  # of int(); a number of TOML has at most 64 bits (https://toml.io/en/v1.0.0#integer)
             raise UsageError(f"{name} has a number with too many digits. Write a smaller number") from None
+
+    def _lacks_quotes(self, error: str) -> str:
+        """The remedy if the line that an error names has a value without quotes, or ""."""
+        found = _line_number(error)
+        key, _, value = self.text.split("\n")[int(found[1]) - 1].partition("=") if found else ("", "", "")
+        return f'. Write the value in quotes: {key.strip()} = "…"' if _bare(value) else ""
 
     def place(self, path: Sequence[str]) -> str:
         """The file, and the line of a key: of the first statement with which the text up to its end has the key."""
