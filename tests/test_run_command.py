@@ -266,6 +266,29 @@ def test_ours_a_killed_run_is_told_by_status_and_by_the_next_run(tmp_path: Path)
     assert re.search("run 2 was continued 2 times, last on .*; its figures are sums", shown)
 
 
+def test_ours_three_runs_in_a_row_that_were_killed_are_an_alert_and_status_has_each_try(tmp_path: Path) -> None:
+    with scripted(pages(30)) as site, mailbox() as box:
+        configure(tmp_path, shop=site.url)
+        mail = [f'--set=email.server="{box.address}"', '--set=email.to=["a@b.test"]', "-q"]
+        assert run(tmp_path, *mail).code == 0
+        assert run(tmp_path, *mail, "--max-pages", "5").code == 4
+        site.routes |= {f"/p{n}": Answer(f"<p>/p{n}", delay=0.7) for n in range(1, 30)}
+        for _ in range(3):
+            assert not box.messages
+            killed = begun(tmp_path, site, len(site.log) + 2, *mail)
+            killed.kill()
+            killed.communicate()
+        site.routes |= pages(30)
+        assert run(tmp_path, *mail).code == 0
+    told = [" ".join(text.get_content().split()) for text in box.messages]
+    assert len(told) == 2, told
+    assert "3 runs in a row were killed, possibly out of memory" in told[0]
+    assert "succeeded again" in told[1]
+    shown = siteatlas(tmp_path, "status", "--config", "sites.toml").out
+    assert re.search("run 2 was continued 4 times, last on .*; its figures are sums", shown)
+    assert re.findall("(?m)^ +on .*: (exit code 4|killed)", shown) == ["exit code 4", *3 * ["killed"]]
+
+
 def test_ours_a_run_that_cannot_write_its_output_is_recorded(tmp_path: Path) -> None:
     with scripted(pages(3)) as site:
         configure(tmp_path, shop=site.url)

@@ -227,10 +227,13 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
     elif run:
         reason = f" ({safe(why)})" if (why := run.reason or run.refusal) else ""
         yield f"{state.unended or f'run {run.number} was cut short{reason}'}; the next run continues it"
-    number, times, last = state.continued
-    if any(run.number == number for run in state.runs):
-        again = f"{count_text(times, 'time')}, last on {local_time(last)}"
-        yield f"run {number} was continued {again}; its figures are sums, without those of killed processes"
+    continued = state.continued
+    if any(run.number == continued.number for run in state.runs):
+        again = f"{count_text(continued.times, 'time')}, last on {local_time(continued.last)}"
+        yield f"run {continued.number} was continued {again}; its figures are sums, without those of killed processes"
+        for began, code, why in continued.tries:
+            reason = f": {safe(why)}" if why else ""
+            yield f"  on {local_time(began)}: {'killed' if code is None else f'exit code {code}'}{reason}"
 
 
 def _written(last: int, wrote: int | None) -> str:

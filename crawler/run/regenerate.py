@@ -21,15 +21,15 @@ from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan
 from crawler.config.start import StartMoved, remember_move
 from crawler.crawl.engine import FinishReason, Watch
-from crawler.errors import PublishRefused, SiteatlasError, StateInUse, StorageError, UsageError
+from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, StorageError, UsageError
 from crawler.plugins import PluginKind, load_plugins
 from crawler.run.crawl import NO_CHOICES, RunChoices, crawl, record_fault
 from crawler.run.options import RunOptions, loop_options, read_changed, tune_garbage_collector
 from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.database import is_there
-from crawler.state.runs import RunResult, RunStore
+from crawler.state.runs import MAX_LOST, RunResult, RunStatus, RunStore
 from crawler.state.schema import LEDGER_FILE, STATE_DB
-from crawler.state.store import Resume, written_state
+from crawler.state.store import Resume, lost_tries, written_state
 
 if TYPE_CHECKING:
     from crawler.notify.ledger_status import NotifyResult
@@ -172,7 +172,19 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
         changed=read_changed(options.changed),
     )
     tune_garbage_collector()
+    if not (options.unattended or options.dry_run) and (lost := lost_tries(plan.state)) >= MAX_LOST:
+        anyio.run(_announce, plan, name, _result_of_lost(lost), backend_options=loop_options())
     return anyio.run(regenerate_site, plan, name, watch, choices, backend_options=loop_options())
+
+
+def _result_of_lost(tries: int) -> RunResult:
+    """The result of tries that could not tell theirs. A schedule counts its own."""
+    return RunResult(
+        exit_code=Incomplete.exit_code,
+        status=RunStatus.FAILED,
+        outcome="nothing",
+        message=f"{tries} runs in a row were killed, possibly out of memory. The log of the system says why",
+    )
 
 
 def resume_mode(options: RunOptions) -> Resume:

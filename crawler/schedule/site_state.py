@@ -17,7 +17,7 @@ from msgspec import Struct
 from crawler.config.cron import Schedule
 from crawler.config.sections import ScheduleConfig
 from crawler.fetch.retry import RetryPolicy
-from crawler.state.runs import RunStatus
+from crawler.state.runs import MAX_LOST, RunStatus
 
 
 class Trigger(StrEnum):
@@ -58,8 +58,6 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 MISSED_AFTER_SECONDS: Final = 60.0  # a run that starts later was missed
-
-MAX_CUT_SHORT: Final = 3  # attempts in a row in which the daemon may die before they count as the cause
 
 
 class PlannedAttempt(Struct, frozen=True):
@@ -204,7 +202,7 @@ class SiteState(Struct):
             self._after_notify(attempt.began, is_sent=False)
             return
         self.cut_short += 1
-        if self.cut_short <= MAX_CUT_SHORT:
+        if self.cut_short <= MAX_LOST:
             self.retry = ScheduledRetry(Trigger.RESUMED, attempt.began)
         else:
             self._failed(attempt.began)

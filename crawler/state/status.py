@@ -4,13 +4,12 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from crawler.errors import SiteatlasError
 from crawler.model import State, Url
 from crawler.state.lock import lock_holder
-from crawler.state.runs import Run, RunStore, RunTotals
+from crawler.state.runs import Continued, Run, RunStore, RunTotals
 from crawler.state.schema import STATE_DB
 from crawler.state.store import AskedCounts, asked_counts
 from crawler.units import count_text
@@ -30,8 +29,8 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     with exit code 0 whose files are published. ``runs`` are the last ones,
     the newest first. ``totals`` are those of all runs that have ended, by their result. While a process works on it,
     ``known`` counts the URLs that the run knows, and ``pending`` those of them that it has not visited yet. ``asked``
-    is None for a run that asks for all pages. ``continued`` has the number of the last run that was
-    continued, how often, and when it was last. ``robots`` says why the last robots.txt is a copy, or is "".
+    is None for a run that asks for all pages. ``continued`` is the last run that was continued. ``robots`` says why
+    the last robots.txt is a copy, or is "".
     """
 
     url: str
@@ -49,7 +48,7 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     known: int = 0
     pending: int = 0
     asked: AskedCounts | None = None
-    continued: tuple[int, int, float] = (0, 0, 0.0)
+    continued: Continued = Continued()
     robots: str = ""
 
     @property
@@ -101,7 +100,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             known=known,
             pending=pending,
             asked=asked_counts(db),
-            continued=msgspec.json.decode(about.get("continued", "[0, 0, 0]"), type=tuple[int, int, float]),
+            continued=Continued.read(about.get("continued")),
             robots=f"{robots[0]}: while this lasts, crawlers obey an old copy or stay away" if robots else "",
         )
 

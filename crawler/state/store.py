@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from crawler.errors import DamagedFile, SiteatlasError, StorageError, UsageError, single_error
 from crawler.state.database import fresh_remedy, is_there, storage_errors, transaction
 from crawler.state.lock import hold_lock
-from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
+from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Continued, Run, RunStore
 from crawler.state.schema import ADDED, HISTORY_TABLES, STATE_DB
 from crawler.version import __version__
 
@@ -31,7 +31,7 @@ FORMATS_KEY: Final = "other formats"
 _PUBLIC_KEY: Final = "public"
 _PAUSE_KEY: Final = "pause "
 CONTINUED_KEY: Final = "continued"
-"""The key in ``about`` of the last run that was continued: its number, how often, and when it was last."""
+"""The key in ``about`` of the last run that was continued."""
 MAX_KEPT_PAUSE: Final = 24 * 3600.0
 """Seconds."""
 DAMAGED_MARK: Final = "damaged"
@@ -215,6 +215,14 @@ def lock_state(directory: Path, *, about: Mapping[str, str] | None = None) -> It
         os.close(descriptor)
 
 
+def lost_tries(directory: Path) -> int:
+    """How many tries of the last run in a row were lost with their process, if it is not active; 0 without a state."""
+    with suppress(SiteatlasError), STATE_DB.reading(directory) as db:
+        if (last := RunStore(db).last(1)) and last[0].unended:
+            return Continued.read(read_about(db, CONTINUED_KEY)).and_now(last[0], 0).lost
+    return 0
+
+
 @contextmanager
 def written_state(directory: Path) -> Iterator[sqlite3.Connection]:
     """The state of a site in one transaction, locked. Raises StateInUse, StorageError, UsageError."""
@@ -386,11 +394,10 @@ class Store:
             with transaction(self.db):
                 self.run = runs.begin(self._now, __version__)
                 self.unended = self.run.unended
+                continued = Continued.read(read_about(self.db, CONTINUED_KEY)).and_now(self.run, self._now)
                 self.run = replace(self.run, exit_code=None)
                 runs.write(self.run)
-                number, times, _ = msgspec.json.decode(read_about(self.db, CONTINUED_KEY) or "[0, 0, 0]")
-                times = times + 1 if number == self.run.number else 1
-                write_about(self.db, CONTINUED_KEY, msgspec.json.encode((self.run.number, times, self._now)).decode())
+                write_about(self.db, CONTINUED_KEY, msgspec.json.encode(continued).decode())
             return
         previous = runs.last(1)
         with transaction(self.db):
