@@ -413,3 +413,20 @@ def test_ours_who_lost_the_state_is_told_to_restore_it_before_anything_else(tmp_
         alone = run(tmp_path)
         assert alone.code == 2
         assert alone.err.index("restore its backup") < alone.err.index("To overwrite the file, run ")
+
+
+@pytest.mark.parametrize("repair", ["", "--fresh"])
+def test_ours_a_repaired_state_is_told_as_its_trouble_was(tmp_path: Path, repair: str) -> None:
+    with scripted(pages(3)) as site, mailbox() as box:
+        configure(tmp_path, shop=site.url)
+        mail = [f'--set=email.server="{box.address}"', '--set=email.to=["a@b.test"]']
+        assert run(tmp_path, *mail).code == 0
+        state = next(path for path in tmp_path.rglob("state.db"))
+        before = state.read_bytes()
+        state.write_bytes(b"no database at all, and long enough to be looked into" * 20)
+        assert [run(tmp_path, *mail).code for _ in range(2)] == [7, 7]
+        if not repair:
+            state.write_bytes(before)
+        assert [run(tmp_path, *mail, *words).code for words in (repair.split(), ())] == [0, 0]
+        told = [text.get_content().splitlines()[0] for text in box.messages]
+        assert ["succeeded again" in line for line in told] == [False, False, True], told

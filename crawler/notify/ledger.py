@@ -311,6 +311,12 @@ class Ledger:
             self._put("mood", {**msgspec.to_builtins(health), "pending": str(health.pending or "")})
             self._note(sent)
 
+    def take_health(self, other: Path) -> None:
+        """Take over what channels know of trouble from the ledger in another directory."""
+        with storage_errors():
+            self._db.execute("ATTACH ? AS other", (str(other / LEDGER_DB.file),))
+            self._db.execute("INSERT OR REPLACE INTO mood SELECT * FROM other.mood")
+
     def store_submission_status(self, status: SubmissionStatus) -> None:
         """Replace the status that a channel reported."""
         with transaction(self._db):

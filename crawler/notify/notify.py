@@ -100,6 +100,13 @@ async def _result_or_error(plan: CrawlPlan, send: Callable[[], Awaitable[NotifyR
     return NotifyResult(notes=(f"no notification was sent: {reason}",), notify_pending=True, exit_code=exit_code)
 
 
+def keep_health(plan: CrawlPlan, makeshift: CrawlPlan) -> None:
+    """Keep what a makeshift state knows of trouble, if the ledger of the site can be written: for the all-clear."""
+    if LEDGER_DB.is_in(makeshift.state):
+        with suppress(SiteatlasError), Ledger.opened(plan.state, plan.config.state.keep_runs) as ledger:
+            ledger.take_health(makeshift.state)
+
+
 def register_channels(plan: CrawlPlan) -> None:
     """Start the cursors of new channels before a run. If it dies right after publishing, the next run sends its
     changes.

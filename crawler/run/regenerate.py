@@ -132,17 +132,18 @@ def _record_failed_upload(plan: CrawlPlan, number: int, reason: str, code: int) 
 async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> "NotifyResult | None":
     """Send notifications. Channels that were removed from the configuration are still in the ledger.
 
-    A state that cannot be written is told each time, because no ledger can remember that it was.
+    A state that cannot be written is told each time. If the ledger beside it can, it remembers that for the all-clear.
     """
     if not plan.config.notify.enabled or not (plan.config.channels or _has_ledger(plan)):
         return None
-    from crawler.notify.notify import send_notifications  # noqa: PLC0415
+    from crawler.notify.notify import keep_health, send_notifications  # noqa: PLC0415
 
     announced = await send_notifications(plan, name, ended=result)
     if announced.exit_code == result.exit_code == StorageError.exit_code:
         with suppress(OSError), TemporaryDirectory(prefix="siteatlas-") as directory:  # the disk may be full
             makeshift = dataclasses.replace(plan, state=Path(directory))
-            return await send_notifications(makeshift, name, ended=result, is_forgotten=True)
+            announced = await send_notifications(makeshift, name, ended=result, is_forgotten=True)
+            keep_health(plan, makeshift)
     return announced
 
 
