@@ -178,6 +178,26 @@ def begun(folder: Path, site: Site, after: int, *words: str) -> subprocess.Popen
     return process
 
 
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        (['webhook.urls=["env:NO_SUCH_NAME"]'], "the environment variable NO_SUCH_NAME is not set"),
+        (['webhook.urls=["file:none"]'], "cannot be read: No such file"),
+        (['email.to=["a@b.test"]', 'email.sender="nobody"'], "email.sender 'nobody' is not an address"),
+        (['upload.to="s3://bucket/x"', 'upload.s3_access_key="env:NO_SUCH_NAME"'], "NO_SUCH_NAME is not set"),
+    ],
+)
+def test_ours_a_dry_run_says_what_would_prevent_a_run(tmp_path: Path, settings: list[str], fault: str) -> None:
+    with scripted(pages(3)) as site:
+        configure(tmp_path, shop=site.url)
+        words = [f"--set={setting}" for setting in settings]
+        dry = run(tmp_path, "--dry-run", *words)
+        assert (dry.code, "3 pages would be listed" in dry.out) == (2, True), dry
+        assert fault in " ".join(dry.out.split("a run would be refused: ")[1].split())
+        assert fault in run(tmp_path, *words).err
+        assert run(tmp_path, "--dry-run").code == 0
+
+
 def test_ours_an_interrupt_saves_the_site_under_way_and_begins_no_other(tmp_path: Path) -> None:
     released = threading.Event()
 

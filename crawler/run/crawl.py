@@ -61,7 +61,7 @@ class RunChoices(Struct, frozen=True, kw_only=True):
 
     ``dry_run`` publishes nothing, ``accept_shrink`` accepts a smaller set than before, ``replace_foreign`` overwrites a
     sitemap that no run with this state wrote, and ``all_left_out`` names every omitted URL, not a few of each state.
-    ``changed`` are the URLs or paths that a person names as changed.
+    ``changed`` are the URLs or paths that a person names as changed. ``fault`` would prevent a run that is not dry.
     """
 
     begin: Resume = Resume.ALWAYS
@@ -70,6 +70,7 @@ class RunChoices(Struct, frozen=True, kw_only=True):
     replace_foreign: bool = False
     all_left_out: bool = False
     changed: tuple[str, ...] = ()
+    fault: UsageError | None = None
 
 
 NO_CHOICES: Final = RunChoices()
@@ -94,7 +95,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
             if store.unended and not choices.dry_run:
                 log.warning("%s: %s; this run continues it", plan.seed, store.unended)
             _adopt_published(plan, store)
-            foreign = None if choices.replace_foreign else _check_output(plan, store, choices, clock)
+            fault = _check_output(plan, store, choices, clock)
             if store.resumed:
                 requeue_failed(store.db)  # the site may be repaired since
             frontier = open_frontier(plan, store)
@@ -111,9 +112,9 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
                 if store.is_first:
                     raise
                 raise NothingCrawlable(f"{error}; the sitemap is unchanged") from error
-            if foreign:
-                refusal = f"{finished.run.refusal}; a run would be refused: {foreign}"
-                run = replace(finished.run, refusal=refusal, exit_code=foreign.exit_code)
+            if fault:
+                refusal = f"{finished.run.refusal}; a run would be refused: {fault}"
+                run = replace(finished.run, refusal=refusal, exit_code=fault.exit_code)
                 RunStore(store.db).write(run)
                 finished = dataclasses.replace(finished, run=run)
             examples = None if choices.all_left_out else MAX_EXAMPLES
@@ -146,6 +147,8 @@ def record_fault(plan: CrawlPlan, error: SiteatlasError) -> None:
 
 def _check_output(plan: CrawlPlan, store: Store, choices: RunChoices, clock: Clock) -> UsageError | None:
     """The error of a dry run whose output directory has files of somebody else. A run records and raises it."""
+    if choices.fault or choices.replace_foreign:
+        return choices.fault
     try:
         check_output_is_ours(plan, store)
         check_formats_are_ours(plan, store)

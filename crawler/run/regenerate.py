@@ -52,7 +52,8 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
         except UsageError as error:
             if not choices.dry_run:
                 record_fault(plan, error)
-            raise
+                raise
+            choices = replace(choices, fault=error)
         report = await crawl(plan, watch, choices)
     except StartMoved as moved:
         followed = plan.moved_to(moved.target)
@@ -79,8 +80,6 @@ def check_services(plan: CrawlPlan, *, dry_run: bool = False) -> None:
     Raises UsageError.
     """
     build_fetcher(plan.config, plan.named_origins, source=plan.source)
-    if dry_run:
-        return
     for kind in PluginKind:
         load_plugins(plan.config, kind)
     if plan.config.upload.to:
@@ -98,9 +97,10 @@ def check_services(plan: CrawlPlan, *, dry_run: bool = False) -> None:
 
             own_rules(plan.config)
     if plan.config.channels:
+        from crawler.notify.configure import check_channels  # noqa: PLC0415
         from crawler.notify.notify import register_channels  # noqa: PLC0415
 
-        register_channels(plan)
+        (check_channels if dry_run else register_channels)(plan)
 
 
 async def _upload(plan: CrawlPlan, report: Report) -> Report:
