@@ -274,6 +274,23 @@ def test_ours_a_file_that_somebody_changed_is_noted_once_and_replaced(tmp_path: 
         assert "somebody" not in crawl(tmp_path, site.url).out
 
 
+def test_ours_a_generator_that_writes_a_sitemap_in_each_build_is_noted_once_with_the_remedy(tmp_path: Path) -> None:
+    with scripted({"/": links("/a"), "/a": "x"}) as site:
+        said = []
+        for night in range(4):
+            (tmp_path / "out").mkdir(exist_ok=True)
+            (tmp_path / "out" / "index.html").write_text('<meta name="generator" content="mkdocs-1.6.1">')
+            (tmp_path / "out" / "sitemap.xml.gz").write_bytes(b"of a build")
+            (tmp_path / "out" / "sitemap.xml").write_bytes(b"of build %d" % night)
+            ran = crawl(tmp_path, site.url, "--replace")
+            assert ran.code == 0, ran.err
+            said += [line for line in ran.out.splitlines() if "sitemap.xml" in line and "build" in line]
+        (note,) = said
+        assert note.startswith("note: each build of MkDocs writes sitemap.xml: run Siteatlas after each build, and rem")
+        assert note.endswith("sitemap.xml.gz, which stays that of MkDocs. siteatlas manual setups/mkdocs shows how")
+        assert "somebody" not in ran.out
+
+
 def test_ours_a_deploy_that_deleted_the_sitemap_is_noted_once(tmp_path: Path) -> None:
     with scripted({"/": links("/a"), "/a": "x"}) as site:
         assert crawl(tmp_path, site.url).code == 0

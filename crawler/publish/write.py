@@ -47,6 +47,7 @@ _GROUPING = {"section": by_section(), "language": by_language(), "type": by_type
 
 
 _OUTPUT_KEY: Final = "output"
+_TOLD_KEY: Final = "told_of_builds"
 _DIGESTS_KEY: Final = "digests"
 
 
@@ -140,14 +141,25 @@ class PublishedDigests:
         note = f"the last run of this state wrote to {before}, and the next run there continues from this one"
         return (f"{note}. For a try of its own, give it a state of its own (--state DIR)",)
 
-    def changed_note(self) -> tuple[str, ...]:
-        """A note on the files that differ from what was published."""
+    def changed_note(self, leading: Iterable[str], builder: tuple[str, str] | None) -> tuple[str, ...]:
+        """A note on the files that differ from what was published; once if a generator builds the directory.
+
+        ``leading`` are the names that the leading file may have: one may be the generator's. ``builder`` is its name,
+        and the page of the manual about it.
+        """
         known = self._known()
         changed = [name for name, digest in known.items() if self._digest(name, known)[2] not in ("", digest[2])]
         if not changed:
             return ()
         names, verb = names_text(sorted(changed)), "was" if len(changed) == 1 else "were"
-        return (f"{names} {verb} changed by somebody else since the last run; this run replaces such changes",)
+        if builder is None:
+            return (f"{names} {verb} changed by somebody else since the last run; this run replaces such changes",)
+        stale = [name for name in leading if name not in known and (self._directory / name).is_file()]
+        remove = f", and remove {stale[0]}, which stays that of {builder[0]}" if stale else ""
+        note = f"each build of {builder[0]} writes {names}: run Siteatlas after each build{remove}"
+        is_told = read_about(self._db, _TOLD_KEY) == note
+        write_about(self._db, _TOLD_KEY, note)
+        return () if is_told else (f"{note}. siteatlas manual setups/{builder[1]} shows how",)
 
     def deleted_note(self) -> tuple[str, ...]:
         """A note on published files that are gone from a directory that has others, such as a deploy leaves it."""

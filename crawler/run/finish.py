@@ -8,8 +8,10 @@ Until that commit the state is as if visiting had just ended: the next start rep
 "now" and produces the same bytes.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -18,6 +20,7 @@ from msgspec.structs import replace
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason
 from crawler.crawl.recheck import Recheck, is_partial
+from crawler.crawl.set_ups import find_set_up
 from crawler.crawl.visit import VisitResult, source_key, with_counts
 from crawler.dataset.history import record as record_history
 from crawler.errors import DamagedFile, Incomplete, PublishRefused, StorageError
@@ -122,7 +125,8 @@ class RunFinisher:
         former_names = [file.name for file in previous.files] if previous else []
         digests = write.PublishedDigests(db, self._destination.path)
         deleted = () if self._plan.config.fetch.source else digests.deleted_note()  # a build empties its folder
-        run = replace(run, notes=[*run.notes, *digests.directory_note(), *digests.changed_note(), *deleted])
+        changed = digests.changed_note(write.sitemap_names(self._plan), _builder(self._destination.path))
+        run = replace(run, notes=[*run.notes, *digests.directory_note(), *changed, *deleted])
         with transaction(db):
             digests.begin()
             begin_formats(db, self._plan)
@@ -287,3 +291,11 @@ class RunFinisher:
 
 def _is_degraded(verdict: Completeness) -> bool:
     return verdict.kind not in (CompletenessLevel.COMPLETE, CompletenessLevel.CARRIED)
+
+
+def _builder(directory: Path) -> tuple[str, str] | None:
+    """What builds the pages in a directory, and the page of the manual about it; None for none that is known."""
+    with suppress(OSError):
+        if made := find_set_up((directory / "index.html").read_bytes()):
+            return made.name, made.page
+    return None
