@@ -357,7 +357,7 @@ WRONG = {
     "a secret that is not there": ("", 'env:NOT_SET"', {}, "the environment variable NOT_SET is not set"),
     "half of the keys": ('to = "s3://shop"\ns3_access_key = "A"', "", {}, "upload.s3_secret_key work only together"),
     "no address": ('to = "ftp://shop/x"', "", {}, "upload.to must be like s3://bucket/prefix, sftp://"),
-    "no host key": ('to = "sftp://shop@127.0.0.1/x"\nsftp_known_hosts = "none"', "", {}, "the file of known hosts"),
+    "no host key": ('to = "sftp://shop@127.0.0.1/x"\nsftp_known_hosts = "none"', "", {}, "the host key of 127.0.0.1"),
     "no account": ("", 'none.json"', {}, "the secret file:none.json cannot be read"),
 }
 

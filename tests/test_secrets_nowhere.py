@@ -192,10 +192,10 @@ class World:
         self._file("account.json", json.dumps(account))
         self._file("signs", SIGNS)
         self._file("header", FROM_FILE)
-        self._file("hosts", self.host.known_hosts)
         self._file("password", PASSWORD if self.mode in ("well", "proxy") else SFTP)
         s3 = "http://127.0.0.1:9" if self.mode == "gone" else self.bucket.url
         port = 9 if self.mode == "gone" else self.host.port
+        self._file("hosts", self.host.known_hosts.replace(str(self.host.port), str(port)))
         upload = {
             "nowhere": "",
             "s3": f'to = "s3://shop/x"\ns3_endpoint = "{s3}"\ns3_region = "eu-west-1"\n'

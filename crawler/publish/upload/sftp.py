@@ -25,25 +25,25 @@ from crawler.state.lock import RUN_LEASE, LeaseLost
 KNOWN_HOSTS: Final = "~/.ssh/known_hosts"
 
 
-def _key_remedy(address: SftpAddress, file: str) -> str:
-    return (
-        f"Run ssh-keyscan -p {address.port} {address.host} >> {shlex.quote(file)}, and compare the new key in the file "
-        "with the key from the operator of the server. Or name another file with upload.sftp_known_hosts"
-    )
-
-
 def read_known_hosts(file: str, address: SftpAddress) -> asyncssh.SSHKnownHosts:
-    """The trusted host keys. Raises UsageError when the file is missing or invalid."""
+    """The trusted host keys. Raises UsageError when the file is invalid, or has no key of the host."""
     try:
-        return asyncssh.read_known_hosts(file)
+        known = asyncssh.read_known_hosts(file)
     except FileNotFoundError:
-        raise UsageError(
-            f"the file of known hosts {file} does not exist, so the host key of {address.host} cannot be checked. "
-            f"{_key_remedy(address, file)}"
-        ) from None
+        known = asyncssh.import_known_hosts("")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it has an invalid line"
         raise UsageError(f"upload.sftp_known_hosts: {file} is not a file of known hosts: {reason}") from None
+    keys, authorities, *_ = known.match(address.host, "", address.port)
+    if not (keys or authorities):
+        folder = Path(file).parent
+        make = "" if folder.is_dir() else f"mkdir -p -m 700 {shlex.quote(str(folder))} && "
+        raise UsageError(
+            f"the host key of {address.host} is not in {file}, so it cannot be checked. Run {make}"
+            f"ssh-keyscan -p {address.port} {address.host} >> {shlex.quote(file)}, and compare the new key in the file "
+            "with the key from the operator of the server. Or name another file with upload.sftp_known_hosts"
+        )
+    return known
 
 
 def login_options(section: UploadConfig, address: SftpAddress) -> dict[str, Any]:
@@ -94,16 +94,14 @@ def sftp_upload_error(error: Exception, act: str, address: SftpAddress) -> Uploa
     return meaning_of(error, _MEANINGS).upload_error(values)
 
 
-def unknown_host_error(address: SftpAddress, file: str, *, known: bool) -> UploadError:
-    """The host key is not trusted; ``known`` says that the file has other keys of this host."""
-    if known:
-        host = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
-        return UploadError(
-            f"its host key is not the one in {file}. Somebody may intercept the connection, or the server was "
-            "reinstalled. Ask its operator. If the new key is right, run "
-            f"ssh-keygen -R '{host}' -f {shlex.quote(file)}, and add the key"
-        )
-    return UploadError(f"its host key is not known. {_key_remedy(address, file)}")
+def other_key_error(address: SftpAddress, file: str) -> UploadError:
+    """The host has another key than the one that is trusted."""
+    host = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
+    return UploadError(
+        f"its host key is not the one in {file}. Somebody may intercept the connection, or the server was "
+        "reinstalled. Ask its operator. If the new key is right, run "
+        f"ssh-keygen -R '{host}' -f {shlex.quote(file)}, and add the key"
+    )
 
 
 T = TypeVar("T")
@@ -252,7 +250,7 @@ class SftpTarget:
                 connection.moved()
                 return await operation(connection)
         except asyncssh.HostKeyNotVerifiable:
-            raise unknown_host_error(self._address, self._hosts_file, known=self._has_host_key()) from None
+            raise other_key_error(self._address, self._hosts_file) from None
         except LeaseLost:
             raise
         except Exception as error:  # noqa: BLE001 - the library fails in many ways on garbage; no error may show a secret
@@ -279,10 +277,6 @@ class SftpTarget:
         connection, self._connection, self._client = self._connection, None, None
         if connection is not None:
             connection.abort()
-
-    def _has_host_key(self) -> bool:
-        keys, authorities, *_ = self._known.match(self._address.host, "", self._address.port)
-        return bool(keys or authorities)
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,10 +224,11 @@ def test_ours_who_does_not_answer_in_time_is_not_waited_for(guest: Site, host: H
 
 
 @pytest.mark.parametrize("said", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", b"SSH-1.5-old\r\n", b"\0" * 400])
-def test_ours_what_is_no_ssh_server_is_told(guest: Site, said: bytes) -> None:
+def test_ours_what_is_no_ssh_server_is_told(guest: Site, host: Host, tmp_path: Path, said: bytes) -> None:
     guest.publish(*FIRST)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
+        (tmp_path / "known").write_text(host.known_hosts.replace(str(host.port), str(port)))
 
         def answer() -> None:
             peer, _ = server.accept()
@@ -242,11 +243,12 @@ def test_ours_what_is_no_ssh_server_is_told(guest: Site, said: bytes) -> None:
     assert str(caught.value).isprintable()
 
 
-def test_ours_who_is_not_there_is_told_with_the_port(guest: Site) -> None:
+def test_ours_who_is_not_there_is_told_with_the_port(guest: Site, host: Host, tmp_path: Path) -> None:
     guest.publish(*FIRST)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+        (tmp_path / "known").write_text(host.known_hosts.replace(str(host.port), str(port)))
         with pytest.raises(StorageError, match=f"cannot be reached on port {port}"):
             guest.send(to=f"sftp://{USER}@127.0.0.1:{port}/x")
     assert guest.slept == [1.0, 2.0]
@@ -255,7 +257,7 @@ def test_ours_who_is_not_there_is_told_with_the_port(guest: Site) -> None:
 def test_ours_a_host_that_is_not_known_is_never_told_the_password(guest: Site, host: Host, tmp_path: Path) -> None:
     guest.publish(*FIRST)
     (tmp_path / "known").write_text("")
-    with pytest.raises(StorageError, match=f"ssh-keyscan -p {host.port} 127.0.0.1 >> {tmp_path}/known"):
+    with pytest.raises(UsageError, match=f"Run ssh-keyscan -p {host.port} 127.0.0.1 >> {tmp_path}/known"):
         guest.send()
     other = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode()
     (tmp_path / "known").write_text(f"[127.0.0.1]:{host.port} {other}")
@@ -270,8 +272,13 @@ def test_ours_the_remedy_for_an_unknown_host_names_the_file_that_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "my home"))
-    told = f">> '{tmp_path}/my home/.ssh/known_hosts', and .* upload.sftp_known_hosts"
-    with pytest.raises(UsageError, match=told):
+    folder = tmp_path / "my home" / ".ssh"
+    told = f"ssh-keyscan -p 22 host >> '{folder}/known_hosts', and .* upload.sftp_known_hosts"
+    with pytest.raises(UsageError, match=f"Run mkdir -p -m 700 '{folder}' && {told}"):
+        check_upload(Site(tmp_path, {"to": "sftp://shop@host/maps"}).plan)
+    folder.mkdir(parents=True)
+    (folder / "known_hosts").write_text("")
+    with pytest.raises(UsageError, match=f"Run {told}"):
         check_upload(Site(tmp_path, {"to": "sftp://shop@host/maps"}).plan)
 
 
@@ -308,7 +315,8 @@ def test_ours_settings_that_cannot_be_used_are_told_before_the_crawl(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], told: str
 ) -> None:
     monkeypatch.setenv("SHOP_PASSWORD", PASSWORD)
-    (tmp_path / "known").write_text("")
+    key = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode()
+    (tmp_path / "known").write_text(f"host {key}")
     (tmp_path / "bad").write_text("oneword\n")
     if change.get("sftp_key", "").endswith("locked"):
         locked = asyncssh.generate_private_key("ssh-ed25519")
