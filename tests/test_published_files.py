@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from run import crawl, published, siteatlas
 from scripted import links, scripted
 
@@ -272,6 +273,19 @@ def test_ours_a_file_that_somebody_changed_is_noted_once_and_replaced(tmp_path: 
         assert published(tmp_path) == before
         os.utime(path)  # a copy of the same bytes is no change
         assert "somebody" not in crawl(tmp_path, site.url).out
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_ours_a_directory_that_lost_all_files_is_told_also_by_a_quiet_run(tmp_path: Path, is_there: bool) -> None:
+    with scripted({"/": links("/a"), "/a": "x"}) as site:
+        assert "empty or gone" not in crawl(tmp_path, site.url, "-q").err
+        (tmp_path / "out").rename(tmp_path / "unmounted")
+        if is_there:
+            (tmp_path / "out").mkdir()
+        said = crawl(tmp_path, site.url, "-q")
+        assert (said.code, said.out, said.err.count("\n")) == (0, "", 1), said.err
+        assert f"{site.url}: out, to which the last run published, was empty or gone. If a disk" in said.err
+        assert crawl(tmp_path, site.url, "-q").err == ""
 
 
 def test_ours_a_generator_that_writes_a_sitemap_in_each_build_is_noted_once_with_the_remedy(tmp_path: Path) -> None:

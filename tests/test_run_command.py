@@ -450,3 +450,14 @@ def test_ours_a_repaired_state_is_told_as_its_trouble_was(tmp_path: Path, repair
         assert [run(tmp_path, *mail, *words).code for words in (repair.split(), ())] == [0, 0]
         told = [text.get_content().splitlines()[0] for text in box.messages]
         assert ["succeeded again" in line for line in told] == [False, False, True], told
+
+
+def test_ours_a_quiet_run_says_that_robots_txt_fails_before_it_is_too_late(tmp_path: Path) -> None:
+    rules = Answer("User-agent: *\nDisallow: /x", headers={"Content-Type": "text/plain"})
+    with scripted({**pages(3), "/robots.txt": rules}) as site:
+        configure(tmp_path, shop=site.url)
+        assert run(tmp_path, "-q").err == ""
+        site.routes["/robots.txt"] = Answer(status=500)
+        failing = run(tmp_path, "-q")
+        assert (failing.code, failing.out, failing.err.count("\n")) == (0, "", 1), failing.err
+        assert f"{site.url}: robots.txt answered 500, so Siteatlas obeyed its copy of" in failing.err

@@ -400,8 +400,8 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further, judge)
         frontier.admit(seed_urls(plan, robots))
         suspect_notes = [_SUSPECT_NOTE.format(url) for url in frontier.crash_suspects()]
-        for note in suspect_notes:
-            log.warning("%s", note)
+        for note in filter(None, [robots.trouble, *suspect_notes]):
+            log.warning("%s: %s", plan.seed, note)
         async with _stop_on_signals(engine):
             try:
                 ending = await engine.run()

@@ -116,6 +116,12 @@ class PublishedDigests:
         self._db = db
         self._directory = directory
 
+    @property
+    def is_last(self) -> bool:
+        """Whether the last run of this state wrote to the directory."""
+        with storage_errors():
+            return read_about(self._db, _OUTPUT_KEY) == str(self._directory.resolve())
+
     def begin(self) -> None:
         """Store, before the files are written, that this state writes to the directory.
 
@@ -163,10 +169,8 @@ class PublishedDigests:
 
     def deleted_note(self) -> tuple[str, ...]:
         """A note on published files that are gone from a directory that has others, such as a deploy leaves it."""
-        with storage_errors():
-            is_here = read_about(self._db, _OUTPUT_KEY) == str(self._directory.resolve())
         names = [name for name in self._known() if not os.path.lexists(self._directory / name)]
-        if not (is_here and names and any(self._directory.iterdir())):
+        if not (self.is_last and names and any(self._directory.iterdir())):
             return ()
         said = names[0] if len(names) == 1 else f"{len(names):,} files of the sitemap, such as {names[0]},"
         verb = "was" if len(names) == 1 else "were"

@@ -104,16 +104,17 @@ class Robots(Struct, array_like=True):
     """The rules of one origin for us. Made by :func:`robots_or_text` or :func:`parse_robots`.
 
     ``access`` says what decides, ``reason`` why, in a sentence. ``expires`` is the Unix time until which this holds.
-    ``sitemaps`` are the URLs of its Sitemap lines, ``notes`` its faults, each a sentence. ``failure_code`` is that of
-    the failure to fetch it, or "". ``delay`` is the Crawl-delay in seconds, ``delay_line`` its line, also of one that
-    is no number of seconds. ``rules`` are in their order of precedence, and ``index`` finds them.
-    ``weight`` is roughly their memory in bytes.
+    ``sitemaps`` are the URLs of its Sitemap lines, ``notes`` its faults, each a sentence. ``trouble`` is that of them
+    which says why it is an old copy. ``failure_code`` is that of the failure to fetch it, or "". ``delay`` is the
+    Crawl-delay in seconds, ``delay_line`` its line, also of one that is no number of seconds. ``rules`` are in their
+    order of precedence, and ``index`` finds them. ``weight`` is roughly their memory in bytes.
     """
 
     access: RobotsAccess
     reason: str
     expires: float
     notes: tuple[str, ...] = ()
+    trouble: str = ""
     sitemaps: tuple[Url, ...] = ()
     failure_code: str = ""
     delay: float | None = None
@@ -218,7 +219,7 @@ def previous_or_fresh(fresh: Robots, previous: Robots | None, now: float) -> Rob
     ):
         copied = w3c(previous.expires - MAX_AGE)
         note = f"{fresh.reason}, so Siteatlas obeyed its copy of {copied}. After one day, it crawls nothing"
-        return replace(previous, notes=(note, *previous.notes))
+        return replace(previous, notes=(note, *previous.notes), trouble=note)
     return fresh
 
 

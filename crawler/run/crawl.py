@@ -41,7 +41,7 @@ from crawler.publish.gate import reject_start
 from crawler.publish.listing import published_not_visited
 from crawler.publish.other_formats import check_formats_are_ours, check_names
 from crawler.publish.store import requeue_failed
-from crawler.publish.write import build_destination, build_writer, check_output_is_ours
+from crawler.publish.write import PublishedDigests, build_destination, build_writer, check_output_is_ours
 from crawler.run.finish import FinishedRun, RunFinisher
 from crawler.run.report import Report, build_report
 from crawler.state.runs import RunStore
@@ -83,6 +83,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
     """
     commits = commit_dates(plan.config, plan.seed)
     destination = build_destination(plan)
+    is_empty = not any(plan.output.glob("*"))
     try:
         if not choices.dry_run:
             _check_destination(plan, destination)
@@ -92,8 +93,8 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         recheck = _recheck(plan, choices, commits)
         carry = recheck.begin if recheck and not choices.accept_shrink else None
         with Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock(), carry=carry) as store:
-            if store.unended and not choices.dry_run:
-                log.warning("%s: %s; this run continues it", plan.seed, store.unended)
+            if not choices.dry_run:
+                _warn(plan, store, is_empty=is_empty)
             _adopt_published(plan, store)
             fault = _check_output(plan, store, choices, clock)
             if store.resumed:
@@ -132,6 +133,19 @@ def _check_destination(plan: CrawlPlan, destination: Directory) -> None:
         failure = StorageError(str(error))
         record_fault(plan, failure)
         raise failure from error
+
+
+def _warn(plan: CrawlPlan, store: Store, *, is_empty: bool) -> None:
+    """Say what a person should know at once, also of a quiet run. ``is_empty``: the output directory has no files."""
+    if store.unended:
+        log.warning("%s: %s; this run continues it", plan.seed, store.unended)
+    if is_empty and not plan.config.upload.to and PublishedDigests(store.db, plan.output).is_last:
+        log.warning(
+            "%s: %s, to which the last run published, was empty or gone. If a disk belongs there, mount it; if the "
+            "site has moved, set output.directory (-o)",
+            plan.seed,
+            plan.output,
+        )
 
 
 def record_fault(plan: CrawlPlan, error: SiteatlasError) -> None:
