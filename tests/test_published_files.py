@@ -284,7 +284,7 @@ def test_ours_a_directory_that_lost_all_files_is_told_also_by_a_quiet_run(tmp_pa
             (tmp_path / "out").mkdir()
         said = crawl(tmp_path, site.url, "-q")
         assert (said.code, said.out, said.err.count("\n")) == (0, "", 1), said.err
-        assert f"{site.url}: out, to which the last run published, was empty or gone. If a disk" in said.err
+        assert f"{site.url}: out, where the last run published, was empty or gone. If a disk" in said.err
         assert crawl(tmp_path, site.url, "-q").err == ""
 
 

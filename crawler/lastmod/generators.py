@@ -32,6 +32,7 @@ MAX_ALIKE: Final = 100  # pages with one name that are compared
 _SCRIPTS: Final = ("js", "ts", "mjs", "cjs", "mts", "cts")
 _DATA: Final = ("toml", "yaml", "yml", "json")
 _OLD_HUGO: Final = tuple(f"config.{end}" for end in _DATA)  # its settings until 2022; others have such a file, too
+_JEKYLL: Final = tuple(f"_config.{end}" for end in ("yml", "yaml", "toml"))
 _LANGUAGE: Final = r"[a-z]{2}(?:-[A-Za-z]{2,4})?"
 _front_matter = re.compile(r"\ufeff?(?:---|\+\+\+)[ \t]*\r?\n((?:(?!---|\+\+\+).*\n?)*)").match
 _field = re.compile(r"^[\"']?(permalink|url|slug)[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE).findall
@@ -190,14 +191,7 @@ GENERATORS: Final[dict[GeneratorName, GeneratorRules]] = {
     "mkdocs": GeneratorRules(
         ("mkdocs.yml", "mkdocs.yaml"), ("md", "markdown"), _mkdocs, "docs/", "docs_dir", "docs/", "site", "site_dir"
     ),
-    "jekyll": GeneratorRules(
-        ("_config.yml", "_config.yaml", "_config.toml"),
-        ("md", "markdown", "html"),
-        _jekyll,
-        static="./",
-        output="_site",
-        output_setting="destination",
-    ),
+    "jekyll": GeneratorRules(_JEKYLL, ("md", "markdown", "html"), _jekyll, "", "", "./", "_site", "destination"),
     "sphinx": GeneratorRules(("conf.py",), ("rst", "md", "ipynb", "txt"), _sphinx),
 }
 assert GENERATORS.keys() == set(get_args(GeneratorName))  # noqa: S101 - the table is whole
@@ -206,25 +200,21 @@ assert GENERATORS.keys() == set(get_args(GeneratorName))  # noqa: S101 - the tab
 class SiteGenerator(Struct, frozen=True):
     """The generator of a site. ``root`` is the directory of its ``marker`` in the repository, "" or ending with "/".
 
-    ``directory`` is where its pages are, below ``root``.
+    ``directory`` is where its pages are, below ``root``, and ``output`` where it builds the site.
     """
 
     name: GeneratorName
     root: str
     marker: str
     directory: str
+    output: str = ""
 
     def with_settings(self, text: str) -> "SiteGenerator":
-        """The same with the directory of pages that its settings name; ``text`` is the content of the marker."""
-        stated = _stated(GENERATORS[self.name].setting, text)
-        if not stated:
-            return self
-        directory = stated.removeprefix("./").strip("/")
-        return SiteGenerator(self.name, self.root, self.marker, f"{directory}/" if directory not in ("", ".") else "")
-
-    def output(self, text: str) -> str:
-        """The directory of the built site; ``text`` is the content of the marker."""
-        return _stated(GENERATORS[self.name].output_setting, text) or GENERATORS[self.name].output
+        """The same with the directories that its settings name; ``text`` is the content of the marker."""
+        rules = GENERATORS[self.name]
+        stated = (_stated(rules.setting, text) or self.directory).removeprefix("./").strip("/")
+        directory, output = f"{stated}/" if stated not in ("", ".") else "", _stated(rules.output_setting, text)
+        return SiteGenerator(self.name, self.root, self.marker, directory, output or rules.output)
 
     @property
     def static(self) -> str:

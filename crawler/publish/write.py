@@ -147,7 +147,7 @@ class PublishedDigests:
         note = f"the last run of this state wrote to {before}, and the next run there continues from this one"
         return (f"{note}. For a try of its own, give it a state of its own (--state DIR)",)
 
-    def changed_note(self, leading: Iterable[str], builder: tuple[str, str] | None) -> tuple[str, ...]:
+    def changed_note(self, leading: Iterable[str], builder: tuple[str, str, object] | None) -> tuple[str, ...]:
         """A note on the files that differ from what was published; once if a generator builds the directory.
 
         ``leading`` are the names that the leading file may have: one may be the generator's. ``builder`` is its name,

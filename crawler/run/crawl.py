@@ -140,12 +140,8 @@ def _warn(plan: CrawlPlan, store: Store, *, is_empty: bool) -> None:
     if store.unended:
         log.warning("%s: %s; this run continues it", plan.seed, store.unended)
     if is_empty and not plan.config.upload.to and PublishedDigests(store.db, plan.output).is_last:
-        log.warning(
-            "%s: %s, to which the last run published, was empty or gone. If a disk belongs there, mount it; if the "
-            "site has moved, set output.directory (-o)",
-            plan.seed,
-            plan.output,
-        )
+        remedy = "If a disk belongs there, mount it; if the site has moved, set output.directory (-o)"
+        log.warning("%s: %s, where the last run published, was empty or gone. %s", plan.seed, plan.output, remedy)
 
 
 def record_fault(plan: CrawlPlan, error: SiteatlasError) -> None:

@@ -11,7 +11,6 @@ Until that commit the state is as if visiting had just ended: the next start rep
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -125,7 +124,10 @@ class RunFinisher:
         former_names = [file.name for file in previous.files] if previous else []
         digests = write.PublishedDigests(db, self._destination.path)
         deleted = () if self._plan.config.fetch.source else digests.deleted_note()  # a build empties its folder
-        changed = digests.changed_note(write.sitemap_names(self._plan), _builder(self._destination.path))
+        builder = None
+        with suppress(OSError):
+            builder = find_set_up((self._destination.path / "index.html").read_bytes())
+        changed = digests.changed_note(write.sitemap_names(self._plan), builder)
         run = replace(run, notes=[*run.notes, *digests.directory_note(), *changed, *deleted])
         with transaction(db):
             digests.begin()
@@ -291,11 +293,3 @@ class RunFinisher:
 
 def _is_degraded(verdict: Completeness) -> bool:
     return verdict.kind not in (CompletenessLevel.COMPLETE, CompletenessLevel.CARRIED)
-
-
-def _builder(directory: Path) -> tuple[str, str] | None:
-    """What builds the pages in a directory, and the page of the manual about it; None for none that is known."""
-    with suppress(OSError):
-        if made := find_set_up((directory / "index.html").read_bytes()):
-            return made.name, made.page
-    return None

@@ -174,18 +174,10 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
     )
     tune_garbage_collector()
     if not (options.unattended or options.dry_run) and (lost := lost_tries(plan.state)) >= MAX_LOST:
-        anyio.run(_announce, plan, name, _result_of_lost(lost), backend_options=loop_options())
+        message = f"{lost} runs in a row were killed, possibly out of memory. The log of the system says why"
+        result = RunResult(exit_code=Incomplete.exit_code, status=RunStatus.FAILED, outcome="nothing", message=message)
+        anyio.run(_announce, plan, name, result, backend_options=loop_options())
     return anyio.run(regenerate_site, plan, name, watch, choices, backend_options=loop_options())
-
-
-def _result_of_lost(tries: int) -> RunResult:
-    """The result of tries that could not tell theirs. A schedule counts its own."""
-    return RunResult(
-        exit_code=Incomplete.exit_code,
-        status=RunStatus.FAILED,
-        outcome="nothing",
-        message=f"{tries} runs in a row were killed, possibly out of memory. The log of the system says why",
-    )
 
 
 def resume_mode(options: RunOptions) -> Resume:

@@ -104,31 +104,26 @@ class Continued(Struct, frozen=True, array_like=True):
     """The last run that was continued: its number, how often, and when it was last (Unix time).
 
     ``tries`` are those before, the oldest first: when each began, its exit code or None if its process was lost, and
-    why it ended.
+    why it ended. ``lost`` counts the last ones in a row whose process was lost.
     """
 
     number: int = 0
     times: int = 0
     last: float = 0.0
     tries: list[tuple[float, int | None, str]] = []
-
-    @classmethod
-    def read(cls, text: str | None) -> "Continued":
-        """The record from its JSON; None is none."""
-        return msgspec.json.decode(text, type=cls) if text else cls()
+    lost: int = 0
 
     def and_now(self, run: Run, now: float) -> "Continued":
         """The record when ``run`` is continued ``now``."""
         before = self if self.number == run.number else Continued(run.number)
-        why = "" if run.unended else run.reason or run.refusal
+        why, lost = ("", before.lost + 1) if run.unended else (run.reason or run.refusal, 0)
         tries = [*before.tries, (before.last or run.started, run.exit_code, why)]
-        return Continued(run.number, before.times + 1, now, tries[-_MAX_TRIES:])
+        return Continued(run.number, before.times + 1, now, tries[-_MAX_TRIES:], lost)
 
-    @property
-    def lost(self) -> int:
-        """The last tries in a row whose process was lost."""
-        codes = [code for _, code, _ in reversed(self.tries)]
-        return next((number for number, code in enumerate(codes) if code is not None), len(codes))
+
+def read_continued(text: str | None) -> Continued:
+    """The record from its JSON, None for none."""
+    return msgspec.json.decode(text, type=Continued) if text else Continued()
 
 
 class RunTotals(Struct, frozen=True, array_like=True):

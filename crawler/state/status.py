@@ -9,7 +9,7 @@ from msgspec import Struct
 from crawler.errors import SiteatlasError
 from crawler.model import State, Url
 from crawler.state.lock import lock_holder
-from crawler.state.runs import Continued, Run, RunStore, RunTotals
+from crawler.state.runs import Continued, Run, RunStore, RunTotals, read_continued
 from crawler.state.schema import STATE_DB
 from crawler.state.store import AskedCounts, asked_counts
 from crawler.units import count_text
@@ -100,7 +100,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             known=known,
             pending=pending,
             asked=asked_counts(db),
-            continued=Continued.read(about.get("continued")),
+            continued=read_continued(about.get("continued")),
             robots=f"{robots[0]}: while this lasts, crawlers obey an old copy or stay away" if robots else "",
         )
 

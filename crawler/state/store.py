@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from crawler.errors import DamagedFile, SiteatlasError, StorageError, UsageError, single_error
 from crawler.state.database import fresh_remedy, is_there, storage_errors, transaction
 from crawler.state.lock import hold_lock
-from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Continued, Run, RunStore
+from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore, read_continued
 from crawler.state.schema import ADDED, HISTORY_TABLES, STATE_DB
 from crawler.version import __version__
 
@@ -219,7 +219,7 @@ def lost_tries(directory: Path) -> int:
     """How many tries of the last run in a row were lost with their process, if it is not active; 0 without a state."""
     with suppress(SiteatlasError), STATE_DB.reading(directory) as db:
         if (last := RunStore(db).last(1)) and last[0].unended:
-            return Continued.read(read_about(db, CONTINUED_KEY)).and_now(last[0], 0).lost
+            return read_continued(read_about(db, CONTINUED_KEY)).and_now(last[0], 0).lost
     return 0
 
 
@@ -394,7 +394,7 @@ class Store:
             with transaction(self.db):
                 self.run = runs.begin(self._now, __version__)
                 self.unended = self.run.unended
-                continued = Continued.read(read_about(self.db, CONTINUED_KEY)).and_now(self.run, self._now)
+                continued = read_continued(read_about(self.db, CONTINUED_KEY)).and_now(self.run, self._now)
                 self.run = replace(self.run, exit_code=None)
                 runs.write(self.run)
                 write_about(self.db, CONTINUED_KEY, msgspec.json.encode(continued).decode())

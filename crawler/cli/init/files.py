@@ -61,15 +61,6 @@ def first_run_steps(kit: InitKit, config: Path, *, by_account: bool) -> Iterator
     yield f"siteatlas robots --config {file}{patch}", f"checks robots.txt, and {does}"
 
 
-def keep_config_step(config: Path, *, is_timed: bool) -> Step:
-    """The step that keeps the sitemap up to date without another scheduler."""
-    often = "" if is_timed else " --every 1d"
-    return (
-        f"siteatlas schedule --config {shlex.quote(str(config))}{often}",
-        "keeps it up to date; or let init write files for another scheduler",
-    )
-
-
 def install_steps(kit: InitKit) -> Iterator[Step]:
     """The preparation of the account that runs it: with its directories."""
     number = _user_id(kit.user)
@@ -190,12 +181,7 @@ class InitOptions(Struct, frozen=True, kw_only=True):
     @property
     def has_account(self) -> bool:
         """Whether an account is named for the runs: that of a unit, or the one that --user gives to cron."""
-        return self.is_unit or ("cron" in self.chosen and self.is_for_other)
-
-    @property
-    def is_for_other(self) -> bool:
-        """Whether --user names another account."""
-        return self.user not in ("", account_name())
+        return self.is_unit or ("cron" in self.chosen and self.user != "")
 
 
 class InitFiles(Struct, frozen=True):
@@ -243,8 +229,11 @@ def plan_files(options: InitOptions) -> InitFiles:
     preparation = list(install_steps(kit)) if options.has_account else []
     preparation += _secret_steps(kit) if options.is_unit else ()
     first_runs = list(first_run_steps(kit, options.config, by_account=options.has_account)) if is_new else []
-    upkeep = [] if options.schedulers else [keep_config_step(options.config, is_timed=bool(options.every))]
-    return InitFiles(files, notes, [*preparation, *first_runs, *steps, *upkeep])
+    if not options.schedulers:
+        often = "" if options.every else " --every 1d"
+        keep = f"siteatlas schedule --config {shlex.quote(str(options.config))}{often}"
+        steps.append((keep, "keeps it up to date; or let init write files for another scheduler"))
+    return InitFiles(files, notes, [*preparation, *first_runs, *steps])
 
 
 def _source_of(file: Path) -> Path | None:
@@ -255,8 +244,8 @@ def _source_of(file: Path) -> Path | None:
     for root in (*file.parent.parents, Path.cwd()):
         with suppress(OSError, UnicodeDecodeError):
             if found := find_generator([f"{path.name}/" if path.is_dir() else path.name for path in root.iterdir()]):
-                text = (root / found.marker).read_text(encoding="utf-8")
-                static, built = found.with_settings(text).static, Path(os.path.normpath(root / found.output(text)))
+                found = found.with_settings((root / found.marker).read_text(encoding="utf-8"))
+                static, built = found.static, Path(os.path.normpath(root / found.output))
                 name = file.relative_to(built) if (is_built := file.is_relative_to(built)) else file.name
                 if is_built or root in file.parents:
                     return root / static / name if static and (root / static).is_dir() else None
@@ -374,7 +363,7 @@ def _build_kit(options: InitOptions, text: str) -> InitKit:
         writes=tuple(dict.fromkeys(Path(os.path.normpath(path)) for path in writes)),
         program=_program(),
         user=options.user or _current_user(),
-        crontab=f"{_sudo_prefix()}crontab -u {shlex.quote(options.user)}" if options.is_for_other else "crontab",
+        crontab=f"{_sudo_prefix()}crontab -u {shlex.quote(options.user)}" if options.user else "crontab",
         moment=timer_schedule((site_config.schedule for site_config in sites.values()), first.site.url),
     )
 

@@ -94,16 +94,6 @@ def sftp_upload_error(error: Exception, act: str, address: SftpAddress) -> Uploa
     return meaning_of(error, _MEANINGS).upload_error(values)
 
 
-def other_key_error(address: SftpAddress, file: str) -> UploadError:
-    """The host has another key than the one that is trusted."""
-    host = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
-    return UploadError(
-        f"its host key is not the one in {file}. Somebody may intercept the connection, or the server was "
-        "reinstalled. Ask its operator. If the new key is right, run "
-        f"ssh-keygen -R '{host}' -f {shlex.quote(file)}, and add the key"
-    )
-
-
 T = TypeVar("T")
 
 _CHUNK_SIZE: Final = 256 * 1024  # bytes per write, each of which must end in time
@@ -250,7 +240,13 @@ class SftpTarget:
                 connection.moved()
                 return await operation(connection)
         except asyncssh.HostKeyNotVerifiable:
-            raise other_key_error(self._address, self._hosts_file) from None
+            host, port, file = self._address.host, self._address.port, self._hosts_file
+            name = host if port == 22 else f"[{host}]:{port}"
+            raise UploadError(
+                f"its host key is not the one in {file}. Somebody may intercept the connection, or the server was "
+                "reinstalled. Ask its operator. If the new key is right, run "
+                f"ssh-keygen -R '{name}' -f {shlex.quote(file)}, and add the key"
+            ) from None
         except LeaseLost:
             raise
         except Exception as error:  # noqa: BLE001 - the library fails in many ways on garbage; no error may show a secret
