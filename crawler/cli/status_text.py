@@ -232,8 +232,8 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
         again = f"{count_text(continued.times, 'time')}, last on {local_time(continued.last)}"
         yield f"run {continued.number} was continued {again}; its figures are sums, without those of killed processes"
         for began, code, why in continued.tries:
-            reason = f": {safe(why)}" if why else ""
-            yield f"  on {local_time(began)}: {'killed' if code is None else f'exit code {code}'}{reason}"
+            end = "killed" if code is None else f"exit code {code}"
+            yield f"  on {local_time(began)}: {end}{why and ': '}{safe(why)}"
 
 
 def _written(last: int, wrote: int | None) -> str:

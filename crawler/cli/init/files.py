@@ -63,9 +63,8 @@ def first_run_steps(kit: InitKit, config: Path, *, by_account: bool) -> Iterator
 
 def install_steps(kit: InitKit) -> Iterator[Step]:
     """The preparation of the account that runs it: with its directories."""
-    number = _user_id(kit.user)
     user = shlex.quote(kit.user)
-    if number is None:
+    if _user_id(kit.user) is None:
         yield (f"{_sudo_prefix()}useradd --system --shell /usr/sbin/nologin {user}", "creates the account that runs it")
     owners = {path: _owner_id(path) for path in kit.writes}
     if new := [path for path, owner in owners.items() if owner is None]:
@@ -93,20 +92,14 @@ def _secret_steps(kit: InitKit) -> Iterator[Step]:
     files += [(Path(file), "the secret") for file in kit.secret_files()]
     for path, content in files:
         if not os.path.exists(path):  # noqa: PTH110 - False too for a path that we may not read
-            command = shlex.join(["install", "-m", "600", "/dev/null", str(path)])
-            yield (
-                f"{_sudo_prefix()}{command}",
-                f"creates the file; write {content} into it, because units do not start without it",
-            )
+            meaning = f"creates the file; write {content} into it, because units do not start without it"
+            yield f"{_sudo_prefix()}{shlex.join(['install', '-m', '600', '/dev/null', str(path)])}", meaning
 
 
 def enable_step(units: Sequence[Path], name: str, meaning: str) -> Step:
     """Install units and start the one of this name."""
-    files = shlex.join(map(str, units))
-    return (
-        f"{_sudo_prefix()}cp {files} /etc/systemd/system/ && {_sudo_prefix()}systemctl enable --now {name}",
-        meaning,
-    )
+    files, sudo = shlex.join(map(str, units)), _sudo_prefix()
+    return f"{sudo}cp {files} /etc/systemd/system/ && {sudo}systemctl enable --now {name}", meaning
 
 
 def relative_path(path: Path) -> Path:
@@ -117,17 +110,15 @@ def relative_path(path: Path) -> Path:
 
 def _owner_id(path: Path) -> int | None:
     """The user id of a directory's owner; None when it does not exist, or is not accessible."""
-    try:
+    with suppress(OSError):
         return path.stat().st_uid
-    except OSError:
-        return None
+    return None
 
 
 def _user_id(user: str) -> int | None:
-    try:
+    with suppress(KeyError):
         return pwd.getpwnam(user).pw_uid
-    except KeyError:
-        return None
+    return None
 
 
 def _may(user: str, path: Path, bit: int) -> bool:
@@ -220,8 +211,7 @@ def plan_files(options: InitOptions) -> InitFiles:
     files = {options.config: text} if is_new else {}
     if options.indexnow_key:
         keys = [path / f"{options.indexnow_key}.txt" for path in kit.outputs]
-        keyed = [*keys, *filter(None, map(_source_of, keys))]
-        files |= {relative_path(path): options.indexnow_key for path in keyed}
+        files |= {relative_path(path): options.indexnow_key for path in [*keys, *filter(None, map(_source_of, keys))]}
     notes, steps = list(_notes(options, kit)), list[tuple[str, str]]()
     for name, (word, make) in SCHEDULERS.items():
         if name in options.chosen:
