@@ -92,31 +92,41 @@ class _Template:
         self, pages: Sequence[PlacedPage], changing: Mapping[str, Collection[str]], listed: Container[str]
     ) -> None:
         self.listed = listed
-        self.marks = Counter[tuple[int, str]]()  # pages that have a target, or the text of a link, at a slot
-        self.pages = Counter[int]()  # pages that have a slot
+        self.boxes: dict[str, dict[int, tuple[str, ...]]] = {}
         self.texts = Counter[int]()  # pages that have a text
-        self.boxes = {page.url: _boxes(page) for page in pages}
+        marks: dict[int, list[str]] = defaultdict(list)  # by slot, the targets and the texts of links of each page
         moving = Counter[int]()
         for page in pages:
-            links = [*zip(page.targets, page.anchors, strict=True)]
-            self.marks.update({(anchor.slot, mark) for target, anchor in links for mark in (target, anchor.text)})
-            self.pages.update(self.boxes[page.url].keys())
+            texts: dict[int, list[str]] = defaultdict(list)
+            for anchor in page.anchors:
+                texts[anchor.slot].append(anchor.text)
+            self.boxes[page.url] = _boxes(page)
+            for slot, targets in self.boxes[page.url].items():
+                marks[slot] += {*targets, *texts[slot]}
             self.texts.update({text for *_, text in page.texts})
             if shown := changing.get(page.url):
-                for target, anchor in links:
+                for target, anchor in zip(page.targets, page.anchors, strict=True):
                     moving[anchor.slot] += 1 if target in shown else -1
         self.changing = {slot for slot, count in moving.items() if count > 0}
-        self.trails = self._find_trails()
-
-    def _find_trails(self) -> set[int]:
-        """The slots of breadcrumbs: their links lead to pages that are one above the other."""
-        score = Counter[int]()
-        seen: dict[int, set[tuple[str, ...]]] = defaultdict(set)
+        by_slot: dict[int, dict[str, tuple[str, ...]]] = defaultdict(dict)  # the boxes of the pages that have a slot
         for url, boxes in self.boxes.items():
             for slot, targets in boxes.items():
-                score[slot] += 1 if self._is_trail(url, slot, targets) else -_FEW
-                seen[slot].add(targets)
-        return {slot for slot, points in score.items() if points > 0 and len(seen[slot]) > 1}
+                by_slot[slot][url] = targets
+        few = min(_FEW, len(self.boxes) - 1)  # all pages of a small site are most of them
+        self.repeated = {
+            slot: {mark for mark, pages in Counter(found).items() if few < pages >= _MOST * len(by_slot[slot])}
+            for slot, found in marks.items()
+        }
+        self.trails = {slot for slot, having in by_slot.items() if self._has_trails(slot, having)}
+
+    def _has_trails(self, slot: int, having: Mapping[str, tuple[str, ...]]) -> bool:
+        """Whether a slot has breadcrumbs: their links lead to pages that are one above the other."""
+        left = (len(having) - 1) // (_FEW + 1)  # boxes that may be something else
+        for url, targets in having.items():
+            left -= not self._is_trail(url, slot, targets)
+            if left < 0:
+                return False
+        return len({*having.values()}) > 1
 
     def _is_trail(self, url: str, slot: int, targets: tuple[str, ...]) -> bool:
         steps = zip(targets, (*targets[1:], url), strict=True)
@@ -130,10 +140,11 @@ class _Template:
         shared = {slot for slot, box in self.boxes[page.url].items() if self._is_shared(page.url, slot, box)}
         links = [(anchor.slot, target) for target, anchor in zip(page.targets, page.anchors, strict=True)]
         entries = {slot for (slot, _), times in Counter(links).items() if times >= _FEW}  # of a list, by one author
-        repeated = [at[0] not in entries and (at[0] in shared or self._is_on_most(*at)) for at in links]
+        repeated = [slot not in entries and (slot in shared or target in self.repeated[slot]) for slot, target in links]
         own = self._own_part(page, repeated)
         found = [self._place(page, at, own, is_repeated=is_repeated) for at, is_repeated in enumerate(repeated)]
-        for at in reversed(range(len(found) - 1)):  # the first step of a breadcrumb may look unlike the others
+        has_trail = Place.BREADCRUMB in found
+        for at in reversed(range(len(found) - 1 if has_trail else 0)):  # its first step may look unlike the others
             near, after = page.anchors[at : at + 2]
             is_near = found[at + 1] is Place.BREADCRUMB and near.landmark == after.landmark
             if is_near and found[at] is Place.MENU and _is_above(page.targets[at], page.targets[at + 1]):
@@ -156,8 +167,7 @@ class _Template:
         target, anchor = page.targets[at], page.anchors[at]
         slot, landmark = anchor.slot, anchor.landmark
         is_own = own.begin <= at < own.end and not (is_repeated and landmark in {"nav", "aside"})
-        is_page_of_list = landmark == "nav" and _digits("", target) == _digits("", page.url)
-        has_same_text = self._is_on_most(slot, anchor.text)
+        has_same_text = anchor.text in self.repeated[slot]
         box = self.boxes[page.url][slot]
         place = Place.LIST
         if slot in self.changing:
@@ -166,7 +176,7 @@ class _Template:
             place = Place.BREADCRUMB
         elif anchor.in_prose and (is_own or not (is_repeated or has_same_text)):
             place = Place.BODY
-        elif is_own or (is_page_of_list and not self._is_on_most(slot, target)):
+        elif is_own or (landmark == "nav" and target not in self.repeated[slot] and _is_like(target, page.url)):
             place = Place.LIST
         elif is_repeated or (has_same_text and target not in self.boxes and target not in self.listed):  # a tool
             place = _in_template(page, at, own, is_repeated=is_repeated)
@@ -176,10 +186,6 @@ class _Template:
             known = [slot in self.boxes[to] for to in box[:: len(box) // _COMPARED + 1] if to in self.boxes]
             place = Place.LIST if has_same_text or sum(known) < _MOST * len(known) else Place.SIDE
         return place
-
-    def _is_on_most(self, slot: int, mark: str) -> bool:
-        few = min(_FEW, len(self.boxes) - 1)  # all pages of a small site are most of them
-        return few < self.marks[slot, mark] >= _MOST * self.pages[slot]
 
     def _is_shared(self, url: str, slot: int, targets: tuple[str, ...]) -> bool:
         """Whether the pages that a box leads to have the same box."""
@@ -205,6 +211,11 @@ def _boxes(page: PlacedPage) -> dict[int, tuple[str, ...]]:
     for target, anchor in zip(page.targets, page.anchors, strict=True):
         boxes[anchor.slot][target] = None
     return {slot: tuple(targets) for slot, targets in boxes.items()}
+
+
+def _is_like(url: str, other: str) -> bool:
+    """Whether two URLs differ in their figures alone, as the pages of a list do."""
+    return _digits("", url) == _digits("", other)
 
 
 def _is_above(upper: str, lower: str) -> bool:
