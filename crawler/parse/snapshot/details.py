@@ -23,14 +23,13 @@ _tags = re.compile(
     r"|<(?=/?[abfhmnABFHMN])(/?)(a|area|article|nav|header|footer|aside|main|base)(?=[\s/>])([^<>]*+)>",
     re.IGNORECASE,
 ).finditer
+_PLAIN_LINK: Final = 3  # the last group of the first part
 _naming_tags = re.compile(r"<(?=[hmHM])(h1|meta)(?=[\s/>])([^<>]*+)>", re.IGNORECASE).finditer
 _naming_tag = re.compile(r"</?(?:h1|meta)\b", re.IGNORECASE).search
 _between_tags = re.compile(r"<[^<>]*+>").split
 _any_tag = re.compile(r"<[^<>]*+>").search
 _attributes = re.compile(r"([^\s/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"']++))?+)?+").finditer
 _alt = re.compile(r"<img\b[^<>]{0,2000}?\balt\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')", re.IGNORECASE).search
-# Most links of most pages: their blocks need not be read, which takes most of the time
-_only_link = re.compile(r"\s*+<a (?:class=\"[^\"<>]*+\" )?href=\"([^\"<>&\s]++)\"[^<>]*+>[^<]*+</a>\s*+").fullmatch
 _is_heading = re.compile(rb"\x1fh[1-6][^\x1f]*\Z").search
 _head_end = re.compile(r"</head\b|<body\b", re.IGNORECASE).search
 MAX_TEXT: Final = 300
@@ -87,14 +86,16 @@ class Details(Struct, frozen=True, array_like=True):
 def read_details(markup: str) -> Details:
     """The details of a page from the markup of its snapshot."""
     anchors: list[Anchor] = []
+    whole: dict[int, str] = {}  # the markup of most links
     base = outer = ""
     around: list[str] = []
     for tag in _tags(markup):
-        href, more, text, is_end, name, written = tag.groups()
-        if href:
+        if tag.lastindex == _PLAIN_LINK:
+            whole[len(anchors)], href, more, text = tag.group(0, 1, 2, 3)
             rel = _read_attributes(more).get("rel", "").lower() if more else ""
             anchors.append(Anchor(href, _one_line(text), rel, outer))
             continue
+        is_end, name, written = tag.group(4, 5, 6)
         name = name.lower()
         if name in _LANDMARKS:
             _enter(around, name, is_end)
@@ -106,7 +107,7 @@ def read_details(markup: str) -> Details:
             elif "href" in attributes:
                 text = _text_until(markup, tag.end(), "</a") if name == "a" else attributes.get("alt", "")
                 anchors.append(Anchor(attributes["href"].strip(), text, attributes.get("rel", "").lower(), outer))
-    texts = _find_slots(markup, anchors)
+    texts = _find_slots(markup, anchors, whole)
     return Details(*read_headline(markup), count_words(markup), base, anchors, texts)
 
 
@@ -188,16 +189,15 @@ def _tags_before(markup: str, end: int) -> Iterator[re.Match[str]]:
             yield found
 
 
-def _find_slots(markup: str, anchors: list[Anchor]) -> list[tuple[int, int, int]]:
-    """Give each link its slot; returns the longer texts."""
+def _find_slots(markup: str, anchors: list[Anchor], whole: dict[int, str]) -> list[tuple[int, int, int]]:
+    """Give each link its slot; returns the longer texts. ``whole`` is the markup of some links, by their number."""
     hrefs: list[str] = []
     texts = []
     at = 0
     for entry in read_entries(markup[_body_start(markup) :]):
         if not isinstance(entry, ContentBlock) and at < len(anchors):
             container, leaf, raw, _ = entry
-            only = _only_link(raw)
-            if only and only[1] == anchors[at].href and not (leaf and _is_heading(leaf)):
+            if whole.get(at) == raw.strip() and not (leaf and _is_heading(leaf)):  # most links of most pages
                 _set_slot(anchors[at], container.place + leaf, is_frame=container.is_frame, in_prose=False)
                 at += 1
                 continue
