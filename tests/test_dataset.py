@@ -208,11 +208,12 @@ def test_ours_a_query_ends_at_its_limits(crawled: tuple[Path, str]) -> None:
 
 
 def test_ours_an_export_reads_the_same_whatever_its_format(
-    process: Forked, crawled: tuple[Path, str], tmp_path: Path
+    process: Forked, crawled: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import duckdb
     import openpyxl
 
+    monkeypatch.setattr("crawler.dataset.write._ROW_GROUP", 7)  # a file of several groups
     state = str(crawled[0] / "state")
     for words in (["-o", "x.sqlite"], ["-o", "x.xlsx"], ["-o", "csv"], ["-o", "j", "--format", "jsonl"]):
         ended = process.run(tmp_path, 1, "export", "--state", state, *words)

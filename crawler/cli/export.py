@@ -36,7 +36,7 @@ def export(  # noqa: PLR0913 - the options of a command
         with closing(open_dataset(find_state_directory(url, config, site, flags, audited=True))) as db:
             notes = write_dataset(db, output, chosen, tables)
             (pages,) = db.execute("SELECT count(*) FROM pages").fetchone()
-            (links,) = db.execute("SELECT count(*) FROM link").fetchone()
+            (links,) = db.execute("SELECT count(*) FROM typed_link").fetchone()
         sys.stdout.write(f"{count_text(pages, 'URL')} and {count_text(links, 'link')} in {output}\n")
         for note in notes:
             sys.stdout.write(f"note: {note}\n")

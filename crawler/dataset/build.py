@@ -3,6 +3,7 @@
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
 from hashlib import blake2b
@@ -13,13 +14,12 @@ from typing import Final
 import msgspec
 
 from crawler.audit.graph.changing_links import load_boxes
-from crawler.audit.graph.figures import PageFigures
 from crawler.audit.graph.load import load_figures
-from crawler.audit.graph.places import CONTENT
+from crawler.audit.graph.places import CONTENT, Place
 from crawler.config.plan import AUDIT
 from crawler.dataset.audit_tables import audit_rows, audit_stamp
 from crawler.dataset.history import FAILED_SQL, last_words, read_history, recorded_runs
-from crawler.dataset.pages import SHOWN, Batch, PageReader, Visited
+from crawler.dataset.pages import LINK_TYPES, SHOWN, Batch, PageReader, Visited
 from crawler.dataset.query import knows_own_sitemaps
 from crawler.dataset.readers import PageReaders
 from crawler.dataset.schema import DATASET, TABLES, VERSION
@@ -52,35 +52,41 @@ _WITH_CONTENT: Final = (
     "SELECT r.*, c.type, c.links, c.page, c.digest FROM ({} ORDER BY u.id) r LEFT JOIN content c ON c.id = r.content"
 )
 _TEXTS: Final = "SELECT id, text FROM content WHERE id IN (SELECT value FROM json_each(?))"
+# of the links that may be followed, which have numbers one after the other; the first of them is of unknown places
+_FOLLOWED: Final = {place: LINK_TYPES["link", False, place] for place in (None, *Place)}
 _SET_INLINKS: Final = f"""UPDATE pages SET inlinks = c.linked, content_inlinks = c.chosen FROM (
-    SELECT target, count(*) AS linked, sum(chosen) AS chosen FROM (
-      SELECT target, max(place IN ({", ".join(f"'{place}'" for place in sorted(CONTENT))})) AS chosen FROM link
-      WHERE kind = 'link' AND NOT nofollow AND source != target GROUP BY target, source
-    ) GROUP BY target
+    SELECT target, count(DISTINCT source) AS linked, iif(max(type) > {_FOLLOWED[None]}, count(DISTINCT
+      iif(type IN ({", ".join(str(_FOLLOWED[place]) for place in CONTENT)}), source, NULL)), NULL) AS chosen
+    FROM typed_link WHERE type BETWEEN {_FOLLOWED[None]} AND {max(_FOLLOWED.values())} AND source != target
+    GROUP BY target
   ) c WHERE pages.rowid = c.target"""  # noqa: S608 - our own
 _SET_FIGURES: Final = "UPDATE pages SET depth = nullif(?, -1), weight = ? WHERE rowid = ?"
 _KEPT: Final = f"SELECT rowid, {', '.join(SHOWN)} FROM earlier.pages WHERE rowid BETWEEN ? AND ?"  # noqa: S608 - our own
 _CARRY: Final = """UPDATE pages SET bytes = e.bytes, seconds = e.seconds FROM earlier.pages e
   WHERE e.rowid = pages.rowid AND e.url = pages.url AND pages.bytes IS NULL"""  # a 304 has no body
-_DROP_LINKS: Final = "DELETE FROM link WHERE source BETWEEN ? AND ? AND rowid <= ?"
+_DROP_LINKS: Final = "DELETE FROM typed_link WHERE source BETWEEN ? AND ? AND rowid <= ?"
 _FEW: Final = 50
 """One of so many batches may change while links have an index by target, which takes ten times as long for each."""
 _SHOWN: Final = "0, inlinks, depth, status, state, section, language, words, outlinks, lastmod, url, title, indexable"
 """What explore shows first, for a pass over these alone. The number in front keeps SQLite from a search in this index,
 which looks up a page for each entry: that takes six times as long as a pass over all pages."""
-_INDEXES: Final = {
-    "url_url": "UNIQUE INDEX IF NOT EXISTS url_url ON url (url)",
-    "link_source": "INDEX IF NOT EXISTS link_source ON link (source)",
-    "link_target": "INDEX IF NOT EXISTS link_target ON link (target, source, kind, nofollow, place)",
-    "page_url": "UNIQUE INDEX IF NOT EXISTS page_url ON pages (url)",
-    "history_url": "INDEX IF NOT EXISTS history_url ON history (url)",
-    "page_shown": f"INDEX IF NOT EXISTS page_shown ON pages ({_SHOWN})",
-}
+_LINK_INDEXES: Final = (
+    "CREATE INDEX IF NOT EXISTS link_source ON typed_link (source)",
+    "CREATE INDEX IF NOT EXISTS link_target ON typed_link (target, source, type)",
+)
+_INDEXES: Final = (
+    "UNIQUE INDEX url_url ON url (url)",
+    "UNIQUE INDEX page_url ON pages (url)",
+    "INDEX history_url ON history (url)",
+    f"INDEX page_shown ON pages ({_SHOWN})",
+)
 """They are made when their table is full, which takes a part of the time. Those of links stay if some links do."""
-_NOT_OF_LINKS: Final = "SELECT name FROM main.sqlite_schema WHERE type = 'index' AND sql > '' AND tbl_name != 'link'"
+_NOT_OF_LINKS: Final = """SELECT name FROM main.sqlite_schema
+  WHERE type = 'index' AND sql > '' AND tbl_name != 'typed_link'"""
 _COLUMNS: Final = {
     "pages": ("rowid", *(column.name for column in TABLES["pages"])),
-    "link": ("source", "target", "kind", "nofollow", "anchor", "rel", "place", "position"),
+    "typed_link": ("source", "target", "type", "anchor", "rel", "position"),
+    "link_type": ("kind", "nofollow", "place", "id"),
 }
 
 
@@ -200,15 +206,15 @@ class _Builder:
         # the batches of the earlier data set whose links are not known to be right: their first page, last page and key
         self._stale = {*db.execute("SELECT * FROM read")}
         self._spare = len(self._stale) / _FEW
-        (self._last_link,) = db.execute("SELECT coalesce(max(rowid), 0) FROM link").fetchone()
+        (self._last_link,) = db.execute("SELECT coalesce(max(rowid), 0) FROM typed_link").fetchone()
         for (name,) in db.execute(_NOT_OF_LINKS).fetchall():
             db.execute(f"DROP INDEX main.{name}")
-        for name in {"url", "read", "about", *TABLES} - {"links"}:
+        for name in {"url", "read", "about", "link_type", *TABLES} - {"links"}:
             db.execute(f"DELETE FROM {name}")  # noqa: S608 - our own
+        self.put("link_type", ((*link_type, number) for link_type, number in LINK_TYPES.items()))
 
     def run(self, state: Path) -> None:
         """Fill all tables. ``state`` is the file of the state."""
-        figures = None if self._is_active else load_figures(self._state)  # first: it takes the most memory
         visited = _ACTIVE if self._is_active else _FINISHED
         (highest,) = self._state.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()
         is_external = bytearray(b"\1" * (highest + 1))
@@ -222,10 +228,16 @@ class _Builder:
         self._db.executemany(_DROP_LINKS, ((first, last, self._last_link) for first, last, _ in self._stale))
         urls = self._state.execute("SELECT id, url FROM url")
         self._db.executemany("INSERT INTO url VALUES (?, ?, ?)", ((n, url, not external[n]) for n, url in urls))
-        for name, index in _INDEXES.items():
+        with ThreadPoolExecutor(1) as thread:  # SQLite sorts the links while this thread computes
+            sorted_links = thread.submit(self._sort_links)
+            figures = None if self._is_active else load_figures(self._state)
+            sorted_links.result()
+        if figures:
+            ids, (depths, weights) = figures
+            by_page = zip(depths, weights, ids, strict=True)
+            self._db.executemany(_SET_FIGURES, ((depth, round(weight, 3), n) for depth, weight, n in by_page))
+        for index in _INDEXES:
             self._db.execute(f"CREATE {index}")
-            if name == "link_target":
-                self._put_figures(figures)
         self.put("redirects", self._redirects())
         self._copy_records()
 
@@ -268,13 +280,9 @@ class _Builder:
             row.text = texts.get(row.content)
         return Batch(rows, near, boxes, {})
 
-    def _put_figures(self, figures: tuple[Sequence[int], PageFigures] | None) -> None:
-        """Store what the links of all pages say of each page."""
-        self._db.execute(_SET_INLINKS)
-        if figures:
-            ids, (depths, weights) = figures
-            rows = ((depth, round(weight, 3), n) for depth, weight, n in zip(depths, weights, ids, strict=True))
-            self._db.executemany(_SET_FIGURES, rows)
+    def _sort_links(self) -> None:
+        for statement in (*_LINK_INDEXES, _SET_INLINKS):
+            self._db.execute(statement)
 
     def _redirects(self) -> Iterator[tuple[object, ...]]:
         query = "SELECT url, status, target FROM pages WHERE state = 'redirect' AND target IS NOT NULL"

@@ -44,7 +44,7 @@ _FACETS: Final = {
 _OF_AUDITS: Final = ("findings", "visits", "search", "bots", "pages_in_search")
 _NO_AUDIT: Final = "No finished audit when this started. Run siteatlas audit, and start siteatlas explore again."
 _OLD: Final = "A run or an audit has ended since this started. Start siteatlas explore again to see it."
-_HIDDEN: Final = ("url", "link", "read", "about")
+_HIDDEN: Final = ("url", "link", "link_type", "typed_link", "read", "about")
 _URL_COLUMNS: Final = frozenset({"url", "source", "target", "page", "final", "canonical", "example", "another"})
 _MAX_SHOWN: Final = 200  # links of a page
 _SETTINGS: Final = {
@@ -190,7 +190,7 @@ def _tables(*, is_audited: bool) -> dict[str, Any]:
     tables: dict[str, dict[str, Any]] = {name: {"facets": facets} for name, facets in _FACETS.items()}
     for name in () if is_audited else _OF_AUDITS:
         tables.setdefault(name, {})["description"] = _NO_AUDIT
-    return tables | {name: {"hidden": True} for name in _HIDDEN}
+    return tables | {name: {"hidden": True, "allow": False} for name in _HIDDEN}  # a view is hidden by the latter
 
 
 @hookimpl  # type: ignore[untyped-decorator]

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache, cached_property
-from itertools import repeat
+from itertools import count, product
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +20,7 @@ from crawler.model import DISCOVERY_NAMES, DiscoveredBy, DocumentKind, Page, Req
 from crawler.parse.snapshot.details import read_details
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.units import w3c
-from crawler.url.normalize import InvalidUrl, join_url, section_of
+from crawler.url.normalize import InvalidUrl, join_url, origin_of, section_of
 from crawler.url.resolve import UrlResolver
 
 _LINK: Final = int(DiscoveredBy.LINK)  # a number: those of enums take twenty times as long
@@ -31,9 +31,12 @@ _PAGE_COLUMNS: Final = ("id", *(column.name for column in TABLES["pages"]))
 _PART: Final = 50  # pages whose rows are given at once
 _NAMES: Final = "SELECT id, url FROM url WHERE id IN (SELECT value FROM json_each(?))"
 
-_UNPLACED: Final = (None, None, None, None)  # text, rel, place and position of a link without an anchor
+_NO_ANCHOR: Final = (None, None, None)  # text, rel and position
+LINK_TYPES: Final = dict(zip(product(DISCOVERY_NAMES.values(), (False, True), (None, *Place)), count()))
+"""The numbers of the kinds of links, with whether they must not be followed, and their place."""
+_PLACED_TYPES: Final = [{place: LINK_TYPES["link", nofollow, place] for place in Place} for nofollow in (False, True)]
 Rows = dict[str, list[tuple[Any, ...]]]
-"""Rows by their table. Those of ``pages`` and ``link`` begin with the id of the page."""
+"""Rows by their table. Those of ``pages`` and ``typed_link`` begin with the id of the page."""
 Shown = tuple[str | int | None, ...]
 
 
@@ -145,18 +148,22 @@ class PageReader:
         base = row.url
         with suppress(InvalidUrl):
             base = join_url(row.url, details.base) if details.base else row.url
-        self._resolver.begin()
-        urls = self._resolver.resolve_all(base, [anchor.href.partition("#")[0] for anchor in details.anchors])
-        found = [
-            (url, anchor, number, position)
-            for position, (url, anchor) in enumerate(zip(urls, details.anchors, strict=True), 1)
-            if url and (number := known.get(hash(url))) and not anchor.href.startswith("#")
-        ]
-        targets, anchors, numbers, positions = map(list, zip(*found, strict=True)) if found else ([], [], [], [])
-        at = [position - 1 for position in positions]
-        texts = [(bisect_left(at, begin), bisect_left(at, end), text) for begin, end, text in details.texts]
+        # most references are the path of a URL that the state knows: to resolve them takes five times as long
+        hrefs = [anchor.href for anchor in details.anchors]
+        origin = origin_of(base)
+        urls = [origin + href if href[:1] == "/" != href[1:2] else href for href in hrefs]
+        numbers = [*map(known.get, map(hash, urls))]
+        others = [at for at, number in enumerate(numbers) if number is None and hrefs[at][:1] != "#"]
+        if others:
+            self._resolver.begin()
+            resolved = self._resolver.resolve_all(base, [hrefs[at].partition("#")[0] for at in others])
+            for at, url in zip(others, resolved, strict=True):
+                urls[at], numbers[at] = url or "", known.get(hash(url))
+        links = [at for at, number in enumerate(numbers) if number]
+        texts = [(bisect_left(links, begin), bisect_left(links, end), text) for begin, end, text in details.texts]
         shown = tuple(getattr(details, name) for name in SHOWN)
-        return _Placed(shown, PlacedPage(row.url, targets, anchors, texts), numbers, positions)
+        page = PlacedPage(row.url, [urls[at] for at in links], [details.anchors[at] for at in links], texts)
+        return _Placed(shown, page, [numbers[at] or 0 for at in links], [at + 1 for at in links])
 
     def _put(self, part: Rows, row: Visited, placed: _Placed | None, places: list[Place], kept: Shown | None) -> None:
         page = _decode_page(row.page) if row.page else Page(is_html=False)
@@ -165,21 +172,19 @@ class PageReader:
         outside = sum(map(self._external.__getitem__, flags_of))
         inside = len(flags_of) - outside - (row.id in flags_of and not self._external[row.id])
         if kept is None:
-            links = part.setdefault("link", [])
+            links = part.setdefault("typed_link", [])
             for kind, numbers in ((kind, ids) for flags, ids in groups for kind in _kinds(flags)):
-                links += ((row.id, number, kind, False, *_UNPLACED) for number in numbers)
+                links += ((row.id, number, LINK_TYPES[kind, False, None], *_NO_ANCHOR) for number in numbers)
             if placed:
-                anchors, numbers = placed.page.anchors, placed.targets
-                rels = [anchor.rel or None for anchor in anchors]
-                is_nofollow = [page.nofollow or (rel is not None and "nofollow" in rel.split()) for rel in rels]
-                texts = [anchor.text for anchor in anchors]
-                kinds = repeat("link")
-                links += zip(repeat(row.id), numbers, kinds, is_nofollow, texts, rels, places, placed.positions)
-                for number in numbers:
+                found = zip(placed.targets, placed.page.anchors, places, placed.positions, strict=True)
+                for number, anchor, place, position in found:
+                    types = _PLACED_TYPES[page.nofollow or "nofollow" in anchor.rel.split()]
+                    links.append((row.id, number, types[place], anchor.text, anchor.rel or None, position))
                     flags_of.pop(number, None)
             # a menu of scripts, an encoding
             for number, flags in flags_of.items():
-                links.append((row.id, number, "link", page.nofollow or not flags & _LINK, *_UNPLACED))
+                is_nofollow = page.nofollow or not flags & _LINK
+                links.append((row.id, number, LINK_TYPES["link", is_nofollow, None], *_NO_ANCHOR))
         url = row.url
         for name, rows in (
             ("images", [(url, image) for image in page.images]),
@@ -198,6 +203,11 @@ def _kinds(flags: int) -> tuple[str, ...]:
     return tuple(name for flag, name in DISCOVERY_NAMES.items() if flags & flag and not flag & _ANCHORS)
 
 
+@cache  # flags of enums take as long as all else of a row
+def _found_names(found: int) -> str:
+    return ", ".join(name for flag, name in DISCOVERY_NAMES.items() if found & flag)
+
+
 def _page_row(row: Visited, page: Page, shown: Shown, counts: tuple[int | None, int | None]) -> tuple[Any, ...]:
     requests = Request.read(row.trail)
     last = next((request for request in reversed(requests) if request.answer != "304"), None)
@@ -214,7 +224,7 @@ def _page_row(row: Visited, page: Page, shown: Shown, counts: tuple[int | None, 
         "content_inlinks": 0,
         "bytes": last.wire if last else None,
         "seconds": last.elapsed if last else None,
-        "found": ", ".join(name for flag, name in DISCOVERY_NAMES.items() if row.found & flag) or None,
+        "found": _found_names(row.found) or None,
         "visited": w3c(row.seen_at) if row.seen_at else None,
         "requested": w3c(requests[-1].at) if requests else None,
         "rendered": page.rendered,

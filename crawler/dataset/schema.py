@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from crawler.state.database import Database
 
-VERSION: Final = 7
+VERSION: Final = 8
 """Of the tables, as the manual has it: it grows when they change."""
 
 
@@ -30,10 +30,12 @@ TABLES: Final = {
 
 _SQL: Final = """
 CREATE TABLE url (id INTEGER PRIMARY KEY, url TEXT NOT NULL, internal INTEGER NOT NULL);
-CREATE TABLE link (
-  source INTEGER NOT NULL, target INTEGER NOT NULL, kind TEXT NOT NULL, nofollow INTEGER NOT NULL,
-  anchor TEXT, rel TEXT, place TEXT, position INTEGER
+CREATE TABLE link_type (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, nofollow INTEGER NOT NULL, place TEXT);
+CREATE TABLE typed_link (
+  source INTEGER NOT NULL, target INTEGER NOT NULL, type INTEGER NOT NULL, anchor TEXT, rel TEXT, position INTEGER
 );
+CREATE VIEW link AS
+  SELECT source, target, kind, nofollow, anchor, rel, place, position FROM typed_link LEFT JOIN link_type ON id = type;
 CREATE VIEW links AS
   SELECT s.url AS source, t.url AS target, l.kind, l.nofollow, l.anchor, l.rel, l.place, l.position, t.internal
   FROM link l JOIN url s ON s.id = l.source JOIN url t ON t.id = l.target;

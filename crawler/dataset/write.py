@@ -3,13 +3,14 @@
 import csv
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from enum import StrEnum
 from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -24,6 +25,15 @@ _ROWS_OF_SHEET: Final = 1_048_575  # https://support.microsoft.com/office/excel-
 _CHUNK: Final = 5_000  # rows
 _CACHE: Final = 64_000  # kB of the database in memory
 _ROW_GROUP: Final = 50_000  # rows of a Parquet file that are written together
+_NUMBERED: Final = {
+    "source": ("url", "url", "TEXT"),
+    "target": ("url", "url", "TEXT"),
+    "kind": ("link_type", "kind", "TEXT"),
+    "nofollow": ("link_type", "nofollow", "INTEGER"),
+    "place": ("link_type", "place", "TEXT"),
+    "internal": ("url", "internal", "INTEGER"),
+}
+"""The columns of links of which ``typed_link`` has an id: the table with what it means, the column there, its type."""
 
 
 class DataFormat(StrEnum):
@@ -96,7 +106,8 @@ def _replace(target: Path, write: Callable[[Path], list[str] | None]) -> list[st
 
 
 def _rows(db: sqlite3.Connection, table: str) -> Iterator[tuple[object, ...]]:
-    db.execute(f"PRAGMA cache_size = -{_CACHE}")  # each link looks for two URLs
+    if table == "links":
+        db.execute(f"PRAGMA cache_size = -{_CACHE}")  # each link looks for two URLs
     names = ", ".join(column.name for column in TABLES[table])
     cursor = db.execute(f"SELECT {names} FROM {table}")  # noqa: S608 - our own
     while rows := cursor.fetchmany(_CHUNK):
@@ -146,13 +157,42 @@ def _write_parquet(db: sqlite3.Connection, table: str, draft: Path) -> None:
 
     kinds = {"TEXT": pa.string(), "INTEGER": pa.int64(), "REAL": pa.float64()}
     schema = pa.schema([(column.name, kinds[column.type]) for column in TABLES[table]])
+    numbered = _NUMBERED if table == "links" else {}
+    by_id = {of: pa.chunked_array(_by_id(db, *of[:2]), kinds[of[2]]) for of in {*numbered.values()}}
     rows = _rows(db, table)
-    with ParquetWriter(draft, schema, compression="zstd") as writer:
-        while group := [*islice(rows, _ROW_GROUP)]:
-            columns = [
-                pa.array(values, kind) for values, kind in zip(zip(*group, strict=True), schema.types, strict=True)
+    rest = (zip(*group, strict=True) for group in iter(lambda: [*islice(rows, _ROW_GROUP)], []))
+    with ThreadPoolExecutor(1) as thread, ParquetWriter(draft, schema, compression="zstd") as writer:
+        written = thread.submit(int)
+        for columns in _link_groups(db) if numbered else rest:
+            arrays = [
+                by_id[of].take(pa.array(values, pa.int64())).combine_chunks() if of else pa.array(values, field.type)
+                for field, values in zip(schema, columns, strict=True)
+                for of in (numbered.get(field.name),)
             ]
-            writer.write_batch(pa.record_batch(columns, schema=schema))
+            written.result()  # while SQLite reads a group, the one before is written
+            written = thread.submit(writer.write_batch, pa.record_batch(arrays, schema=schema))
+        written.result()
+
+
+def _by_id(db: sqlite3.Connection, table: str, column: str) -> Iterator[list[Any]]:
+    """A column of a table from the id 0 on, in parts."""
+    query = f"SELECT id, {column} FROM {table} WHERE id >= ? AND id < ?"  # noqa: S608 - our own
+    for ids in _ids(db, table):
+        found = dict(db.execute(query, ids).fetchall())
+        yield [*map(found.get, range(*ids))]
+
+
+def _ids(db: sqlite3.Connection, table: str) -> Iterator[tuple[int, int]]:
+    (last,) = db.execute(f"SELECT coalesce(max(rowid), 0) FROM {table}").fetchone()  # noqa: S608 - our own
+    return ((first, first + _ROW_GROUP) for first in range(0, last + 1, _ROW_GROUP))
+
+
+def _link_groups(db: sqlite3.Connection) -> Iterator[list[list[Any]]]:
+    """The columns of links with ids: to look up here what they mean takes a third of the time that SQLite needs."""
+    stored = {"kind": "type", "nofollow": "type", "place": "type", "internal": "target"}
+    columns = ", ".join(f"json_group_array({stored.get(column.name, column.name)})" for column in TABLES["links"])
+    query = f"SELECT json_array({columns}) FROM typed_link WHERE rowid >= ? AND rowid < ?"  # noqa: S608 - our own
+    return (msgspec.json.decode(db.execute(query, ids).fetchone()[0]) for ids in _ids(db, "typed_link"))
 
 
 def _write_xlsx(db: sqlite3.Connection, tables: Sequence[str], draft: Path) -> list[str]:
