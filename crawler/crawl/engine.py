@@ -18,7 +18,7 @@ import anyio
 
 from crawler.crawl.bottleneck import Bottlenecks, CrawlLook, CrawlStage, bounding_stage
 from crawler.crawl.error_budget import ErrorBudget
-from crawler.crawl.frontier import Frontier
+from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.worker import PageWorker
 from crawler.errors import SiteatlasError, StorageError
 from crawler.fetch.retry import FAILURES, is_failure
@@ -98,7 +98,7 @@ class CrawlEngine:
 
     def __init__(  # noqa: PLR0913 - the last two have a default
         self,
-        frontier: Frontier,
+        frontier: SqliteFrontier,
         worker: PageWorker,
         throttle: Throttle,
         limits: CrawlLimits,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.crawl.frontier import Frontier
+from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.page_fetcher import FetchedPage
 from crawler.crawl.revalidation import EarlierAnswer, content_to_store, response_metadata
@@ -39,7 +39,7 @@ class OutcomeBuilder:
     """Builds the outcomes of one crawl. The frontier counts the redirects that led to a URL."""
 
     judge: IndexabilityJudge
-    frontier: Frontier
+    frontier: SqliteFrontier
     options: OutcomeOptions
 
     def without_request(self, lease: Lease, answer: Verdict | EarlierAnswer) -> Outcome:

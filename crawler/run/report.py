@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason
-from crawler.crawl.frontier import Frontier
+from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.visit import VisitResult
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, UsageError
 from crawler.model import State, Url
@@ -128,7 +128,12 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def build_report(
-    plan: CrawlPlan, store: Store, frontier: Frontier, visited: VisitResult, finished: FinishedRun, examples: int | None
+    plan: CrawlPlan,
+    store: Store,
+    frontier: SqliteFrontier,
+    visited: VisitResult,
+    finished: FinishedRun,
+    examples: int | None,
 ) -> Report:
     """Build the report of a run, with ``examples`` URLs of each state of omitted URLs (None: all)."""
     tally, listed, run = visited.tally, finished.tally, finished.run
@@ -168,7 +173,7 @@ def build_report(
     )
 
 
-def _hints(frontier: Frontier, pages: int, visited: VisitResult, *, is_new: bool) -> list[str]:
+def _hints(frontier: SqliteFrontier, pages: int, visited: VisitResult, *, is_new: bool) -> list[str]:
     """Hints about a result that looks wrong, and about the set-up of a site that is new and has no ``fetch.source``."""
     states = set(frontier.counts()) - {State.INDEXABLE, State.SITEMAP_FILE, State.OUT_OF_SCOPE}
     was_rendered = any("rendered" in note for note in visited.notes)  # a browser was tried
@@ -179,7 +184,7 @@ def _hints(frontier: Frontier, pages: int, visited: VisitResult, *, is_new: bool
     return [visited.set_up_hint] if is_new and visited.set_up_hint else []
 
 
-def omitted_urls(frontier: Frontier, examples: int | None = 3) -> list[OmittedUrls]:
+def omitted_urls(frontier: SqliteFrontier, examples: int | None = 3) -> list[OmittedUrls]:
     """The URLs that are not in the sitemap, by state, with up to ``examples`` of each (None: all)."""
     counts = frontier.counts()
     return [
@@ -189,7 +194,7 @@ def omitted_urls(frontier: Frontier, examples: int | None = 3) -> list[OmittedUr
     ]
 
 
-def _first_records(frontier: Frontier, state: State, limit: int | None) -> Iterator[Example]:
+def _first_records(frontier: SqliteFrontier, state: State, limit: int | None) -> Iterator[Example]:
     for number, record in enumerate(frontier.records(state)):
         if number == limit:
             return

@@ -2,11 +2,10 @@
 
 import sqlite3
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
-from crawler.crawl.frontier import Admit, ReadyIn
 from crawler.crawl.frontier.cache import StateCounts, UrlCache
 from crawler.crawl.frontier.storage import CRASHES_TO_GIVE_UP, ContentStore, CrashCounter, WriteBatch
 from crawler.crawl.frontier.traps import TrapDetector
@@ -71,8 +70,15 @@ _SELECT_ORIGINS = f"""SELECT DISTINCT origin FROM visit
   AND state NOT IN ('{State.OUT_OF_SCOPE}', '{State.TOO_LONG}')"""  # noqa: S608 - our own
 
 
+Admit = Callable[[DiscoveredUrl], Verdict | None]
+"""Decides about a URL that is new: None admits it, a verdict refuses it."""
+
+ReadyIn = Callable[[str, float], float]
+"""Seconds until a request to an origin may start, from the origin and the time; 0 for now."""
+
+
 class SqliteFrontier:
-    """See :class:`crawler.crawl.frontier.Frontier`. Every method may raise StorageError.
+    """All URLs of one crawl and their states. Every method may raise StorageError.
 
     ``admission`` decides once about each URL. ``by_level`` leases no URL while a less deep one is out, so that depths
     are exact whatever the order of answers. ``run`` is the number of the run, ``reading`` the key of the settings that
@@ -113,6 +119,7 @@ class SqliteFrontier:
         self._trap_detector.reset()
 
     def admit(self, finds: Iterable[DiscoveredUrl]) -> None:
+        """Admit seeds: URLs that were discovered on no page."""
         with self._batch.change():
             for find in finds:
                 self._ensure_known(find)
@@ -185,6 +192,10 @@ class SqliteFrontier:
             ahead.clear()
 
     def next(self, now: float, ready_in: ReadyIn, *, far: bool = False) -> Lease | Wait | Done:
+        """Lease the first due URL, the least deep first, of an origin that is ready. ``now`` is Unix time.
+
+        ``far``: lease one of the next hundreds instead, because the first ones all fail.
+        """
         waits = []
         for origin in self._state_counts.waiting:
             pause = ready_in(origin, now)
@@ -260,6 +271,7 @@ class SqliteFrontier:
         return IDLE_SECONDS if due is None else due - now
 
     def settle(self, outcome: Outcome) -> None:
+        """End a lease, and admit the URLs it discovered."""
         lease, verdict = outcome.lease, outcome.verdict
         if self._out.get(lease.id) is not lease:
             return
@@ -306,6 +318,7 @@ class SqliteFrontier:
         return State.PENDING
 
     def retry(self, retry: Retry) -> None:
+        """End a lease, and lease its URL again when it is due."""
         lease = retry.lease
         if self._out.get(lease.id) is not lease:
             return
@@ -317,6 +330,7 @@ class SqliteFrontier:
         del self._out[lease.id]
 
     def requeue(self, leases: Iterable[Lease]) -> None:
+        """Make URLs pending again whose leases ended, with as many attempts as these began with."""
         with self._batch.change():
             for lease in leases:
                 state, _, origin = self._db.execute(_SELECT_STATE, (lease.id,)).fetchone()
@@ -336,30 +350,36 @@ class SqliteFrontier:
             return [origin for (origin,) in self._db.execute(_SELECT_ORIGINS)]
 
     def commit(self) -> None:
+        """Make everything settled so far durable."""
         with storage_errors():
             self._crash_counter.put(self._out)
         self._batch.commit()
 
     def size(self) -> int:
+        """Bytes of the state on disk, without its free space."""
         with storage_errors():
             (size,) = self._db.execute(_SELECT_SIZE).fetchone()
         return int(size)
 
     def counts(self) -> Mapping[State, int]:
+        """The number of URLs in each state."""
         return self._state_counts.counts
 
     def verdict_of(self, url: Url) -> Verdict | None:
+        """The state of a URL and its reason, None for an unknown URL."""
         with storage_errors():
             row = self._db.execute(_SELECT_VERDICT, (url,)).fetchone()
         return Verdict(State(row[0]), row[1], row[2]) if row else None
 
     def records(self, state: State) -> Iterator[UrlRecord]:
+        """The URLs in a state, in byte order of URL."""
         rows = self._db.execute(_SELECT_RECORDS, (state,))
         with storage_errors():
             for url, reason, found, depth, status in rows:
                 yield UrlRecord(url, state, reason, found, depth, status)
 
     def hops(self, lease: Lease) -> int:
+        """The number of redirects in a row that led to this URL, if nothing else did."""
         hops, number = 0, lease.id
         with storage_errors():
             while True:
