@@ -75,17 +75,6 @@ def regenerated(tmp_path: Path) -> Iterator[Regenerated]:
         yield Regenerated(site, tmp_path)
 
 
-def test_ours_a_page_that_only_got_another_name_is_told_with_the_remedy(tmp_path: Path) -> None:
-    text = "".join(f"<p>Boats that {word} on the sea</p>" for word in ("sail", "drift", "rest", "turn", "dive"))
-    other = Answer(f"<title>Other</title><main>{text.replace('sea', 'lake')}</main>")
-    with scripted({"/": links("/old", "/other"), "/old": Answer(f"<main>{text}</main>"), "/other": other}) as site:
-        regenerated = Regenerated(site, tmp_path)
-        assert not [note for note in regenerated.run().notes if "says the same" in note]
-        site.routes = {"/": links("/new", "/short"), "/new": site.routes["/old"], "/short": "<p>Boats</p>"}
-        (note,) = [note for note in regenerated.run().notes if "says the same" in note]
-    assert note.startswith(f"{site.url}old left, and the new page {site.url}new says the same: redirect the old URL")
-
-
 def test_ours_a_scripted_history_has_exactly_these_feeds(regenerated: Regenerated) -> None:
     routes, run, feed = regenerated.site.routes, regenerated.run, regenerated.feed
     by_link = "found by a link, first on /"

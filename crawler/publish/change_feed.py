@@ -10,7 +10,6 @@ import msgspec
 
 from crawler.errors import StorageError
 from crawler.model import State, Url
-from crawler.parse.snapshot.blocks import own_texts
 from crawler.publish.changes import (
     ONLY_DATE,
     Change,
@@ -26,8 +25,6 @@ from crawler.state.database import statements, storage_errors
 from crawler.state.runs import RunStore
 from sitemap import make_directory, replacement
 
-_MAX_RENAMED: Final = 100  # pages that left, and new ones, whose texts are compared
-_MIN_WORDS: Final = 20  # of a page that others are compared with
 _MAX_HOPS: Final = 20  # redirects to follow from a moved page
 
 
@@ -92,21 +89,6 @@ class ChangeFeed:
                 rows(),
             )
         return counts
-
-    def renamed_note(self, run: int) -> tuple[str, ...]:
-        """A note if a removed page says the same as a new one. To be called after :meth:`record`, at the same time."""
-        with storage_errors():
-            gone = self._db.execute(_SQL["gone_texts"], (run, _MAX_RENAMED)).fetchall()
-            came = self._db.execute(_SQL["new_texts"], (run, _MAX_RENAMED)).fetchall() if gone else []
-        new = {key: url for url, text in came if (key := _own_words(text))}
-        pairs = [(url, new[key]) for url, text in gone if (key := _own_words(text)) in new]
-        if not pairs:
-            return ()
-        more = f" ({len(pairs) - 1:,} more are alike)" if len(pairs) > 1 else ""
-        return (
-            "{} left, and the new page {} says the same{}: redirect the old URL with 301, so that links and dates are "
-            "kept. siteatlas move map finds such pairs".format(*pairs[0], more),
-        )
 
     def pending(self, run: int) -> Iterator[Change]:
         """What this run changes, sorted by URL, with the tables as for :meth:`record`. Writes nothing."""
@@ -191,12 +173,6 @@ class ChangeFeed:
                 break
             hop, path = next_hop, f"{path}, then {hop_reason}"
         return target, f"{path}, which is not listed"
-
-
-def _own_words(text: bytes) -> str:
-    """The texts of a page outside of its frame, "" if they are short."""
-    words = "\n".join(own_texts(text))
-    return words if len(words.split()) >= _MIN_WORDS else ""
 
 
 FEED_DIRECTORY: Final = "changes"

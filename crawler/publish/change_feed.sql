@@ -33,11 +33,3 @@ SELECT l.id IS NOT NULL, v.reason, v.target
 
 -- name: select_first
 {_SELECT_CHANGES} AND c.kind = :kind ORDER BY c.url LIMIT :limit
-
--- name: gone_texts
-SELECT d.url, c.text FROM change d JOIN url u ON u.url = d.url JOIN published p ON p.id = u.id
-  JOIN content c ON c.id = p.content WHERE d.run = ? AND d.kind = 'removed' ORDER BY d.url LIMIT ?
-
--- name: new_texts
-SELECT d.url, c.text FROM change d JOIN url u ON u.url = d.url JOIN listing l ON l.id = u.id
-  JOIN content c ON c.id = l.content WHERE d.run = ? AND d.kind = 'added' ORDER BY d.url LIMIT ?

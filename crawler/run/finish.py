@@ -217,7 +217,6 @@ class RunFinisher:
         db, changes = self._store.db, ChangeFeed(self._store.db)
         with transaction(db):
             counts = changes.record(run.number)
-            renamed = changes.renamed_note(run.number)
             self._record_history(run, is_over=True)
             recheck_notes = self._recheck.record(db, run) if self._recheck and not observation.is_behind else []
             if not observation.is_behind:
@@ -236,7 +235,7 @@ class RunFinisher:
                 outcome="published" if counts.total or has_new_dates else "unchanged",
                 files=write.published_files(published),
                 other_formats=formats,
-                notes=[*run.notes, *renamed, *format_notes, *recheck_notes, *self._publish_recent()],
+                notes=[*run.notes, *format_notes, *recheck_notes, *self._publish_recent()],
                 **msgspec.structs.asdict(counts),
             )
             sample = () if self._store.is_first else tuple(ChangeSample(changes.of_run(run.number), MAX_SHOWN_CHANGES))
