@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from crawler.notify.ledger import (
     LEDGER_DB,
@@ -210,21 +209,6 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
         if any(delivery.refused for delivery in self.deliveries):
             lines.append(_REFUSED_NOTE)
         return lines
-
-    def new_since(self, known: NotifyStatus) -> Self:
-        """The result without deliveries that were deferred before for the same reason, by the earlier status."""
-        reasons = {
-            channel.key: tuple(filter(None, (text.partition(": ")[2] for text in channel.outstanding)))
-            for channel in known.channels
-        }
-
-        new = tuple(
-            delivery
-            for delivery in self.deliveries
-            if delivery.reception is not SendStatus.DEFERRED
-            or not delivery.said.startswith(reasons.get(delivery.channel, ()))
-        )
-        return replace(self, deliveries=new)
 
     def as_json(self) -> dict[str, Any]:
         """The result as JSON values."""

@@ -31,7 +31,7 @@ from crawler.crawl.progress import ProgressLogger
 from crawler.errors import NEXT_RUN, Incomplete, SiteatlasError, UsageError
 from crawler.fetch.permits import OriginGrant, SharedOrigins, decode_line, encode_line, use_permits
 from crawler.notify.delivery import SharedClaims, use_claims
-from crawler.notify.ledger_status import NotifyResult, NotifyStatus, notify_status
+from crawler.notify.ledger_status import NotifyResult, notify_status
 from crawler.notify.notify import send_notifications
 from crawler.notify.session import ReplayRequest
 from crawler.publish.rollback import publish_previous
@@ -116,14 +116,13 @@ def _run_job(job: SiteJob) -> RunResult:
         last_run = _last_finished_run(plan)
         if job.last and job.last.status is RunStatus.FAILED and job.last.notify_pending:
             _notify(plan, job)  # the run may have been killed before it could
-        status = _notify_status(plan)
         options = RunOptions(quiet=True, unattended=True, **job.options)
         watch = ProgressLogger().watch if job.is_verbose else _ignore_progress
         report = crawl_and_report(job.name, plan, options, watch)
         plan = plan_crawl(plan.config)  # the run may have found that the start URL has moved
         if report.ending == FinishReason.INTERRUPTED.value and _exceeds_time_limit(plan, job):
             _record_timeout(plan, report.run)
-        _log_news(report.announced, status)
+        _log_failures(report.announced)
         return _result_with_audit(plan, job, report, ProgressLogger().watch if job.is_verbose else _ignore_progress)
     except KeyboardInterrupt:
         return _cut_short(plan, last_run)
@@ -151,12 +150,11 @@ def _result_with_audit(plan: CrawlPlan, job: SiteJob, report: Report, watch: Wat
         return done
     if not job.may_audit:
         return replace(done, message=f"{done.message}; {PUT_OFF}")
-    status = _notify_status(plan)
     _print_line(replace(done, message=f"{done.message}; {CUT_SHORT}"))
     followed = audit_after_run(job.name, plan, ProgressWatchers(watch, _ignore_progress))
     if followed is None:
         return done
-    _log_news(followed.announced, status)
+    _log_failures(followed.announced)
     is_overlong = followed.is_interrupted and _exceeds_time_limit(plan, job)
     timeout = f" ({_timeout_message(plan)})" if is_overlong else ""
     return replace(
@@ -225,34 +223,18 @@ def _notify(plan: CrawlPlan, job: SiteJob) -> RunResult:
         again = ReplayRequest(notices=frozenset(job.wanted))
         return await send_notifications(plan, job.name, ended=_last_scheduled_result(plan, job.last), again=again)
 
-    status = _notify_status(plan)
     announced = anyio.run(send, backend_options=loop_options())
     return RunResult(
         exit_code=Incomplete.exit_code if announced.notify_pending else 0,
         status=RunStatus.DONE,
         outcome="postponed" if announced.notify_pending else "notified",
-        message=_notify_message(announced, status) or "nothing is left to send",
+        message="; ".join(announced.sentences) or "nothing is left to send",
         notify_pending=announced.notify_pending,
     )
 
 
-def _notify_message(announced: NotifyResult, status: NotifyStatus) -> str:
-    news = announced.new_since(status)
-    failures = [f"could not notify {sentence}" for sentence in news.sentences[len(news.notes) :]]
-    repeated = dict.fromkeys(delivery.channel for delivery in announced.deliveries if delivery not in news.deliveries)
-    return "; ".join((*news.notes, *failures, *(f"could not notify {channel}, as before" for channel in repeated)))
-
-
-def _notify_status(plan: CrawlPlan) -> NotifyStatus:
-    """The notifications sent so far, from the ledger."""
-    with suppress(SiteatlasError):
-        return notify_status(plan.state, 0)
-    return NotifyStatus()
-
-
-def _log_news(announced: NotifyResult | None, status: NotifyStatus) -> None:
-    """Log each failed notification once, not after every run."""
-    for sentence in announced.new_since(status).sentences if announced else ():
+def _log_failures(announced: NotifyResult | None) -> None:
+    for sentence in announced.sentences if announced else ():
         log.warning("%s", sentence)
 
 
@@ -296,7 +278,9 @@ def _last_finished_run(plan: CrawlPlan) -> Run | None:
 
 def _is_notify_pending(plan: CrawlPlan | None) -> bool:
     """Whether a notification is outstanding."""
-    return plan is not None and plan.config.notify.enabled and _notify_status(plan).is_notify_pending
+    with suppress(SiteatlasError):
+        return plan is not None and plan.config.notify.enabled and notify_status(plan.state, 0).is_notify_pending
+    return False
 
 
 if __name__ == "__main__":
