@@ -1,6 +1,5 @@
 """The values of the page of one site: its condition, changes, runs, published files, notifications and audits."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -255,14 +254,9 @@ def _changes(site: SiteStatus, snapshot: SiteSnapshot, number: int | None) -> Ru
 
 
 def _sort_files(files: Sequence[PublishedFile], sitemap_url: str) -> list[PublishedFile]:
-    """The sitemap that readers start from first, and its children as people count: 2 before 10."""
+    """The sitemap that readers start from first, and its children by number: 2 before 10."""
     first = next((file for file in files if file.url == sitemap_url), files[-1] if files else None)
-    return sorted(files, key=lambda file: (file is not first, _natural(file.name)))
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    parts = [part.lstrip("0") if index % 2 else part for index, part in enumerate(re.split("([0-9]+)", name))]
-    return [(len(part) if index % 2 else 0, part) for index, part in enumerate(parts)]
+    return sorted(files, key=lambda file: (file is not first, len(file.name), file.name))
 
 
 _LONGEST: Final = 1e10  # seconds: longer ones come from a damaged state
@@ -293,24 +287,18 @@ def _templates() -> "tuple[Environment, str]":
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - needed for the first page only
     from markupsafe import Markup  # noqa: PLC0415
 
-    def foreign_text(text: str) -> Markup:
-        """Text of strangers: a flag stays on one line, a long word may end one after each of its parts."""
-        parts = enumerate(_FLAG.split(safe(text)))  # every second one is a flag
-        return Markup().join(whole.format(part) if at % 2 else joint.join(line_pieces(part)) for at, part in parts)
-
-    joint, whole = Markup("<wbr>"), Markup('<span class="whole">{}</span>')
     sheet = read_style("crawler.schedule.web", "web.css")
     templates = Environment(
         loader=PackageLoader("crawler.schedule.web"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     templates.filters.update(
-        shown=safe, foreign=foreign_text, amount=size_text_short, took=unbroken_duration, moment=time_text,
-        day=day_text, w3c=w3c_time, number="{:,}".format, counted=unbroken_counts,
+        shown=safe, amount=size_text, took=duration_text, moment=time_text, day=day_text, w3c=w3c_time,
+        number="{:,}".format,
     )  # fmt: skip
     templates.globals.update(
         style=Markup(sheet),  # noqa: S704 - a file of ours
-        count=count_text, relative=relative_time, is_web=is_http_url, change_counts=change_counts,
+        count=count_text, relative=relative_time, is_web=is_http_url, change_counts=counts_text,
     )  # fmt: skip
     policy = (
         f"default-src 'none'; style-src {csp_source(sheet)}; img-src data:; form-action 'self'; base-uri 'none'; "
@@ -320,52 +308,20 @@ def _templates() -> "tuple[Environment, str]":
 
 
 def time_text(when: float) -> str:
-    """A Unix time for people: ``21 Nov 2026, 18:14 UTC``, in two lines at most; outside the calendar, the number."""
+    """A Unix time for people: ``21 Nov 2026, 18:14 UTC``; outside the calendar, the number."""
     date = _datetime(when)
-    return f"{date.day}\xa0{date:%b\xa0%Y, %H:%M}\xa0UTC" if date else f"{when:g}"
+    return f"{date.day} {date:%b %Y, %H:%M} UTC" if date else f"{when:g}"
 
 
 def day_text(when: float) -> str:
-    """The day of a Unix time for people: ``21 Nov``, on one line; outside the calendar, the number."""
+    """The day of a Unix time for people: ``21 Nov``; outside the calendar, the number."""
     date = _datetime(when)
-    return f"{date.day}\xa0{date:%b}" if date else f"{when:g}"
+    return f"{date.day} {date:%b}" if date else f"{when:g}"
 
 
-def unbroken_duration(seconds: float) -> str:
-    """A duration for people, on one line; an impossible one as the number of seconds."""
-    return (clock_text(seconds) if 0 <= seconds < _LONGEST else f"{seconds:g} s").replace(" ", "\xa0")
-
-
-def size_text_short(number: float) -> str:
-    """Bytes for people, on one line."""
-    return size_text(number).replace(" ", "\xa0")
-
-
-def unbroken_counts(text: str) -> str:
-    """A sentence in which a number and its word stay on one line."""
-    return re.sub(r"(?<=\d) (?=\w)", "\xa0", text)
-
-
-_FLAG: Final = re.compile(r"(?<![^\s(])(--[a-z][a-z-]{1,30})(?![\w-])")  # a browser would break it at its hyphens
-_LONG_WORD: Final = re.compile(r"\S{20,}")
-_JOINT: Final = re.compile(r"(?<=[/?&=_.-])(?<!://)(?=\w)")
-
-
-def line_pieces(text: str) -> list[str]:
-    """A text in pieces between which a line may end: long words, such as URLs, are divided after their separators."""
-    pieces, at = [""], 0
-    for word in _LONG_WORD.finditer(text):
-        first, *rest = _JOINT.split(word[0])
-        pieces[-1] += text[at : word.start()] + first
-        pieces += rest
-        at = word.end()
-    pieces[-1] += text[at:]
-    return pieces
-
-
-def change_counts(counts: ChangeCounts) -> str:
-    """``3 added, 1 changed``; a number and its word stay on one line."""
-    return counts_text(counts).replace(" ", "\xa0").replace(",\xa0", ", ")
+def duration_text(seconds: float) -> str:
+    """A duration for people; an impossible one as the number of seconds."""
+    return clock_text(seconds) if 0 <= seconds < _LONGEST else f"{seconds:g} s"
 
 
 def w3c_time(when: float) -> str:
