@@ -40,11 +40,10 @@ def init(database: str, as_json: bool = False, verbose: bool = False) -> None:
     Workers of the previous version can continue to run during the update.
     """
     with CommandErrors(verbose):
-        from crawler.cli.fleet_run import init_database, permission_lines  # noqa: PLC0415 - not needed to show help
+        from crawler.cli.fleet_run import init_database  # noqa: PLC0415 - not needed to show help
 
-        done, named = init_database(database)
-        text = "\n".join([*done, *permission_lines(named)]) or "the database is up to date"
-        _print({"applied": done, "to_allow": named}, text, as_json=as_json)
+        done = init_database(database)
+        _print({"applied": done}, "\n".join(done) or "the database is up to date", as_json=as_json)
 
 
 @with_flags("fleet.database")

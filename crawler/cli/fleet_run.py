@@ -1,6 +1,5 @@
 """What the commands of ``siteatlas fleet`` do: init, apply, worker, serve, recover, status, and changes of sites."""
 
-import json
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -22,7 +21,7 @@ from crawler.run.options import RunOptions, loop_options
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import attempt_text, duration_text, long_local_time, time_ahead, zones
 from crawler.schedule.web.server import bind_socket
-from crawler.units import count_text, names_text
+from crawler.units import count_text
 from sitemap import safe
 
 try:
@@ -39,7 +38,7 @@ try:
         WorkerStatus,
         fleet_status,
     )
-    from crawler.fleet.trust import named_by_sites, permitted_config
+    from crawler.fleet.trust import permitted_config
     from crawler.fleet.web import serve_fleet, site_condition
     from crawler.fleet.worker import FleetWorker, database_url, drain_workers, forget_workers, snapshot_store
 except ModuleNotFoundError:
@@ -63,24 +62,9 @@ _NOUNS: Final = {
 }
 
 
-def init_database(database: str) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
-    """Set up a database; returns what was done, and what workers must allow since. Raises UsageError, StorageError."""
-
-    async def init(fleet: FleetDatabase) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
-        done = await initialize(fleet)
-        return done, await named_by_sites(fleet) if any("07_trust" in name for name in done) else {}
-
-    return with_fleet(reveal_secret(database), init, checked=False)
-
-
-def permission_lines(named: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[str]:
-    """What an upgrade tells of sites that need the permission of each worker."""
-    if any(named.values()):
-        yield "From this version on, a worker runs hooks and reads secrets and files only if its own configuration"
-        yield "allows them. The sites need this in [fleet] on each worker. Allow what you trust:"
-    for key, values in named.items():
-        for value, sites in values.items():
-            yield safe(f"{key} = [{json.dumps(value)}]  # {names_text(sites, 3)}")
+def init_database(database: str) -> list[str]:
+    """Set up a database; returns what was done. Raises UsageError, StorageError."""
+    return with_fleet(reveal_secret(database), initialize, checked=False)
 
 
 def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> tuple[AppliedSites, dict[str, str]]:

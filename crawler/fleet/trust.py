@@ -9,19 +9,15 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from crawler.config.config import Config
 from crawler.config.load import SECRET_KEYS, keys_of_kind
 from crawler.config.sections import FleetConfig, HookConfig, ValueKind
 from crawler.errors import UsageError
-from crawler.fleet.database import FleetDatabase
 
 _WRITTEN: Final = {("output", "directory"), ("state", "directory"), ("daemon", "directory"), ("audit", "report")}
 _READ: Final = {(section, key) for section, keys in keys_of_kind(ValueKind.PATH).items() for key in keys} - _WRITTEN
 SECRET_SETTINGS: Final = {(section, key) for section, keys in SECRET_KEYS.items() for key in keys}
 """The sections and keys of settings that are secret."""
-_BATCH: Final = "SELECT name, config FROM site WHERE retired IS NULL AND name > %(after)s ORDER BY name LIMIT 1000"
 
 
 def permitted_config(config: Config, own: FleetConfig) -> tuple[Config, str]:
@@ -79,20 +75,3 @@ def texts_in(value: Any) -> Iterator[str]:
     elif isinstance(value, list | dict):
         for each in value.values() if isinstance(value, dict) else value:
             yield from texts_in(each)
-
-
-async def named_by_sites(fleet: FleetDatabase) -> dict[str, dict[str, list[str]]]:
-    """What the keys of ``[fleet]`` must have so that all sites run in full, with the sites that need it."""
-    named: dict[str, dict[str, list[str]]] = {"allow_hooks": {}, "allow_secrets": {}}
-    after = ""
-    while found := await fleet.rows(_BATCH, after=after):
-        after = found[-1]["name"]
-        for site in found:
-            try:
-                hook, files = named_by_site(Config.model_validate(site["config"]))
-            except ValidationError:  # of a newer version, or of nobody
-                continue
-            for key, values in (("allow_hooks", [hook] if hook else []), ("allow_secrets", files)):
-                for value in values:
-                    named[key].setdefault(value, []).append(site["name"])
-    return named

@@ -174,10 +174,6 @@ def test_ours_a_worker_runs_only_hooks_that_it_allows_and_says_so(tmp_path: Path
 
         applied = siteatlas(tmp_path, "fleet", "apply", "--config", "sites.toml", "--database", database).out
         assert "1 unchanged\nshop: runs without its hook, as fleet.allow_hooks" in applied
-        fleet.rows("DELETE FROM migration WHERE name = '07_trust.sql' RETURNING name")  # as of an older version
-        told = siteatlas(tmp_path, "fleet", "init", database).out
-        assert f"allow_hooks = [\"sh -c 'cat >> {tmp_path}/told'\"]  # shop" in told
-        assert json.loads(siteatlas(tmp_path, "fleet", "init", database, "--json").out)["to_allow"] == {}
         first = fleet.start('--set=fleet.allow_hooks=["sh -c \'true\'", "cat"]')
         fleet.wait(lambda: fleet.done() == ["shop"])
         assert fleet.listed("shop") == 9
