@@ -27,7 +27,7 @@ from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus, attempt_text, local_time, needs_attention, time_ahead, trigger_text
 from crawler.schedule.web.app import build_app
 from crawler.schedule.web.server import address_text, serve_on
-from crawler.units import count_text, names_text
+from crawler.units import count_text
 from crawler.version import __version__
 
 
@@ -73,22 +73,14 @@ class SystemdNotifier:
         # an @ stands for the zero byte of a name that is in no file system
         self._address = f"\0{name[1:]}" if name.startswith("@") else name
         self._watchdog_interval = _watchdog_seconds(environment)
-        self._status = ""
 
     def ready(self, status: str) -> None:
         """The daemon is set up, or has reloaded the configuration."""
-        self._status = status
         self._send("READY=1", f"STATUS={status}")
 
     def reloading(self) -> None:
         """The daemon starts to reload the configuration; :meth:`ready` follows."""
         self._send("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
-
-    def status(self, text: str) -> None:
-        """The status in one line; sent when it changed."""
-        if text != self._status:
-            self._status = text
-            self._send(f"STATUS={text}")
 
     def stopping(self) -> None:
         """The daemon stops, after the runs have saved their state."""
@@ -193,15 +185,6 @@ class DaemonProcess:
         log.log(level, "%s: %s", attempt.site, attempt_text(attempt, next_at))
         self._log_next_runs(attempt.site)
 
-    def _summary(self) -> str:
-        """The status in one line for the service manager."""
-        sites = self._scheduler.status().sites
-        running = [site.name for site in sites if site.running_since is not None]
-        failing = [site.name for site in sites if site.failures]
-        states = (("running", running), ("failing", failing))
-        parts = [f"{state} {names_text(names)}" for state, names in states if names]
-        return "; ".join([self._sites(), *parts])
-
     def _sites(self) -> str:
         sites = self._loaded.sites
         unscheduled = sum(site.schedule is None for site in sites)
@@ -237,7 +220,6 @@ class DaemonProcess:
             await anyio.sleep(self._loaded.settings.reload_interval)
             if await anyio.to_thread.run_sync(self._watched.has_changed):
                 await self._reload()
-            self._manager.status(self._summary())
 
     async def _reload(self) -> None:
         """Load the configuration again; on an error, log it and keep the one before."""
