@@ -30,7 +30,6 @@ from crawler.schedule.web.snapshots import (
     condition,
     query_runs,
     reason_of,
-    trend_points,
 )
 from crawler.state.runs import PublishedFile, Run
 from crawler.units import clock_text, count_text, outcome_text, size_text
@@ -67,7 +66,6 @@ class SiteRow(Struct, frozen=True, kw_only=True):
     pages: int | None
     kept: int
     counts: ChangeCounts
-    trend: str
     audit: AuditStatus
 
 
@@ -106,7 +104,6 @@ def site_row(site: SiteStatus, snapshot: SiteSnapshot) -> SiteRow:
         pages=standing.pages if standing and standing.published else None,
         kept=standing.kept if standing else 0,
         counts=run_counts(last) if last else ChangeCounts(),
-        trend=trend_points(snapshot.runs),
         audit=snapshot.audit,
     )
 

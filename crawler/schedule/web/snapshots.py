@@ -211,10 +211,6 @@ def _stamp(file: Path) -> tuple[int, int]:
     return facts.st_mtime_ns, facts.st_size
 
 
-CHART_WIDTH, CHART_HEIGHT = 100.0, 24.0  # of the viewBox of a trend; the page stretches it
-_MARGIN: Final = 2.0  # above and below the line, so that nothing of its stroke is cut off
-
-
 class Tone(StrEnum):
     """How urgent a condition is, the most urgent first; also the name of its CSS class."""
 
@@ -332,16 +328,3 @@ def _quiet_badge(site: SiteStatus | None, snapshot: SiteSnapshot) -> Condition:
     if standing and not standing.published:
         return Condition(Tone.QUIET, "not published", "these runs have published nothing")
     return Condition(Tone.GOOD, "healthy", ended.refusal or (ended.reason if ended.exit_code else ""))
-
-
-def trend_points(runs: Iterable[Run]) -> str:
-    """The points of a line through the pages that these runs listed, newest run first; "" for less than two."""
-    listed = [run.listed for run in runs if run.listed and run.ended is not None][::-1]
-    if len(listed) < 2:
-        return ""
-    low, high = min(listed), max(listed)
-    step, scale = CHART_WIDTH / (len(listed) - 1), CHART_HEIGHT - 2 * _MARGIN
-    heights = [(number - low) / (high - low) if high > low else 0.5 for number in listed]
-    return " ".join(
-        f"{index * step:.1f},{CHART_HEIGHT - _MARGIN - height * scale:.1f}" for index, height in enumerate(heights)
-    )

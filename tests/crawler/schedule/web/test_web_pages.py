@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
-from web_made import DAY, HOME, LATER, NOW, PAGES, Seen, attempt, audited, board, replace, site, state, usual
+from web_made import DAY, HOME, NOW, PAGES, Seen, attempt, audited, board, replace, site, state, usual
 from web_served import serving
 
 from crawler.audit.summary import NewFinding
@@ -22,14 +22,14 @@ from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.schedule.web.app import health_response
 from crawler.schedule.web.metrics import SiteMetrics, exposition
 from crawler.schedule.web.pages import relative_time, time_text
-from crawler.schedule.web.snapshots import SiteSnapshot, condition, read_snapshot, trend_points
+from crawler.schedule.web.snapshots import SiteSnapshot, condition, read_snapshot
 from crawler.state.runs import PublishedFile, RunStatus, RunStore
 from crawler.state.schema import STATE_DB
 
 
 def words(html: str) -> str:
     """What a person reads, on one line."""
-    body = re.sub("(?s)<(style|svg).*?</\\1>", " ", html)
+    body = re.sub("(?s)<(style).*?</\\1>", " ", html)
     text = " ".join(unescape(re.sub("<[^>]*>", " ", body)).split())
     return re.sub(" ([,:])", r"\1", text)
 
@@ -408,14 +408,6 @@ def test_ours_distances_in_time_are_told_in_words() -> None:
         assert relative_time(NOW + seconds, NOW) == told
     assert time_text(NOW) == "11 Jan 2026, 00:00 UTC"
     assert time_text(1e300) == "1e+300"
-
-
-def test_ours_a_trend_is_a_line_through_what_was_listed(tmp_path: Path) -> None:
-    grown = site(tmp_path, "grown")
-    state(grown.state, [PAGES, {**PAGES, **LATER}], ["sitemap.xml"])
-    with serving(board(grown)) as served:
-        assert re.findall(r'polyline points="([^"]*)"', served.text("/")) == ["0.0,22.0 100.0,2.0"]
-    assert trend_points([]) == ""
 
 
 def test_ours_the_page_of_hundreds_of_sites_is_small_and_asks_the_disk_once(tmp_path: Path) -> None:
