@@ -9,7 +9,7 @@ import logging
 import math
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import Final, Literal, Protocol, TypeVar
+from typing import Final, Literal, TypeVar
 
 import anyio
 import msgspec
@@ -59,16 +59,6 @@ def claim_key(channel: str, *content: object) -> str:
     return hashlib.blake2b(msgspec.json.encode((channel, content)), digest_size=16).hexdigest()
 
 
-class Claims(Protocol):
-    """Asked before a notice is sent, and told how that ended."""
-
-    async def claim(self, notice: str, what: str = "", changes: str = "") -> ClaimResult:
-        """Claim a notice; see :class:`ClaimMessage`. Raises LeaseLost."""
-
-    def end(self, notice: str, *, is_sent: bool) -> None:
-        """A claimed notice was sent, or could not be sent, so that its claim ends."""
-
-
 class SharedClaims:
     """The claims of a run in a fleet. ``send`` takes messages; :meth:`hear` takes answers, in another thread."""
 
@@ -77,7 +67,10 @@ class SharedClaims:
         self._answers: dict[str, ClaimResult] = {}
 
     async def claim(self, notice: str, what: str = "", changes: str = "") -> ClaimResult:
-        """Ask the parent, and wait for its answer. Raises LeaseLost when the lease ends before."""
+        """Claim a notice before it is sent, see :class:`ClaimMessage`: ask the parent, and wait for its answer.
+
+        Raises LeaseLost when the lease ends before.
+        """
         self._answers.pop(notice, None)
         self._send(ClaimMessage(notice, "ask", what, changes))
         while (answer := self._answers.get(notice)) is None:
@@ -86,7 +79,7 @@ class SharedClaims:
         return answer
 
     def end(self, notice: str, *, is_sent: bool) -> None:
-        """Tell the parent."""
+        """Tell the parent that a claimed notice was sent, or could not be sent, so that its claim ends."""
         self._send(ClaimMessage(notice, "sent" if is_sent else "unsent"))
 
     def hear(self, line: bytes) -> bool:
@@ -96,10 +89,10 @@ class SharedClaims:
         return answer is not None
 
 
-_claims: list[Claims] = []  # of the run in this process; none if no other process can double it
+_claims: list[SharedClaims] = []  # of the run in this process; none if no other process can double it
 
 
-def use_claims(*claims: Claims) -> None:
+def use_claims(*claims: SharedClaims) -> None:
     """Make these the claims of the run in this process; without any, each notice is granted."""
     _claims[:] = claims
 
