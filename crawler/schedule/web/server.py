@@ -264,7 +264,6 @@ MAX_TARGET: Final = 8_000  # bytes: https://www.rfc-editor.org/rfc/rfc9110#secti
 MAX_HEADERS: Final = 100
 METHODS: Final = ("GET", "HEAD")
 _HTTP_VERSIONS: Final = ("1.0", "1.1")
-_ABSOLUTE: Final = b"http://"
 _UNKNOWN_HOST: Final = (
     "this host name is not allowed: use an IP address or localhost, or add it to daemon.allowed_hosts"
 )
@@ -296,7 +295,6 @@ class RequestGuard:
         """As https://asgi.readthedocs.io/en/latest/specs/www.html has it."""
         if scope["type"] != "http":
             return
-        _use_origin_form(scope)
         answer = _refusal(scope) or self._choose(Headers(scope=scope).get("host", ""), scope["path"])
 
         async def send_secured(message: Message) -> None:
@@ -328,21 +326,6 @@ def _refusal(scope: Scope) -> Response | None:
 
 def _text(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
     return PlainTextResponse(f"{sentence}\n", status, headers)
-
-
-def _use_origin_form(scope: Scope) -> None:
-    """Read ``GET http://host/path`` as ``GET /path`` of that host, whatever its Host header says.
-
-    https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2: a server must accept it. uvicorn takes it for a path.
-    """
-    raw = scope["raw_path"]
-    if raw[: len(_ABSOLUTE)].lower() != _ABSOLUTE:
-        return
-    authority, _, path = raw[len(_ABSOLUTE) :].partition(b"/")
-    scope["raw_path"] = b"/" + path
-    scope["path"] = "/" + scope["path"][len(_ABSOLUTE) :].partition("/")[2]
-    others = [(name, value) for name, value in scope["headers"] if name != b"host"]
-    scope["headers"] = [*others, (b"host", authority)]
 
 
 def is_own_host(authority: str, names: Iterable[str]) -> bool:
