@@ -69,7 +69,7 @@ BAD_INPUT = [
     ((CLOSED, "--list", "-"), "standard input"),
     ((CLOSED, "--sitemap", "-"), "standard input"),
     ((CLOSED, "--sitemap", "missing.xml"), "missing.xml"),
-    ((CLOSED, "--crawl", "."), "state.db"),
+    ((CLOSED, "--crawl", "old"), "siteatlas export"),
     ((CLOSED, "--fail-on", "erorr"), '"error"'),
     ((CLOSED, "--fail-on", "orphan,zzz"), "--rules"),
     ((CLOSED, "--site", "a"), "--config FILE"),
@@ -88,6 +88,8 @@ BAD_INPUT = [
 def test_ours_bad_input_gets_one_line_that_names_the_thing(audit: Command, words: tuple[str, ...], said: str) -> None:
     Path("odd.log").write_text("hello world\n" * 50)
     Path("odd.csv").write_text("a,b\n1,2\n")
+    Path("old").mkdir()
+    Path("old/state.db").touch()
     Path("unknown.toml").write_text("[audit]\nmin_visit = 3\n")
     Path("several.toml").write_text(f"[sites.a.site]\nurl = '{CLOSED}'\n[sites.b.site]\nurl = '{CLOSED}b/'\n")
     ran = audit(*words)

@@ -13,6 +13,7 @@ from typing_extensions import override
 from crawler.audit.sources.unpack import UNPACK_ERRORS, ZIP_STARTS, is_content, unpack
 from crawler.audit.sources.urls import files_in
 from crawler.errors import UsageError
+from crawler.state.schema import STATE_DB
 from sitemap import SourceError, check_path
 
 OpenUrl = Callable[[str], bytes]
@@ -27,7 +28,7 @@ UNREADABLE: Final[tuple[type[Exception], ...]] = (*UNPACK_ERRORS, LargeZipFile, 
 """The exceptions of reading a damaged file."""
 
 _NO_TABLES: Final = (
-    (b"SQLite format 3\x00", "is a database, not a table; give a state of siteatlas with --crawl"),
+    (b"SQLite format 3\x00", "is a database: siteatlas export writes the tables of a state"),
     (b"\xd0\xcf\x11\xe0", "is an Excel workbook: save the sheet with the URLs as CSV"),
     (b"%PDF", "is a PDF: export a CSV"),
 )
@@ -118,6 +119,8 @@ def _folder_parts(name: str) -> OpenedExport:
     files = [Path(path) for path in files_in(name, "an export")]
     if not files:
         raise UsageError(f"the folder {name} contains no files. Give a file, or a folder with files")
+    if any(path.name == STATE_DB.file for path in files):
+        raise UsageError(f"{name} is a state of siteatlas. Write its tables with siteatlas export, and give pages.csv")
     return OpenedExport(
         [
             ExportPart(

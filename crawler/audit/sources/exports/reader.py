@@ -21,7 +21,6 @@ from crawler.audit.sources.exports.columns import (
 from crawler.audit.sources.exports.files import ExportPart, OpenUrl, is_remote_source, open_export
 from crawler.audit.sources.exports.headers import ColumnRole, source_of
 from crawler.audit.sources.exports.rows import MAX_LINE, CsvRows, ExportText, JsonRows
-from crawler.audit.sources.exports.siteatlas_state import check_state, find_state, read_state
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser, count_row
 from crawler.errors import UsageError
 from crawler.model import Url
@@ -43,11 +42,7 @@ def check_export(name: str, source: SourceKind, column: str) -> None:
     ``column`` is the name or the number (from 1) of the column with the URLs; "" detects it. Raises UsageError, which
     names the file, its content and the remedy.
     """
-    if is_remote_source(name):
-        return
-    if source == SourceKind.CRAWL and (state := find_state(name)):
-        check_state(state)
-    else:
+    if not is_remote_source(name):
         choose_parts(open_export(name, refuse_url), TableRequest(name, source, CellUrlParser(None), column))
 
 
@@ -78,8 +73,6 @@ def read_export(
     file raises UsageError; an unreadable URL is a fault in the report, because it may answer tomorrow.
     """
     report = SourceReport(source=source, name=name)
-    if source == SourceKind.CRAWL and not is_remote_source(name) and (state := find_state(name)):
-        return report, read_state(state, report, addresses)
     request = TableRequest(name, source, CellUrlParser(addresses), column)
     try:
         content = open_export(name, open_url)

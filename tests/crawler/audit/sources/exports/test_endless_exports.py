@@ -2,24 +2,18 @@
 
 import gzip
 import io
-import sqlite3
 import zipfile
-from collections import deque
 from collections.abc import Callable
-from contextlib import closing
-from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from crawler.audit.source_record import SourceKind, SourceReport
+from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.exports import files
 from crawler.audit.sources.exports.reader import check_export, read_export
-from crawler.audit.sources.exports.siteatlas_state import read_state
 from crawler.audit.sources.urls import SourceUrlParser
-from crawler.errors import SiteatlasError, UsageError
+from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.state.schema import STATE_DB
 from crawler.url.params import UrlParams
 
 MIB = 2**20
@@ -90,26 +84,3 @@ def test_ours_an_archive_of_too_many_files_is_refused(tmp_path: Path) -> None:
     path.write_bytes(zipped(*[b""] * (files.MAX_MEMBERS + 1)))
     with pytest.raises(UsageError, match=r"has 10,001 files; the limit is 10,000"):
         claims(path)
-
-
-ENDLESS_VIEW = f"""
-DROP TABLE visit; INSERT INTO url VALUES (1, '{SITE}');
-CREATE VIEW visit AS WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT 1 FROM n)
-  SELECT id, 'indexable' AS state, 200 AS status, 1 AS seen_at, 0 AS kind FROM n"""
-LARGE_VALUE = """
-DROP TABLE url; CREATE TABLE url (id INTEGER PRIMARY KEY, url TEXT AS (hex(zeroblob(100000000))));
-INSERT INTO url (id) VALUES (1);
-INSERT INTO visit (id, origin, kind, state, found, depth) VALUES (1, '', 0, 'indexable', 1, 0)"""
-
-
-@pytest.mark.parametrize("tables", [ENDLESS_VIEW, LARGE_VALUE])
-def test_ours_a_foreign_state_has_no_rows_and_no_values_without_an_end(tmp_path: Path, tables: str) -> None:
-    path = tmp_path / "state.db"
-    STATE_DB.open(path).close()
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(tables)
-    report = SourceReport(source=SourceKind.CRAWL, name=str(path))
-    addresses = SourceUrlParser(Url(SITE), UrlParams(), lambda _: True)
-    with pytest.raises(SiteatlasError, match="state"):
-        deque(islice(read_state(path, report, addresses), 1_000), maxlen=0)
-    assert report.rows < 1_000

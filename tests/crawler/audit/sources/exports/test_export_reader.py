@@ -5,11 +5,10 @@ import gzip
 import io
 import json
 import re
-import sqlite3
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,8 +20,7 @@ from crawler.audit.sources.exports import rows
 from crawler.audit.sources.exports.columns import find_days, parse_count, parse_day
 from crawler.audit.sources.exports.reader import check_export, read_export
 from crawler.audit.sources.urls import SourceUrlParser
-from crawler.errors import StorageError, UsageError
-from crawler.state.schema import STATE_DB
+from crawler.errors import UsageError
 from crawler.url.normalize import host_of, normalize_url
 from crawler.url.params import UrlParams
 from sitemap import SourceError
@@ -259,7 +257,7 @@ REFUSED: dict[str, tuple[bytes | str, str]] = {
     "xml": ("\ufeff<?xml version='1.0'?><urlset/>", "{} is XML: give sitemaps with --sitemap, and tables as CSV"),
     "excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "{} is an Excel workbook: save the sheet with the URLs as CSV"),
     "pdf": (b"%PDF-1.7\n", "{} is a PDF: export a CSV"),
-    "database": (b"SQLite format 3\x00", "{} is a database, not a table; give a state of siteatlas with --crawl"),
+    "database": (b"SQLite format 3\x00", "{} is a database: siteatlas export writes the tables of a state"),
     "noise": (b"\x07\x00\x01\x02\x03\x04\x05\x06" * 20, "{} is not a text file. Export the table as CSV"),
     "zip": (
         b"PK\x03\x04 and no more",
@@ -291,10 +289,8 @@ def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None
     assert refusal(tmp_path) == f"the folder {tmp_path} contains no files. Give a file, or a folder with files"
     assert refusal("/dev/null") == "/dev/null is not a regular file. Save its content to a file, and give that file"
     assert refusal("a\x00b") == "a\x00b does not exist"
-    assert (
-        refusal(tmp_path, SourceKind.CRAWL) == f"{tmp_path} contains no state of siteatlas (state.db): give a "
-        f"state directory, or a table"
-    )
+    written(tmp_path, "", "state.db")
+    assert refusal(tmp_path, SourceKind.CRAWL).startswith(f"{tmp_path} is a state of siteatlas. Write its tables with")
     table = written(tmp_path, "a,b\nx,y\n")
     assert (
         refusal(table, column="c")
@@ -369,53 +365,6 @@ def test_ours_scope_is_not_another_site(tmp_path: Path) -> None:
     assert list(claims) == []
     assert account.notes == ["2 of its 2 URLs are outside the audited scope"]
     assert not account.faults
-
-
-def visited(db: sqlite3.Connection, rows: Iterable[tuple[str, str, int | None]]) -> None:
-    for number, (url, state, status) in enumerate(rows, 1):
-        db.execute("INSERT INTO url (id, url) VALUES (?, ?)", (number, url))
-        db.execute(
-            "INSERT INTO visit (id, origin, kind, state, found, depth, status, seen_at)"
-            " VALUES (?, ?, 0, ?, 2, 1, ?, ?)",
-            (number, SITE, state, status, 1_795_000_000.0),
-        )
-
-
-def test_ours_the_state_of_another_crawl(tmp_path: Path) -> None:
-    folder = tmp_path / "state" / "example.com"
-    folder.mkdir(parents=True)
-    db = STATE_DB.open(folder / "state.db")
-    visited(
-        db,
-        [
-            (f"{SITE}/a", "indexable", 200),
-            (f"{SITE}/n", "noindex", 200),
-            (f"{SITE}/p", "pending", None),
-            ("https://shop.example.net/", "indexable", 200),
-        ],
-    )
-    db.execute("INSERT INTO run (number, started, ended, version, completeness) VALUES (1, 0, 1, '1', 'truncated')")
-    db.close()
-    for name in (tmp_path / "state", folder, folder / "state.db"):
-        account, claims = reading(name, SourceKind.CRAWL)
-        assert [(claim.url, claim.status, claim.last) for claim in claims] == [(f"{SITE}/a", 200, "2026-11-18")]
-        assert (account.rows, account.used, account.beside, account.foreign) == (4, 1, 2, 1)
-        assert account.notes == [
-            "the crawl that wrote this file was truncated: it may not have found every page",
-            "2 of its 4 URLs are not indexable pages",
-        ]
-    (tmp_path / "state" / "other").mkdir()
-    (tmp_path / "state" / "other" / "state.db").write_bytes(b"")
-    assert "contains the states of several sites: choose one of" in refusal(tmp_path / "state", SourceKind.CRAWL)
-
-
-def test_ours_a_database_of_another_program_is_no_crawl(tmp_path: Path) -> None:
-    db = sqlite3.connect(tmp_path / "state.db")
-    db.execute("CREATE TABLE a (b)")
-    db.close()
-    assert "is a database of another program" in refusal(tmp_path / "state.db", SourceKind.CRAWL)
-    with pytest.raises((UsageError, StorageError)):
-        reading(tmp_path / "state.db", SourceKind.CRAWL)
 
 
 READ_ALL = """
