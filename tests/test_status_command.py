@@ -16,8 +16,8 @@ from run import command, siteatlas
 from crawler.audit.compare.history import AuditStatus
 from crawler.audit.report.layout import TableColumn, table_lines
 from crawler.audit.summary import AuditSummary
-from crawler.cli.status_collect import SiteOverview, StatusReport, run_trend
-from crawler.cli.status_text import status_lines, trend_text
+from crawler.cli.status_collect import SiteOverview, StatusReport
+from crawler.cli.status_text import status_lines
 from crawler.config.plan import AUDIT, state_directory
 from crawler.notify.ledger_status import ChannelStatus, NotifyStatus
 from crawler.schedule.history import History
@@ -62,20 +62,6 @@ def attempt(history: History, site: str, fate: RunStatus, told: str = "", *, ret
     history.end(Attempt(**{**whole, "ended": START + 60, "status": fate, "exit_code": 5, "message": told}))
 
 
-def test_ours_a_trend_compares_the_last_run_with_the_median_of_those_before() -> None:
-    before = [run(number, seconds) for number, seconds in enumerate((900, 50, 70, 60), 1)]
-    found = run_trend([run(6, 250, listed=1190), run(5, 0, "refused"), *before[::-1]])
-    assert found is not None
-    assert (found.seconds, found.usual_seconds, found.runs) == (250, 65, 4)
-    assert (found.listed, found.usual_listed, found.usual_fetched) == (1190, 1202, 1000)
-    assert trend_text(found) == "the last run took 4:10, usually 1:05", "1,190 pages are as good as 1,202"
-    far = replace(found, seconds=70, listed=900, fetched=2000)
-    assert trend_text(far) == ("the last run listed 900 pages, usually 1,202; it sent 2,000 requests, usually 1,000")
-    assert trend_text(replace(found, seconds=70)) == "", "what is as ever is not told each time"
-    assert run_trend([run(3), run(2), run(1)]) is None
-    assert run_trend([]) is None
-
-
 def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
     names = [f"site-with-a-long-name-{n}" for n in range(5)]
     write(tmp_path, **{name: f"http://{name}.example/" for name in names})
@@ -114,10 +100,8 @@ def test_ours_one_site_is_told_of_in_full_and_fits_the_terminal(tmp_path: Path) 
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= 80
     assert "schedule: 30 3 * * * Europe/Berlin; next run as soon as siteatlas schedule is\n" in ran.out
-    assert "the last run took 4:50, usually 3:50\n" in ran.out
     assert "run  started, UTC      took  crawl     outcome" in ran.out
     (site,) = status(tmp_path)["sites"]
-    assert (site["trend"]["seconds"], site["trend"]["usual_seconds"]) == (290, 230)
     assert site["schedule"]["timetable"] == "30 3 * * * Europe/Berlin"
     assert (site["schedule"]["attempts"], site["channels"]) == ([], [])
     assert [each["number"] for each in site["runs"]] == [6, 5, 4, 3, 2]
@@ -163,7 +147,7 @@ def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: P
     assert (site["name"], site["audit"]["trouble"]) == ("a", "there is no log of that name")
 
 
-def test_ours_no_trend_is_told_of_a_run_that_published_nothing_and_earlier_reasons_are_short(tmp_path: Path) -> None:
+def test_ours_earlier_reasons_are_short(tmp_path: Path) -> None:
     write(tmp_path, "", shop="http://shop.example/")
     wall = "a firewall responded in place of the pages" + ", so let the crawler through" * 9
     held = {"exit_code": 3, "refusal": wall}
@@ -171,13 +155,11 @@ def test_ours_no_trend_is_told_of_a_run_that_published_nothing_and_earlier_reaso
     known = [*(run(n) for n in range(1, 4)), *(run(n, 300.0, **held) for n in (4, 5, 6)), back]
     state(tmp_path, "shop", known)
     told = siteatlas(tmp_path, "status", "--config", "sites.toml").out
-    assert "the last run" not in told
     assert told.count("a firewall responded") == 3
     assert wall not in told
     state(tmp_path, "blog", known[:-1])
     write(tmp_path, "", blog="http://blog.example/")
     told = siteatlas(tmp_path, "status", "--config", "sites.toml").out
-    assert "the last run took 5:00, usually" in told
     assert told.count(wall) == 1
 
 

@@ -3,8 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -17,25 +16,10 @@ from crawler.config.config import Config
 from crawler.errors import SiteatlasError
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus, SiteStatus
-from crawler.schedule.web.snapshots import Condition, SiteSnapshot, condition, read_snapshot, settled
-from crawler.state.runs import PUBLISHING_OUTCOMES, Run
+from crawler.schedule.web.snapshots import MAX_RUNS, Condition, SiteSnapshot, condition, read_snapshot, settled
+from crawler.state.runs import Run
 from crawler.state.status import StateStatus
 from crawler.units import w3c
-
-_MAX_COMPARED: Final = 20  # runs that a trend is made of
-_MIN_COMPARED: Final = 3  # earlier runs that a trend needs
-
-
-class RunTrend(Struct, frozen=True, kw_only=True):
-    """The last run, which published, and the medians of the ``runs`` before it."""
-
-    seconds: float
-    usual_seconds: float
-    fetched: int
-    usual_fetched: int
-    listed: int
-    usual_listed: int
-    runs: int
 
 
 class SiteOverview(Struct, frozen=True, kw_only=True):
@@ -87,7 +71,7 @@ def collect_status(file: Path | None, flags: Mapping[str, Any], names: Sequence[
     attempts = schedule.attempts if schedule else {}
     sites = []
     for name, directory, _ in named:
-        snapshot = read_snapshot(directory, SiteSnapshot(), max(runs, _MAX_COMPARED))
+        snapshot = read_snapshot(directory, SiteSnapshot(), max(runs, MAX_RUNS))
         shown, status = snapshot.runs[:runs], site_statuses.get(name)
         sites.append(
             SiteOverview(
@@ -141,27 +125,6 @@ def _stored_schedule(directory: Path, configs: Sequence[tuple[str, Config]], run
     return replace(schedule, board=stored_status(sites, directory, time.time()), attempts=attempts)
 
 
-def run_trend(runs: Sequence[Run]) -> RunTrend | None:
-    """The trend of the last run; None if it published nothing, or with too few earlier ones that did.
-
-    ``runs`` has the newest first.
-    """
-    ended = [run for run in runs if not run.is_open]
-    published = [run for run in ended if run.outcome in PUBLISHING_OUTCOMES]
-    if len(published) <= _MIN_COMPARED or ended[0] is not published[0]:
-        return None
-    last, *earlier = published[: _MAX_COMPARED + 1]
-    return RunTrend(
-        seconds=last.seconds,
-        usual_seconds=median(run.seconds for run in earlier),
-        fetched=last.fetched,
-        usual_fetched=round(median(run.fetched for run in earlier)),
-        listed=last.listed,
-        usual_listed=round(median(run.listed for run in earlier)),
-        runs=len(earlier),
-    )
-
-
 def w3c_or_none(at: float | None) -> str | None:
     """A Unix time for machines: ``2026-01-31T12:00:00+00:00``."""
     return None if at is None else w3c(at)
@@ -192,7 +155,6 @@ def _site_values(site: SiteOverview) -> dict[str, Any]:
     return {
         **values,
         **_state_values(snapshot.standing),
-        "trend": msgspec.to_builtins(run_trend(snapshot.runs)),
         "audit": _audit_values(snapshot.audit),
         "channels": msgspec.to_builtins(snapshot.channels),
         "runs": [_with_times(run, "started", "ended") for run in site.runs],

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from crawler.audit.compare.history import AuditStatus
 from crawler.audit.report.layout import TableColumn, fit, table_lines, wrap
 from crawler.audit.verdict import VerdictKind
-from crawler.cli.status_collect import RunTrend, ScheduleHistory, SiteOverview, StatusReport, run_trend
+from crawler.cli.status_collect import ScheduleHistory, SiteOverview, StatusReport
 from crawler.notify.ledger_status import ChannelStatus
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import (
@@ -29,26 +29,8 @@ from crawler.state.status import StateStatus
 from crawler.units import clock_text, count_text, outcome_text, size_text
 from sitemap import safe
 
-_MIN_DIFFERENCE: Final = 0.1  # share of the usual value: smaller differences are not reported
 _MAX_REMARK: Final = 100  # characters of what is said of a run before the last one
 _TONES: Final = tuple(Tone)
-_MIN_SECONDS: Final = 10.0  # smaller differences of duration are not reported, however short the run
-
-
-def trend_text(trend: RunTrend) -> str:
-    """How the last run differs from those before it, or ""."""
-    texts = []
-    if _difference_text(trend.seconds, trend.usual_seconds, _MIN_SECONDS):
-        texts.append(f"took {clock_text(trend.seconds)}, usually {clock_text(trend.usual_seconds)}")
-    if _difference_text(trend.listed, trend.usual_listed):
-        texts.append(f"listed {count_text(trend.listed, 'page')}, usually {trend.usual_listed:,}")
-    if _difference_text(trend.fetched, trend.usual_fetched):
-        texts.append(f"sent {count_text(trend.fetched, 'request')}, usually {trend.usual_fetched:,}")
-    return f"the last run {'; it '.join(texts)}" if texts else ""
-
-
-def _difference_text(now: float, usual: float, least: float = 0.0) -> bool:
-    return abs(now - usual) > max(usual * _MIN_DIFFERENCE, least)
 
 
 def audit_text(audit: AuditStatus) -> Iterator[str]:
@@ -190,8 +172,6 @@ def _site(site: SiteOverview, width: int, *, is_kept: bool) -> Iterator[str]:
         lines.append("not crawled yet")
     if site.schedule:
         lines += _schedule_lines(site.schedule, is_kept=is_kept)
-    if (trend := run_trend(snapshot.runs)) and (unusual := trend_text(trend)):
-        lines.append(unusual)
     lines += audit_text(snapshot.audit)
     for channel in snapshot.channels:
         lines += notify_pending_text(channel)
