@@ -103,7 +103,6 @@ def test_ours_threshold_and_chosen_rules_decide_the_exit_code(folder: Path, word
         ((".",), "has no sitemap.xml or sitemap_index.xml"),
         (("good.xml", "--ignore", "sitemap.loc_invali"), 'Did you mean "sitemap.loc_invalid"?'),
         (("good.xml", "--only", "zzzz"), "siteatlas lint --rules lists all rules"),
-        (("good.xml", "--max-bytes", "many"), "--max-bytes"),
         (("good.xml", "--url", "example.com/sitemap.xml"), "--url"),
         (("good.xml", "bad.xml", "--url", "https://example.com/sitemap.xml"), "with a slash at its end"),
         (("good.xml", "--cross-submits"), "--cross-submits needs"),
@@ -285,40 +284,10 @@ def test_sitemaps_org_cross_submits_ask_the_robots_of_other_hosts(folder: Path, 
     assert rules(refused) == {("sitemap.xml", "location.other_host")}
 
 
-def test_ours_lists_urls_counts_and_the_tree(folder: Path, site: Site) -> None:
-    url = f"{site.url}sitemap.xml"
-    urls = siteatlas(folder, "lint", url, "--list", "urls", *NOW)
-    assert urls.code == 0
-    assert urls.out.splitlines() == [f"{site.url}1", "https://elsewhere.example/", f"{site.url}moved/1"]
-    tree = siteatlas(folder, "lint", "set", "--list", "tree")
-    assert [line.strip().split(" ")[0] for line in tree.out.splitlines()] == [
-        "set/sitemap.xml",
-        "set/one.xml",
-        "set/two.xml.gz",
-    ]
-    assert "urlset, 2 entries" in tree.out
-    counts = siteatlas(folder, "lint", "set", "good.xml", "--list", "counts")
-    assert [line.split()[0] for line in counts.out.splitlines()] == ["2", "1", "2", "2", "5"]
-
-
 def test_no_color_org_colour_is_for_terminals_that_want_it(folder: Path) -> None:
     assert "\x1b[31merror\x1b[0m" in siteatlas(folder, "lint", "bad.xml", FORCE_COLOR="1", TERM="xterm").out
     for wish in ({}, {"NO_COLOR": "1", "FORCE_COLOR": "1", "TERM": "xterm"}):
         assert "\x1b" not in siteatlas(folder, "lint", "bad.xml", **wish).out
-
-
-def test_ours_a_list_says_what_is_missing(folder: Path) -> None:
-    (folder / "set" / "one.xml").write_text("<!doctype html><title>Not found</title>")
-    ran = siteatlas(folder, "lint", "set", "--list", "urls")
-    assert (ran.code, ran.out.splitlines()) == (10, ["https://example.com/2", "https://example.com/1"])
-    assert "one.xml" in ran.err
-    ran = siteatlas(folder, "lint", "set/one.xml", "--list", "urls")
-    assert (ran.code, ran.out) == (10, "")
-    assert "set/one.xml is not a sitemap" in ran.err
-    (folder / "broken.xml.gz").write_bytes(gzip.compress(urlset("https://example.com/1").encode()) + b"junk")
-    ran = siteatlas(folder, "lint", "broken.xml.gz", "--list", "urls")
-    assert (ran.code, ran.out) == (10, "https://example.com/1\n")
-    assert "broken.xml.gz: other data follows the gzip stream" in ran.err
 
 
 def test_apache_a_packed_file_that_is_also_called_a_coding_is_not_mislabelled(folder: Path, site: Site) -> None:
@@ -335,40 +304,16 @@ def test_ours_what_a_sitemap_says_never_reaches_a_terminal_as_it_is(folder: Path
     hostile = "https://example.com/\u202e\u0085\u200f"
     (folder / "bad.xml").write_text(urlset(hostile + "#x"))
     (folder / "ix.xml").write_text(index(hostile + ".xml"))
-    for words in (("bad.xml",), ("ix.xml",), ("bad.xml", "--list", "urls"), ("ix.xml", "--list", "tree")):
+    for words in (("bad.xml",), ("ix.xml",)):
         ran = siteatlas(folder, "lint", *words)
         assert ran.out + ran.err
         assert all(line.isprintable() for line in (ran.out + ran.err).split("\n")), words
 
 
-def test_sitemaps_org_limits_are_findings_and_those_of_a_person_are_not(folder: Path) -> None:
-    for words in (("good.xml", "--max-bytes", "100"), ("good.xml", "--max-entries", "1"), ("set", "--max-files", "2")):
-        ran = siteatlas(folder, "lint", *words, "--only", "sitemap,index")
-        assert (ran.code, " error " in ran.out) == (0, False), ran.out
-        assert "not checked: " in ran.out
-    ran = siteatlas(folder, "lint", "set", "--max-files", "2", "--format", "json")
-    assert json.loads(ran.out)["counts"]["files"] == 2
+def test_sitemaps_org_limits_are_findings(folder: Path) -> None:
     huge = urlset(*(f"https://example.com/{number}" for number in range(50_001)))
     (folder / "huge.xml").write_text(huge)
     assert "sitemap.too_many" in siteatlas(folder, "lint", "huge.xml").out
-
-
-def test_ours_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
-    many = urlset(*(f"https://example.com/{number}/{'x' * 80}" for number in range(20_000)))
-    (folder / "many.xml").write_text(many)
-    with subprocess.Popen(
-        command("lint", "many.xml", "--list", "urls"),
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline() == b"https://example.com/0/" + b"x" * 80 + b"\n"
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == 0
 
 
 def test_ours_a_private_host_is_named_once_with_its_remedy(folder: Path, site: Site) -> None:
@@ -388,8 +333,8 @@ def test_ours_a_private_host_is_named_once_with_its_remedy(folder: Path, site: S
 def test_sitemaps_org_the_url_of_a_page_means_the_sitemaps_of_its_site(folder: Path, site: Site, named: bool) -> None:
     site.routes["/"] = "<!doctype html><html><title>Home</title></html>"
     site.routes["/robots.txt"] = Answer("Sitemap: {url}one.xml" if named else "", headers={})
-    ran = siteatlas(folder, "lint", site.url, "--list", "tree", *NOW)
-    first = ran.out.split()[0]
+    ran = siteatlas(folder, "lint", site.url, "--format", "json", *NOW)
+    first = json.loads(ran.out)["files"][0]["file"]
     assert first == site.url + ("one.xml" if named else "sitemap.xml")
     assert f"{site.url} is not a sitemap; " in ran.err
     for path in ("/one.xml", "/sitemap.xml", "/robots.txt"):
@@ -414,23 +359,6 @@ def test_ours_rules_are_chosen_by_family_and_by_environment(folder: Path) -> Non
     assert siteatlas(folder, "lint", "bad.xml", SITEATLAS_FAIL_ON="never").code == 0
     assert siteatlas(folder, "lint", "bad.xml", SITEATLAS_IGNORE="sitemap.loc_invalid,hint").code == 0
     assert siteatlas(folder, "lint", "bad.xml", SITEATLAS_FORMAT="json").out.startswith("{")
-
-
-def test_ours_lists_are_told_in_json_too(folder: Path) -> None:
-    ran = siteatlas(folder, "lint", "set", "set/one.xml", "--list", "urls", "--format", "json")
-    assert [(json.loads(line)["loc"], json.loads(line)["file"]) for line in ran.out.splitlines()] == [
-        ("https://example.com/1", "set/one.xml"),
-        ("https://example.com/2", "set/two.xml.gz"),
-        ("https://example.com/1", "set/two.xml.gz"),
-    ]
-    names = "loc lastmod changefreq priority images videos alternates news file"
-    assert list(json.loads(ran.out.splitlines()[0])) == names.split()
-    counts = json.loads(siteatlas(folder, "lint", "set", "set/one.xml", "--list", "counts", "--format", "json").out)
-    assert (counts["urls"], len(counts["files"])) == (3, 3)
-    tree = json.loads(siteatlas(folder, "lint", "set", "--list", "tree", "--format", "json").out)
-    assert [each["entries"] for each in tree["files"][0]["children"]] == [1, 2]
-    refused = siteatlas(folder, "lint", "set", "--list", "tree", "--format", "sarif")
-    assert (refused.code, "not sarif" in refused.err) == (2, True)
 
 
 def test_ours_an_index_on_the_standard_input_says_what_is_missing(folder: Path) -> None:

@@ -29,7 +29,7 @@ SEVERAL = '[sites.a.site]\nurl = "http://a.example/"\n[sites.b.site]\nurl = "htt
         (["crawl", URL, "-o", "p", "-c", "0"], "pace.concurrency (--concurrency): it must be at least 1"),
         (["crawl", URL, "-o", "p", "--set=output.recent=html"], "it must be 'atom' or 'rss' (given: 'html')"),
         (["audit", URL, "--format", "html"], "'--format': 'html' is not one of 'text', 'json'"),
-        (["lint", "x", "--max-files", "ten"], "'--max-files': it must be a whole number"),
+        (["lint", "x", "--max-findings", "ten"], "'--max-findings': it must be a whole number"),
         (["rollback"], "no site is given. Use siteatlas rollback https://example.com/ -o DIR, or --config FILE"),
         (["audit", "--config", "m.toml"], "this command takes one site. Choose the site with --site\n"),
         (["crawl", "--config", "m.toml"], "siteatlas run --config m.toml runs all sites, and --site NAME only one"),

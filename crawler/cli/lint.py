@@ -12,8 +12,7 @@ from crawler.audit.report.layout import fitted
 from crawler.audit.verdict import rules_named, split_names
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import REQUEST_KEYS, Form, site_config, with_flags
-from crawler.errors import FindingsFound, UsageError
-from crawler.units import parse_size
+from crawler.errors import FindingsFound
 from crawler.version import __version__
 from sitemap import RULES, Severity
 
@@ -27,14 +26,6 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
-class ListMode(StrEnum):
-    """What to list instead of checking."""
-
-    TREE = "tree"
-    URLS = "urls"
-    COUNTS = "counts"
-
-
 @with_flags(*REQUEST_KEYS)
 def lint(  # noqa: PLR0913 - the command line is wide
     sources: list[str] | None = None,
@@ -44,12 +35,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
     ignore: list[str] | None = None,
     only: list[str] | None = None,
     rules: bool = False,
-    listing: ListMode | None = None,
     follow: bool = True,
-    max_depth: int = 3,
-    max_files: int = 100_000,
-    max_bytes: str = "64M",
-    max_entries: int = 1_000_000,
     max_findings: int = 20,
     cross_submits: bool | None = None,
     config: Path | None = None,
@@ -57,7 +43,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
     verbose: bool = False,
     **flags: Any,
 ) -> None:
-    """Check sitemaps against the sitemap protocol and the rules of search engines, or list their content.
+    """Check sitemaps against the sitemap protocol and the rules of search engines.
 
     For an index, lint also reads the sitemaps that the index lists. It requests their URLs. If the index is a local
     file, lint reads the files in the same directory instead.
@@ -69,17 +55,11 @@ def lint(  # noqa: PLR0913 - the command line is wide
             return
         from crawler.cli import lint_check  # noqa: PLC0415 - not needed to show help
 
-        of_file = sitemap.ReadLimits(_parse_size(max_bytes), max_entries, max_findings=max_findings)
-        limits = sitemap.TreeLimits(max_depth if follow else 0, max_files, of_file)
+        of_file = sitemap.ReadLimits(max_findings=max_findings)
+        limits = sitemap.TreeLimits(read=of_file) if follow else sitemap.TreeLimits(max_depth=0, read=of_file)
         settings = site_config(config, flags, remedy="Give a configuration of one site")
         task = lint_check.LintTask(sources or [], url, limits, settings, cross_submits)
         print_line = (lambda _: None) if quiet else errors.print_line
-        if listing is not None:
-            if form not in (Form.TEXT, Form.JSON):
-                raise UsageError(f"--list supports only the formats text and json, not {form}")
-            lint_check.list_sources(task, listing, sys.stdout.write, print_line, as_json=form is Form.JSON)
-            sys.stdout.flush()
-            return
         report = lint_check.lint_sources(task, rule_ids, print_line)
         threshold = None if fail_on is FailOn.NEVER else Severity(fail_on)
         failing = bool(threshold and report.at_least(threshold))
@@ -101,13 +81,6 @@ def _print_report(report: "sitemap.LintReport", form: Form, threshold: Severity 
     terminal = Console()
     colour = terminal.color_system is not None and not terminal.no_color
     return fitted(sitemap.as_text(report, threshold, colour=colour, sources=sources).splitlines())
-
-
-def _parse_size(text: str) -> int:
-    try:
-        return parse_size(text)
-    except ValueError as error:
-        raise UsageError(f"--max-bytes: {error}") from None
 
 
 def _rules_named(texts: list[str] | None) -> set[str]:
