@@ -490,21 +490,23 @@ class SignificanceModel:
     def _explain_links(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
         """Explain links that name other pages, if more than their targets changed, and what comes or goes with them.
 
-        That is the rest of a card, in the same element or not: what another page shows, or showed before.
+        That is the rest of a card, in the same element or beside it: what another page shows, or showed before.
         """
         lost, came = ({d.words for d in differences if d.gone is side} for side in (True, False))
         kept = lost & came  # texts of which only the target changed
         # such as "Next": the neighbours of a page that is new, or that left
         labels = {d.words for d in differences if d.words in kept and d.flags & NEWS and not self._is_in_list(d)}
-        units = set()
+        units, gaps = set(), set()
         for n, (d, move) in enumerate(zip(differences, moves, strict=True)):
             if d.words in labels or (d.words not in kept and self._names_other_page(d, move)):
                 reasons[n] = reasons[n] or OF_OTHERS
                 units.add(d.unit)
+                gaps.add((d.after, d.ahead))
         for n, d in enumerate(differences):
-            is_of_card = d.unit in units and (d.gone or self._is_elsewhere(d))
-            is_of_list = self._came_over(d) or (not d.is_alone and self._is_shown_elsewhere(d))
-            if not reasons[n] and units and (is_of_card or is_of_list):
+            is_elsewhere = self._is_elsewhere(d)
+            is_of_card = d.unit in units and (d.gone or is_elsewhere)
+            is_beside = (d.after, d.ahead) in gaps and (is_elsewhere or self._came_over(d))
+            if not reasons[n] and (is_of_card or is_beside):
                 reasons[n] = OF_OTHERS
 
     def _names_other_page(self, d: Difference, move: Move) -> bool:
@@ -523,10 +525,8 @@ class SignificanceModel:
 
     def _is_elsewhere(self, d: Difference) -> bool:
         """Whether another page shows a text, or an earlier run saw it come."""
-        return self._is_shown_elsewhere(d) or d.exact in self._memory.pool
-
-    def _is_shown_elsewhere(self, d: Difference) -> bool:
-        return self._held[d.exact] > (0 if d.gone else self._sampled.get(self._page, 0))
+        held = self._held[d.exact]
+        return held > (0 if d.gone else self._sampled.get(self._page, 0)) or d.exact in self._memory.pool
 
     @property
     def is_landslide(self) -> bool:

@@ -134,7 +134,8 @@ class Delta(Struct, frozen=True, array_like=True):
 def compare(before: bytes, after: bytes) -> Delta:
     """Compare two snapshots as multisets of blocks. Never raises.
 
-    Of equal blocks, those in unchanged parts of the page count as the ones that stayed, then the first ones. A text
+    Of equal blocks, those in unchanged parts of the page count as the ones that stayed, then those that are far from
+    other changes, then the first ones. A text
     that only moved to another container is no difference; one that moved among those of its container is lost and
     gained, with the flag ``MOVED``. Not so a link: lists shift theirs.
     """
@@ -301,17 +302,28 @@ def _longest_increasing(numbers: list[int]) -> list[int]:
 
 
 def _changed(version: PageVersion, surplus: dict[str, int], moved: set[str]) -> dict[int, ContentBlock]:
-    """The blocks in surplus and those that moved, by index, in document order; of equal blocks the last."""
-    changed: dict[int, ContentBlock] = {}
-    if surplus or moved:
-        for at in reversed(version.own):
-            (block,) = blocks_of(version.entries[at])
-            if surplus.get(block.compared_text):
-                surplus[block.compared_text] -= 1
-                changed[at] = block
-            elif block.compared_text in moved:
-                changed[at] = block
-    return dict(reversed(changed.items()))
+    """The blocks in surplus and those that moved, by index, in document order.
+
+    Of equal blocks, those that are nearest to blocks of which no equal one stayed, then the last ones.
+    """
+    found: dict[str, list[int]] = {}
+    for at in version.own if surplus or moved else ():
+        (block,) = blocks_of(version.entries[at])
+        if surplus.get(block.compared_text) or block.compared_text in moved:
+            found.setdefault(block.compared_text, []).append(at)
+    chosen = sorted(
+        at for text, places in found.items() if text in moved or len(places) == surplus[text] for at in places
+    )
+    whole = [-1, *chosen, len(version.entries)]
+
+    def rank(at: int) -> tuple[int, int]:
+        near = bisect_left(whole, at)
+        return min(at - whole[near - 1], whole[near] - at), -at
+
+    for text, places in found.items():
+        if text not in moved and len(places) > surplus[text]:
+            chosen += sorted(places, key=rank)[: surplus[text]]
+    return {at: blocks_of(version.entries[at])[0] for at in sorted(chosen)}
 
 
 def _container(block: ContentBlock) -> bytes:
