@@ -201,6 +201,11 @@ def test_ours_a_home_and_an_account_itself_are_no_paths_from_the_file(
     assert resolve_paths({section: {key: written}}, Path("etc"))[section][key] == meant
 
 
+def test_ours_git_dates_come_from_the_directory_of_the_file_unless_it_names_another() -> None:
+    assert resolve_paths({"content": {"lastmod": "git"}}, Path("etc"))["content"]["repository"] == "etc"
+    assert "repository" not in resolve_paths({"content": {"lastmod": "page"}}, Path("etc"))["content"]
+
+
 def test_ours_a_secret_of_a_header_lies_beside_the_file() -> None:
     tables = {"fetch": {"headers": {"X-Token": "file:token", "X-Own": "file"}, "cookies": {"a": "env:A"}}}
     fetch = resolve_paths(tables, Path("etc"))["fetch"]

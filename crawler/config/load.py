@@ -334,6 +334,9 @@ def resolve_paths(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
     state = anchored.setdefault("state", {})
     if isinstance(state, dict):
         state.setdefault("directory", Config().state.directory)
+    content = anchored.get("content")
+    if isinstance(content, dict) and content.get("lastmod") == "git":
+        content["repository"] = content.get("repository") or "."
     for keys, from_folder in ((_PATH_KEYS, _path_from), (SECRET_KEYS, _secret_from)):
         for section, names in keys.items():
             table = anchored.get(section)

@@ -61,6 +61,12 @@ class SiteObservation:
     is_behind: bool
 
 
+_KEPT_NOTE: Final = (
+    "pages that an earlier run dated keep that date until they change. To take the dates of all pages from the new "
+    "source, run once with --fresh"
+)
+
+
 def observe(
     db: sqlite3.Connection,
     run: Run,
@@ -96,6 +102,8 @@ def observe(
         is_other = store.policy not in ("", policy)
         builds = store.builds if policy in OBSERVING_POLICIES else []
         dates, notes = commits(store.urls()) if commits else ({}, ())
+        if dates and is_other:
+            notes = (*notes, _KEPT_NOTE)
         late, moved = store.late(), {} if is_other or policy not in OBSERVING_POLICIES else store.moved()
         for pages in store.pages():
             known = (_for_policy(page, policy, is_other=is_other) for page in pages)

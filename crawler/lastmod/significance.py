@@ -36,6 +36,7 @@ from crawler.parse.snapshot.diff import (
     FACT,
     FINGERPRINT,
     FRAME,
+    LABELLED,
     LINK,
     MIN_MOVED_TEXT,
     MONEY,
@@ -496,16 +497,20 @@ class SignificanceModel:
         kept = lost & came  # texts of which only the target changed
         # such as "Next": the neighbours of a page that is new, or that left
         labels = {d.words for d in differences if d.words in kept and d.flags & NEWS and not self._is_in_list(d)}
+        left, got = ({d.targets for d in differences if d.gone is side} - {()} for side in (True, False))
+        moved_on = {d.place for d in differences if d.flags & NEWS or d.targets in left & got}
         units, gaps = set(), set()
         for n, (d, move) in enumerate(zip(differences, moves, strict=True)):
-            if d.words in labels or (d.words not in kept and self._names_other_page(d, move)):
+            is_field = d.flags & LABELLED and d.place not in moved_on  # such as the author
+            if d.words in labels or (d.words not in kept and not is_field and self._names_other_page(d, move)):
                 reasons[n] = reasons[n] or OF_OTHERS
                 units.add(d.unit)
                 gaps.add((d.after, d.ahead))
         for n, d in enumerate(differences):
             is_elsewhere = self._is_elsewhere(d)
             is_of_card = d.unit in units and (d.gone or is_elsewhere)
-            is_beside = (d.after, d.ahead) in gaps and (is_elsewhere or self._came_over(d))
+            is_of_list = is_elsewhere and not d.is_alone and self._is_in_list(d)
+            is_beside = (d.after, d.ahead) in gaps and (is_of_list or self._came_over(d))
             if not reasons[n] and (is_of_card or is_beside):
                 reasons[n] = OF_OTHERS
 

@@ -60,7 +60,8 @@ class ContentBlock(Struct, frozen=True, gc=False):
     """One text or statement. ``compared_text`` decides whether two blocks are equal; ``text`` is for display.
 
     ``is_frame``: it is in an element around the content (nav, the footer of the body). ``is_fact``: it is a price or an
-    availability, stated as data. ``is_link``: it is a link or a picture and nothing else.
+    availability, stated as data. ``is_link``: it is a link or a picture and nothing else. ``is_labelled``: it is
+    such a link behind a label.
     """
 
     compared_text: str
@@ -71,6 +72,7 @@ class ContentBlock(Struct, frozen=True, gc=False):
     is_fact: bool = False
     is_link: bool = False
     box: bytes = b""
+    is_labelled: bool = False
 
 
 def stable_hash(*parts: bytes) -> int:
@@ -122,7 +124,8 @@ def blocks_of(entry: Entry) -> list[ContentBlock]:
             place, box = container.place + leaf, container.box + leaf
             if part.token:
                 place, box = place + LEAF + part.token, part.token
-            blocks.append(ContentBlock(text, part.text, place, heading, container.is_frame, False, part.is_link, box))
+            kinds = container.is_frame, False, part.is_link, box, part.is_labelled
+            blocks.append(ContentBlock(text, part.text, place, heading, *kinds))
         blocks += filter(None, (_statement(name, value) for name, value in part.facts))
     return blocks
 

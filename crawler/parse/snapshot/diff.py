@@ -73,6 +73,8 @@ NEWS = 256
 """Flag of a difference: it is a link that came, to a page that is new on the site. :func:`with_news` sets it."""
 MONEY = 512
 """Flag of a difference: it shows a price."""
+LABELLED = 1024
+"""Flag of a difference: it is a link behind a label, such as "Next:" or "Author:"."""
 MAX_TARGETS: Final = 4
 """Targets of a link and its pictures that a difference keeps."""
 
@@ -314,7 +316,8 @@ def _changed(version: PageVersion, surplus: dict[str, int], moved: set[str]) -> 
     chosen = sorted(
         at for text, places in found.items() if text in moved or len(places) == surplus[text] for at in places
     )
-    whole = [-1, *chosen, len(version.entries)]
+    far = len(version.entries)
+    whole = [-far, *chosen, 2 * far]
 
     def rank(at: int) -> tuple[int, int]:
         near = bisect_left(whole, at)
@@ -397,7 +400,7 @@ def _difference(  # noqa: PLR0913 - the fields of a difference
     block: ContentBlock, gone: bool, after: int, ahead: int, among: int, numbers: tuple[int, int], flags: int = 0
 ) -> Difference:
     exact, shape, spot, place = _block_keys(block)
-    flags |= FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link
+    flags |= FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link | LABELLED * block.is_labelled
     if has_fingerprint(block.compared_text):
         flags |= FINGERPRINT
     flags |= DATED * has_date(block.text)

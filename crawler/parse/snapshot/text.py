@@ -468,7 +468,8 @@ _link = re.compile(
 class TextReading(Struct, frozen=True, gc=False):
     """What one part of a text says: ``compared_text`` with the targets of its links, and ``text`` for display.
 
-    ``token`` names the inline element that the part is in, if that has a class or an id.
+    ``token`` names the inline element that the part is in, if that has a class or an id. ``is_labelled``: it is a link
+    behind a label.
     """
 
     compared_text: str = ""
@@ -476,6 +477,7 @@ class TextReading(Struct, frozen=True, gc=False):
     is_link: bool = False
     facts: tuple[tuple[str, str], ...] = ()
     token: bytes = b""
+    is_labelled: bool = False
 
 
 class _InlineTag(Struct, frozen=True, gc=False):
@@ -562,7 +564,8 @@ class _OpenPart:
         texts, targets = self.link
         label = "".join(self.texts[:texts])
         is_before_all = bool(self.targets) and not targets and self.outside == label.split()
-        if is_before_all and 0 < len(self.outside) <= _MAX_LABEL:
+        is_labelled = is_before_all and 0 < len(self.outside) <= _MAX_LABEL
+        if is_labelled:
             text = _in_one_line(label)
             parts.append(TextReading(fold_typography(text), text, token=self.token))
             self.texts, self.outside = self.texts[texts:], []
@@ -570,7 +573,8 @@ class _OpenPart:
         compared = "\x1f".join((fold_typography(text), *self.targets))
         if compared or self.facts:
             is_link = bool(self.targets) and not self.outside
-            parts.append(TextReading(compared, text or compared[1:], is_link, tuple(self.facts), self.token))
+            shown, facts = text or compared[1:], tuple(self.facts)
+            parts.append(TextReading(compared, shown, is_link, facts, self.token, is_labelled))
         return _OpenPart(token, self.number + 1)
 
 

@@ -253,6 +253,11 @@ def test_ours_a_crawl_dates_its_sitemap_by_the_repository(
             (f"{SITE}a/", on(second)),
         ]
         assert "source files of mkdocs make 2 of 3 pages, and Git dates 2 of these" in ran.err + ran.out
+        assert "keep that date" not in ran.err + ran.out
+        ran = command("crawl", SITE, "--source", str(built), "-o", "out", "--set=parse.processes=1")
+        assert ran.code == 0, ran.err
+        ran = command(*words, "-o", "out")
+        assert "pages that an earlier run dated keep that date until they change" in ran.err + ran.out
         ran = command(*words, "-o", "elsewhere", f"--set=content.repository={built}")
         assert ran.code == 2
         assert "not a git repository" in ran.err

@@ -388,6 +388,26 @@ def test_google_lists_stay_though_a_card_that_moves_on_repeats_what_its_list_sho
         before = after
 
 
+@pytest.mark.parametrize("field", ["Author: <a href=/{0}>{1}</a>", "<b>See also:</b> <a href=/{0}>{1}</a>"])
+def test_ours_a_link_behind_a_label_is_of_its_page_unless_its_target_is_new(field: str) -> None:
+    def made(chosen: dict[int, int]) -> Site:
+        return site(40, lambda n: article(n, f"<p>{field.format(chosen.get(n, 30), own(chosen.get(n, 30), 8))}</p>"))
+
+    assert said(made({}), made({9: 31})) == {9}
+
+
+@pytest.mark.parametrize("way", ["came", "left"])
+def test_ours_a_text_that_other_pages_have_is_of_its_page_though_a_box_beside_it_moves_on(way: str) -> None:
+    def made(first: int, pages: set[int]) -> Site:
+        links = "".join(f"<li><a href=/{n}>{own(n, 8)}</a>" for n in range(first, first + 4))
+        box = f"<aside><ul>{links}</ul></aside>"
+        return site(40, lambda n: article(n, "<p>Free shipping on all orders.</p>" * (n in pages), side=box))
+
+    less, more = {3, 5}, {3, 5, 8}
+    before, after = (less, more) if way == "came" else (more, less)
+    assert said(made(10, before), made(11, after)) == {8}
+
+
 def test_ours_a_new_title_is_an_edit_of_its_page_alone_though_no_sample_has_it() -> None:
     def made(title: str) -> Callable[[int], str]:
         link = f"<ul><li><a href=/16>{title}</a></ul>"
