@@ -197,8 +197,10 @@ def test_ours_a_wordpress_is_listed_as_it_is_and_dates_move_where_something_was_
         run(*crawling)
         changes = json.loads(run("compare", url("/"), "--format", "json"))["sitemap"]["changes"]
         moved = {each["url"]: each for each in changes}
-    lists = ("/page/", "/category/harbour/", "/author/anna/")
-    told = {each for each in moved if each != url("/") and not any(part in each for part in lists)}
-    assert told == {posts[20], posts[22], fresh}
-    assert {posts[20], posts[22], url("/")} <= {each for each in moved if moved[each]["kind"] == "changed"}
+    lists = {url("/"), url("/category/harbour/"), url("/author/anna/")}
+    told = {
+        each for each in moved if "/page/" not in each
+    }  # a protected post may reach a further page as another leaves
+    assert told == {posts[20], posts[22], fresh} | lists
+    assert {each for each in moved if moved[each]["kind"] != "changed"} == {fresh}
     assert moved[fresh]["kind"] == "added"
