@@ -12,6 +12,7 @@ import shutil
 import socket
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
@@ -29,7 +30,7 @@ from crawler.dataset.pages import Batch, PageReader, Rows
 from crawler.dataset.query import ask, named, questions
 from crawler.dataset.readers import PageReaders
 from crawler.dataset.schema import DATASET, TABLES
-from crawler.dataset.write import DataFormat, write_dataset
+from crawler.dataset.write import DataFormat, _write_parquet, write_dataset
 from crawler.errors import UsageError
 from crawler.parse.snapshot.details import read_details
 
@@ -238,6 +239,29 @@ def test_ours_an_export_reads_the_same_whatever_its_format(
             names = [column.name for column in TABLES[name]]
             rows = db.execute(f"SELECT {', '.join(names)} FROM {name}").fetchall()
             assert duckdb.sql(f"SELECT * FROM '{tmp_path}/p/{name}.parquet'").fetchall() == rows
+
+
+def test_ours_an_interrupted_export_to_parquet_ends_its_thread_before_it_closes_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyarrow.parquet import ParquetWriter
+
+    were_open: list[bool] = []
+
+    def write_slowly(writer: ParquetWriter, _: object) -> None:
+        time.sleep(0.2)
+        were_open.append(writer.is_open)
+
+    def interrupted(_: object, table: str) -> Iterator[tuple[None, ...]]:
+        yield (None,) * len(TABLES[table])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ParquetWriter, "write_batch", write_slowly)
+    monkeypatch.setattr("crawler.dataset.write._ROW_GROUP", 1)
+    monkeypatch.setattr("crawler.dataset.write._rows", interrupted)
+    with closing(sqlite3.connect(":memory:")) as db, pytest.raises(KeyboardInterrupt):
+        _write_parquet(db, "pages", tmp_path / "pages.parquet")
+    assert were_open == [True]
 
 
 def test_ours_a_table_follows_the_last_run(process: Forked, tmp_path: Path) -> None:

@@ -161,7 +161,8 @@ def _write_parquet(db: sqlite3.Connection, table: str, draft: Path) -> None:
     by_id = {of: pa.chunked_array(_by_id(db, *of[:2]), kinds[of[2]]) for of in {*numbered.values()}}
     rows = _rows(db, table)
     rest = (zip(*group, strict=True) for group in iter(lambda: [*islice(rows, _ROW_GROUP)], []))
-    with ThreadPoolExecutor(1) as thread, ParquetWriter(draft, schema, compression="zstd") as writer:
+    # the thread ends before the writer is closed, also if this is interrupted
+    with ParquetWriter(draft, schema, compression="zstd") as writer, ThreadPoolExecutor(1) as thread:
         written = thread.submit(int)
         for columns in _link_groups(db) if numbered else rest:
             arrays = [
