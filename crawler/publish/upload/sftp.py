@@ -25,25 +25,44 @@ from crawler.state.lock import RUN_LEASE, LeaseLost
 KNOWN_HOSTS: Final = "~/.ssh/known_hosts"
 
 
-def read_known_hosts(file: str, address: SftpAddress) -> asyncssh.SSHKnownHosts:
-    """The trusted host keys. Raises UsageError when the file is invalid, or has no key of the host."""
+class _KnownHosts(asyncssh.SSHKnownHosts):
+    """Known hosts. ``has_host``: the host of the last connection is one, by its name or its address."""
+
+    has_host = False
+
+    def match(self, host: str, addr: str, port: int | None) -> Any:
+        """The keys of a host by their kind."""
+        found = super().match(host, addr, port)
+        self.has_host = any(found)
+        return found
+
+
+def read_known_hosts(file: str, address: SftpAddress) -> _KnownHosts:
+    """The trusted host keys. Raises UsageError when the file is invalid, or has no key at all.
+
+    Whether it has one of the host is known with the connection only: it may be that of its IP address.
+    """
     try:
-        known = asyncssh.read_known_hosts(file)
+        text = Path(file).read_text()
+        known = _KnownHosts(text)
     except FileNotFoundError:
-        known = asyncssh.import_known_hosts("")
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise UsageError(_unknown_host(file, address)) from None
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it has an invalid line"
         raise UsageError(f"upload.sftp_known_hosts: {file} is not a file of known hosts: {reason}") from None
-    keys, authorities, *_ = known.match(address.host, "", address.port)
-    if not (keys or authorities):
-        folder = Path(file).parent
-        make = "" if folder.is_dir() else f"mkdir -p -m 700 {shlex.quote(str(folder))} && "
-        raise UsageError(
-            f"the host key of {address.host} is not in {file}, so it cannot be checked. Run {make}"
-            f"ssh-keyscan -p {address.port} {address.host} >> {shlex.quote(file)}, and compare the new key in the file "
-            "with the key from the operator of the server. Or name another file with upload.sftp_known_hosts"
-        )
+    if all(line.lstrip().startswith("#") for line in text.splitlines() if line.strip()):
+        raise UsageError(_unknown_host(file, address))
     return known
+
+
+def _unknown_host(file: str, address: SftpAddress) -> str:
+    folder = Path(file).parent
+    make = "" if folder.is_dir() else f"mkdir -p -m 700 {shlex.quote(str(folder))} && "
+    return (
+        f"the host key of {address.host} is not in {file}, so it cannot be checked. Run {make}"
+        f"ssh-keyscan -p {address.port} {address.host} >> {shlex.quote(file)}, and compare the new key in the file "
+        "with the key from the operator of the server. Or name another file with upload.sftp_known_hosts"
+    )
 
 
 def login_options(section: UploadConfig, address: SftpAddress) -> dict[str, Any]:
@@ -241,6 +260,8 @@ class SftpTarget:
                 return await operation(connection)
         except asyncssh.HostKeyNotVerifiable:
             host, port, file = self._address.host, self._address.port, self._hosts_file
+            if not self._known.has_host:
+                raise UploadError(_unknown_host(file, self._address)) from None
             name = host if port == 22 else f"[{host}]:{port}"
             raise UploadError(
                 f"its host key is not the one in {file}. Somebody may intercept the connection, or the server was "

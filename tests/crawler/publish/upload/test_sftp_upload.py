@@ -260,12 +260,28 @@ def test_ours_a_host_that_is_not_known_is_never_told_the_password(guest: Site, h
     with pytest.raises(UsageError, match=f"Run ssh-keyscan -p {host.port} 127.0.0.1 >> {tmp_path}/known"):
         guest.send()
     other = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode()
+    (tmp_path / "known").write_text(f"other.example {other}")
+    with pytest.raises(StorageError, match=f"Run ssh-keyscan -p {host.port} 127.0.0.1 >> {tmp_path}/known"):
+        guest.send()
     (tmp_path / "known").write_text(f"[127.0.0.1]:{host.port} {other}")
     with pytest.raises(StorageError, match="Somebody may intercept") as caught:
         guest.send()
     assert f"ssh-keygen -R '[127.0.0.1]:{host.port}'" in str(caught.value)
     assert host.log == []
     assert guest.slept == []
+
+
+@pytest.mark.parametrize("pattern", ["[127.0.0.1]:{}", "127.0.0.*", "[127.0.0.*]:*"])
+def test_openssh_a_host_is_known_by_its_address_too(guest: Site, host: Host, tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "known").write_text(f"{pattern.format(host.port)} {host.known_hosts.partition(' ')[2]}")
+    guest.publish(*FIRST)
+    guest.send(to=f"sftp://{USER}@localhost:{host.port}/srv/maps")
+    assert served(host) == guest.local()
+    other = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode()
+    (tmp_path / "known").write_text(f"{pattern.format(host.port)} {other}")
+    guest.publish(*SECOND)
+    with pytest.raises(StorageError, match="Somebody may intercept"):
+        guest.send(to=f"sftp://{USER}@localhost:{host.port}/srv/maps")
 
 
 def test_ours_the_remedy_for_an_unknown_host_names_the_file_that_is_used(
