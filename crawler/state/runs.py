@@ -1,6 +1,7 @@
 """The records of a site's runs, as values: the table ``run``."""
 
 import sqlite3
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
 
@@ -121,9 +122,22 @@ class Continued(Struct, frozen=True, array_like=True):
         return Continued(run.number, before.times + 1, now, tries[-_MAX_TRIES:], lost)
 
 
-def read_continued(text: str | None) -> Continued:
-    """The record from its JSON, None for none."""
-    return msgspec.json.decode(text, type=Continued) if text else Continued()
+CONTINUED_KEY: Final = "continued"
+"""The key in ``about`` of the last run that was continued: three values, as programs without the tries read them."""
+TRIES_KEY: Final = "tries"
+"""The key in ``about`` of the whole record, with the tries. It is void if another program continued the run since."""
+
+
+def read_continued(about: Callable[[str], str | None]) -> Continued:
+    """The record of the last run that was continued, from the table ``about``."""
+    short, whole = (msgspec.json.decode(about(key) or "[]", type=Continued) for key in (CONTINUED_KEY, TRIES_KEY))
+    return whole if (whole.number, whole.times) == (short.number, short.times) else short
+
+
+def continued_texts(continued: Continued) -> dict[str, str]:
+    """What ``about`` has of the record, by the keys."""
+    whole = msgspec.to_builtins(continued)
+    return {key: msgspec.json.encode(value).decode() for key, value in ((CONTINUED_KEY, whole[:3]), (TRIES_KEY, whole))}
 
 
 class RunTotals(Struct, frozen=True, array_like=True):

@@ -9,7 +9,7 @@ from msgspec import Struct
 from crawler.errors import SiteatlasError
 from crawler.model import State, Url
 from crawler.state.lock import lock_holder
-from crawler.state.runs import Continued, Run, RunStore, RunTotals, read_continued
+from crawler.state.runs import CONTINUED_KEY, TRIES_KEY, Continued, Run, RunStore, RunTotals, read_continued
 from crawler.state.schema import STATE_DB
 from crawler.state.store import AskedCounts, asked_counts
 from crawler.units import count_text
@@ -75,7 +75,8 @@ def state_status(directory: Path, runs: int) -> StateStatus:
     holder = lock_holder(directory)  # also before the view: the process may end in between
     with STATE_DB.reading(directory) as db:
         db.execute("BEGIN")  # a consistent view
-        about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url', 'continued')"))
+        keys = ("url", "sitemap_url", CONTINUED_KEY, TRIES_KEY)
+        about = dict(db.execute("SELECT key, value FROM about WHERE key IN (?, ?, ?, ?)", keys))
         url = about.get("url", "")
         robots = db.execute(_COPIED_ROBOTS, (origin_of(Url(url)),)).fetchone() if url else None
         pages, kept, held = _published_counts(db)
@@ -100,7 +101,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             known=known,
             pending=pending,
             asked=asked_counts(db),
-            continued=read_continued(about.get("continued")),
+            continued=read_continued(about.get),
             robots=f"{robots[0]}: while this lasts, crawlers obey an old copy or stay away" if robots else "",
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from enum import Enum, auto
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, Self
 
@@ -19,7 +19,15 @@ from msgspec.structs import replace
 from crawler.errors import DamagedFile, SiteatlasError, StorageError, UsageError, single_error
 from crawler.state.database import fresh_remedy, is_there, storage_errors, transaction
 from crawler.state.lock import hold_lock
-from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore, read_continued
+from crawler.state.runs import (
+    FORGOTTEN_KEY,
+    PUBLISHING_OUTCOMES,
+    ROLLED_BACK,
+    Run,
+    RunStore,
+    continued_texts,
+    read_continued,
+)
 from crawler.state.schema import ADDED, HISTORY_TABLES, STATE_DB
 from crawler.version import __version__
 
@@ -30,8 +38,6 @@ FORMATS_KEY: Final = "other formats"
 """The key in ``about`` of the names of the files in other formats that this state writes."""
 _PUBLIC_KEY: Final = "public"
 _PAUSE_KEY: Final = "pause "
-CONTINUED_KEY: Final = "continued"
-"""The key in ``about`` of the last run that was continued."""
 MAX_KEPT_PAUSE: Final = 24 * 3600.0
 """Seconds."""
 DAMAGED_MARK: Final = "damaged"
@@ -219,7 +225,7 @@ def lost_tries(directory: Path) -> int:
     """How many tries of the last run in a row were lost with their process, if it is not active; 0 without a state."""
     with suppress(SiteatlasError), STATE_DB.reading(directory) as db:
         if (last := RunStore(db).last(1)) and last[0].unended:
-            return read_continued(read_about(db, CONTINUED_KEY)).and_now(last[0], 0).lost
+            return read_continued(partial(read_about, db)).and_now(last[0], 0).lost
     return 0
 
 
@@ -394,10 +400,11 @@ class Store:
             with transaction(self.db):
                 self.run = runs.begin(self._now, __version__)
                 self.unended = self.run.unended
-                continued = read_continued(read_about(self.db, CONTINUED_KEY)).and_now(self.run, self._now)
+                continued = read_continued(partial(read_about, self.db)).and_now(self.run, self._now)
                 self.run = replace(self.run, exit_code=None)
                 runs.write(self.run)
-                write_about(self.db, CONTINUED_KEY, msgspec.json.encode(continued).decode())
+                for key, value in continued_texts(continued).items():
+                    write_about(self.db, key, value)
             return
         previous = runs.last(1)
         with transaction(self.db):

@@ -9,7 +9,7 @@ from msgspec.structs import asdict, replace
 
 from crawler.errors import StorageError, UsageError
 from crawler.state.database import transaction
-from crawler.state.runs import PublishedFile, Run, RunStore, RunTotals
+from crawler.state.runs import Continued, PublishedFile, Run, RunStore, RunTotals, continued_texts, read_continued
 from crawler.state.schema import STATE_DB
 from crawler.state.store import Store, forget_pages, write_about
 
@@ -106,6 +106,16 @@ def test_ours_a_run_that_never_was_is_told_with_the_last_one(db: sqlite3.Connect
     RunStore(db).begin(1.0, "1")
     with pytest.raises(UsageError, match=r"this site has no run 7\. The last run is run 1"):
         RunStore(db).get(7)
+
+
+def test_ours_a_continued_run_is_read_and_continued_by_a_program_that_knows_no_tries() -> None:
+    run = Run(number=2, started=5.0, version="1", ended=None, exit_code=4, reason="cut")
+    about = continued_texts(Continued().and_now(run, 7.0))
+    assert about["continued"] == "[2,1,7.0]"
+    assert read_continued(about.get) == Continued(2, 1, 7.0, [(5.0, 4, "cut")])
+    about["continued"] = "[2,2,9.0]"
+    assert read_continued(about.get) == Continued(2, 2, 9.0)
+    assert read_continued({}.get) == Continued()
 
 
 def test_ours_an_error_of_the_state_names_its_directory(tmp_path: Path) -> None:
