@@ -329,6 +329,7 @@ def test_ours_a_run_that_cannot_write_its_output_is_recorded(tmp_path: Path) -> 
         (("audit", "s.toml"), "is the name of a configuration file. Use --config s.toml"),
         (("crawl", "conf/s.toml", "-o", "x"), "is the name of a configuration file. Use --config conf/s.toml"),
         (("run", "https://example.com/"), "extra argument(s) (https://example.com/)"),
+        (("run", "shop", "blog"), "extra argument(s) (shop blog)"),
     ],
 )
 def test_ours_a_word_at_a_wrong_place_is_told_with_its_option(

@@ -81,7 +81,8 @@ class HelpfulCommand(TyperCommand):
         except UsageError as error:
             extra = error.message.partition("unexpected extra argument(s) (")[2].removesuffix(")")
             option = "--config" if extra.endswith(".toml") else "--site"
-            if extra and "://" not in extra and any(option in parameter.opts for parameter in self.params):
+            is_word = len(extra.split()) == 1 and "://" not in extra
+            if is_word and any(option in parameter.opts for parameter in self.params):
                 error.message += f". Did you mean {option} {extra}?"
             raise
 
