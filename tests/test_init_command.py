@@ -49,6 +49,14 @@ def test_ours_a_local_robots_txt_gets_the_line_by_the_step_that_init_shows(tmp_p
         assert f"Sitemap: {site.url}sitemap.xml" in (tmp_path / "site" / "robots.txt").read_text()
 
 
+def test_ours_init_patches_robots_txt_itself_if_no_build_writes_its_folder(tmp_path: Path) -> None:
+    for folder in ("static", "site"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "hugo.toml").touch()
+    (tmp_path / "site" / "robots.txt").touch()
+    assert " --patch site/robots.txt\n" in init(tmp_path, URL, "-o", "site").out
+
+
 def test_ours_a_sitemap_that_is_there_is_replaced_once_by_a_person(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitemap.xml").write_text("of a generator")
@@ -71,11 +79,13 @@ def test_ours_a_sitemap_that_is_there_is_replaced_once_by_a_person(tmp_path: Pat
         ("mkdocs.yml", "site_dir: build/html", "build/html/de", "docs/de"),
         ("mkdocs.yml", "site_dir: ../www", "../www", "docs"),
         ("mkdocs.yml", "site_name: x", "../www", ""),
-        ("hugo.toml", "", "site", "static"),
+        ("hugo.toml", "", "public", "static"),
+        ("hugo.toml", "", "site", ""),
+        ("_config.yml", "", "a/public", ""),
         ("hugo.toml", "", "public/en", "static/en"),
         ("astro.config.mjs", "outDir: './www'", "www", "public"),
         ("_config.yml", "destination: out", "out", "."),
-        ("eleventy.config.js", "input: 'src'", "site", ""),
+        ("eleventy.config.js", "input: 'src'", "_site", ""),
         ("README.md", "", "site", ""),
     ],
 )
@@ -89,6 +99,7 @@ def test_ours_a_build_deletes_neither_the_key_nor_robots_txt(
     made = init(project, URL, "-o", output, "--indexnow")
     keys = {(tmp_path / name).parent for name in files(tmp_path) if name.endswith(".txt")}
     assert keys == {(project / folder).resolve() for folder in (output, source or output)}
+    assert ("each build deletes sitemap.xml: run Siteatlas after each build" in made.err) is not bool(source)
     assert ("put a copy of the key file" in made.err) is not bool(source)
     assert (f" --patch {Path(source) / 'robots.txt'}" in made.out) is bool(source)
 

@@ -187,6 +187,9 @@ GENERATORS: Final[dict[GeneratorName, GeneratorRules]] = {
         _eleventy,
         "",
         "input",
+        "",
+        "_site",
+        "output",
     ),
     "mkdocs": GeneratorRules(
         ("mkdocs.yml", "mkdocs.yaml"), ("md", "markdown"), _mkdocs, "docs/", "docs_dir", "docs/", "site", "site_dir"

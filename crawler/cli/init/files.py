@@ -229,16 +229,15 @@ def plan_files(options: InitOptions) -> InitFiles:
 def _source_of(file: Path) -> Path | None:
     """The file that each build of a generator copies to a published file, whether it exists or not.
 
-    The generator is that of a directory above, or the one here if it builds the published directory.
+    The generator is one of a directory above, or the one here, that builds the published directory.
     """
     for root in (*file.parent.parents, Path.cwd()):
         with suppress(OSError, UnicodeDecodeError):
             if found := find_generator([f"{path.name}/" if path.is_dir() else path.name for path in root.iterdir()]):
                 found = found.with_settings((root / found.marker).read_text(encoding="utf-8"))
                 static, built = found.static, Path(os.path.normpath(root / found.output))
-                name = file.relative_to(built) if (is_built := file.is_relative_to(built)) else file.name
-                if is_built or root in file.parents:
-                    return root / static / name if static and (root / static).is_dir() else None
+                if file.is_relative_to(built):
+                    return root / static / file.relative_to(built) if static and (root / static).is_dir() else None
     return None
 
 
@@ -246,9 +245,9 @@ def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
     for output in kit.outputs if options.indexnow_key else ():
         if not _source_of(output / "robots.txt"):
             yield (
-                f"if a generator or a deploy empties {relative_path(output)}, put a copy of the key file "
-                f"{options.indexnow_key}.txt into the folder of static files of your site, and the line with the "
-                "sitemap into the robots.txt there"
+                f"if a generator or a deploy empties {relative_path(output)}, each build deletes sitemap.xml: run "
+                f"Siteatlas after each build, and put a copy of the key file {options.indexnow_key}.txt into the "
+                "folder of static files of your site, and the line with the sitemap into the robots.txt there"
             )
     if kit.moment.note and options.schedulers:
         yield kit.moment.note
