@@ -4,20 +4,24 @@ from typing import Final, NamedTuple
 
 
 class SetUp(NamedTuple):
-    """What makes a site, the page of the manual about it, and its marks, in lower case: one of them is enough."""
+    """What makes a site, the page of the manual about it, and its marks, in lower case: one of them is enough.
+
+    ``writes`` are the files of a sitemap that each build of the site writes.
+    """
 
     name: str
     page: str
     marks: tuple[bytes, ...]
+    writes: tuple[str, ...] = ()
 
 
 _READ: Final = 100_000  # bytes of a page; the marks are in its head or end
 SET_UPS: Final = (
     # <meta name="generator"> (https://html.spec.whatwg.org/multipage/semantics.html#meta-generator) comes first
-    SetUp("Hugo", "hugo", (b'content="hugo ',)),
-    SetUp("MkDocs", "mkdocs", (b'content="mkdocs-', b"mkdocs version : ")),
-    SetUp("Docusaurus", "docusaurus", (b'content="docusaurus ',)),
-    SetUp("Astro", "astro", (b'content="astro v',)),
+    SetUp("Hugo", "hugo", (b'content="hugo ',), ("sitemap.xml",)),
+    SetUp("MkDocs", "mkdocs", (b'content="mkdocs-', b"mkdocs version : "), ("sitemap.xml", "sitemap.xml.gz")),
+    SetUp("Docusaurus", "docusaurus", (b'content="docusaurus ',), ("sitemap.xml",)),
+    SetUp("Astro", "astro", (b'content="astro v',), ("sitemap-index.xml", "sitemap-0.xml")),
     SetUp("Eleventy", "eleventy", (b'content="eleventy v',)),
     SetUp("WordPress", "wordpress", (b'content="wordpress ', b"/wp-content/", b"/wp-includes/")),
     SetUp("Sphinx", "sphinx", (b"_static/documentation_options.js",)),

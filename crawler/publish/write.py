@@ -115,6 +115,7 @@ class PublishedDigests:
     def __init__(self, db: sqlite3.Connection, directory: Path) -> None:
         self._db = db
         self._directory = directory
+        self._told = ""
 
     @property
     def is_last(self) -> bool:
@@ -131,11 +132,16 @@ class PublishedDigests:
             write_about(self._db, _OUTPUT_KEY, str(self._directory.resolve()))
 
     def store(self, names: Iterable[str]) -> None:
-        """Store the digests of the files of these names. Part of the caller's transaction. Raises StorageError."""
+        """Store the digests of the files of these names, and what :meth:`changed_note` told of builds.
+
+        Part of the caller's transaction. Raises StorageError.
+        """
         known = self._known()
         with storage_errors():
             digests = msgspec.json.encode({name: self._digest(name, known) for name in names})
             write_about(self._db, _DIGESTS_KEY, digests.decode())
+            if self._told:
+                write_about(self._db, _TOLD_KEY, self._told)
 
     def directory_note(self) -> tuple[str, ...]:
         """A note if the last run of this state wrote to another directory, which is still there."""
@@ -147,24 +153,25 @@ class PublishedDigests:
         note = f"the last run of this state wrote to {before}, and the next run there continues from this one"
         return (f"{note}. For a try of its own, give it a state of its own (--state DIR)",)
 
-    def changed_note(self, leading: Iterable[str], builder: tuple[str, str, object] | None) -> tuple[str, ...]:
-        """A note on the files that differ from what was published; once if a generator builds the directory.
+    def changed_note(self, builder: tuple[str, str, object, Collection[str]] | None) -> tuple[str, ...]:
+        """A note on the files that differ from what was published; once if each build of a generator writes them.
 
-        ``leading`` are the names that the leading file may have: one may be the generator's. ``builder`` is its name,
-        and the page of the manual about it.
+        ``builder`` is its name, the page of the manual about it, and the files of a sitemap that its builds write.
+        Raises StorageError.
         """
         known = self._known()
         changed = [name for name, digest in known.items() if self._digest(name, known)[2] not in ("", digest[2])]
         if not changed:
             return ()
         names, verb = names_text(sorted(changed)), "was" if len(changed) == 1 else "were"
-        if builder is None:
+        if builder is None or not {*changed} <= {*builder[3]}:
             return (f"{names} {verb} changed by somebody else since the last run; this run replaces such changes",)
-        stale = [name for name in leading if name not in known and (self._directory / name).is_file()]
+        stale = [name for name in builder[3] if name not in known and (self._directory / name).is_file()]
         remove = f", and remove {stale[0]}, which stays that of {builder[0]}" if stale else ""
         note = f"each build of {builder[0]} writes {names}: run Siteatlas after each build{remove}"
-        is_told = read_about(self._db, _TOLD_KEY) == note
-        write_about(self._db, _TOLD_KEY, note)
+        self._told = note
+        with storage_errors():
+            is_told = read_about(self._db, _TOLD_KEY) == note
         return () if is_told else (f"{note}. siteatlas manual setups/{builder[1]} shows how",)
 
     def deleted_note(self) -> tuple[str, ...]:

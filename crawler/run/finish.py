@@ -81,6 +81,7 @@ class RunFinisher:
         self._plan = plan
         self._store = store
         self._destination = destination
+        self._digests = write.PublishedDigests(store.db, plan.output)
         self._listing = Listing(store.db)
         self._tally = EntryCounts()
         self._entries = EntryBuilder(plan.config.content, plan.config.output, self._listing.verdict_of, self._tally)
@@ -122,12 +123,12 @@ class RunFinisher:
         today = format_date(datetime.fromtimestamp(run.started, UTC).date())
         previous = RunStore(db).published()
         former_names = [file.name for file in previous.files] if previous else []
-        digests = write.PublishedDigests(db, self._destination.path)
+        digests = self._digests
         deleted = () if self._plan.config.fetch.source else digests.deleted_note()  # a build empties its folder
         builder = None
         with suppress(OSError):
             builder = find_set_up((self._destination.path / "index.html").read_bytes())
-        changed = digests.changed_note(write.sitemap_names(self._plan), builder)
+        changed = digests.changed_note(builder)
         run = replace(run, notes=[*run.notes, *digests.directory_note(), *changed, *deleted])
         with transaction(db):
             digests.begin()
@@ -239,7 +240,7 @@ class RunFinisher:
                 **msgspec.structs.asdict(counts),
             )
             sample = () if self._store.is_first else tuple(ChangeSample(changes.of_run(run.number), MAX_SHOWN_CHANGES))
-            write.PublishedDigests(db, self._plan.output).store(file.name for file in published.files)
+            self._digests.store(file.name for file in published.files)
             ended = self._end(run, verdict, is_over=True, sample=sample, published=published)
             changes.forget(run.number, self._plan.config.state.keep_runs)
         write_feeds(changes, self._store.directory)
