@@ -8,10 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pytest
 from run import crawl, published, siteatlas
 from scripted import links, scripted
 
+from crawler.publish.write import PublishedDigests
+from crawler.state.schema import STATE_DB
 from sitemap import Entry, read
 
 URL = "https://www.example.com/"
@@ -275,16 +276,14 @@ def test_ours_a_file_that_somebody_changed_is_noted_once_and_replaced(tmp_path: 
         assert "somebody" not in crawl(tmp_path, site.url).out
 
 
-@pytest.mark.parametrize("is_there", [False, True])
-def test_ours_a_directory_that_lost_all_files_is_told_also_by_a_quiet_run(tmp_path: Path, is_there: bool) -> None:
+def test_ours_a_directory_that_is_gone_is_told_also_by_a_quiet_run(tmp_path: Path) -> None:
     with scripted({"/": links("/a"), "/a": "x"}) as site:
-        assert "empty or gone" not in crawl(tmp_path, site.url, "-q").err
+        assert crawl(tmp_path, site.url, "-q").err == ""
         (tmp_path / "out").rename(tmp_path / "unmounted")
-        if is_there:
-            (tmp_path / "out").mkdir()
         said = crawl(tmp_path, site.url, "-q")
         assert (said.code, said.out, said.err.count("\n")) == (0, "", 1), said.err
-        assert f"{site.url}: out, where the last run published, was empty or gone. If a disk" in said.err
+        assert f"{site.url}: out, where the last run published, was gone. If a disk" in said.err
+        (tmp_path / "out" / "sitemap.xml").unlink()  # as of a new workspace
         assert crawl(tmp_path, site.url, "-q").err == ""
 
 
@@ -303,6 +302,31 @@ def test_ours_a_generator_that_writes_a_sitemap_in_each_build_is_noted_once_with
         assert note.startswith("note: each build of MkDocs writes sitemap.xml: run Siteatlas after each build, and rem")
         assert note.endswith("sitemap.xml.gz, which stays that of MkDocs. siteatlas manual setups/mkdocs shows how")
         assert "somebody" not in ran.out
+
+
+def test_ours_only_a_generator_that_writes_the_file_is_told_to_have_changed_it(tmp_path: Path) -> None:
+    with scripted({"/": links("/a"), "/a": "x"}) as site:
+        for head in ('<img src="/wp-content/a.png">', '<meta name="generator" content="astro v5">'):
+            for change in range(2):
+                assert crawl(tmp_path, site.url).code == 0
+                (tmp_path / "out" / "index.html").write_text(head)
+                (tmp_path / "out" / "sitemap.xml").write_bytes(b"by hand %d" % change)
+                assert "sitemap.xml was changed by somebody else" in crawl(tmp_path, site.url).out
+
+
+def test_ours_what_was_told_of_builds_is_stored_with_the_digests(tmp_path: Path) -> None:
+    builder = ("Hugo", "hugo", (), ("sitemap.xml",))
+    with closing(STATE_DB.open(tmp_path / "state.db")) as db:
+        digests = PublishedDigests(db, tmp_path)
+        (tmp_path / "sitemap.xml").write_text("a")
+        digests.store(["sitemap.xml"])
+        (tmp_path / "sitemap.xml").write_text("of a build")
+        db.execute("PRAGMA query_only = 1")
+        assert digests.changed_note(builder) == PublishedDigests(db, tmp_path).changed_note(builder) != ()
+        db.execute("PRAGMA query_only = 0")
+        digests.store(["sitemap.xml"])
+        (tmp_path / "sitemap.xml").write_text("of the next one")
+        assert PublishedDigests(db, tmp_path).changed_note(builder) == ()
 
 
 def test_ours_a_deploy_that_deleted_the_sitemap_is_noted_once(tmp_path: Path) -> None:

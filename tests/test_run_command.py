@@ -196,6 +196,11 @@ def test_ours_a_dry_run_says_what_would_prevent_a_run(tmp_path: Path, settings: 
         assert fault in " ".join(dry.out.split("a run would be refused: ")[1].split())
         assert fault in run(tmp_path, *words).err
         assert run(tmp_path, "--dry-run").code == 0
+        output = tmp_path / "out" / "shop"
+        output.mkdir(parents=True, exist_ok=True)
+        (output / "sitemap.xml").write_text("of somebody else")
+        both = " ".join(run(tmp_path, "--dry-run", *words).out.split("a run would be refused: ")[1].split())
+        assert (fault in both, "shop/sitemap.xml already exists" in both) == (True, True)
 
 
 def test_ours_an_interrupt_saves_the_site_under_way_and_begins_no_other(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@
 
 import dataclasses
 import logging
+import os
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -83,10 +84,10 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
     """
     commits = commit_dates(plan.config, plan.seed)
     destination = build_destination(plan)
-    is_empty = not any(plan.output.glob("*"))
+    is_gone = False
     try:
         if not choices.dry_run:
-            _check_destination(plan, destination)
+            is_gone = _check_destination(plan, destination)
             build_writer(plan, destination).abort()  # report impossible settings now, not after hours
             check_names(plan)
         settings = planning.result_settings(plan.config)
@@ -94,7 +95,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         carry = recheck.begin if recheck and not choices.accept_shrink else None
         with Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock(), carry=carry) as store:
             if not choices.dry_run:
-                _warn(plan, store, is_empty=is_empty)
+                _warn(plan, store, is_gone=is_gone)
             _adopt_published(plan, store)
             fault = _check_output(plan, store, choices, clock)
             if store.resumed:
@@ -126,22 +127,25 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         raise single_error(group) from None
 
 
-def _check_destination(plan: CrawlPlan, destination: Directory) -> None:
+def _check_destination(plan: CrawlPlan, destination: Directory) -> bool:
+    """Whether there was no directory yet. Raises StorageError, and records it."""
+    is_gone = not os.path.lexists(plan.output)
     try:
         destination.check()
     except DestinationError as error:
         failure = StorageError(str(error))
         record_fault(plan, failure)
         raise failure from error
+    return is_gone
 
 
-def _warn(plan: CrawlPlan, store: Store, *, is_empty: bool) -> None:
-    """Say what a person should know at once, also of a quiet run. ``is_empty``: the output directory has no files."""
+def _warn(plan: CrawlPlan, store: Store, *, is_gone: bool) -> None:
+    """Say what a person should know at once, also of a quiet run. ``is_gone``: there was no output directory."""
     if store.unended:
         log.warning("%s: %s; this run continues it", plan.seed, store.unended)
-    if is_empty and not plan.config.upload.to and PublishedDigests(store.db, plan.output).is_last:
+    if is_gone and not plan.config.upload.to and PublishedDigests(store.db, plan.output).is_last:
         remedy = "If a disk belongs there, mount it; if the site has moved, set output.directory (-o)"
-        log.warning("%s: %s, where the last run published, was empty or gone. %s", plan.seed, plan.output, remedy)
+        log.warning("%s: %s, where the last run published, was gone. %s", plan.seed, plan.output, remedy)
 
 
 def record_fault(plan: CrawlPlan, error: SiteatlasError) -> None:
@@ -156,18 +160,18 @@ def record_fault(plan: CrawlPlan, error: SiteatlasError) -> None:
 
 
 def _check_output(plan: CrawlPlan, store: Store, choices: RunChoices, clock: Clock) -> UsageError | None:
-    """The error of a dry run whose output directory has files of somebody else. A run records and raises it."""
-    if choices.fault or choices.replace_foreign:
+    """What would prevent a run, of a dry run: also files of somebody else. A run records and raises that."""
+    if choices.replace_foreign:
         return choices.fault
     try:
         check_output_is_ours(plan, store)
         check_formats_are_ours(plan, store)
     except UsageError as error:
         if choices.dry_run:
-            return error
+            return UsageError(f"{choices.fault}; {error}") if choices.fault else error
         store.record_failure(error, clock())
         raise
-    return None
+    return choices.fault
 
 
 async def _visit_and_finish(  # noqa: PLR0913 - the parts of one run
