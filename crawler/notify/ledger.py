@@ -315,7 +315,8 @@ class Ledger:
         """Take over what channels know of trouble from the ledger in another directory."""
         with storage_errors():
             self._db.execute("ATTACH ? AS other", (str(other / LEDGER_DB.file),))
-            self._db.execute("INSERT OR REPLACE INTO mood SELECT * FROM other.mood")
+            names = ", ".join(HealthNotice.__struct_fields__)  # the other table may have been made in another order
+            self._db.execute(f"INSERT OR REPLACE INTO mood ({names}) SELECT {names} FROM other.mood")  # noqa: S608
 
     def store_submission_status(self, status: SubmissionStatus) -> None:
         """Replace the status that a channel reported."""

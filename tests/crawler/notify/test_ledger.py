@@ -150,3 +150,17 @@ def test_ours_a_full_disk_is_one_line(tmp_path: Path) -> None:
         with pytest.raises(StorageError, match="full"):
             ledger.log_message(replace(SENT, said="x" * 1_000_000))
         assert ledger.cursors("x")[0].told == 1
+
+
+def test_ours_what_a_channel_knows_of_trouble_is_taken_over_whatever_the_order_of_the_columns(tmp_path: Path) -> None:
+    health = HealthNotice(channel="email", knows=True, run=3, told="no space", at=5.0)
+    for name in ("makeshift", "own"):
+        (tmp_path / name).mkdir()
+    with Ledger.opened(tmp_path / "makeshift", 5) as other:
+        other.store_health_notice(health)
+    with closing(sqlite3.connect(tmp_path / "makeshift" / LEDGER_DB.file)) as db, db:
+        names = ", ".join(reversed(HealthNotice.__struct_fields__))
+        db.executescript(f"ALTER TABLE mood RENAME TO old; CREATE TABLE mood AS SELECT {names} FROM old")
+    with Ledger.opened(tmp_path / "own", 5) as ledger:
+        ledger.take_health(tmp_path / "makeshift")
+        assert ledger.health_notice("email") == health
