@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,10 @@ from run import AT_ONCE, FAST, siteatlas
 from scripted import Answer, Site, links, scripted
 
 from crawler.dataset.build import open_dataset
-from crawler.dataset.pages import Batch, PageReader, Rows
+from crawler.dataset.pages import LINK_TYPES, Batch, PageReader, Rows
 from crawler.dataset.query import ask, named, questions
 from crawler.dataset.readers import PageReaders
-from crawler.dataset.schema import DATASET, TABLES
+from crawler.dataset.schema import DATASET, TABLES, VERSION
 from crawler.dataset.write import DataFormat, _write_parquet, write_dataset
 from crawler.errors import UsageError
 from crawler.parse.snapshot.details import read_details
@@ -262,6 +263,14 @@ def test_ours_an_interrupted_export_to_parquet_ends_its_thread_before_it_closes_
     with closing(sqlite3.connect(":memory:")) as db, pytest.raises(KeyboardInterrupt):
         _write_parquet(db, "pages", tmp_path / "pages.parquet")
     assert were_open == [True]
+
+
+def test_ours_kept_rows_have_the_numbers_of_links_of_their_version() -> None:
+    kinds = "start URL,link,frame,redirect,refresh,canonical,alternate,pagination,amp,sitemap,feed,nofollow link"
+    kinds += ",earlier sitemap,audit source"
+    places = "menu,breadcrumb,footer,side box,list,changing box,body"
+    assert VERSION == 8  # another order below needs another version
+    assert [*LINK_TYPES] == [*product(kinds.split(","), (False, True), (None, *places.split(",")))]
 
 
 def test_ours_a_table_follows_the_last_run(process: Forked, tmp_path: Path) -> None:

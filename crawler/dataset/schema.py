@@ -9,7 +9,10 @@ from typing import Final, NamedTuple
 from crawler.state.database import Database
 
 VERSION: Final = 8
-"""Of the tables, as the manual has it: it grows when they change."""
+"""Of the tables, as the manual has it: it grows when they change.
+
+Also when the numbers of ``LINK_TYPES`` do, such as by another order of ``Place``: kept rows hold the numbers.
+"""
 
 
 class Column(NamedTuple):
