@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from msgspec import Struct
@@ -66,12 +67,12 @@ class DryRun:
     """What a dry run would send: the URLs, or the lines of messages, of each channel."""
 
     def __init__(self) -> None:
-        self._recorded: dict[str, list[str]] = {}
+        self._recorded: dict[str, list[tuple[str, ...]]] = {}  # one for each message
         self._hosts: dict[str, dict[str, SendResult]] = {}
 
     def record(self, channel: str, lines: Iterable[str]) -> SendResult:
         """Record what would be sent, instead of sending it."""
-        self._recorded.setdefault(channel, []).extend(lines)
+        self._recorded.setdefault(channel, []).append(tuple(lines))
         return _NOT_SENT
 
     async def check_host(self, channel: BatchChannel, host: str) -> SendResult:
@@ -82,7 +83,7 @@ class DryRun:
         return _NOT_SENT
 
     def reports(self, reports: Iterable[DeliveryReport]) -> list[DeliveryReport]:
-        """The reports with "would send" for each accepted delivery; a channel's first one shows what it recorded."""
+        """The reports with "would send" for each accepted delivery, which shows what was recorded of it."""
         return [self._would_send(report) if report.reception is SendStatus.ACCEPTED else report for report in reports]
 
     def _would_send(self, report: DeliveryReport) -> DeliveryReport:
@@ -92,7 +93,8 @@ class DryRun:
         hosts = f"; {'; '.join(result.message for result in results)}" if results else ""
         if unready:
             hosts = f"; for now it would be postponed: {'; '.join(unready)}"
-        shown = tuple(self._recorded.pop(report.channel, ()))
+        recorded = self._recorded.get(report.channel, [])
+        shown, recorded[: report.batches] = tuple(chain.from_iterable(recorded[: report.batches])), ()
         said = f"a dry run sends nothing{batches}{hosts}"
         return replace(report, reception=SendStatus.WOULD_SEND, said=said, shown=shown)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
-from doubles_indexnow import Double, Site
+from doubles_indexnow import Double, Say, Site
 from msgspec.structs import replace
 from telling import begun, outstanding, tell
 
@@ -177,6 +177,20 @@ def test_ours_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(site: Site) -
     ]
     tell(site, run)
     assert list(answer.deliveries[0].shown) == site.double.messages[0]["urlList"]
+
+
+def test_ours_a_dry_run_shows_what_is_of_each_message_with_it(site: Site) -> None:
+    webhook = {"webhook__urls": [f"{site.double.home}/hook"]}
+    tell(site, site.run(["/a"]), **webhook)
+    site.double.says = [Say(503)] * 99
+    tell(site, site.run(["/a", "/b"]), **webhook)
+    answer = tell(site, site.run(["/a", "/b", "/c"]), dry_run=True, **webhook)
+    assert [each.shown for each in answer.deliveries] == [
+        (site.url("/b"),),
+        (site.url("/c"),),
+        (f"added {site.url('/b')}",),
+        (f"added {site.url('/c')}",),
+    ]
 
 
 def test_ours_what_changed_since_a_run_can_be_told_again(site: Site) -> None:
