@@ -113,7 +113,8 @@ class HttpSender:
             return f"{origin} did not respond within {self._timeout:g} seconds"
         if code is FailureCode.INTERNAL:
             return f"the message for {origin} could not be sent"
-        return failure(code, origin).message
+        is_of_name = code in {FailureCode.DNS_NXDOMAIN, FailureCode.DNS_TEMPORARY}
+        return failure(code, httpx.URL(origin).host if is_of_name else origin).message
 
 
 def display_origin(url: str) -> str:

@@ -11,6 +11,8 @@ from hostile import Certificates, HostileServer, Step, answer, chunked, drip, fi
 
 from crawler.config.secrets import quote_message
 from crawler.errors import UsageError
+from crawler.fetch.errors import FailureCode, failure
+from crawler.model import Failure
 from crawler.notify.channels.http import HttpSender, NoResponse, NotifyResponse, display_origin, result_of
 from crawler.notify.notice import SendStatus
 
@@ -172,6 +174,18 @@ async def test_ours_the_way_there_may_fail_too(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="User-Agent") as caught:
         HttpSender(f"x\n{SECRET}")
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.anyio
+async def test_ours_a_host_that_does_not_exist_is_named_without_its_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fetch(*_: object, **__: object) -> Failure:
+        return failure(FailureCode.DNS_NXDOMAIN, "of a crawl")
+
+    async with HttpSender("x", timeout=5) as http:
+        monkeypatch.setattr(http._fetcher, "fetch", fetch)
+        got = await http.send("GET", f"https://nowhere.invalid:8443/{SECRET}")
+    assert isinstance(got, NoResponse)
+    assert got.message.startswith("the host name nowhere.invalid does not exist; check its spelling")
 
 
 @pytest.mark.anyio
