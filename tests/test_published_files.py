@@ -329,7 +329,16 @@ def test_ours_what_was_told_of_builds_is_stored_with_the_digests(tmp_path: Path)
         assert PublishedDigests(db, tmp_path).changed_note(builder) == ()
 
 
-def test_ours_a_deploy_that_deleted_the_sitemap_is_noted_once(tmp_path: Path) -> None:
+def test_ours_a_quiet_run_tells_once_that_a_deploy_deleted_the_sitemap(tmp_path: Path) -> None:
+    with scripted({"/": links("/a"), "/a": "x"}) as site:
+        assert crawl(tmp_path, site.url).code == 0
+        (tmp_path / "out" / "index.html").touch()
+        for is_told in (True, False):
+            (tmp_path / "out" / "sitemap.xml").unlink()
+            assert ("sitemap.xml was deleted since the last run" in crawl(tmp_path, site.url, "-q").err) is is_told
+
+
+def test_ours_a_deploy_that_deleted_the_sitemap_is_noted(tmp_path: Path) -> None:
     with scripted({"/": links("/a"), "/a": "x"}) as site:
         assert crawl(tmp_path, site.url).code == 0
         (tmp_path / "out" / "sitemap.xml").unlink()

@@ -47,7 +47,8 @@ _GROUPING = {"section": by_section(), "language": by_language(), "type": by_type
 
 
 _OUTPUT_KEY: Final = "output"
-_TOLD_KEY: Final = "told_of_builds"
+_TOLD_KEY: Final = "told_of_files"
+_MAX_TOLD: Final = 10
 _DIGESTS_KEY: Final = "digests"
 
 
@@ -115,7 +116,7 @@ class PublishedDigests:
     def __init__(self, db: sqlite3.Connection, directory: Path) -> None:
         self._db = db
         self._directory = directory
-        self._told = ""
+        self._told: list[str] = []
 
     @property
     def is_last(self) -> bool:
@@ -132,7 +133,7 @@ class PublishedDigests:
             write_about(self._db, _OUTPUT_KEY, str(self._directory.resolve()))
 
     def store(self, names: Iterable[str]) -> None:
-        """Store the digests of the files of these names, and what :meth:`changed_note` told of builds.
+        """Store the digests of the files of these names, and the notes that :meth:`_is_told` has met.
 
         Part of the caller's transaction. Raises StorageError.
         """
@@ -141,7 +142,7 @@ class PublishedDigests:
             digests = msgspec.json.encode({name: self._digest(name, known) for name in names})
             write_about(self._db, _DIGESTS_KEY, digests.decode())
             if self._told:
-                write_about(self._db, _TOLD_KEY, self._told)
+                write_about(self._db, _TOLD_KEY, "\n".join(self._told))
 
     def directory_note(self) -> tuple[str, ...]:
         """A note if the last run of this state wrote to another directory, which is still there."""
@@ -169,20 +170,28 @@ class PublishedDigests:
         stale = [name for name in builder[3] if name not in known and (self._directory / name).is_file()]
         remove = f", and remove {stale[0]}, which stays that of {builder[0]}" if stale else ""
         note = f"each build of {builder[0]} writes {names}: run Siteatlas after each build{remove}"
-        self._told = note
-        with storage_errors():
-            is_told = read_about(self._db, _TOLD_KEY) == note
-        return () if is_told else (f"{note}. siteatlas manual setups/{builder[1]} shows how",)
+        return () if self._is_told(note) else (f"{note}. siteatlas manual setups/{builder[1]} shows how",)
 
-    def deleted_note(self) -> tuple[str, ...]:
-        """A note on published files that are gone from a directory that has others, such as a deploy leaves it."""
+    def deleted_note(self) -> tuple[str, bool]:
+        """A note on published files that are gone from a directory that has others, such as a deploy leaves it.
+
+        And whether an earlier run told the same, or there is nothing to tell (""). Raises StorageError.
+        """
         names = [name for name in self._known() if not os.path.lexists(self._directory / name)]
         if not (self.is_last and names and any(self._directory.iterdir())):
-            return ()
+            return "", True
         said = names[0] if len(names) == 1 else f"{len(names):,} files of the sitemap, such as {names[0]},"
         verb = "was" if len(names) == 1 else "were"
         note = f"{said} {verb} deleted since the last run, for example by a deploy; this run writes what is missing"
-        return (f"{note}. If a deploy empties {self._directory}, run Siteatlas after each deploy",)
+        note = f"{note}. If a deploy empties {self._directory}, run Siteatlas after each deploy"
+        return note, self._is_told(note)
+
+    def _is_told(self, note: str) -> bool:
+        """Whether an earlier run told a note; later runs know it from :meth:`store` on."""
+        with storage_errors():
+            told = (read_about(self._db, _TOLD_KEY) or "").splitlines()
+        self._told = [*dict.fromkeys((*told[-_MAX_TOLD:], *self._told, note))]
+        return note in told
 
     def _known(self) -> dict[str, tuple[int, int, str]]:
         with storage_errors():

@@ -8,9 +8,11 @@ Until that commit the state is as if visiting had just ended: the next start rep
 "now" and produces the same bytes.
 """
 
+import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -43,6 +45,7 @@ from crawler.state.runs import PARTIAL, Completeness, CompletenessLevel, Publish
 from crawler.state.store import GENERATIONS_DIRECTORY, Store
 from sitemap import DestinationError, Directory, Generations, Published, format_date
 
+log = logging.getLogger(__name__)
 MAX_SHOWN_CHANGES: Final = 20  # changes of each kind in a summary
 
 
@@ -123,15 +126,9 @@ class RunFinisher:
         today = format_date(datetime.fromtimestamp(run.started, UTC).date())
         previous = RunStore(db).published()
         former_names = [file.name for file in previous.files] if previous else []
-        digests = self._digests
-        deleted = () if self._plan.config.fetch.source else digests.deleted_note()  # a build empties its folder
-        builder = None
-        with suppress(OSError):
-            builder = find_set_up((self._destination.path / "index.html").read_bytes())
-        changed = digests.changed_note(builder)
-        run = replace(run, notes=[*run.notes, *digests.directory_note(), *changed, *deleted])
+        run = replace(run, notes=[*run.notes, *self._file_notes(self._destination.path)])
         with transaction(db):
-            digests.begin()
+            self._digests.begin()
             begin_formats(db, self._plan)
         published = write.write_sitemap(
             self._plan, self._listing, self._entries, self._destination, today, former_names
@@ -145,6 +142,19 @@ class RunFinisher:
             raise
         except (StorageError, DestinationError, OSError) as error:
             return self._finish_unrecorded(run, verdict, published, error)
+
+    def _file_notes(self, directory: Path) -> list[str]:
+        """What somebody else did to the files that were published in a directory."""
+        builder = None
+        with suppress(OSError):
+            builder = find_set_up((directory / "index.html").read_bytes())
+        notes = [*self._digests.directory_note(), *self._digests.changed_note(builder)]
+        if self._plan.config.fetch.source:  # whose build empties its folder
+            return notes
+        deleted, is_told = self._digests.deleted_note()
+        if not is_told:  # a person should know it once, also of a quiet run
+            log.warning("%s: %s", self._plan.seed, deleted)
+        return [*notes, *filter(None, [deleted])]
 
     def _judge(self, now: float, *, accept_shrink: bool) -> Refusal | Hold | None:
         """What the gate does with the listing."""
