@@ -315,18 +315,18 @@ def test_ours_only_a_generator_that_writes_the_file_is_told_to_have_changed_it(t
 
 
 def test_ours_what_was_told_of_builds_is_stored_with_the_digests(tmp_path: Path) -> None:
-    builder = ("Hugo", "hugo", (), ("sitemap.xml",))
+    builder = ("Hugo", "hugo", ("sitemap.xml",))
     with closing(STATE_DB.open(tmp_path / "state.db")) as db:
         digests = PublishedDigests(db, tmp_path)
         (tmp_path / "sitemap.xml").write_text("a")
         digests.store(["sitemap.xml"])
         (tmp_path / "sitemap.xml").write_text("of a build")
         db.execute("PRAGMA query_only = 1")
-        assert digests.changed_note(builder) == PublishedDigests(db, tmp_path).changed_note(builder) != ()
+        assert digests.changed_note(*builder) == PublishedDigests(db, tmp_path).changed_note(*builder) != ()
         db.execute("PRAGMA query_only = 0")
         digests.store(["sitemap.xml"])
         (tmp_path / "sitemap.xml").write_text("of the next one")
-        assert PublishedDigests(db, tmp_path).changed_note(builder) == ()
+        assert PublishedDigests(db, tmp_path).changed_note(*builder) == ()
 
 
 def test_ours_a_quiet_run_tells_once_that_a_deploy_deleted_the_sitemap(tmp_path: Path) -> None:

@@ -44,6 +44,10 @@ _CLOCK_NOTE: Final = (
     "the clock of this machine says {}, but the last run was at {}, so this run dates no page and leaves "
     "its changes to the next run. One of the two is wrong: correct the clock of that machine"
 )
+_KEPT_NOTE: Final = (
+    "pages that an earlier run dated keep that date until they change. To take the dates of all pages from the new "
+    "source, run once with --fresh"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +63,6 @@ class SiteObservation:
     policy: LastmodPolicy
     notes: tuple[str, ...]
     is_behind: bool
-
-
-_KEPT_NOTE: Final = (
-    "pages that an earlier run dated keep that date until they change. To take the dates of all pages from the new "
-    "source, run once with --fresh"
-)
 
 
 def observe(

@@ -497,8 +497,9 @@ class SignificanceModel:
         kept = lost & came  # texts of which only the target changed
         # such as "Next": the neighbours of a page that is new, or that left
         labels = {d.words for d in differences if d.words in kept and d.flags & NEWS and not self._is_in_list(d)}
-        left, got = ({d.targets for d in differences if d.gone is side} - {()} for side in (True, False))
-        moved_on = {d.place for d in differences if d.flags & NEWS or d.targets in left & got}
+        old_targets, new_targets = ({d.targets for d in differences if d.gone is side} for side in (True, False))
+        renamed = (old_targets & new_targets) - {()}
+        moved_on = {d.place for d in differences if d.flags & NEWS or d.targets in renamed}
         units, gaps = set(), set()
         for n, (d, move) in enumerate(zip(differences, moves, strict=True)):
             is_field = d.flags & LABELLED and d.place not in moved_on  # such as the author

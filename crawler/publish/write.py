@@ -154,10 +154,10 @@ class PublishedDigests:
         note = f"the last run of this state wrote to {before}, and the next run there continues from this one"
         return (f"{note}. For a try of its own, give it a state of its own (--state DIR)",)
 
-    def changed_note(self, builder: tuple[str, str, object, Collection[str]] | None) -> tuple[str, ...]:
+    def changed_note(self, generator: str = "", page: str = "", writes: Collection[str] = ()) -> tuple[str, ...]:
         """A note on the files that differ from what was published; once if each build of a generator writes them.
 
-        ``builder`` is its name, the page of the manual about it, and the files of a sitemap that its builds write.
+        ``page`` is that of the manual about the ``generator``, ``writes`` the files of a sitemap that its builds write.
         Raises StorageError.
         """
         known = self._known()
@@ -165,12 +165,12 @@ class PublishedDigests:
         if not changed:
             return ()
         names, verb = names_text(sorted(changed)), "was" if len(changed) == 1 else "were"
-        if builder is None or not {*changed} <= {*builder[3]}:
+        if not {*changed} <= {*writes}:
             return (f"{names} {verb} changed by somebody else since the last run; this run replaces such changes",)
-        stale = [name for name in builder[3] if name not in known and (self._directory / name).is_file()]
-        remove = f", and remove {stale[0]}, which stays that of {builder[0]}" if stale else ""
-        note = f"each build of {builder[0]} writes {names}: run Siteatlas after each build{remove}"
-        return () if self._is_told(note) else (f"{note}. siteatlas manual setups/{builder[1]} shows how",)
+        stale = [name for name in writes if name not in known and (self._directory / name).is_file()]
+        remove = f", and remove {stale[0]}, which stays that of {generator}" if stale else ""
+        note = f"each build of {generator} writes {names}: run Siteatlas after each build{remove}"
+        return () if self._is_told(note) else (f"{note}. siteatlas manual setups/{page} shows how",)
 
     def deleted_note(self) -> tuple[str, bool]:
         """A note on published files that are gone from a directory that has others, such as a deploy leaves it.

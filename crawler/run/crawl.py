@@ -128,7 +128,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
 
 
 def _check_destination(plan: CrawlPlan, destination: Directory) -> bool:
-    """Whether there was no directory yet. Raises StorageError, and records it."""
+    """Make sure that the output directory can be written; whether it was gone. Records and raises StorageError."""
     is_gone = not os.path.lexists(plan.output)
     try:
         destination.check()

@@ -145,10 +145,13 @@ class RunFinisher:
 
     def _file_notes(self, directory: Path) -> list[str]:
         """What somebody else did to the files that were published in a directory."""
-        builder = None
+        made = None
         with suppress(OSError):
-            builder = find_set_up((directory / "index.html").read_bytes())
-        notes = [*self._digests.directory_note(), *self._digests.changed_note(builder)]
+            made = find_set_up((directory / "index.html").read_bytes())
+        changed = (
+            self._digests.changed_note(made.name, made.page, made.writes) if made else self._digests.changed_note()
+        )
+        notes = [*self._digests.directory_note(), *changed]
         if self._plan.config.fetch.source:  # whose build empties its folder
             return notes
         deleted, is_told = self._digests.deleted_note()
