@@ -14,8 +14,8 @@ from crawler.config.plan import CrawlPlan
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.crawl.visit import render_remedy
 from crawler.model import DiscoveredBy, DocumentKind, State, unpack_page
-from crawler.parse.html.scripts import UNRUN, WRITER, empty_places
-from crawler.parse.snapshot.snapshot import load_snapshot, unpack_snapshot
+from crawler.parse.html.scripts import UNRUN, WRITER
+from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.publish.gate_facts import IS_TRUNCATED, read_coverage
 from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
@@ -163,18 +163,9 @@ def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
 
 
 def _places(db: sqlite3.Connection, number: int, scripts: list[str], *, has_links: bool) -> list[str]:
-    """The empty places of a page; a page without links and with next to no text is one as a whole.
-
-    A parser that reads ``scripts`` has added the places that it found.
-    """
+    """The empty places of a page, which are among its scripts; without links and with next to no text, all of it."""
     found = [script for script in scripts if script.startswith("<")]
-    if found or (scripts and has_links):
-        return found
-    (text,) = db.execute(_TEXT, (number,)).fetchone()
-    markup = unpack_snapshot(text) or b""
-    found = [] if scripts else empty_places(markup)
-    is_whole = not found and not has_links and is_bare(markup.decode(errors="replace"))
-    return ["the whole page"] if is_whole else found
+    return ["the whole page"] if not found and not has_links and _is_bare(db, number) else found
 
 
 def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Container[int]) -> int:

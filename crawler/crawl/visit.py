@@ -160,7 +160,6 @@ def parser_options(plan: CrawlPlan) -> ParserOptions:
         dates=content.lastmod in ("observed", "page", "git", "plugin"),
         max_links=parse.max_links,
         token=product_token(plan.config.fetch.user_agent),
-        scripts=_may_render(plan.config),
         sitemap_dates=plan.config.fetch.recheck_within is not None,
     )
     return ParserOptions(options, plan.params, parse.timeout, parse.memory, parse.max_link_bytes)

@@ -54,7 +54,7 @@ _RARE_MODULES: Final = (  # few documents need them
 )
 _NOT_FOR_READING: Final = ("sitemap.linter", "sitemap.writer")
 _LINT_RULES: Final = sitemap.RULES  # read now: in the sandbox, no file can be opened
-_GAP_MARKS: Final = (b"oading", b"OADING", b"<template")
+_GAP_MARKS: Final = (b"oading",)
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -154,7 +154,7 @@ def _read(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:
         text=text,
         delta=delta,
         cut=cut,
-        scripts=_template_marks(page, scripts, markup) if options.options.scripts else [],
+        scripts=_template_marks(page, scripts, markup),
         notes=[*page.notes, UNRUN + unrun] if unrun else page.notes,
         may_have_places=False,
     )

@@ -13,14 +13,14 @@ from selectolax.lexbor import LexborCSSSelector, LexborDocumentOptions, LexborHT
 
 from crawler.parse.html.jsonld import MAIN, JsonLdNode, local_name
 from crawler.parse.html.outline import ELEMENTS, LINK, MEDIA_OWNERS, NOFOLLOW, Element, Outline, anchor_flags, is_jsonld
-from crawler.parse.html.scripts import is_place_tag, is_shown_tag
+from crawler.parse.html.scripts import PLACE_TAGS, SHOWN_TAGS
 
 _OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
 # An element that the query misses is found from another: a source from the img beside it, a video from its source.
 # One that two of its parts find is found twice, so most leave out what others find.
 _QUERY: Final = (
     "[href],[src],[content],[type],:blank:not([href],[src],[content],[type],meta,video)"
-    ",noscript,script:not([src],[type]),style:not([type])"
+    ",noscript,template,script:not([src],[type]),style:not([type])"
 )
 _UNREAD: Final = frozenset({"script", "style", "noscript", "input", "-comment"})
 """What leaves an element around it empty, by the names that Lexbor gives."""
@@ -90,7 +90,8 @@ def read_outline(body: bytes) -> Outline:
             anchors[href] = None
     for node in others:
         tag = node.tag or ""
-        outline.has_gap = outline.has_gap or _is_gap(node, tag)
+        if not outline.has_gap and _is_gap(node, tag):
+            outline.has_gap = True
         attributes = node.attributes
         if tag not in _MEANING_ATTRIBUTE or attributes.get(_MEANING_ATTRIBUTE[tag]) not in _IGNORED_MEANINGS:
             _add(outline, node, tag, attributes)
@@ -102,11 +103,14 @@ def read_outline(body: bytes) -> Outline:
 
 
 def _is_gap(node: LexborNode, tag: str) -> bool:
-    """Whether an element that the query found may be an empty place, or all that such a place holds."""
-    if is_place_tag(tag):
+    """Whether an element that the query found may be an empty place, hold one, or be all that such a place holds."""
+    if tag in SHOWN_TAGS:
+        return False
+    if tag in PLACE_TAGS or "-" in tag or tag == "template":  # the parser keeps the content of a template apart
         return True
     parent = node.parent
-    if parent is None or is_shown_tag(tag) or not is_place_tag(parent.tag or ""):
+    around = (parent.tag or "") if parent is not None else ""
+    if parent is None or not (around in PLACE_TAGS or "-" in around):
         return False
     held = islice(parent.iter(), _HELD)
     return all(each.tag in _UNREAD or each.mem_id == node.mem_id for each in held)

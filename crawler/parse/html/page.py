@@ -41,8 +41,8 @@ class ReadOptions(Struct, frozen=True, array_like=True):
     """The choices of a crawl about what is read.
 
     ``token`` is the crawler's product token, which a robots meta element may name. A refresh after at most
-    ``refresh_limit`` seconds counts as a redirect, a slower one as a link. ``scripts``: the page may be
-    rendered, so its scripts and its empty places count. ``sitemap_dates``: lastmod in the site's sitemaps counts.
+    ``refresh_limit`` seconds counts as a redirect, a slower one as a link.
+    ``sitemap_dates``: lastmod in the site's sitemaps counts.
     """
 
     images: bool = True
@@ -52,7 +52,6 @@ class ReadOptions(Struct, frozen=True, array_like=True):
     max_links: int = 20_000
     token: str = "siteatlas"  # noqa: S105 - the token of robots.txt, no secret
     refresh_limit: float = 0.0
-    scripts: bool = False
     sitemap_dates: bool = False
 
 

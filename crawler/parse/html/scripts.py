@@ -111,9 +111,12 @@ def _is_of_site(source: str, page: Url) -> bool:
 _LAYOUT_TAGS: Final = b"div|section|article|aside|header|footer|table|tbody"
 _KNOWN_TAGS: Final = _LAYOUT_TAGS + b"|nav|ul|ol|menu|main|body"
 _TAGS: Final = _KNOWN_TAGS + rb"|[a-z]++-[a-z-]++"
-_SHOWN_TAGS: Final = b"a|area|img|picture|video|audio|iframe|object|embed|form|button|select|textarea|canvas"
+_SHOWN_TAGS: Final = (
+    b"a|area|img|picture|video|audio|iframe|object|embed|form|button|select|textarea|canvas|br|wbr|hr|meta|link"
+)
 _LOADING: Final = rb"[Ll]oading[^<>]{0,40}+"
-_PLACES, _SHOWN = (frozenset(tags.decode().split("|")) for tags in (_KNOWN_TAGS, _SHOWN_TAGS))
+PLACE_TAGS, SHOWN_TAGS = (frozenset(tags.decode().split("|")) for tags in (_KNOWN_TAGS, _SHOWN_TAGS))
+"""The names of elements that may be empty places; of those that a visitor sees or uses, and those without content."""
 # Begins with one character of markup, which takes half the time of an expression for the whole element.
 _gaps = re.compile(rb">\s*+(?:</(?:" + _TAGS + rb")|" + _LOADING + rb"</)").finditer
 _container = re.compile(rb"<(" + _TAGS + rb")(?![a-z0-9-])([^<>]*+)>\s*+").match
@@ -129,16 +132,6 @@ _is_link_place = re.compile(
 ).search
 _waits = re.compile(rb"load|spin|skeleton|shimmer").search
 _has_name = re.compile(rb"\s(?:id|(?!aria)[a-z]++-[a-z-]++)=").search
-
-
-def is_place_tag(tag: str) -> bool:
-    """Whether elements with this name may be empty places."""
-    return tag in _PLACES or "-" in tag
-
-
-def is_shown_tag(tag: str) -> bool:
-    """Whether elements with this name are shown without a text, or hold what a visitor uses."""
-    return tag in _SHOWN
 
 
 def empty_places(markup: bytes) -> list[str]:
