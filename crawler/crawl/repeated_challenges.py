@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from crawler.lastmod.significance import is_turned_over
+from crawler.lastmod.changes import is_turned_over
 from crawler.model import State
 from crawler.parse.snapshot.diff import Delta
 from crawler.state.database import storage_errors, transaction

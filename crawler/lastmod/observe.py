@@ -10,6 +10,7 @@ from typing import Final
 
 from crawler.config.config import Config
 from crawler.errors import UsageError
+from crawler.lastmod.changes import is_turned_over
 from crawler.lastmod.memory import SiteMemory
 from crawler.lastmod.policy import (
     NO_DATE,
@@ -21,13 +22,8 @@ from crawler.lastmod.policy import (
     schema_form,
     why_distrusted,
 )
-from crawler.lastmod.significance import (
-    Judgement,
-    SignificanceModel,
-    build_significance_model,
-    choose_second_reads,
-    is_turned_over,
-)
+from crawler.lastmod.second_reads import choose_second_reads
+from crawler.lastmod.significance import Judgement, SignificanceModel, build_significance_model
 from crawler.lastmod.store import ObservationStore, PageObservation
 from crawler.model import ResponseMetadata, Url
 from crawler.parse.snapshot.diff import Delta, discounted_text, evidence_text

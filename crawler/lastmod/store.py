@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from crawler.lastmod.changes import SAMPLE_SIZE
 from crawler.lastmod.memory import ChangeHistory, SecondRead, SiteMemory
 from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE, SourcedDate
-from crawler.lastmod.significance import SAMPLE_SIZE
 from crawler.model import Url
 from crawler.parse.snapshot.blocks import own_texts
 from crawler.parse.snapshot.diff import Delta, content_keys, with_news

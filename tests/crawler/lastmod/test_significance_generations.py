@@ -6,8 +6,9 @@ import pytest
 from lastmod_lab import Score
 from madesite import Site
 
+from crawler.lastmod.changes import SAMPLE_SIZE
 from crawler.lastmod.memory import SiteMemory
-from crawler.lastmod.significance import SAMPLE_SIZE, build_significance_model
+from crawler.lastmod.significance import build_significance_model
 from crawler.parse.snapshot.diff import Delta, compare, content_keys
 from crawler.parse.snapshot.snapshot import take_snapshot
 
