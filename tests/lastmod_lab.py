@@ -8,8 +8,8 @@ from typing import Protocol
 
 from crawler.lastmod.changes import SAMPLE_SIZE
 from crawler.lastmod.memory import SecondRead, SiteMemory
-from crawler.lastmod.second_reads import choose_second_reads
 from crawler.lastmod.significance import SignificanceModel, build_significance_model
+from crawler.lastmod.variation import choose_second_reads
 from crawler.model import Url
 from crawler.parse.snapshot.diff import Delta, compare, content_keys, joined, with_news
 from crawler.parse.snapshot.snapshot import take_snapshot

@@ -41,7 +41,7 @@ RULES = (
     "crawler.fetch.throttle",
     "crawler.lastmod.changes",
     "crawler.lastmod.policy",
-    "crawler.lastmod.second_reads",
+    "crawler.lastmod.variation",
     "crawler.lastmod.significance",
     "crawler.parse.html.canonical",
     "crawler.publish.completeness",

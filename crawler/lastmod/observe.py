@@ -22,9 +22,9 @@ from crawler.lastmod.policy import (
     schema_form,
     why_distrusted,
 )
-from crawler.lastmod.second_reads import choose_second_reads
 from crawler.lastmod.significance import Judgement, SignificanceModel, build_significance_model
 from crawler.lastmod.store import ObservationStore, PageObservation
+from crawler.lastmod.variation import choose_second_reads
 from crawler.model import ResponseMetadata, Url
 from crawler.parse.snapshot.diff import Delta, discounted_text, evidence_text
 from crawler.plugins import Plugin, PluginError, PluginKind, load_plugins

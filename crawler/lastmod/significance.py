@@ -31,8 +31,8 @@ from crawler.lastmod.changes import (
     news_of,
 )
 from crawler.lastmod.memory import MAX_ADDITIONS, MAX_POOL, SecondRead, SiteMemory, newest, update_history
-from crawler.lastmod.second_reads import SecondReads
 from crawler.lastmod.slots import Move, moves_of, own_differences, text_key, text_slots
+from crawler.lastmod.variation import VariedSlots
 from crawler.parse.snapshot.diff import (
     BEFORE_ALIKE,
     BEHIND_ALIKE,
@@ -94,14 +94,14 @@ class SignificanceModel:
         self._run = run
         self._site = changes
         self._pages = changes.pages
-        self._reads = SecondReads(memory.slots)
+        self._reads = VariedSlots(memory.slots)
         self._page = 0  # that is judged
         self._additions: dict[tuple[int, tuple[int, ...]], None] = {}  # pages, with the words of what was added to them
         self._left: Counter[int] = Counter()  # pages on which own words are left at a place
 
     def set_reads(self, reads: Iterable[SecondRead]) -> None:
         """Learn from all pages that were read twice so far."""
-        self._reads = SecondReads(self._memory.slots, reads)
+        self._reads = VariedSlots(self._memory.slots, reads)
 
     def _are_of_site(self, differences: Sequence[Difference]) -> list[bool]:
         """Which differences have no other words than those of the site.

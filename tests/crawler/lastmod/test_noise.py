@@ -7,7 +7,7 @@ import pytest
 from lastmod_lab import Lab, Score
 from noisy_site import NoisySite, draw_noise, sentence
 
-from crawler.lastmod.second_reads import MAX_READS
+from crawler.lastmod.variation import MAX_READS
 
 
 class Template:

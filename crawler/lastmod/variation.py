@@ -1,4 +1,4 @@
-"""The pages that are read twice in one run: which ones, and which slots show another text at each read. Pure."""
+"""Which slots show another text at each read of a page, and which pages are read twice to find out. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ IN_A_ROUND: Final = 24
 """Pages to choose before what they show is taken into account."""
 
 
-class SecondReads:
+class VariedSlots:
     """What all pages show that were read twice in a run so far. ``known`` is what earlier runs saw of each slot.
 
     ``unsure`` are the texts that one of two reads showed.
