@@ -11,7 +11,7 @@ from crawler.audit.audit import ProgressWatchers, audit
 from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_audit
-from crawler.crawl.visit import Clock
+from crawler.crawl.assembly import Clock
 
 NS = (
     'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml" '

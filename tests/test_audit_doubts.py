@@ -15,7 +15,7 @@ from scripted import Answer, Route, links, scripted
 from crawler.audit.rules import RULES, needs_complete
 from crawler.cli import app
 from crawler.config.load import build_config
-from crawler.crawl.visit import render_remedy
+from crawler.crawl.assembly import render_remedy
 
 HUB = links("/", "/hub/one", "/hub/two")
 LISTED = ("", "hub/", "hub/one", "hub/two", "plain", "lost")

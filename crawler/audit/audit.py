@@ -41,18 +41,10 @@ from crawler.audit.summary import AuditSummary, audit_point, summarize
 from crawler.audit.targets import CheckedTargets, TargetCheck
 from crawler.config import fetcher as fetching
 from crawler.config.plan import CrawlPlan
+from crawler.crawl.assembly import Clock, build_robots_cache, known_public, open_frontier, parser_options
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.crawl.visit import (
-    Clock,
-    VisitResult,
-    build_robots_cache,
-    check_reachable,
-    known_public,
-    open_frontier,
-    parser_options,
-    visit,
-)
+from crawler.crawl.visit import VisitResult, check_reachable, visit
 from crawler.errors import NothingCrawlable, StorageError, single_error
 from crawler.parse.pool import ParsePool
 from crawler.state.schema import STATE_DB

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from crawler.audit.finding import CrawlBasis
 from crawler.config import plan as planning
 from crawler.config.plan import CrawlPlan
+from crawler.crawl.assembly import parse_settings_key
 from crawler.crawl.revalidation import EarlierCrawl
-from crawler.crawl.visit import parse_settings_key
 from crawler.errors import SiteatlasError
 from crawler.model import State
 from crawler.state.database import storage_errors

@@ -42,8 +42,9 @@ from crawler.audit.statistics import Statistics, few_inlink_pages
 from crawler.audit.targets import CheckedTargets
 from crawler.audit.verdict import inconclusive, not_checked, nothing_to_check, why_inlinks_not_reported
 from crawler.config.plan import CrawlPlan
+from crawler.crawl.assembly import source_key
 from crawler.crawl.engine import FinishReason
-from crawler.crawl.visit import VisitResult, source_key, with_counts
+from crawler.crawl.visit import VisitResult, with_counts
 from crawler.errors import Incomplete, NothingCrawlable
 from crawler.lastmod.observe import SiteObservation, observe
 from crawler.lastmod.policy import OBSERVING_POLICIES

@@ -11,8 +11,8 @@ from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, add_ended, is_closed
 from crawler.audit.orphans.duplicates import is_bare
 from crawler.config.plan import CrawlPlan
+from crawler.crawl.assembly import render_remedy
 from crawler.crawl.frontier.storage import unpack_groups
-from crawler.crawl.visit import render_remedy
 from crawler.model import DiscoveredBy, DocumentKind, State, unpack_page
 from crawler.parse.html.scripts import UNRUN, WRITER
 from crawler.parse.snapshot.snapshot import load_snapshot

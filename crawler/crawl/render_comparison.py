@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from msgspec import Struct
 
 from crawler.config.plan import CrawlPlan
+from crawler.crawl.assembly import build_renderer, build_site_fetcher, build_throttle, parser_options
 from crawler.crawl.indexability import is_readable
-from crawler.crawl.visit import build_renderer, build_site_fetcher, build_throttle, parser_options
 from crawler.model import Failure, FetchedDocument, Page, Url
 from crawler.packages import missing_packages
 from crawler.parse.pool import ParsePool

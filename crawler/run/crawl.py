@@ -20,20 +20,12 @@ from msgspec.structs import replace
 from crawler.config import plan as planning
 from crawler.config.plan import CrawlPlan
 from crawler.config.start import StartMoved
+from crawler.crawl.assembly import Clock, open_frontier, parse_settings_key, source_key
 from crawler.crawl.engine import Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.recheck import IN_DOUBT, Recheck, ask_all
 from crawler.crawl.second_reads import Rounds
-from crawler.crawl.visit import (
-    Clock,
-    VisitResult,
-    open_frontier,
-    parse_settings_key,
-    source_key,
-    start_moved,
-    visit,
-    with_tally,
-)
+from crawler.crawl.visit import VisitResult, start_moved, visit, with_tally
 from crawler.errors import NothingCrawlable, SiteatlasError, StorageError, UsageError, single_error
 from crawler.lastmod.observe import CommitDates, commit_dates, pages_to_read_again
 from crawler.lastmod.policy import OBSERVING_POLICIES

@@ -19,10 +19,11 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.config.plan import CrawlPlan
+from crawler.crawl.assembly import source_key
 from crawler.crawl.engine import FinishReason
 from crawler.crawl.recheck import Recheck, is_partial
 from crawler.crawl.set_ups import find_set_up
-from crawler.crawl.visit import VisitResult, source_key, with_counts
+from crawler.crawl.visit import VisitResult, with_counts
 from crawler.dataset.history import record as record_history
 from crawler.errors import DamagedFile, Incomplete, PublishRefused, StorageError
 from crawler.lastmod.observe import CommitDates, SiteObservation, observe

@@ -17,10 +17,10 @@ import psutil
 from crawler.config import config as settings
 from crawler.config import fetcher as fetching
 from crawler.config import plan as planning
+from crawler.crawl.assembly import build_judge, fetch_options, parser_options
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import is_readable
 from crawler.crawl.revalidation import response_metadata
-from crawler.crawl.visit import build_judge, fetch_options, parser_options
 from crawler.lastmod.policy import date_of_new_page
 from crawler.model import DiscoveredBy, DiscoveredUrl, FetchedDocument, Lease, Outcome, Page, Reply, Url, Verdict
 from crawler.parse.html.page import read_page

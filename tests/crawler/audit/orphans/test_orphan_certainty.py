@@ -8,7 +8,7 @@ from msgspec import structs
 from crawler.audit.finding import Certainty
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, best_certainty, is_mostly_right, limits_of_crawl
 from crawler.config.config import Config
-from crawler.crawl.visit import render_remedy
+from crawler.crawl.assembly import render_remedy
 from crawler.model import State
 from crawler.render.document import NO_SANDBOX_REMEDY
 

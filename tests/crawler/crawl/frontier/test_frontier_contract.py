@@ -11,9 +11,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 from crawler.config.config import Config
 from crawler.config.plan import plan_crawl
+from crawler.crawl.assembly import open_frontier
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.frontier.storage import pack_links, unpack_links
-from crawler.crawl.visit import open_frontier
 from crawler.errors import StateInUse, StorageError, UsageError
 from crawler.model import (
     DiscoveredBy,
