@@ -139,14 +139,15 @@ def test_html_parts_of_pages_files_titles_and_data(process: Forked, tmp_path: Pa
     assert max(asked[path] for path in ("/gone.png", "/gone.css", "/here.css", "/here.png")) == 1
 
 
-def test_ours_scripts_of_pages_are_files_that_can_be_missing(process: Forked, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["auto", "never"])
+def test_ours_scripts_of_pages_are_files_that_can_be_missing(mode: str, process: Forked, tmp_path: Path) -> None:
     """Scripts in the page itself, and the places that they fill, are none; pages without scripts need no browser."""
     script = "<script>document.body.append(1)</script>"
     with scripted({f"/p{n}": page(f"P{n}") for n in range(6)}) as site:
         files = '<script src="/here.js"></script><script src="/gone.js"></script>'
         site.routes |= {"/": page("Home", f'<div id="app" class="list"></div>{files}{script}'), "/offer": page("Offer")}
         site.routes["/here.js"] = Answer("1", headers={"Content-Type": "text/javascript"})
-        found = audited(process, tmp_path, site.url, "--render", "auto")
+        found = audited(process, tmp_path, site.url, "--render", mode)
         asked = {path for path in site.paths if path not in site.routes}
     assert [url for rule, url in found if rule == "target.file"] == ["/gone.js"]
     assert asked <= {"/gone.js", "/robots.txt", "/sitemap.xml"}, asked
