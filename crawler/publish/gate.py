@@ -25,6 +25,8 @@ MIN_FAILED: Final = 5
 """Fewer failed pages than this say nothing about the whole site, however small it is."""
 MIN_LOST: Final = 3
 """Fewer pages than this may leave, or lose their text, at once, however small the site is."""
+MIN_RUNS: Final = 3
+"""Fewer runs in a row than this could see two accidents, and not one cause that stays."""
 _MAX_CAUSES: Final = 4  # causes that are named with a URL each
 
 STILL_HELD: Final = "that the last run held"
@@ -124,6 +126,7 @@ class GateFacts(Struct, frozen=True, kw_only=True):
     ``failed`` of ``visited`` pages failed in this run; failed pages that stay listed count as failed, not as ``gone``.
     ``failure`` is the URL of one of them and its reason.
     Pages that moved to a URL of their own, and those whose reason has stood long enough, are not ``gone`` either.
+    ``are_bare``: most of those that no page links to show something short or alike in place of their main text.
     """
 
     start: StartUrlStatus
@@ -133,6 +136,7 @@ class GateFacts(Struct, frozen=True, kw_only=True):
     failure: tuple[str, str] = ("", "")
     visited: int
     gone: Sequence[LostPages] = ()
+    are_bare: bool = False
     alike: AlikePages | None = None
     challenged: Sequence[ChallengedPages] = ()
 
@@ -140,7 +144,7 @@ class GateFacts(Struct, frozen=True, kw_only=True):
 class GateLimits(Struct, frozen=True):
     """The tolerated shares of pages. ``accept_shrink``: the operator accepts the set as it is.
 
-    ``accept_after`` is the number of runs in a row, and of days, after which an explicit reason is believed; 0: never.
+    ``accept_after`` is the number of days after which an explicit reason is believed; 0: never.
     ``user_agent`` is the name under which a firewall may let the crawler through.
     """
 
@@ -292,6 +296,13 @@ def _landslide(facts: GateFacts, limit: float) -> _Landslide:
 
 def _sentences(facts: GateFacts, landslide: _Landslide, limits: GateLimits) -> Iterator[str]:
     published = f"of the {facts.published:,} published pages"
+    bare = (
+        "no longer show their main text, and what they show is short or alike (such as {}), as with a login, a "
+        "maintenance page, a firewall or an empty template"
+    )
+    unlinked = next((lost.url for lost in landslide.lost if lost.state is State.UNLINKED), None)
+    if unlinked and facts.are_bare:  # the likely cause first
+        yield f"most {published} {bare.format(unlinked)}"
     if landslide.lost:
         count = sum(lost.count for lost in landslide.lost)
         yield (
@@ -309,11 +320,7 @@ def _sentences(facts: GateFacts, landslide: _Landslide, limits: GateLimits) -> I
             f"{landslide.alike.url}), as in another language or after a relaunch"
         )
     elif landslide.alike and landslide.is_over_alike:
-        yield (
-            f"{landslide.alike.count:,} {published} no longer show their main text, and what they show is short or "
-            f"alike (such as {landslide.alike.url}), as with a login, a maintenance page, a firewall or an empty "
-            "template"
-        )
+        yield f"{landslide.alike.count:,} {published} {bare.format(landslide.alike.url)}"
 
 
 def _still_held(held: Sequence[LostPages], landslide: _Landslide) -> Iterator[str]:
@@ -337,8 +344,9 @@ def _until(doubtful: Sequence[LostPages], alike: AlikePages | None, accept_after
     runs = min([lost.runs for lost in doubtful] + ([alike.runs] if alike else []))
     what = "what these pages show if it" if alike else "a loss that"
     return (
-        f" Siteatlas accepts {what} stays the same for {count_text(accept_after, 'run')} in a row and "
-        f"{count_text(accept_after, 'day')} (output.accept_after). So far: {count_text(runs, 'run')}."
+        f" Siteatlas accepts {what} stays the same for {count_text(accept_after, 'day')} and "
+        f"{count_text(min(accept_after, MIN_RUNS), 'run')} in a row (output.accept_after). So far: "
+        f"{count_text(runs, 'run')}."
     )
 
 

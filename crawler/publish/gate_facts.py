@@ -67,6 +67,9 @@ _FROM_CHANGED: Final = """FROM published p JOIN listing l ON l.id = p.id AND NOT
 _IS_DATED: Final = "(v.changed = 1 AND l.lastmod != p.lastmod)"
 _COUNT_DATED: Final = f"coalesce(sum({_IS_DATED}), 0)"
 # Held for what it showed: what was held for another cause, and is an indexable page again, is judged like any other
+_FROM_UNLINKED: Final = f"""FROM published p JOIN url u ON u.id = p.id
+    JOIN visit v ON v.id = p.id AND v.state = '{State.UNLINKED}'
+    JOIN content was ON was.id = p.content JOIN content now ON now.id = v.content"""
 _IS_HELD: Final = f"""(p.kept = 2 AND EXISTS (
   SELECT 1 FROM held h WHERE h.id = p.id AND h.cause LIKE '{State.INDEXABLE} %'))"""  # noqa: S608
 _COUNT_HELD: Final = f"coalesce(sum({_IS_HELD}), 0)"
@@ -146,6 +149,7 @@ def gate_facts(db: sqlite3.Connection, start: Url, max_shrink: float, after: Acc
             failure=db.execute(_SELECT_FAILED).fetchone() or ("", ""),
             visited=failed + sum(count for state, _, count in visits if state is State.INDEXABLE),
             gone=gone,
+            are_bare=_are_bare(db, gone),
             challenged=challenged_pages(db),
         )
 
@@ -232,6 +236,16 @@ def _believe_moved(db: sqlite3.Connection) -> None:
     same = sum(texts.is_same(page.before, page.now) and not texts.is_lost(page.before, page.now) for page in sample)
     if sample and same >= _NEARLY_ALL * len(sample):
         db.execute(f"INSERT OR IGNORE INTO believed SELECT p.id {_FROM_MOVED}")
+
+
+def _are_bare(db: sqlite3.Connection, gone: Sequence[LostPages]) -> bool:
+    """Whether most of the lost pages that no page links to have lost their own text, as the page that led to them."""
+    if sum(lost.count for lost in gone if lost.state is State.UNLINKED) < MIN_LOST:
+        return False
+    query = f"SELECT p.id, u.url, was.text, now.text {_FROM_UNLINKED} {_ANY_ORDER} LIMIT {_SAMPLE}"
+    sample = list(_versions(db, query))
+    texts = OwnText(((page.before, page.now) for page in sample), _many(sample))
+    return 2 * sum(texts.is_lost(page.before, page.now) for page in sample) > len(sample)
 
 
 def _alike_pages(

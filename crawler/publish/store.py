@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from crawler.fetch.retry import FAILURES, TRANSIENT
 from crawler.model import State
-from crawler.publish.gate import EXPLICIT, LINK_STATES
+from crawler.publish.gate import EXPLICIT, LINK_STATES, MIN_RUNS
 from crawler.state.database import storage_errors, transaction
 from crawler.state.store import PURGE_CONTENT
 
@@ -146,11 +146,14 @@ LOST_SQL: Final = """published p JOIN url u ON u.id = p.id LEFT JOIN visit v ON 
 _EXPLICIT_SQL: Final = " OR ".join(
     f"(v.state = '{state.value}' AND v.status = {status})" for state, status in sorted(EXPLICIT)
 )
+_IS_LONG: Final = (
+    f"h.runs + 1 >= min(:after, {MIN_RUNS}) AND :now - h.since >= :after * {_DAY} - {_JITTER}"  # a run may be weekly
+)
 _SELECT_ACCEPTED: Final = f"""SELECT p.id FROM {LOST_SQL} JOIN held h ON h.id = p.id AND h.cause = {CAUSE_SQL}
-  WHERE l.id IS NULL AND ({_EXPLICIT_SQL}) AND h.runs + 1 >= :after AND :now - h.since >= :after * {_DAY} - {_JITTER}"""  # noqa: S608
+  WHERE l.id IS NULL AND ({_EXPLICIT_SQL}) AND {_IS_LONG}"""  # noqa: S608
 
 _SELECT_LONG_ALIKE: Final = f"""SELECT a.id FROM alike a JOIN held h ON h.id = a.id
-  WHERE h.runs + 1 >= :after AND :now - h.since >= :after * {_DAY} - {_JITTER}"""  # noqa: S608 - numbers
+  WHERE {_IS_LONG}"""  # noqa: S608 - numbers
 
 _RECORD: Final = (
     f"""DELETE FROM held WHERE id NOT IN (SELECT id FROM published) OR id IN (SELECT p.id FROM {LOST_SQL}
@@ -163,9 +166,9 @@ _RECORD: Final = (
 
 
 class AcceptAfter(Struct, frozen=True):
-    """When an explicit cause is believed: after ``runs`` in a row and as many days (0: never). ``now``: Unix time."""
+    """When an explicit cause is believed: after so many ``days``, 0: never. ``now``: Unix time."""
 
-    runs: int
+    days: int
     now: float
 
 
@@ -173,11 +176,11 @@ def accepted(db: sqlite3.Connection, after: AcceptAfter, *, alike: bool = False)
     """The ids of the lost pages whose explicit cause has stood long enough; of those that the gate held for what they
     show (``alike``). Raises StorageError.
     """
-    if not after.runs:
+    if not after.days:
         return []
     query = _SELECT_LONG_ALIKE if alike else _SELECT_ACCEPTED
     with storage_errors():
-        return db.execute(query, {"after": after.runs, "now": after.now}).fetchall()
+        return db.execute(query, {"after": after.days, "now": after.now}).fetchall()
 
 
 def record_losses(db: sqlite3.Connection, now: float, kinds: Collection[str] = ()) -> None:

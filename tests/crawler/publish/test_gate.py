@@ -165,7 +165,7 @@ def test_ours_the_sentence_on_a_landslide_names_the_share_the_causes_and_the_rem
     explicit = LostPages(state=State.NOINDEX, status=200, count=30, url=PAGE, runs=2)
     held = judge(facts(gone=[explicit]), GateLimits())
     assert isinstance(held, Hold)
-    assert "for 7 runs in a row and 7 days (output.accept_after). So far: 2 runs." in held.sentence
+    assert "for 7 days and 3 runs in a row (output.accept_after). So far: 2 runs." in held.sentence
     for never in (GateLimits(accept_after=0), GateLimits()):
         other = [explicit] if not never.accept_after else [explicit, gone(State.TRAP, 30)]
         held = judge(facts(gone=other), never)
@@ -380,8 +380,8 @@ def test_ours_a_loss_that_lasts_is_accepted_by_the_fewest_runs_of_its_causes() -
     told = judge(facts(gone=lost), GateLimits(accept_after=4))
     assert isinstance(told, Hold)
     assert told.sentence.endswith(
-        "If this is intended, run once with --accept-shrink. Siteatlas accepts a loss that stays the same for 4 runs "
-        "in a row and 4 days (output.accept_after). So far: 3 runs."
+        "If this is intended, run once with --accept-shrink. Siteatlas accepts a loss that stays the same for 4 days "
+        "and 3 runs in a row (output.accept_after). So far: 3 runs."
     )
 
 
@@ -431,7 +431,7 @@ def test_ours_a_hold_for_what_pages_show_says_what_that_is_and_when_it_ends() ->
     held = judge(facts(alike=AlikePages(21, PAGE, is_turned=True, runs=3)), GateLimits())
     assert isinstance(held, Hold)
     assert "say something else than before in most of their texts" in held.sentence
-    assert "accepts what these pages show if it stays the same for 7 runs" in held.sentence
+    assert "accepts what these pages show if it stays the same for 7 days" in held.sentence
     assert "So far: 3 runs." in held.sentence
 
 

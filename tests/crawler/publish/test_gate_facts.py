@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.model import Page, Reply, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import take_snapshot
 from crawler.publish import gate_facts as reading
 from crawler.publish.completeness import Coverage
-from crawler.publish.gate import AlikePages, GateFacts, LostPages, StartUrlStatus, kind_of
+from crawler.publish.gate import AlikePages, GateFacts, GateLimits, LostPages, Refusal, StartUrlStatus, judge, kind_of
 from crawler.publish.gate_facts import read_coverage
 from crawler.publish.store import AcceptAfter, record_losses
 from crawler.state.schema import STATE_DB
@@ -54,8 +55,8 @@ class Tables:
             (self.url(path), state.value, status, target, reason),
         )
 
-    def saw(self, path: str, content: int) -> None:
-        self.visit(path, State.INDEXABLE)
+    def saw(self, path: str, content: int, state: State = State.INDEXABLE) -> None:
+        self.visit(path, state)
         self.db.execute("UPDATE visit SET content = ? WHERE id = ?", (content, self.url(path)))
 
     def put(self, table: str, path: str, content: int, kept: int = 0) -> None:
@@ -230,6 +231,33 @@ def test_ours_an_explicit_cause_is_believed_when_it_stood_long_enough(tables: Ta
         State.CANONICAL_ELSEWHERE: (1, 4),  # which may have another reason: a person must accept it
         State.CLIENT_ERROR: (1, 1),  # not the same as before
     }
+
+
+def test_ours_a_run_a_week_believes_a_cause_in_its_third_run(tables: Tables) -> None:
+    page = tables.content("page")
+    for n in range(6):
+        tables.put("published", f"p{n}", page)
+        tables.visit(f"p{n}", State.NOINDEX)
+    for week in range(3):
+        after = AcceptAfter(7, week * 7 * DAY)
+        assert bool(reading.gate_facts(tables.db, HOME, 0.2, after).gone) == (week < 2)
+        record_losses(tables.db, week * 7 * DAY, LOST)
+
+
+def test_ours_pages_without_a_link_that_all_show_a_login_are_told_as_that(tables: Tables) -> None:
+    for n in range(20):
+        tables.put("published", f"p{n}", tables.content(f"b{n}", f"<p>{prose(n)}</p>"))
+        tables.saw(f"p{n}", tables.content(f"n{n}", f"<p>{prose(n)} and more</p>"), State.UNLINKED)
+    assert not gate_facts(tables.db, HOME).are_bare
+    tables.db.execute(
+        "UPDATE content SET text = ? WHERE CAST(digest AS TEXT) LIKE 'n%'", (take_snapshot(b"<p>Log in here, please"),)
+    )
+    facts = gate_facts(tables.db, HOME)
+    assert facts.are_bare
+    told = judge(replace(facts, listed=1), GateLimits())
+    assert isinstance(told, Refusal)
+    assert told.sentence.startswith("most of the 20 published pages no longer show their main text")
+    assert "as with a login" in told.sentence
 
 
 def test_ours_pages_that_say_something_else_are_accepted_when_they_did_so_long_enough(tables: Tables) -> None:
