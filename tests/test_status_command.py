@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kept import status, write
@@ -62,11 +63,14 @@ def attempt(history: History, site: str, fate: RunStatus, told: str = "", *, ret
     history.end(Attempt(**{**whole, "ended": START + 60, "status": fate, "exit_code": 5, "message": told}))
 
 
+DOWN: dict[str, Any] = {"refusal": "the start URL failed", "exit_code": 3, "completeness": "degraded"}
+
+
 def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
     names = [f"site-with-a-long-name-{n}" for n in range(5)]
     write(tmp_path, **{name: f"http://{name}.example/" for name in names})
     state(tmp_path, names[0], [run(1), run(2, files=[PublishedFile("sitemap.xml", "u", 1, 1)])])
-    state(tmp_path, names[1], [run(1), run(2, 0, "refused", refusal="the start URL failed", exit_code=3)])
+    state(tmp_path, names[1], [run(1), run(2, 0, "refused", **DOWN)])
     state(tmp_path, names[2], [run(1, outcome="")])
     with History(tmp_path / "state") as history:
         attempt(history, names[3], RunStatus.FAILED, "its process was stopped by SIGKILL")
@@ -76,11 +80,11 @@ def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
     assert max(map(len, lines)) <= 80
     head, *rows = lines[:6]
     assert head.split() == ["site", "pages", "last", "run", "verdict", "took", "next", "run"]
-    verdicts = ("refused", "failing", "healthy", "interrupted", "not run yet")
+    verdicts = ("failed", "failing", "healthy", "interrupted", "not run yet")
     for name, verdict, row in zip((names[n] for n in (1, 3, 0, 2, 4)), verdicts, rows, strict=True):
         assert row.startswith(name)
         assert f" {verdict} " in row
-    assert f"{names[1]}: refused: the start URL failed" in lines
+    assert f"{names[1]}: failed: the start URL failed" in lines
     assert f"{names[3]}: failing: 2 runs in a row failed: " in ran.out
     assert "siteatlas schedule is not running" in ran.out
     assert not any(row.endswith("now") for row in rows), "nobody is there who would begin one"

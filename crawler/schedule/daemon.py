@@ -218,6 +218,7 @@ class DaemonProcess:
     async def _watch(self) -> None:
         while True:
             await anyio.sleep(self._loaded.settings.reload_interval)
+            self._history.check()
             if await anyio.to_thread.run_sync(self._watched.has_changed):
                 await self._reload()
 

@@ -154,6 +154,16 @@ class History(HistoryReader):
                 os.close(self._lock)
                 self._lock = -1
 
+    def check(self) -> None:
+        """Raise StorageError if somebody removed the files: then neither status nor another daemon sees this one."""
+        with suppress(FileNotFoundError):
+            if os.path.samestat((self.directory / SCHEDULE_LOCK).stat(), os.fstat(self._lock)):
+                return
+        raise StorageError(
+            f"{self.directory.absolute()} was removed or replaced while the daemon ran, so the daemon ends. Restore it "
+            "from its backup, and start the daemon again"
+        )
+
     def note_config_error(self, text: str) -> None:
         """Let readers know why the changed configuration cannot be used; "" if it can."""
         with suppress(OSError):  # the log has it, too
