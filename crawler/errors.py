@@ -105,11 +105,12 @@ class NextRun:
         If nobody typed this one, its reader may be another account: that of an administrator who gets a mail.
         """
         words = ("run", "--config", str(file.absolute()), "--site")
-        if os.isatty(0) or os.geteuid() == 0:
+        if os.isatty(0):
             return shlex.join(("siteatlas", *words))
         program = Path(sys.argv[0])  # a scheduler names it in full, and it may be in no PATH
         named = str(program) if program.is_absolute() and program.name == "siteatlas" else "siteatlas"
-        return shlex.join(("runuser", "-u", account_name(), "--", named, *words))
+        account = ("runuser", "-u", account_name(), "--") if os.geteuid() else ()
+        return shlex.join((*account, named, *words))
 
     def having(self, option: str, typed: str = "run once with") -> str:
         """What to do, as a phrase of a message: ``run siteatlas fleet run-now shop --fresh``."""

@@ -371,6 +371,8 @@ def test_ours_a_hint_to_a_run_that_nobody_typed_names_the_account(monkeypatch: p
     assert NEXT_RUN.of(Path("/etc/my sites.toml")) == f"runuser -u {pwd.getpwuid(65_534).pw_name} -- {words}"
     monkeypatch.setattr(sys, "argv", ["/opt/siteatlas/bin/siteatlas", "run"])  # as a scheduler starts it
     assert " -- /opt/siteatlas/bin/siteatlas run " in NEXT_RUN.of(Path("/etc/my sites.toml"))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert NEXT_RUN.of(Path("/etc/my sites.toml")) == f"/opt/siteatlas/bin/{words}"
     monkeypatch.setattr(os, "isatty", lambda _: True)
     assert NEXT_RUN.of(Path("/etc/my sites.toml")) == words
 
