@@ -36,6 +36,7 @@ def write(folder: Path, schedule: str = 'every = "1h"', more: str = "", **sites:
         f"[schedule]\n{schedule}\n"
     )
     daemon = "" if "[daemon]" in more else '[daemon]\nlisten = ""\nreload_interval = 0.05\n'
+    daemon += "" if "[notify]" in more else "[notify]\ncheck_live = false\n"
     new = folder / "new.toml"
     new.write_text("\n".join((shared, daemon, more, *tables)), encoding="utf-8")
     new.rename(folder / "sites.toml")

@@ -58,7 +58,7 @@ class Day:
                 f'state_store = "file://{self.store}"',
                 *lines,
                 '[schedule]\nevery = "1d"\nretries = 0',
-                "[output]\nswap_delay = 0",
+                "[output]\nswap_delay = 0\n[notify]\ncheck_live = false",
                 "[pace]\nrate = 0",
                 "[parse]\nprocesses = 1",
                 f'[sites.{self.name}]\nsite = {{url = "{self.site.url}"}}\noutput = {{directory = "out"}}',

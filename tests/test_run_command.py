@@ -4,6 +4,7 @@ import json
 import os
 import pwd
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -37,7 +38,7 @@ def configure(folder: Path, **sites: str) -> None:
         f'[sites.{name}]\nsite = {{url = "{url}"}}\noutput = {{directory = "out/{name}"}}'
         for name, url in sites.items()
     ]
-    shared = '[state]\ndirectory = "state"\n[output]\nswap_delay = 0\n'
+    shared = '[state]\ndirectory = "state"\n[output]\nswap_delay = 0\n[notify]\ncheck_live = false\n'
     (folder / "sites.toml").write_text("\n".join((shared, *tables)), encoding="utf-8")
 
 
@@ -312,6 +313,58 @@ def test_ours_three_runs_in_a_row_that_were_killed_are_an_alert_and_status_has_e
     shown = siteatlas(tmp_path, "status", "--config", "sites.toml").out
     assert re.search("run 2 was continued 4 times, last on .*; its figures are sums", shown)
     assert re.findall("(?m)^ +on .*: (exit code 4|killed)", shown) == ["exit code 4", *3 * ["killed"]]
+
+
+@pytest.mark.thorough
+def test_ours_runs_that_are_killed_before_they_store_a_url_count_too(tmp_path: Path) -> None:
+    with scripted(pages(3)) as site, mailbox() as box:
+        configure(tmp_path, shop=site.url)
+        mail = [f'--set=email.server="{box.address}"', '--set=email.to=["a@b.test"]', "-q"]
+        for _ in range(3):
+            site.routes["/"] = Answer("late", delay=2.0)
+            killed = begun(tmp_path, site, len(site.log) + 1, *mail)
+            killed.kill()
+            killed.communicate()
+        site.routes |= pages(3)
+        assert run(tmp_path, *mail).code == 0
+    assert "3 runs in a row were killed" in " ".join(box.messages[0].get_content().split())
+
+
+def test_ours_a_sitemap_that_the_site_does_not_serve_is_told_and_alerted_once(tmp_path: Path) -> None:
+    with scripted(pages(3)) as site, mailbox() as box:
+        configure(tmp_path, shop=site.url)
+        mail = [f'--set=email.server="{box.address}"', '--set=email.to=["a@b.test"]', "-q"]
+        mail += ["--set=notify.check_live=true"]
+        for _ in range(2):
+            ran = run(tmp_path, *mail)
+            assert (ran.code, ran.err.count("/sitemap.xml answered 404. Set output.directory (-o)")) == (0, 1)
+        assert "/sitemap.xml answered 404" in siteatlas(tmp_path, "status", "--config", "sites.toml").out
+        assert not run(tmp_path, "-q").err
+        assert not siteatlas(tmp_path, "crawl", site.url, "-o", "by-hand", *FAST, "-q").err
+        site.routes["/sitemap.xml"] = Answer(sitemap(tmp_path, "shop"), headers={"Content-Type": "application/xml"})
+        assert run(tmp_path, *mail) == Ran(0, "", "")
+    texts = [" ".join(text.get_content().split()) for text in box.messages]
+    assert len(texts) == 2, texts
+    assert "published the sitemap, but the site does not serve it: the site does not serve" in texts[0]
+    assert "succeeded again" in texts[1]
+
+
+def test_ours_an_alert_says_that_the_earlier_sitemap_is_gone(tmp_path: Path) -> None:
+    with scripted(pages(3)) as site, mailbox() as box:
+        configure(tmp_path, shop=site.url)
+        mail = [f'--set=email.server="{box.address}"', '--set=email.to=["a@b.test"]']
+        assert run(tmp_path, "-q", *mail).code == 0
+        shutil.rmtree(tmp_path / "out")
+        site.routes.clear()
+        ran = run(tmp_path, *mail)
+    text = " ".join(box.messages[-1].get_content().split())
+    gone = f"the earlier sitemap is gone from {tmp_path}/out/shop"
+    assert (ran.code, gone in text, "earlier sitemap stays" in text, "is unchanged" in ran.out) == (
+        5,
+        True,
+        False,
+        False,
+    )
 
 
 def test_ours_a_run_that_cannot_write_its_output_is_recorded(tmp_path: Path) -> None:

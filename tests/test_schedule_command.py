@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import threading
@@ -352,6 +353,27 @@ class Listener(http.server.ThreadingHTTPServer):
 
 
 _QUICK = '[daemon]\nlisten = ""\nreload_interval = 0.05\n[notify]\ncheck_live = false\n'
+
+
+@pytest.mark.thorough
+def test_ours_a_daemon_whose_state_directory_is_removed_ends(tmp_path: Path) -> None:
+    with scripted(pages(3)) as shop:
+        write(tmp_path, 'every = "1h"', shop=shop.url)
+        with kept(tmp_path) as daemon:
+            daemon.said("shop: published")
+            shutil.rmtree(tmp_path / "state")
+            assert daemon.process.wait(60) == 7
+            assert "/state was removed or replaced while the daemon ran, so the daemon ends" in daemon.text
+
+
+@pytest.mark.thorough
+def test_ours_the_daemon_tells_of_a_sitemap_that_the_site_does_not_serve(tmp_path: Path) -> None:
+    with scripted(pages(3)) as shop:
+        write(tmp_path, 'every = "1h"', "[notify]\n", shop=shop.url)
+        with kept(tmp_path) as daemon:
+            daemon.said("/sitemap.xml answered 404. Set output.directory (-o)")
+            assert daemon.end() == 0
+    assert attempts(tmp_path) == [("first", "done", 1)]
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from crawler.errors import Incomplete
 from crawler.model import State
 from crawler.publish.changes import ChangeSample, counts_text, sample_lines
 from crawler.publish.states import STATE_WORDS
+from crawler.publish.write import GONE
 from crawler.run.report import Report
 from crawler.units import clock_text, count_text, size_text
 from sitemap import safe
@@ -58,7 +59,7 @@ def print_summary(report: Report, print_line: Callable[[str], None], *, quiet: b
 def _warnings(report: Report) -> list[str]:
     """The problems of a run, each in a sentence."""
     notified = report.announced
-    sentences = [report.refusal if report.exit_code else "", report.upload_error]
+    sentences = [report.refusal if report.exit_code else "", report.upload_error, report.unserved]
     sentences += notified.sentences if notified and notified.has_failures else ()
     return [delivery for delivery in sentences if delivery]
 
@@ -67,7 +68,8 @@ def _published(report: Report) -> list[str]:
     if not report.published:
         found = f" ({count_text(report.listed, 'page')} would be listed)" if report.listed else ""
         is_over = report.exit_code not in {0, Incomplete.exit_code}
-        stays = "; the published sitemap is unchanged" if is_over and not report.is_first else ""
+        is_kept = is_over and not report.is_first and GONE not in report.refusal
+        stays = "; the published sitemap is unchanged" if is_kept else ""
         return [f"nothing was published: {safe(report.refusal)}{found}{stays}", *_changes(report)]
     total = sum(file.bytes for file in report.published)
     first, *rest = report.published
@@ -86,7 +88,7 @@ def _published(report: Report) -> list[str]:
         f"{count_text(report.listed, 'page')} listed in {safe(report.directory)}/{names} ({size_text(total)})",
         *([f"  {', '.join(described)}"] if described else []),
         *_changes(report),
-        f"  to be served as {report.sitemap_url}",
+        f"  {safe(report.unserved) or f'to be served as {report.sitemap_url}'}",
         *_other_formats(report),
         *([f"  {'held: ' if report.held else ''}{safe(report.refusal)}"] if report.refusal else []),
     ]

@@ -1,6 +1,7 @@
 """Fetches from the public site: checks that the sitemap is live, and gets the IndexNow key file."""
 
 import gzip
+from collections.abc import Iterable
 from functools import partial
 from typing import Final, Self
 
@@ -11,9 +12,10 @@ from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.fetch.paced_fetcher import follow
 from crawler.fetch.redirect import REDIRECTS, redirect_target
+from crawler.fetch.retry import TRANSIENT
 from crawler.model import Failure, Reply, Url
-from crawler.notify.notice import SendResult
-from crawler.state.runs import Run
+from crawler.notify.notice import SendResult, SendStatus
+from crawler.state.runs import PublishedFile
 from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
 from crawler.url.params import UrlParams
 
@@ -22,6 +24,15 @@ _SMALL_BODY: Final = BodyLimits(wire=65_536, decoded=65_536)
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
 _REMEDY: Final = "; notifications wait until it is (check_live = false in [notify] sends them now)"
 _GZIP: Final = b"\x1f\x8b"
+
+
+class LiveResult(SendResult, frozen=True, kw_only=True):
+    """Whether the site serves a published file. ``fault`` says that it serves something else, with a remedy, or is "".
+
+    It is "" also for a copy that a cache stored before the file was written, and for trouble that may pass.
+    """
+
+    fault: str = ""
 
 
 class LiveSite:
@@ -49,38 +60,51 @@ class LiveSite:
         """Fetch a small document once, without following redirects."""
         return await self._fetcher.fetch(url, body=_SMALL_BODY)
 
-    async def check_live(self, run: Run) -> SendResult:
-        """Whether the site serves the first file that a run published, compressed or not.
+    async def check_live(self, file: PublishedFile, earlier: Iterable[bytes] = ()) -> LiveResult:
+        """Whether the site serves the first file that a run published, compressed or not; or one of the ``earlier``.
 
         The first of several files is the index, which dates the others: it is enough.
         """
-        file = run.files[0]
+        path = self._plan.output / file.name
         try:
-            content = (self._plan.output / file.name).read_bytes()
+            content, written = path.read_bytes(), path.stat().st_mtime
         except OSError as error:
-            return SendResult.deferred(
-                f"{file.name}, which run {run.number} published, cannot be read: {error.strerror}"
-            )
+            return LiveResult.deferred(f"{file.name}, which was published, cannot be read: {error.strerror}")
         limit = max(len(content), self._plan.config.fetch.max_sitemap) + 1
-        reply = await self._follow_redirects(Url(file.url), BodyLimits(wire=limit, decoded=limit, refuse=2 * limit))
-        if isinstance(reply, str):
-            return SendResult.deferred(f"the sitemap at {file.url} cannot be fetched: {reply}{_REMEDY}")
-        # a server may send a gzip file as it is, or as a content coding
-        forms = (content, gzip.decompress(content)) if content.startswith(_GZIP) else (content,)
-        if reply.body not in forms:
-            return SendResult.deferred(f"the sitemap at {file.url} is not yet the published version{_REMEDY}")
-        return SendResult.accepted(f"{file.url} is live")
-
-    async def _follow_redirects(self, url: Url, body: BodyLimits) -> Reply | str:
-        """The document at the end of the redirects, or the reason why there is none."""
-        reply = await follow(partial(self._fetcher.fetch, body=body), url, _MAX_REDIRECTS, _KEEP_ALL_PARAMS)
+        body = BodyLimits(wire=limit, decoded=limit, refuse=2 * limit)
+        reply = await follow(partial(self._fetcher.fetch, body=body), Url(file.url), _MAX_REDIRECTS, _KEEP_ALL_PARAMS)
         if isinstance(reply, Failure):
-            return reply.message
-        if reply.status not in REDIRECTS:
-            return reply if reply.status == 200 else f"it answered {reply.status}"
-        target = redirect_target(reply, _KEEP_ALL_PARAMS)
-        is_nowhere = isinstance(target, InvalidUrl)
-        return f"it redirects {f'to an invalid URL: {target}' if is_nowhere else f'more than {_MAX_REDIRECTS} times'}"
+            return LiveResult.deferred(f"the sitemap at {file.url} cannot be fetched: {reply.message}{_REMEDY}")
+        if reply.status == 200 and reply.body in _forms(content):
+            return LiveResult.accepted(f"{file.url} is live")
+        what, said = "serves something else", "is not yet the published version"
+        if reply.status != 200:
+            what = _redirected(reply) if reply.status in REDIRECTS else f"answered {reply.status}"
+            said = f"cannot be fetched: it {what}"
+        fault = (
+            f"the site does not serve the sitemap, which is in {path.absolute()}: {file.url} {what}. Set "
+            "output.directory (-o) to the directory that the site serves at that URL. If a later step copies the file "
+            "there, all is well (check_live = false in [notify] ends this check)"
+        )
+        age = reply.header("age") or ""  # RFC 9111 5.1
+        is_old = age.isdecimal() and float(age) > reply.fetched_at - written
+        if is_old or reply.status in TRANSIENT or any(reply.body in _forms(copy) for copy in earlier):
+            fault = ""
+        return LiveResult(
+            reception=SendStatus.DEFERRED, message=f"the sitemap at {file.url} {said}{_REMEDY}", fault=fault
+        )
+
+
+def _forms(content: bytes) -> tuple[bytes, ...]:
+    """The bodies of a file: a server may send a gzip file as it is, or as a content coding."""
+    return (content, gzip.decompress(content)) if content.startswith(_GZIP) else (content,)
+
+
+def _redirected(reply: Reply) -> str:
+    """Why there is nothing at the end of the redirects."""
+    target = redirect_target(reply, _KEEP_ALL_PARAMS)
+    is_nowhere = isinstance(target, InvalidUrl)
+    return f"redirects {f'to an invalid URL: {target}' if is_nowhere else f'more than {_MAX_REDIRECTS} times'}"
 
 
 def _public_config(plan: CrawlPlan, is_faulty: bool) -> Config:

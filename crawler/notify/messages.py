@@ -20,7 +20,8 @@ from crawler.notify.notice import Effect, MessageChannel, Notice, Occasion, Send
 from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import ChangeSample
 from crawler.publish.gate import STILL_HELD
-from crawler.state.runs import PARTIAL, PUBLISHING_OUTCOMES, RunResult, RunStatus
+from crawler.publish.write import gone_text
+from crawler.state.runs import PARTIAL, PUBLISHING_OUTCOMES, UNSERVED, RunResult, RunStatus
 from crawler.units import w3c
 
 NEUTRAL_EXIT_CODES: Final = frozenset({0, 4, 6})
@@ -155,6 +156,10 @@ class MessageNotifier:
         newest = session.record(max(session.runs, default=0))  # which knows what is published, whatever its result
         has_published = run is not None and run.outcome in (*PUBLISHING_OUTCOMES, PARTIAL)
         effect = Effect.HELD if run and run.has_held else Effect.PUBLISHED if has_published else Effect.KEPT
+        if not health.exit_code:
+            effect = Effect.UNSERVED
+        elif effect is Effect.KEPT and gone_text(session.plan):
+            effect = Effect.GONE
         return session.build_notice(
             effect=Effect.UNKNOWN if session.is_forgotten else effect,
             occasion=health.pending or Occasion.TROUBLE,
@@ -179,8 +184,9 @@ def _settle(
 
 
 def run_failed(result: RunResult) -> bool:
-    """Whether a run failed."""
-    return result.exit_code not in NEUTRAL_EXIT_CODES or result.status in _FAILURES
+    """Whether a run failed, or its sitemap is not where the site serves files."""
+    is_failed = result.exit_code not in NEUTRAL_EXIT_CODES or result.status in _FAILURES
+    return is_failed or result.outcome == UNSERVED
 
 
 def causes_of(message: str) -> frozenset[str]:

@@ -42,7 +42,9 @@ class Effect(StrEnum):
 
     PUBLISHED = "published"
     HELD = "held"  # published, but the gate holds some pages
+    UNSERVED = "unserved"  # published, but the site serves something else
     KEPT = "kept"  # nothing was published
+    GONE = "gone"  # the same, and somebody deleted the earlier sitemap
     UNKNOWN = "unknown"  # the state, which knows what is published and what was sent, cannot be used
     NONE = "none"  # there was no run
 

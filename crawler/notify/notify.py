@@ -46,6 +46,7 @@ async def send_notifications(  # noqa: PLR0913 - by name
     name: str,
     *,
     ended: RunResult | None = None,
+    live: SendResult | None = None,
     dry_run: bool = False,
     again: ReplayRequest = _NO_REPLAY,
     clock: Clock = time.time,
@@ -54,7 +55,8 @@ async def send_notifications(  # noqa: PLR0913 - by name
     """Send every outstanding notification; to be called when the files are live, whatever the result of the run.
 
     ``name`` is that of the site. ``ended`` is the result of the run that just ended, None when there was none: then
-    only outstanding notifications are sent. A ``dry_run`` sends and stores nothing; ``shown`` lists what would be sent.
+    only outstanding notifications are sent. ``live`` says whether the site serves its files, None: that is to be
+    checked. A ``dry_run`` sends and stores nothing; ``shown`` lists what would be sent.
     ``again`` is what a person wants to be sent again. ``is_forgotten``: the state of ``plan`` is a makeshift.
 
     Never raises, because the sitemap is already published. The result names what could not be sent, be it for a failing
@@ -73,7 +75,7 @@ async def send_notifications(  # noqa: PLR0913 - by name
                 return NotifyResult(channels=channels.keys, notes=(note,))
             with _open_session(plan, name, clock, dry_run=dry_run) as session:
                 session.run_result, session.replay, session.is_forgotten = ended, again, is_forgotten
-                session.ask_live = partial(_check_live, plan, site)
+                session.ask_live, session.live = partial(_check_live, plan, site), live
                 if not is_faulty:
                     session.ledger.set_channels(channels.keys)
                 _note_refused(session, channels)
@@ -214,7 +216,7 @@ async def _check_live(plan: CrawlPlan, site: LiveSite, run: Run) -> SendResult:
         return SendResult.deferred(f"{reason}: the next run uploads the files and then sends notifications")
     if not plan.config.notify.check_live:
         return SendResult.accepted("assumed to be live (notify.check_live)")
-    return await site.check_live(run)
+    return await site.check_live(run.files[0])
 
 
 @asynccontextmanager

@@ -107,8 +107,8 @@ class NotifySession:
     """One site while its channels are notified. ``db`` is its state, locked by this process; ``clock`` gives Unix time.
 
     ``run_result`` is the result of the run that just ended, None when there was none. ``ask_live`` checks whether the
-    files of a run are live; None: they count as live. ``is_forgotten``: the state is a makeshift for one that cannot be
-    written.
+    files of a run are live; None: they count as live. ``live`` is what it said last. ``is_forgotten``: the state is a
+    makeshift for one that cannot be written.
     """
 
     plan: CrawlPlan
@@ -122,7 +122,7 @@ class NotifySession:
     notes: list[str] = field(default_factory=list)
     dry_run: DryRun | None = None
     is_forgotten: bool = False
-    _live: SendResult | None = None
+    live: SendResult | None = None
 
     @property
     def runs(self) -> list[int]:
@@ -169,10 +169,10 @@ class NotifySession:
 
     async def check_live(self) -> SendResult:
         """Whether the last published set is live; checked once."""
-        if self._live is None:
+        if self.live is None:
             published = RunStore(self.db).published()
-            self._live = await self.ask_live(published) if self.ask_live and published else _IS_LIVE
-        return self._live
+            self.live = await self.ask_live(published) if self.ask_live and published else _IS_LIVE
+        return self.live
 
     def cursors(self, channel: str, *, all_of_first: bool, all_there_is: bool = False) -> list[DeliveryCursor]:
         """The cursors of a channel. A new one starts with the run that just ended, and gets nothing older.

@@ -89,6 +89,14 @@ def existing_sitemap(plan: CrawlPlan) -> Path | None:
     return next((path for path in paths if os.path.lexists(path)), None)
 
 
+GONE: Final = "the earlier sitemap is gone from"
+
+
+def gone_text(plan: CrawlPlan) -> str:
+    """That the sitemap of an earlier run is gone, as the rest of a sentence; "" if it stays, or is uploaded."""
+    return "" if plan.config.upload.to or existing_sitemap(plan) else f"; {GONE} {plan.output.absolute()}"
+
+
 def foreign_sitemap(config: Config) -> Path | None:
     """The sitemap in the output directory that no run of the site's state wrote; None if that cannot be known."""
     with suppress(SiteatlasError):

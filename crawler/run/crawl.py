@@ -34,7 +34,7 @@ from crawler.publish.gate import reject_start
 from crawler.publish.listing import published_not_visited
 from crawler.publish.other_formats import check_formats_are_ours, check_names
 from crawler.publish.store import requeue_failed
-from crawler.publish.write import PublishedDigests, build_destination, build_writer, check_output_is_ours
+from crawler.publish.write import PublishedDigests, build_destination, build_writer, check_output_is_ours, gone_text
 from crawler.run.finish import FinishedRun, RunFinisher
 from crawler.run.report import Report, build_report
 from crawler.state.runs import RunStore
@@ -55,6 +55,7 @@ class RunChoices(Struct, frozen=True, kw_only=True):
     ``dry_run`` publishes nothing, ``accept_shrink`` accepts a smaller set than before, ``replace_foreign`` overwrites a
     sitemap that no run with this state wrote, and ``all_left_out`` names every omitted URL, not a few of each state.
     ``changed`` are the URLs or paths that a person names as changed. ``fault`` would prevent a run that is not dry.
+    ``should_serve``: the site should serve the sitemap from the output directory.
     """
 
     begin: Resume = Resume.ALWAYS
@@ -64,6 +65,7 @@ class RunChoices(Struct, frozen=True, kw_only=True):
     all_left_out: bool = False
     changed: tuple[str, ...] = ()
     fault: UsageError | None = None
+    should_serve: bool = False
 
 
 NO_CHOICES: Final = RunChoices()
@@ -105,7 +107,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
                 store.record_failure(error, clock())
                 if store.is_first:
                     raise
-                raise NothingCrawlable(f"{error}; the sitemap is unchanged") from error
+                raise NothingCrawlable(f"{error}{gone_text(plan) or '; the sitemap is unchanged'}") from error
             if fault:
                 refusal = f"{finished.run.refusal}; a run would be refused: {fault}"
                 run = replace(finished.run, refusal=refusal, exit_code=fault.exit_code)

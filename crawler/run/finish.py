@@ -183,14 +183,18 @@ class RunFinisher:
     def _finish_cut_short(self, run: Run, verdict: Completeness, visited: VisitResult) -> FinishedRun:
         """The gate does not decide here: there is no new set yet."""
         outcome = "interrupted" if visited.ending is FinishReason.INTERRUPTED else "cut short"
-        reason = f"{visited.stopped}; run again to continue; the sitemap is unchanged"
+        reason = f"{visited.stopped}; run again to continue{self._gone() or '; the sitemap is unchanged'}"
         run = replace(run, outcome=outcome, refusal=reason, exit_code=Incomplete.exit_code)
         return self._end(run, verdict, is_over=False)
+
+    def _gone(self) -> str:
+        """What the end of a run says of an earlier sitemap that is gone; "" if it is not."""
+        return "" if self._store.is_first else write.gone_text(self._plan)
 
     def _finish_refused(self, run: Run, verdict: Completeness, refusal: Refusal, *, is_over: bool) -> FinishedRun:
         """Store the record, and how long the losses stand: the next run must not build on what a refused run saw."""
         code = refusal.exit_code if is_over else Incomplete.exit_code
-        run = replace(run, outcome="refused", refusal=refusal.sentence, exit_code=code)
+        run = replace(run, outcome="refused", refusal=f"{refusal.sentence}{self._gone()}", exit_code=code)
         with transaction(self._store.db):
             self._record_history(run, is_over=is_over)
             if refusal.kinds and is_over and self._destination is not None:

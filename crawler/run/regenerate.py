@@ -29,10 +29,12 @@ from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.database import is_there
 from crawler.state.runs import MAX_LOST, RunResult, RunStatus, RunStore
 from crawler.state.schema import LEDGER_FILE, STATE_DB
-from crawler.state.store import Resume, lost_tries, written_state
+from crawler.state.store import GENERATIONS_DIRECTORY, Resume, lost_tries, written_state
+from sitemap import Generations
 
 if TYPE_CHECKING:
     from crawler.notify.ledger_status import NotifyResult
+    from crawler.notify.live_check import LiveResult
 
 # What uploads and notifies takes a tenth of a second to load, so it is loaded only where it is configured.
 
@@ -69,9 +71,27 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
         raise
     if choices.dry_run or report.ending == FinishReason.INTERRUPTED.value:
         return report
+    live = None
     if report.published:
         report = await _upload(plan, report)
-    return replace(report, announced=await _announce(plan, name, run_result(report)))
+        if choices.should_serve and not (plan.config.upload.to or plan.source):
+            live = await _check_served(plan, report)
+            report = replace(report, unserved=live.fault if live else "")
+    return replace(report, announced=await _announce(plan, name, run_result(report), live))
+
+
+async def _check_served(plan: CrawlPlan, report: Report) -> "LiveResult | None":
+    """Whether the site serves what a run wrote; records it if it serves something else. None if that is not asked."""
+    if not plan.config.notify.check_live:
+        return None
+    from crawler.notify.live_check import LiveSite  # noqa: PLC0415
+
+    earlier = Generations(plan.state / GENERATIONS_DIRECTORY).copies(report.published[0].name)
+    async with LiveSite(plan) as site:
+        live = await site.check_live(report.published[0], earlier)
+    if live.fault:
+        _record_trouble(plan, report.run, live.fault)
+    return live
 
 
 def check_services(plan: CrawlPlan, *, dry_run: bool = False) -> None:
@@ -114,22 +134,24 @@ async def _upload(plan: CrawlPlan, report: Report) -> Report:
         return replace(report, uploaded=await upload(plan, run, log.warning))
     except SiteatlasError as error:
         code = report.exit_code if report.exit_code not in _MILDER_EXIT_CODES else error.exit_code
-        _record_failed_upload(plan, report.run, str(error), code)
+        _record_trouble(plan, report.run, str(error), code)
         return replace(report, upload_error=str(error), exit_code=code)
 
 
-def _record_failed_upload(plan: CrawlPlan, number: int, reason: str, code: int) -> None:
-    """Store the failed upload and its exit code with the run."""
+def _record_trouble(plan: CrawlPlan, number: int, reason: str, code: int | None = None) -> None:
+    """Store with a run what failed after it, and its new exit code if there is one."""
     try:
         with written_state(plan.state) as db:
             run = RunStore(db).get(number)
             reasons = f"{run.reason}; {reason}" if run.reason else reason
-            RunStore(db).write(replace(run, exit_code=code, reason=reasons))
+            RunStore(db).write(replace(run, exit_code=run.exit_code if code is None else code, reason=reasons))
     except SiteatlasError as error:
-        log.warning("the failed upload could not be recorded with run %d: %s", number, error)
+        log.warning("what failed after run %d could not be recorded with it: %s", number, error)
 
 
-async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> "NotifyResult | None":
+async def _announce(
+    plan: CrawlPlan, name: str, result: RunResult, live: "LiveResult | None" = None
+) -> "NotifyResult | None":
     """Send notifications. Channels that were removed from the configuration are still in the ledger.
 
     A state that cannot be written is told each time. If the ledger beside it can, it remembers that for the all-clear.
@@ -138,7 +160,7 @@ async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> "NotifyRes
         return None
     from crawler.notify.notify import keep_health, send_notifications  # noqa: PLC0415
 
-    announced = await send_notifications(plan, name, ended=result)
+    announced = await send_notifications(plan, name, ended=result, live=live)
     if announced.exit_code == result.exit_code == StorageError.exit_code:
         with suppress(OSError), TemporaryDirectory(prefix="siteatlas-") as directory:  # the disk may be full
             makeshift = dataclasses.replace(plan, state=Path(directory))
@@ -171,6 +193,7 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
         replace_foreign=options.replace,
         all_left_out=options.verbose,
         changed=read_changed(options.changed),
+        should_serve=options.is_configured,
     )
     tune_garbage_collector()
     if not (options.unattended or options.dry_run) and (lost := lost_tries(plan.state)) >= MAX_LOST:

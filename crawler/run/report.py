@@ -21,7 +21,7 @@ from crawler.publish.changes import Change, ChangeCounts, counts_text
 from crawler.publish.states import OMITTED_STATES
 from crawler.publish.write import unused_settings_note
 from crawler.run.finish import FinishedRun
-from crawler.state.runs import PUBLISHING_OUTCOMES, PublishedFile, RunResult, RunStatus
+from crawler.state.runs import PUBLISHING_OUTCOMES, UNSERVED, PublishedFile, RunResult, RunStatus
 from crawler.state.store import AskedCounts, Store, asked_counts
 from crawler.units import count_text
 
@@ -118,6 +118,7 @@ class Report(Struct, frozen=True, kw_only=True):
     upload_error: str = ""
     asked: AskedCounts | None = None  # None: for all pages
     announced: "NotifyResult | None" = None  # None: notifications are off, or there was nothing to send
+    unserved: str = ""  # why visitors do not get the published sitemap
 
     def as_json(self) -> dict[str, Any]:
         """The report as JSON values, in one object without groups."""
@@ -211,7 +212,7 @@ def run_result(report: Report) -> RunResult:
         exit_code=report.exit_code,
         status=_run_status(report),
         run=report.run,
-        outcome="held" if report.held else report.outcome,
+        outcome="held" if report.held else UNSERVED if report.unserved else report.outcome,
         message=_sentence(report),
         notify_pending=bool(report.announced and report.announced.notify_pending),
     )
@@ -253,6 +254,8 @@ def _sentence(report: Report) -> str:
         return report.upload_error
     if report.exit_code and not _has_internal_problem(report):
         return report.refusal or report.reason
+    if report.unserved:
+        return report.unserved
     pages = count_text(report.listed, "page")
     return f"{_internal_problem(report)}{pages} listed: {counts_text(report.counts)}"
 

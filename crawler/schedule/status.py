@@ -13,7 +13,7 @@ from crawler.schedule.history import HistoryReader
 from crawler.schedule.queue import RunQueue, replayed_state
 from crawler.schedule.site import ScheduledSite, SitePlaces
 from crawler.schedule.site_state import Attempt, SiteSchedule, SiteState, Trigger
-from crawler.state.runs import RunStatus
+from crawler.state.runs import UNSERVED, RunStatus
 from crawler.units import clock_text
 from crawler.version import __version__
 
@@ -182,7 +182,8 @@ def status_text(ended: Attempt) -> str:
 
 def needs_attention(ended: Attempt) -> bool:
     """Whether a person should look at the result."""
-    return ended.status in (RunStatus.FAILED, RunStatus.BROKEN) or ended.notify_pending
+    is_failed = ended.status in (RunStatus.FAILED, RunStatus.BROKEN)
+    return is_failed or ended.notify_pending or ended.outcome == UNSERVED
 
 
 def attempt_text(ended: Attempt, next_at: float | None = None) -> str:

@@ -163,6 +163,9 @@ PARTIAL: Final = "partial"
 ROLLED_BACK: Final = "rolled back"
 """The outcome of a rollback: the sitemap of an earlier run is published again."""
 
+UNSERVED: Final = "unserved"
+"""The outcome, for the schedule and for notifications, of a run whose sitemap the site does not serve."""
+
 
 _COLUMNS: Final = Run.__struct_fields__
 _NAMES: Final = ", ".join(_COLUMNS).replace(" reason,", " because,")  # the column has a name of its own

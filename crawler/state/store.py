@@ -400,14 +400,14 @@ class Store:
             with transaction(self.db):
                 self.run = runs.begin(self._now, __version__)
                 self.unended = self.run.unended
-                continued = read_continued(partial(read_about, self.db)).and_now(self.run, self._now)
+                self._count_try(self.run)
                 self.run = replace(self.run, exit_code=None)
                 runs.write(self.run)
-                for key, value in continued_texts(continued).items():
-                    write_about(self.db, key, value)
             return
         previous = runs.last(1)
         with transaction(self.db):
+            if previous and previous[0].unended and self._may_resume:  # killed before it had stored a URL
+                self._count_try(previous[0])
             self.db.execute("DELETE FROM run WHERE ended IS NULL")
             self.run = runs.begin(self._now, __version__)
             may_carry = self._carry and previous and not self._changed_settings() and self._has_same_requests()
@@ -428,9 +428,19 @@ class Store:
             number = read_about(self.db, BASELINE_KEY)
         return None if number is None else int(number)
 
+    def _count_try(self, run: Run) -> None:
+        """Record that this process follows another one of the same run. Part of the caller's transaction."""
+        continued = read_continued(partial(read_about, self.db)).and_now(run, self._now)
+        for key, value in continued_texts(continued).items():
+            write_about(self.db, key, value)
+
+    @property
+    def _may_resume(self) -> bool:
+        return self._begin in (Resume.ALWAYS, Resume.IF_SAME_SETTINGS)
+
     def _is_begun(self) -> bool:
         """Whether there is an unfinished run to resume, with at least one URL."""
-        if self._begin not in (Resume.ALWAYS, Resume.IF_SAME_SETTINGS):
+        if not self._may_resume:
             return False
         with storage_errors():
             unfinished = "SELECT 1 FROM visit WHERE EXISTS (SELECT 1 FROM run WHERE ended IS NULL) LIMIT 1"

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from crawler.errors import UsageError
 from crawler.model import Failure, Url
 from crawler.notify.configure import check_channels
-from crawler.notify.live_check import LiveSite
-from crawler.notify.notice import SendResult, SendStatus
+from crawler.notify.live_check import LiveResult, LiveSite
+from crawler.notify.notice import SendStatus
 from crawler.notify.notify import send_notifications
 from crawler.state.runs import PublishedFile, RunStore
 
@@ -25,14 +25,14 @@ def site() -> Iterator[Site]:
         yield Site(double, folder)
 
 
-def live(site: Site, **settings: Any) -> SendResult:
-    """Whether the last run is live."""
+def live(site: Site, *earlier: bytes, **settings: Any) -> LiveResult:
+    """Whether the last run is live, or one of the ``earlier`` sitemaps."""
     run = RunStore(site.db).published()
     assert run is not None
 
-    async def ask() -> SendResult:
+    async def ask() -> LiveResult:
         async with LiveSite(site.planned(**settings)) as public:
-            return await public.check_live(run)
+            return await public.check_live(run.files[0], earlier)
 
     return anyio.run(ask)
 
@@ -48,6 +48,29 @@ def test_ours_the_same_bytes_are_live_and_others_are_not(site: Site) -> None:
     assert not is_live(site)
     site.double.files["/sitemap.xml"] = b"<urlset>1</urlset>\n"
     assert not is_live(site)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_fault"),
+    [
+        (Say(404), True),
+        (b"<urlset>another</urlset>", True),
+        (Say(302, (("Location", "/sitemap.xml"),)), True),
+        (b"<urlset>0</urlset>", False),  # an earlier one
+        (gzip.compress(b"<urlset>0</urlset>", mtime=0), True),  # which never was published so
+        (Say(503), False),
+        (Say(headers=(("Age", "60"),), body=b"<urlset>older</urlset>"), False),
+        (Say(404, headers=(("Age", "60"),)), False),
+        (Say(404, headers=(("Age", "0"),)), True),
+        (Say(404, headers=(("Age", "never"),)), True),
+    ],
+)
+def test_rfc9111_what_a_site_serves_is_a_fault_unless_it_is_older_than_the_file(
+    site: Site, answer: Any, is_fault: bool
+) -> None:
+    site.run(["/"])
+    site.double.files["/sitemap.xml"] = answer
+    assert bool(live(site, b"<urlset>0</urlset>").fault) is is_fault
 
 
 def test_rfc9110_a_content_coding_is_no_other_file(site: Site) -> None:
@@ -86,7 +109,7 @@ def test_ours_redirects_to_the_sitemap_are_followed_but_not_for_ever(site: Site)
 def test_ours_a_file_that_is_gone_from_the_directory_is_told(site: Site) -> None:
     site.run(["/"])
     (site.plan.output / "sitemap.xml").unlink()
-    assert "sitemap.xml, which run 1 published, cannot be read" in live(site).message
+    assert "sitemap.xml, which was published, cannot be read" in live(site).message
 
 
 def test_ours_the_public_site_is_asked_and_not_the_source_and_gets_none_of_its_secrets(
