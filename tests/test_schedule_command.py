@@ -469,7 +469,8 @@ def test_ours_a_configuration_that_cannot_be_used_is_told_once_and_so_is_its_end
     assert named in json.loads(told)["schedule"]["config_error"]
     trouble, recovery = (json.loads(each.body) for each in hook.heard)
     assert (trouble["occasion"], named in trouble["sentence"]) == ("trouble", True)
-    assert recovery["occasion"] == "recovery"
+    assert (trouble["site"], trouble["exit_code"]) == ("sites.toml", 2)
+    assert (recovery["occasion"], recovery["exit_code"]) == ("recovery", 0)
 
 
 def test_ours_a_webhook_that_redirects_shows_in_status_metrics_and_health(tmp_path: Path) -> None:

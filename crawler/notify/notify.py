@@ -185,12 +185,15 @@ async def send_of_configuration(
 ) -> list[str]:
     """Send the channels of a site what became of a changed configuration; returns what could not be sent.
 
+    ``name`` is that of the site, or of the file if it has several sites.
     ``told`` are the channels that know it already, by another site: the key and the settings. Raises UsageError.
     """
     failed, section = list[str](), plan.config.notify
     settings = section.model_dump_json()
     async with _channels_and_site(plan) as (channels, _):
-        notice = notice_of(plan, name, occasion=occasion, at=w3c(clock()), message=message, effect=Effect.NONE)
+        facts = {"at": w3c(clock()), "message": message, "effect": Effect.NONE}
+        code = UsageError.exit_code if occasion is Occasion.TROUBLE else 0
+        notice = notice_of(plan, name, occasion=occasion, exit_code=code, **facts)
         for channel in channels.message_channels if section.enabled else ():
             if occasion in channel.occasions and (channel.key, settings) not in told:
                 result = await send_with_retry(partial(channel.send, notice), section, is_always_worth)

@@ -262,10 +262,11 @@ class DaemonProcess:
             if is_trouble != bool(self._error) or is_trouble == self._is_trouble_told:
                 return  # it is over, or never was told
             self._is_trouble_told = is_trouble
+            name = sites[0].name if len(sites) == 1 else self._file.name  # the fault may be in what all share
             for site in sites:
                 try:
                     plan = plan_crawl(site.config)
-                    for fault in await send_of_configuration(plan, site.name, occasion, message, told):
+                    for fault in await send_of_configuration(plan, name, occasion, message, told):
                         log.warning("could not notify %s", fault)
                 except (SiteatlasError, OSError) as error:  # a site whose own secret is missing
                     log.warning("%s: could not notify: %s", site.name, error)
