@@ -86,6 +86,17 @@ class HelpfulCommand(TyperCommand):
                 error.message += f". Did you mean {option} {extra}?"
             raise
 
+    def invoke(self, ctx: "Context") -> object:
+        """Run the command, but not if an argument is a configuration: that is an option, if the command takes one."""
+        is_taken = any("--config" in parameter.opts for parameter in self.params)
+        for parameter in self.params:
+            given = ctx.params.get(parameter.name or "") if parameter.param_type_name == "argument" else None
+            for word in given if isinstance(given, list | tuple) else (given,):
+                if str(word).endswith(".toml") and "://" not in str(word):
+                    how = f"Use --config {word}" if is_taken else f"siteatlas {self.name} takes no configuration"
+                    raise UsageError(f'"{word}" is the name of a configuration file. {how}', ctx)
+        return super().invoke(ctx)
+
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the options, group by group."""
         groups: dict[str, list[tuple[str, str]]] = {}

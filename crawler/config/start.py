@@ -39,8 +39,6 @@ def parse_url_setting(text: str, what: str, params: UrlParams) -> Url:
     """
     if not text:
         raise UsageError(f"{what} is not given. Use siteatlas crawl https://example.com/ -o DIR")
-    if text.endswith(".toml") and "://" not in text:
-        raise UsageError(f'{what} "{text}" is the name of a configuration file. Use --config {text}')
     try:
         url = normalize_url(f"https://{text}" if lacks_scheme(text) else text, params)
     except InvalidUrl as error:
