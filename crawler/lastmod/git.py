@@ -59,6 +59,10 @@ class Edit(Struct, frozen=True):
     renamed: Mapping[str, str]
 
 
+_OF_AUTHORS: Final = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".org", ".txt", ".html", ".htm", ".ipynb")
+"""Files that have the text of a page. Others are templates, which may fill in what other files say."""
+
+
 class Repository:
     """A Git repository and the generator of the site in it. Raises UsageError for what is none."""
 
@@ -99,7 +103,15 @@ class Repository:
             if file in found or file in bulk
         }
         count = f"source files of {self.generator.name} make {len(made):,} of {count_text(len(pages), 'page')}"
-        return dates, (f"{count}, and Git dates {len(dates):,} of these",)
+        note = f"{count}, and Git dates {len(dates):,} of these"
+        templates = sorted(file for number, file in made if number in dates and not file.endswith(_OF_AUTHORS))
+        if templates:
+            verb = "has" if len(templates) == 1 else "have"
+            note += (
+                f"; {len(templates):,} {verb} the date of a template, such as {templates[0]}, which is not that of the "
+                "entries in a list"
+            )
+        return dates, (note,)
 
     def _head(self, file: str, size: int | None = MAX_HEAD) -> str:
         """The first bytes of a file as text, all of it for None, "" if it is not checked out."""

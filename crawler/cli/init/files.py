@@ -242,12 +242,13 @@ def _source_of(file: Path) -> Path | None:
 
 
 def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
-    for output in kit.outputs if options.indexnow_key else ():
+    key = f"a copy of the key file {options.indexnow_key}.txt and " if options.indexnow_key else ""
+    for output in kit.outputs:
         if not _source_of(output / "robots.txt"):
             yield (
                 f"if a generator or a deploy empties {relative_path(output)}, each build deletes sitemap.xml: run "
-                f"Siteatlas after each build, and put a copy of the key file {options.indexnow_key}.txt into the "
-                "folder of static files of your site, and the line with the sitemap into the robots.txt there"
+                f"Siteatlas after each build, and put {key}a robots.txt with the line of the sitemap into the folder "
+                "of static files of your site"
             )
     if kit.moment.note and options.schedulers:
         yield kit.moment.note

@@ -124,6 +124,15 @@ def test_ours_a_page_that_only_an_import_dates_has_no_date_of_a_build(site: Site
     assert notes == ("source files of mkdocs make 1 of 1 page, and Git dates 1 of these",)
 
 
+def test_ours_a_page_that_has_the_date_of_a_template_is_told(site: Site) -> None:
+    site.git("rm", "-q", "--cached", "-r", "--ignore-unmatch", ".")
+    (site.top / "mkdocs.yml").unlink()
+    site.commit(eleventy_DOT_config_DOT_js="", a_DOT_md="a", blog_DOT_njk="{{ all }}")
+    urls = [(1, Url(f"{SITE}a/")), (2, Url(f"{SITE}blog/"))]
+    _, (note,) = Repository(ContentConfig(lastmod="git", repository=str(site.top))).page_dates(urls, Url(SITE))
+    assert note.endswith("1 has the date of a template, such as blog.njk, which is not that of the entries in a list")
+
+
 def test_ours_two_urls_of_one_file_are_counted_alike(site: Site) -> None:
     site.commit(docs__a_DOT_md="a", docs__b_DOT_md="b")
     urls = [(number, Url(SITE + path)) for number, path in enumerate(("a/", "a.html", "a/index.html", "b/", "c/"))]
