@@ -337,8 +337,8 @@ def test_ours_a_sitemap_that_the_site_does_not_serve_is_told_and_alerted_once(tm
         mail += ["--set=notify.check_live=true"]
         for _ in range(2):
             ran = run(tmp_path, *mail)
-            assert (ran.code, ran.err.count("/sitemap.xml answered 404. Set output.directory (-o)")) == (0, 1)
-        assert "/sitemap.xml answered 404" in siteatlas(tmp_path, "status", "--config", "sites.toml").out
+            assert (ran.code, ran.err.count("/sitemap.xml returns 404, and the sitemap is in /")) == (0, 1)
+        assert "/sitemap.xml returns 404" in siteatlas(tmp_path, "status", "--config", "sites.toml").out
         assert not run(tmp_path, "-q").err
         assert not siteatlas(tmp_path, "crawl", site.url, "-o", "by-hand", *FAST, "-q").err
         site.routes["/sitemap.xml"] = Answer(sitemap(tmp_path, "shop"), headers={"Content-Type": "application/xml"})

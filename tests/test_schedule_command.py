@@ -371,7 +371,7 @@ def test_ours_the_daemon_tells_of_a_sitemap_that_the_site_does_not_serve(tmp_pat
     with scripted(pages(3)) as shop:
         write(tmp_path, 'every = "1h"', "[notify]\n", shop=shop.url)
         with kept(tmp_path) as daemon:
-            daemon.said("/sitemap.xml answered 404. Set output.directory (-o)")
+            daemon.said("/sitemap.xml returns 404, and the sitemap is in /")
             assert daemon.end() == 0
     assert attempts(tmp_path) == [("first", "done", 1)]
 

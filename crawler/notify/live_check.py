@@ -79,12 +79,12 @@ class LiveSite:
             return LiveResult.accepted(f"{file.url} is live")
         what, said = "serves something else", "is not yet the published version"
         if reply.status != 200:
-            what = _redirected(reply) if reply.status in REDIRECTS else f"answered {reply.status}"
+            what = _redirected(reply) if reply.status in REDIRECTS else f"returns {reply.status}"
             said = f"cannot be fetched: it {what}"
-        fault = (
-            f"the site does not serve the sitemap, which is in {path.absolute()}: {file.url} {what}. Set "
-            "output.directory (-o) to the directory that the site serves at that URL. If a later step copies the file "
-            "there, all is well (check_live = false in [notify] ends this check)"
+        fault = (  # the same beginning for each of them: one cause of an alert
+            f"the site does not serve the sitemap that this run wrote. {file.url} {what}, and the sitemap is in "
+            f"{path.absolute()}. Set output.directory (-o) to the directory that the site serves there. If a later "
+            "step copies the file, all is well (check_live = false in [notify] ends this check)"
         )
         age = reply.header("age") or ""  # RFC 9111 5.1
         is_old = age.isdecimal() and float(age) > reply.fetched_at - written

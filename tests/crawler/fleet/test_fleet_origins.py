@@ -138,6 +138,7 @@ async def crawl(broker: OriginBroker, folder: Path, url: str, name: str, results
             "fetch": {"user_agent": name},
             "pace": {"rate": 25, "concurrency": 2},
             "parse": {"processes": 1},
+            "notify": {"check_live": False},
         }
     )
     said: list[str] = []
