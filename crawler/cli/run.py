@@ -25,7 +25,7 @@ def run(config: SitesConfigOption = None, site: list[str] | None = None, **flags
     with CommandErrors(flags["verbose"], INTERRUPTED) as errors:
         if config is None:
             raise UsageError(NO_CONFIG.format("run"))
-        options = RunOptions(is_configured=True, **{name: flags.pop(name) for name in RUN_OPTIONS})
+        options = RunOptions(should_serve=True, **{name: flags.pop(name) for name in RUN_OPTIONS})
         # the crawler is not needed to show help
         from crawler.cli.run_sites import run_sites, site_plans, summary_line, with_audits  # noqa: PLC0415
 

@@ -12,9 +12,9 @@ from crawler.errors import UsageError
 class RunOptions(Struct, frozen=True, kw_only=True):
     """The options of a run. Raises UsageError for two that exclude each other.
 
-    ``unattended``: nobody can answer what to do with an unfinished run that has other settings. ``is_configured``: by
-    a configuration, which says where the site serves the sitemap. ``changed`` is the file with the URLs of changed
-    pages, - for standard input.
+    ``unattended``: nobody can answer what to do with an unfinished run that has other settings. ``should_serve``: the
+    site should serve the sitemap from the output directory. ``changed`` is the file with the URLs of changed pages, -
+    for standard input.
     """
 
     fresh: bool = False
@@ -26,7 +26,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     quiet: bool = False
     verbose: bool = False
     unattended: bool = False
-    is_configured: bool = False
+    should_serve: bool = False
     changed: str | None = None
 
     def __post_init__(self) -> None:

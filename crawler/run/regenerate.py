@@ -193,7 +193,7 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
         replace_foreign=options.replace,
         all_left_out=options.verbose,
         changed=read_changed(options.changed),
-        should_serve=options.is_configured,
+        should_serve=options.should_serve,
     )
     tune_garbage_collector()
     if not (options.unattended or options.dry_run) and (lost := lost_tries(plan.state)) >= MAX_LOST:

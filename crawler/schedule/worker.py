@@ -116,7 +116,7 @@ def _run_job(job: SiteJob) -> RunResult:
         last_run = _last_finished_run(plan)
         if job.last and job.last.status is RunStatus.FAILED and job.last.notify_pending:
             _notify(plan, job)  # the run may have been killed before it could
-        options = RunOptions(quiet=True, unattended=True, is_configured=True, **job.options)
+        options = RunOptions(quiet=True, unattended=True, should_serve=True, **job.options)
         watch = ProgressLogger().watch if job.is_verbose else _ignore_progress
         report = crawl_and_report(job.name, plan, options, watch)
         plan = plan_crawl(plan.config)  # the run may have found that the start URL has moved
