@@ -68,7 +68,14 @@ def _move(
     kind = 0 if came == gone else _MORE if came > gone else _FEWER
     is_swap = came > 0 and gone > 0
     slots = frozenset((d.nth ^ kind, d.nth_last ^ kind, *at))
-    return Move(slots, None, came - gone, is_swap, not is_swap and came + gone >= d.among, d.place in at)
+    return Move(
+        slots | {d.named} if d.named else slots,
+        None,
+        came - gone,
+        is_swap,
+        not is_swap and came + gone >= d.among,
+        d.place in at,
+    )
 
 
 def _is_stamp(came: Difference, gone: Difference) -> bool:

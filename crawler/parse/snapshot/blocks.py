@@ -274,10 +274,12 @@ def _statement(name: str, value: str) -> ContentBlock | None:
     value = clean_value(value)
     if not value:
         return None
-    text = f"{name}: {value}"
-    last = name.rpartition(".")[2]
+    text, last = f"{name}: {value}", name.rpartition(".")[2]
+    compared = fold_typography(
+        f"{last}: {value}"
+    )  # another path to a value is another structure, which plug-ins change
     place, box = statement_place(name), statement_place(last)
-    return ContentBlock(fold_typography(text), text, place, is_fact=last in _FACT_PROPERTIES, box=box)
+    return ContentBlock(compared, text, place, is_fact=last in _FACT_PROPERTIES, box=box)
 
 
 def statement_place(name: str) -> bytes:
