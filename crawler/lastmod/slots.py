@@ -67,15 +67,8 @@ def _move(
         return Move(frozenset({d.shape, *figures, *(word for near in words for word in near)}), words)
     kind = 0 if came == gone else _MORE if came > gone else _FEWER
     is_swap = came > 0 and gone > 0
-    slots = frozenset((d.nth ^ kind, d.nth_last ^ kind, *at))
-    return Move(
-        slots | {d.named} if d.named else slots,
-        None,
-        came - gone,
-        is_swap,
-        not is_swap and came + gone >= d.among,
-        d.place in at,
-    )
+    slots = frozenset((d.nth ^ kind, d.nth_last ^ kind, *at, *filter(None, [d.named])))
+    return Move(slots, None, came - gone, is_swap, not is_swap and came + gone >= d.among, d.place in at)
 
 
 def _is_stamp(came: Difference, gone: Difference) -> bool:

@@ -275,9 +275,8 @@ def _statement(name: str, value: str) -> ContentBlock | None:
     if not value:
         return None
     text, last = f"{name}: {value}", name.rpartition(".")[2]
-    compared = fold_typography(
-        f"{last}: {value}"
-    )  # another path to a value is another structure, which plug-ins change
+    # without its path: plug-ins change the structure of data
+    compared = fold_typography(f"{last}: {value}")
     place, box = statement_place(name), statement_place(last)
     return ContentBlock(compared, text, place, is_fact=last in _FACT_PROPERTIES, box=box)
 
