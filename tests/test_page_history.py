@@ -14,9 +14,10 @@ from scripted import Answer, Route, Site, scripted
 
 from crawler.dataset.build import open_dataset
 from crawler.dataset.compare import FIELDS
+from crawler.dataset.edits import read_edit
 from crawler.dataset.history import MAX_LINKS, MAX_VALUE, pages_at, reached_runs
 from crawler.dataset.query import ask, named
-from crawler.parse.snapshot.details import count_words, read_edit, read_headline
+from crawler.parse.snapshot.details import count_words, read_headline
 
 WORDS = (*NIGHTLY, "--render", "never", "--set=fetch.not_found_checks=0", "--set=fetch.second_reads=0")
 PATHS = [f"/{section}/{n}" for section in ("docs", "shop") for n in range(8)]

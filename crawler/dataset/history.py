@@ -21,10 +21,11 @@ from msgspec import Struct
 from crawler.audit.graph.metrics import levels
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.dataset.compare import SWAPPED
+from crawler.dataset.edits import Edit, read_edit
 from crawler.dataset.schema import TABLES
 from crawler.fetch.retry import FAILURES
 from crawler.model import DiscoveredBy, DocumentKind, Page, State
-from crawler.parse.snapshot.details import Edit, Headline, count_words, read_edit, read_headline
+from crawler.parse.snapshot.details import Headline, count_words, read_headline
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import storage_errors
 

@@ -25,6 +25,7 @@ from crawler.parse.snapshot.text import (
     TAG_EFFECTS,
     TEXTS,
     TagEffect,
+    TextReading,
     clean_value,
     diff_spans,
     fold_typography,
@@ -103,14 +104,19 @@ def own_texts(snapshot: bytes) -> list[str]:
 
 def read_entries(markup: str) -> "list[Entry]":
     """The same, with texts that nobody has read."""
-    markup, entries = _extract_jsonld(markup)
+    markup, entries = extract_jsonld(markup)
     _Reader().read(split_markup(markup), entries)
     return entries
 
 
-Passage = tuple["_Container", bytes, str, str]
+Passage = tuple["Container", bytes, str, str]
 """A text that nobody has read: its container, what gives it its role, its markup, and the last heading."""
 Entry = ContentBlock | Passage
+
+
+def parts_of(leaf: bytes, raw: str) -> tuple[TextReading, ...]:
+    """The parts of a text behind the tag ``leaf``, by its markup."""
+    return (CODES if leaf.startswith(CODE_LEAF) else TEXTS)[raw]
 
 
 def blocks_of(entry: Entry) -> list[ContentBlock]:
@@ -119,7 +125,7 @@ def blocks_of(entry: Entry) -> list[ContentBlock]:
         return [entry]
     container, leaf, raw, heading = entry
     blocks = []
-    for part in (CODES if leaf.startswith(CODE_LEAF) else TEXTS)[raw]:
+    for part in parts_of(leaf, raw):
         if text := part.compared_text:
             place, box = container.place + leaf, container.box + leaf
             if part.token:
@@ -153,8 +159,8 @@ def parse_changed_blocks(before: bytes, after: bytes) -> tuple[PageVersion, Page
     old_markup, new_markup = load_snapshot(before), load_snapshot(after)
     if old_markup is None or new_markup is None:
         return None
-    old_markup, old = _extract_jsonld(old_markup)
-    new_markup, new = _extract_jsonld(new_markup)
+    old_markup, old = extract_jsonld(old_markup)
+    new_markup, new = extract_jsonld(new_markup)
     new_pieces = split_markup(new_markup)
     old_pieces = split_markup_like(old_markup, new_markup, new_pieces)
     earlier, later = PageVersion(old, [*range(len(old))]), PageVersion(new, [*range(len(new))])
@@ -176,7 +182,7 @@ def parse_changed_blocks(before: bytes, after: bytes) -> tuple[PageVersion, Page
     return earlier, later
 
 
-class _Container(dict[str, "_Container"]):
+class Container(dict[str, "Container"]):
     """An open element that contains others, in all around it; ``container[tag]`` is the one that a tag in it opens.
 
     The pages of a site open the same ones, so each is made once.
@@ -184,9 +190,9 @@ class _Container(dict[str, "_Container"]):
 
     __slots__ = ("box", "depth", "is_frame", "is_mute", "is_section", "name", "outer", "place")
     kept = 0
-    first: "_Container | None" = None
+    first: "Container | None" = None
 
-    def __init__(self, outer: "_Container | None" = None, tag: TagEffect = NO_EFFECT) -> None:
+    def __init__(self, outer: "Container | None" = None, tag: TagEffect = NO_EFFECT) -> None:
         super().__init__()
         self.outer, self.name = outer, tag.name
         self.depth, self.place, self.box = 0, b"", b""
@@ -202,22 +208,22 @@ class _Container(dict[str, "_Container"]):
             self.is_frame = is_inside or tag.is_frame or (tag.is_outer and not self.is_section)
 
     @classmethod
-    def root(cls) -> "_Container":
+    def root(cls) -> "Container":
         """What is around all elements of a document."""
         if cls.first is None or cls.kept >= MAX_CONTAINERS:
             cls.kept, cls.first = 0, cls()
         return cls.first
 
-    def __missing__(self, written: str) -> "_Container":
+    def __missing__(self, written: str) -> "Container":
         if self.depth >= MAX_OPEN:
             return self
-        inner = _Container(self, TAG_EFFECTS[written])
-        if _Container.kept < MAX_CONTAINERS:
-            _Container.kept += 1
+        inner = Container(self, TAG_EFFECTS[written])
+        if Container.kept < MAX_CONTAINERS:
+            Container.kept += 1
             self[written] = inner
         return inner
 
-    def without(self, name: str) -> "_Container":
+    def without(self, name: str) -> "Container":
         """What is around the innermost container of a name, or this one if none is open."""
         inner = self
         while inner.outer is not None:
@@ -230,7 +236,7 @@ class _Container(dict[str, "_Container"]):
 class _Reader(Struct):
     """Reads a document in parts. It is in a container, behind the tag ``leaf`` and the last heading."""
 
-    container: _Container = field(default_factory=_Container.root)
+    container: Container = field(default_factory=Container.root)
     leaf: bytes = b""
     heading: str = ""
     in_heading: bool = False
@@ -286,7 +292,7 @@ def statement_place(name: str) -> bytes:
     return b"=" + name[:200].encode("utf-8", "surrogatepass")
 
 
-def _extract_jsonld(markup: str) -> tuple[str, list[Entry]]:
+def extract_jsonld(markup: str) -> tuple[str, list[Entry]]:
     """The markup without JSON-LD, and the JSON-LD values as blocks by their path. The order of keys does not count."""
     blocks: list[Entry] = []
     if "ld+json" not in markup:

@@ -5,7 +5,7 @@ costs nothing more, and states of older crawls have these columns too. Takes lin
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from html import unescape
@@ -13,21 +13,19 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.parse.snapshot.blocks import ContentBlock, blocks_of, read_entries, stable_hash
-from crawler.parse.snapshot.text import clean_url, common_prefix, mask_variable_text
+from crawler.parse.snapshot.blocks import MAX_BLOCKS, Container, extract_jsonld, parts_of, stable_hash
+from crawler.parse.snapshot.text import LEAF, TAG_EFFECTS, Memo, clean_url, mask_variable_text, text_border
 
-# The first part reads most links of most pages at once. The look-ahead rejects most tags by their first letter, which
-# saves a third of the time.
+# The look-ahead rejects most tags by their first letter, which saves a third of the time.
 _tags = re.compile(
-    r"(?-i:<a (?:class=\"[^\"<>]*+\" )?href=\"([^\"<>&\s]++)\"([^<>]*+)>([^<]{0,999}+)</a>)"
-    r"|<(?=/?[abfhmnABFHMN])(/?)(a|area|article|nav|header|footer|aside|main|base)(?=[\s/>])([^<>]*+)>",
-    re.IGNORECASE,
+    r"<(?=/?[abfhmnABFHMN])(/?)(a|area|article|nav|header|footer|aside|main|base)(?=[\s/>])([^<>]*+)>", re.IGNORECASE
 ).finditer
-_PLAIN_LINK: Final = 3  # the last group of the first part
+# Behind a tag that ends a text stand most links of most pages: they are read with it.
+_rows = re.compile(
+    text_border.pattern + r"(\s*+<a (?:class=\"[^\"<>]*+\" )?href=\"([^\"<>&\s]++)\"([^<>]*+)>([^<]{0,999}+)</a>)?"
+).split
 _naming_tags = re.compile(r"<(?=[hmHM])(h1|meta)(?=[\s/>])([^<>]*+)>", re.IGNORECASE).finditer
-_naming_tag = re.compile(r"</?(?:h1|meta)\b", re.IGNORECASE).search
 _between_tags = re.compile(r"<[^<>]*+>").split
-_any_tag = re.compile(r"<[^<>]*+>").search
 _attributes = re.compile(r"([^\s/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"']++))?+)?+").finditer
 _alt = re.compile(r"<img\b[^<>]{0,2000}?\balt\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')", re.IGNORECASE).search
 _is_heading = re.compile(rb"\x1fh[1-6][^\x1f]*\Z").search
@@ -85,30 +83,103 @@ class Details(Struct, frozen=True, array_like=True):
 
 def read_details(markup: str) -> Details:
     """The details of a page from the markup of its snapshot."""
-    anchors: list[Anchor] = []
-    whole: dict[int, str] = {}  # the markup of most links
-    base = outer = ""
-    around: list[str] = []
-    for tag in _tags(markup):
-        if tag.lastindex == _PLAIN_LINK:
-            whole[len(anchors)], href, more, text = tag.group(0, 1, 2, 3)
-            rel = _read_attributes(more).get("rel", "").lower() if more else ""
-            anchors.append(Anchor(href, _one_line(text), rel, outer))
-            continue
-        is_end, name, written = tag.group(4, 5, 6)
-        name = name.lower()
-        if name in _LANDMARKS:
-            _enter(around, name, is_end)
-            outer = _landmark(around)
-        elif not is_end:
-            attributes = _read_attributes(written)
+    start = body_start(markup)
+    body, statements = extract_jsonld(markup[start:])
+    scan = _Scan(markup)
+    scan.add(_read_piece(markup[:start])[1], 0)
+    scan.read(markup[start:], start)
+    shown = scan
+    if statements:
+        shown = _Scan(markup)
+        shown.read(body, start)
+    texts = _find_slots(shown.passages[: MAX_BLOCKS - len(statements)], scan.anchors, scan.whole)
+    return Details(*read_headline(markup), scan.words, scan.base, scan.anchors, texts)
+
+
+_Tag = tuple[str, str, str | None, str, int]
+"""The name, with a slash if it is an end tag, the href, the text, None if that ends elsewhere, the rel, and its end."""
+
+
+def _read_piece(piece: str) -> tuple[int, list[_Tag]]:
+    """The words of a tag, or of a text with its inline tags, and those of its tags that count here."""
+    tags: list[_Tag] = []
+    for tag in _tags(piece):
+        name = (tag[1] + tag[2]).lower()
+        if name.removeprefix("/") in _LANDMARKS:
+            tags.append((name, "", "", "", 0))
+        elif not tag[1] and "href" in (attributes := _read_attributes(tag[3])):
+            text: str | None = attributes.get("alt", "")
+            if name == "a":
+                is_whole = piece.find("</a", tag.end(), tag.end() + _MAX_ANCHOR) >= 0
+                text = _text_until(piece, tag.end(), "</a") if is_whole else None
+            tags.append((name, attributes["href"], text, attributes.get("rel", "").lower(), tag.end()))
+    return words_in(piece), tags
+
+
+_PIECES: Final = Memo(_read_piece)
+_TAGS: Final = Memo(lambda written: (TAG_EFFECTS[written], *_read_piece(written)))
+
+
+class _Scan:
+    """Reads the body of a page in one pass. ``whole`` is the markup of most links, by their number."""
+
+    def __init__(self, markup: str) -> None:
+        self._markup = markup
+        self._around: list[str] = []
+        self._outer = self.base = ""
+        self.words = 0
+        self.anchors: list[Anchor] = []
+        self.whole: dict[int, str] = {}
+        self.passages: list[tuple[Container, bytes, str]] = []
+
+    def add(self, tags: Iterable[_Tag], begin: int) -> None:
+        """Add the tags of a piece that begins at a place of the markup."""
+        for name, href, shown, rel, end in tags:
             if name == "base":
-                base = base or attributes.get("href", "")
-            elif "href" in attributes:
-                text = _text_until(markup, tag.end(), "</a") if name == "a" else attributes.get("alt", "")
-                anchors.append(Anchor(attributes["href"].strip(), text, attributes.get("rel", "").lower(), outer))
-    texts = _find_slots(markup, anchors, whole)
-    return Details(*read_headline(markup), count_words(markup), base, anchors, texts)
+                self.base = self.base or href
+            elif name in {"a", "area"}:
+                text = _text_until(self._markup, begin + end, "</a") if shown is None else shown
+                self.anchors.append(Anchor(href.strip(), text, rel, self._outer))
+            else:
+                _enter(self._around, name.removeprefix("/"), name[:1] == "/")
+                self._outer = _landmark(self._around)
+
+    def _add_plain(self, link: str, href: str, more: str, text: str) -> None:
+        shown = (unescape(text) if "&" in text else text).split()
+        self.words += len(shown)
+        rel = _read_attributes(more).get("rel", "").lower() if more else ""
+        self.whole[len(self.anchors)] = link.lstrip()
+        self.anchors.append(Anchor(href, " ".join(shown)[:MAX_TEXT], rel, self._outer))
+
+    def read(self, body: str, end: int) -> None:
+        """Read markup that begins at ``end``."""
+        container, leaf = Container.root(), b""
+        columns = iter(["", *[None] * 4, *_rows(body)])
+        for tag, link, href, more, text, rest in zip(*[columns] * 6, strict=True):
+            effect, words, tags = _TAGS[tag]
+            self.words += words
+            if tags:
+                self.add(tags, end)
+            if effect.ends:
+                leaf = b""
+                if effect.opens:
+                    container = container.without(effect.name)
+            elif effect.name:
+                leaf = effect.leaf
+                container = container[tag] if effect.opens else container
+            raw = rest
+            if link:
+                self._add_plain(link, href, more, text)
+                raw = link + rest
+            end += len(tag) + len(raw)
+            if "<" in rest:
+                words, tags = _PIECES[rest]
+                self.words += words
+                self.add(tags, end - len(rest))
+            elif rest:
+                self.words += len((unescape(rest) if "&" in rest else rest).split())
+            if raw and not container.is_mute and not raw.isspace():
+                self.passages.append((container, leaf, raw))
 
 
 def read_headline(markup: str) -> Headline:
@@ -132,15 +203,17 @@ def count_words(markup: str) -> int:
 
 def read_text(markup: str) -> str:
     """The text in the body of a page, from the markup of its snapshot."""
-    return _plain(markup[_body_start(markup) :])
+    return _plain(markup[body_start(markup) :])
 
 
-def _body_start(markup: str) -> int:
+def body_start(markup: str) -> int:
+    """Where the body of a page begins, and what is not shown ends."""
     head = _head_end(markup)
     return head.start() if head else 0
 
 
-def _words_in(markup: str) -> int:
+def words_in(markup: str) -> int:
+    """The words in a part of the markup of a page."""
     return len(_plain(markup).split())
 
 
@@ -148,61 +221,25 @@ def _plain(markup: str) -> str:
     return unescape(" ".join(_between_tags(markup)))
 
 
-class Edit(NamedTuple):
-    """What differs between two versions of a page: words in their bodies, and whether the headline may differ.
-
-    ``before`` and ``after`` are counted from the last tag before a difference to the first one behind it: to count a
-    page takes as long as to unpack it five times.
-    """
-
-    before: int
-    after: int
-    has_headline: bool
-
-
-def read_edit(old: str, new: str) -> Edit:
-    """What differs between two versions of a page, from the markup of their snapshots."""
-    alike = common_prefix(old, new)
-    start = next((tag.end() for tag in _tags_before(old, alike)), 0)
-    rest = common_prefix(old[start:][::-1], new[start:][::-1])
-    tag = _any_tag(old, len(old) - rest)
-    rest = len(old) - tag.start() if tag else 0
-    before, after = old[start : len(old) - rest], new[start : len(new) - rest]
-    is_in_heading = _last_of(("<h1", "<H1"), old, start) > _last_of(("</h1", "</H1"), old, start)
-    has_headline = is_in_heading or any(_naming_tag(part) for part in (before, after))
-    bodies = [(_body_start(markup), len(markup) - rest) for markup in (old, new)]
-    if len({(begin >= start, begin >= end) for begin, end in bodies}) > 1:  # one of the bodies has what is alike
-        return Edit(count_words(old), count_words(new), has_headline)
-    (begin, end), (new_begin, new_end) = bodies
-    words = _words_in(old[max(start, begin) : end]), _words_in(new[max(start, new_begin) : new_end])
-    return Edit(*words, has_headline)
-
-
-def _last_of(names: tuple[str, ...], markup: str, end: int) -> int:
-    return max(markup.rfind(name, 0, end) for name in names)
-
-
-def _tags_before(markup: str, end: int) -> Iterator[re.Match[str]]:
-    """The tags that end before a place, the last one first."""
-    while (end := markup.rfind(">", 0, end)) >= 0:
-        if found := _any_tag(markup, max(0, markup.rfind("<", 0, end)), end + 1):
-            yield found
-
-
-def _find_slots(markup: str, anchors: list[Anchor], whole: dict[int, str]) -> list[tuple[int, int, int]]:
+def _find_slots(
+    passages: list[tuple[Container, bytes, str]], anchors: list[Anchor], whole: dict[int, str]
+) -> list[tuple[int, int, int]]:
     """Give each link its slot; returns the longer texts. ``whole`` is the markup of some links, by their number."""
     hrefs: list[str] = []
     texts = []
     at = 0
-    for entry in read_entries(markup[_body_start(markup) :]):
-        if not isinstance(entry, ContentBlock) and at < len(anchors):
-            container, leaf, raw, _ = entry
-            if whole.get(at) == raw.strip() and not (leaf and _is_heading(leaf)):  # most links of most pages
-                _set_slot(anchors[at], container.place + leaf, is_frame=container.is_frame, in_prose=False)
-                at += 1
-                continue
-        for block in blocks_of(entry):
-            _, *targets = block.compared_text.split("\x1f")
+    last: tuple[object, object] = None, None
+    for container, leaf, raw in passages:
+        if last[0] is not container or last[1] is not leaf:
+            last, place = (container, leaf), container.place + leaf
+            slot, landmark, is_heading = _slot(place), "nav" if container.is_frame else "", bool(_is_heading(place))
+        if whole.get(at) == raw.strip() and not is_heading:  # most links of most pages
+            anchor = anchors[at]
+            anchor.slot, anchor.landmark = slot, anchor.landmark or landmark
+            at += 1
+            continue
+        for part in parts_of(leaf, raw):
+            _, *targets = part.compared_text.split("\x1f")
             if targets and not hrefs:
                 hrefs = [clean_url(anchor.href) for anchor in anchors]
             found = []
@@ -210,18 +247,16 @@ def _find_slots(markup: str, anchors: list[Anchor], whole: dict[int, str]) -> li
                 with suppress(ValueError):  # a picture, or a link without an anchor
                     at = hrefs.index(target, at, at + _MAX_UNREAD) + 1
                     found.append(anchors[at - 1])
-            words = len(block.text.split()) - sum(len(anchor.text.split()) for anchor in found)
-            if (words >= _MIN_TEXT or _is_heading(block.place)) and not block.place.startswith(b"="):
-                text = mask_variable_text(block.text).encode("utf-8", "surrogatepass")
-                texts.append((at - len(found), at, stable_hash(text)))
+            words = len(part.text.split()) - sum(len(anchor.text.split()) for anchor in found)
+            own = place + LEAF + part.token if part.token else place
+            # the hash of a long place may begin with the mark of a statement
+            if part.compared_text and (words >= _MIN_TEXT or _is_heading(own)) and not place.startswith(b"="):
+                shown = mask_variable_text(part.text).encode("utf-8", "surrogatepass")
+                texts.append((at - len(found), at, stable_hash(shown)))
             for anchor in found:
-                _set_slot(anchor, block.place, is_frame=block.is_frame, in_prose=words >= _MIN_PROSE)
+                anchor.slot, anchor.in_prose = _slot(own), words >= _MIN_PROSE
+                anchor.landmark = anchor.landmark or landmark
     return texts
-
-
-def _set_slot(anchor: Anchor, place: bytes, *, is_frame: bool, in_prose: bool) -> None:
-    anchor.slot, anchor.in_prose = _slot(place), in_prose
-    anchor.landmark = anchor.landmark or ("nav" if is_frame else "")
 
 
 @lru_cache(maxsize=20_000)
@@ -229,7 +264,7 @@ def _slot(place: bytes) -> int:
     return stable_hash(place)
 
 
-def _enter(around: list[str], name: str, is_end: str) -> None:
+def _enter(around: list[str], name: str, is_end: bool) -> None:
     if not is_end:
         around += [name] * (len(around) < _MAX_LANDMARKS)
     elif name in around:
