@@ -46,6 +46,7 @@ _FEW: Final = 3
 _COMPARED: Final = 8  # boxes on the pages that a box leads to: those of one menu are alike
 _RARE: Final = 0.2
 """Share of the pages up to which a text is a page's own. Lists repeat the beginning of an article."""
+_BESIDE: Final = frozenset({"nav", "aside"})
 _digits: Final = re.compile(r"\d+").sub
 
 
@@ -93,31 +94,33 @@ class _Template:
     ) -> None:
         self.listed = listed
         self.boxes: dict[str, dict[int, tuple[str, ...]]] = {}
-        self.texts = Counter[int]()  # pages that have a text
+        self.texts = Counter(text for page in pages for text in {text for *_, text in page.texts})  # pages that have it
         marks: dict[int, list[str]] = defaultdict(list)  # by slot, the targets and the texts of links of each page
         moving = Counter[int]()
         for page in pages:
-            texts: dict[int, list[str]] = defaultdict(list)
-            for anchor in page.anchors:
+            boxes, texts = defaultdict[int, list[str]](list), defaultdict[int, list[str]](list)
+            for target, anchor in zip(page.targets, page.anchors, strict=True):
+                boxes[anchor.slot].append(target)
                 texts[anchor.slot].append(anchor.text)
-            self.boxes[page.url] = _boxes(page)
-            for slot, targets in self.boxes[page.url].items():
-                marks[slot] += {*targets, *texts[slot]}
-            self.texts.update({text for *_, text in page.texts})
+            self.boxes[page.url] = {slot: tuple(dict.fromkeys(targets)) for slot, targets in boxes.items()}
+            for slot, linked in boxes.items():
+                marks[slot] += {*linked, *texts[slot]}
             if shown := changing.get(page.url):
                 for target, anchor in zip(page.targets, page.anchors, strict=True):
                     moving[anchor.slot] += 1 if target in shown else -1
         self.changing = {slot for slot, count in moving.items() if count > 0}
         by_slot: dict[int, dict[str, tuple[str, ...]]] = defaultdict(dict)  # the boxes of the pages that have a slot
-        for url, boxes in self.boxes.items():
-            for slot, targets in boxes.items():
+        for url, having in self.boxes.items():
+            for slot, targets in having.items():
                 by_slot[slot][url] = targets
         few = min(_FEW, len(self.boxes) - 1)  # all pages of a small site are most of them
         self.repeated = {
-            slot: {mark for mark, pages in Counter(found).items() if few < pages >= _MOST * len(by_slot[slot])}
+            slot: {mark for mark, count in Counter(found).items() if count >= least}
             for slot, found in marks.items()
+            for least in (max(few + 1, _MOST * len(by_slot[slot])),)
         }
         self.trails = {slot for slot, having in by_slot.items() if self._has_trails(slot, having)}
+        self.moving = self.changing | self.trails
 
     def _has_trails(self, slot: int, having: Mapping[str, tuple[str, ...]]) -> bool:
         """Whether a slot has breadcrumbs: their links lead to pages that are one above the other."""
@@ -137,12 +140,21 @@ class _Template:
 
     def places(self, page: PlacedPage) -> list[Place]:
         """The place of each link of a page."""
-        shared = {slot for slot, box in self.boxes[page.url].items() if self._is_shared(page.url, slot, box)}
+        boxes = self.boxes[page.url]
         links = [(anchor.slot, target) for target, anchor in zip(page.targets, page.anchors, strict=True)]
-        entries = {slot for (slot, _), times in Counter(links).items() if times >= _FEW}  # of a list, by one author
+        entries: set[int] = set()  # of a list, by one author
+        if len(links) > sum(map(len, boxes.values())):
+            entries = {slot for (slot, _), times in Counter(links).items() if times >= _FEW}
+        shared = {slot for slot, box in boxes.items() if self._is_shared(page.url, slot, box)}
         repeated = [slot not in entries and (slot in shared or target in self.repeated[slot]) for slot, target in links]
         own = self._own_part(page, repeated)
-        found = [self._place(page, at, own, is_repeated=is_repeated) for at, is_repeated in enumerate(repeated)]
+        found = [
+            Place.LIST  # most links of a page's own
+            if is_own and not (anchor.in_prose or anchor.slot in self.moving)
+            else self._place(page, at, own, is_own=is_own, is_repeated=is_repeated)
+            for at, (anchor, is_repeated) in enumerate(zip(page.anchors, repeated, strict=True))
+            for is_own in (own.begin <= at < own.end and not (is_repeated and anchor.landmark in _BESIDE),)
+        ]
         has_trail = Place.BREADCRUMB in found
         for at in reversed(range(len(found) - 1 if has_trail else 0)):  # its first step may look unlike the others
             near, after = page.anchors[at : at + 2]
@@ -157,16 +169,16 @@ class _Template:
             slots = [anchor.slot for anchor in page.anchors]
             if slots.index(slots[-1]) < own[-1][0]:
                 del own[-1]  # a footer may have a text of the page, such as a date
+        links = [at for at, is_menu in enumerate(repeated) if not is_menu] if not own else []
         # a page without anything of its own is a menu
-        spans = own or [[at, at + 1] for at, is_menu in enumerate(repeated) if not is_menu] or [[len(repeated)] * 2]
+        spans = own or [[at, at + 1] for at in links[:1] + links[-1:]] or [[len(repeated)] * 2]
         begin, end = spans[0][0], spans[-1][1]
         has_footer = any(anchor.landmark == "footer" for anchor in page.anchors[end:])
         return _Own(begin, end, len(own), page.anchors[-1].slot if page.anchors and not has_footer else 0)
 
-    def _place(self, page: PlacedPage, at: int, own: _Own, *, is_repeated: bool) -> Place:
+    def _place(self, page: PlacedPage, at: int, own: _Own, *, is_own: bool, is_repeated: bool) -> Place:
         target, anchor = page.targets[at], page.anchors[at]
         slot, landmark = anchor.slot, anchor.landmark
-        is_own = own.begin <= at < own.end and not (is_repeated and landmark in {"nav", "aside"})
         has_same_text = anchor.text in self.repeated[slot]
         box = self.boxes[page.url][slot]
         place = Place.LIST
@@ -204,13 +216,6 @@ def _in_template(page: PlacedPage, at: int, own: _Own, *, is_repeated: bool) -> 
     if at >= own.end and (slot == own.last if own.last else landmark == "footer"):
         return Place.FOOTER
     return Place.MENU if is_repeated and (at < own.begin or near == "nav") else Place.SIDE
-
-
-def _boxes(page: PlacedPage) -> dict[int, tuple[str, ...]]:
-    boxes: dict[int, dict[str, None]] = defaultdict(dict)
-    for target, anchor in zip(page.targets, page.anchors, strict=True):
-        boxes[anchor.slot][target] = None
-    return {slot: tuple(targets) for slot, targets in boxes.items()}
 
 
 def _is_like(url: str, other: str) -> bool:
