@@ -765,7 +765,7 @@ def test_ours_pages_read_by_other_processes_are_the_same(
     alone = tables("alone")
     begin = PageReaders._begin
 
-    def begun(readers: PageReaders, number: int, batch: Batch) -> Iterator[Rows]:
+    def begun(readers: PageReaders, number: int, batch: Batch) -> Iterator[Rows | Path]:
         if is_killed:
             readers._processes[0].kill()
         assert len(readers._processes) > 0

@@ -2,7 +2,7 @@
 
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
@@ -22,7 +22,7 @@ from crawler.dataset.history import FAILED_SQL, last_words, read_history, record
 from crawler.dataset.pages import LINK_TYPES, SHOWN, Batch, PageReader, Visited
 from crawler.dataset.query import knows_own_sitemaps
 from crawler.dataset.readers import PageReaders
-from crawler.dataset.schema import DATASET, TABLES, VERSION
+from crawler.dataset.schema import DATASET, TABLES, VERSION, put, take_over
 from crawler.errors import SiteatlasError, UsageError
 from crawler.model import State
 from crawler.state.schema import STATE_DB
@@ -83,11 +83,6 @@ _INDEXES: Final = (
 """They are made when their table is full, which takes a part of the time. Those of links stay if some links do."""
 _NOT_OF_LINKS: Final = """SELECT name FROM main.sqlite_schema
   WHERE type = 'index' AND sql > '' AND tbl_name != 'typed_link'"""
-_COLUMNS: Final = {
-    "pages": ("rowid", *(column.name for column in TABLES["pages"])),
-    "typed_link": ("source", "target", "type", "anchor", "rel", "position"),
-    "link_type": ("kind", "nofollow", "place", "id"),
-}
 
 
 def open_dataset(site: Path, *, is_audited: bool = True) -> sqlite3.Connection:
@@ -184,13 +179,13 @@ def _build(state: sqlite3.Connection, newest: Path, site: Path, path: Path, stam
             db.execute(f"PRAGMA main.cache_size = -{_CACHE}")
             db.execute("BEGIN")
             builder = _Builder(state, db)
-            builder.run(newest / STATE_DB.file)
+            builder.run(newest / STATE_DB.file, Path(folder))
             if has_earlier:
                 db.execute(_CARRY)
             db.execute("INSERT INTO about VALUES ('stamp', ?)", (stamp,))
             for name, rows in audit_rows(site) if audit_stamp(site) else ():
                 if name != "sitemap_entries" or not knows_own_sitemaps(db):  # a crawl may have read them since
-                    builder.put(name, rows)
+                    put(db, name, rows)
             db.execute("COMMIT")
         return draft.replace(path)
 
@@ -211,23 +206,26 @@ class _Builder:
             db.execute(f"DROP INDEX main.{name}")
         for name in {"url", "read", "about", "link_type", *TABLES} - {"links"}:
             db.execute(f"DELETE FROM {name}")  # noqa: S608 - our own
-        self.put("link_type", ((*link_type, number) for link_type, number in LINK_TYPES.items()))
+        put(self._db, "link_type", ((*link_type, number) for link_type, number in LINK_TYPES.items()))
 
-    def run(self, state: Path) -> None:
-        """Fill all tables. ``state`` is the file of the state."""
+    def run(self, state: Path, folder: Path) -> None:
+        """Fill all tables. ``state`` is the file of the state, ``folder`` an empty one."""
         visited = _ACTIVE if self._is_active else _FINISHED
         (highest,) = self._state.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()
         is_external = bytearray(b"\1" * (highest + 1))
         for (number,) in self._state.execute(f"SELECT id FROM ({visited})"):  # noqa: S608 - our own
             is_external[number] = 0
         external = bytes(is_external)
-        with closing(PageReaders(PageReader(self._state, external), state, external)) as readers:
+        with closing(PageReaders(PageReader(self._state, external), state, external, folder)) as readers:
             for rows in readers.rows(self._batches(visited)):
+                if isinstance(rows, Path):
+                    take_over(self._db, str(rows))
+                    continue
                 for name, found in rows.items():
-                    self.put(name, found)
+                    put(self._db, name, found)
         self._db.executemany(_DROP_LINKS, ((first, last, self._last_link) for first, last, _ in self._stale))
         urls = self._state.execute("SELECT id, url FROM url")
-        self._db.executemany("INSERT INTO url VALUES (?, ?, ?)", ((n, url, not external[n]) for n, url in urls))
+        put(self._db, "url", ((n, url, not external[n]) for n, url in urls))
         with ThreadPoolExecutor(1) as thread:  # SQLite sorts the links while this thread computes
             sorted_links = thread.submit(self._sort_links)
             figures = None if self._is_active else load_figures(self._state)
@@ -238,14 +236,8 @@ class _Builder:
             self._db.executemany(_SET_FIGURES, ((depth, round(weight, 3), n) for depth, weight, n in by_page))
         for index in _INDEXES:
             self._db.execute(f"CREATE {index}")
-        self.put("redirects", self._redirects())
+        put(self._db, "redirects", self._redirects())
         self._copy_records()
-
-    def put(self, table: str, rows: Iterable[Sequence[object]]) -> None:
-        """Store rows of a table."""
-        names = _COLUMNS.get(table) or [column.name for column in TABLES[table]]
-        places = ", ".join("?" * len(names))
-        self._db.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})", rows)  # noqa: S608 - our own
 
     def _batches(self, visited: str) -> Iterator[Batch]:
         """The pages in batches. The links of a batch that the earlier data set has are copied from there."""
@@ -303,18 +295,18 @@ class _Builder:
         published = state.execute(
             "SELECT u.url, p.file, 1, nullif(p.lastmod, '') FROM published p JOIN url u ON u.id = p.id ORDER BY u.url"
         )
-        self.put("sitemap_entries", published)
-        self.put("changes", state.execute("SELECT run, url, kind, target, before, lastmod, reason FROM change"))
+        put(self._db, "sitemap_entries", published)
+        put(self._db, "changes", state.execute("SELECT run, url, kind, target, before, lastmod, reason FROM change"))
         schemas = {name for _, name, _ in state.execute("PRAGMA database_list")}
         schema = _SITE if _SITE in schemas else "main"
-        self.put("history", read_history(state, partial(self._words, schema), schema))
+        put(self._db, "history", read_history(state, partial(self._words, schema), schema))
         reached = recorded_runs(state, schema)
         runs = state.execute(
             "SELECT number, started, ended, version, completeness, because, outcome, exit_code, fetched, unchanged,"
             " bytes, seconds, listed, kept, added, changed, removed FROM run WHERE ended IS NOT NULL ORDER BY number"
         )
         rows = ((number, w3c(begun), w3c(ended), *rest, number in reached) for number, begun, ended, *rest in runs)
-        self.put("runs", rows)
+        put(self._db, "runs", rows)
 
     def _words(self, schema: str, url: str) -> int | None:
         if schema == _SITE:  # these pages are those of an audit

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache, cached_property
 from itertools import count, product
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -27,6 +28,7 @@ _LINK: Final = int(DiscoveredBy.LINK)  # a number: those of enums take twenty ti
 _ANCHORS: Final = _LINK | int(DiscoveredBy.NOFOLLOW)
 SHOWN: Final = ("description", "h1", "h1_count", "words", "robots")
 """Columns of ``pages`` that only the markup of a page has."""
+_shown: Final = attrgetter(*SHOWN)
 _PAGE_COLUMNS: Final = ("id", *(column.name for column in TABLES["pages"]))
 _PART: Final = 50  # pages whose rows are given at once
 _NAMES: Final = "SELECT id, url FROM url WHERE id IN (SELECT value FROM json_each(?))"
@@ -92,6 +94,7 @@ class _Placed(Struct, frozen=True):
     page: PlacedPage
     targets: list[int]
     positions: list[int]
+    groups: list[tuple[int, list[int]]]
 
 
 _decode_page = msgspec.msgpack.Decoder(Page).decode
@@ -143,8 +146,9 @@ class PageReader:
         """A page with those of its anchors that the state knows as links."""
         details = read_details(load_markup(row.text or b""))
         hash_of = self._hashes.__getitem__
-        groups = unpack_groups(row.links or b"")
-        known = {hash_of(number): number for flags, ids in groups if flags & _ANCHORS for number in ids}
+        groups = [*unpack_groups(row.links or b"")]
+        ids = [number for flags, numbers in groups if flags & _ANCHORS for number in numbers]
+        known = dict(zip(map(hash_of, ids), ids, strict=True))
         base = row.url
         with suppress(InvalidUrl):
             base = join_url(row.url, details.base) if details.base else row.url
@@ -161,13 +165,12 @@ class PageReader:
                 urls[at], numbers[at] = url or "", known.get(hash(url))
         links = [at for at, number in enumerate(numbers) if number]
         texts = [(bisect_left(links, begin), bisect_left(links, end), text) for begin, end, text in details.texts]
-        shown = tuple(getattr(details, name) for name in SHOWN)
         page = PlacedPage(row.url, [urls[at] for at in links], [details.anchors[at] for at in links], texts)
-        return _Placed(shown, page, [numbers[at] or 0 for at in links], [at + 1 for at in links])
+        return _Placed(_shown(details), page, [numbers[at] or 0 for at in links], [at + 1 for at in links], groups)
 
     def _put(self, part: Rows, row: Visited, placed: _Placed | None, places: list[Place], kept: Shown | None) -> None:
         page = _decode_page(row.page) if row.page else Page(is_html=False)
-        groups = [*unpack_groups(row.links or b"")]
+        groups = placed.groups if placed else [*unpack_groups(row.links or b"")]
         flags_of = {number: flags for flags, ids in groups if flags & _ANCHORS for number in ids}
         outside = sum(map(self._external.__getitem__, flags_of))
         inside = len(flags_of) - outside - (row.id in flags_of and not self._external[row.id])
@@ -176,10 +179,21 @@ class PageReader:
             for kind, numbers in ((kind, ids) for flags, ids in groups for kind in _kinds(flags)):
                 links += ((row.id, number, LINK_TYPES[kind, False, None], *_NO_ANCHOR) for number in numbers)
             if placed:
-                found = zip(placed.targets, placed.page.anchors, places, placed.positions, strict=True)
-                for number, anchor, place, position in found:
-                    types = _PLACED_TYPES[page.nofollow or "nofollow" in anchor.rel.split()]
-                    links.append((row.id, number, types[place], anchor.text, anchor.rel or None, position))
+                types, nofollow = _PLACED_TYPES[page.nofollow], _PLACED_TYPES[True]
+                links += [
+                    (
+                        row.id,
+                        number,
+                        (nofollow if anchor.rel and "nofollow" in anchor.rel.split() else types)[place],
+                        anchor.text,
+                        anchor.rel or None,
+                        position,
+                    )
+                    for number, anchor, place, position in zip(
+                        placed.targets, placed.page.anchors, places, placed.positions, strict=True
+                    )
+                ]
+                for number in placed.targets:
                     flags_of.pop(number, None)
             # a menu of scripts, an encoding
             for number, flags in flags_of.items():
@@ -211,7 +225,9 @@ def _found_names(found: int) -> str:
 def _page_row(row: Visited, page: Page, shown: Shown, counts: tuple[int | None, int | None]) -> tuple[Any, ...]:
     requests = Request.read(row.trail)
     last = next((request for request in reversed(requests) if request.answer != "304"), None)
-    values = msgspec.structs.asdict(row) | StatedFields.of(page)._asdict() | dict(zip(SHOWN, shown, strict=True))
+    values = msgspec.structs.asdict(row)
+    values |= StatedFields.of(page)._asdict()
+    values |= zip(SHOWN, shown, strict=True)
     values |= {
         "outlinks": counts[0],
         "external_outlinks": counts[1],

@@ -1,8 +1,10 @@
 """The tables of the data set: each column with its type, meaning and example. The manual and the SQL follow from it."""
 
 import csv
+import sqlite3
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
-from itertools import groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -61,6 +63,37 @@ DATASET: Final = Database(
     description="the data set",
     remedy="Export the crawl again with siteatlas export, or name a state directory",
 )
+_AT_ONCE: Final = 50  # rows of a statement: one for each row takes nearly twice as long
+_COLUMNS: Final = {
+    "pages": ("rowid", *(column.name for column in TABLES["pages"])),
+    "typed_link": ("source", "target", "type", "anchor", "rel", "position"),
+    "url": ("id", "url", "internal"),
+    "link_type": ("kind", "nofollow", "place", "id"),
+}
+
+
+def put(db: sqlite3.Connection, table: str, rows: Iterable[Sequence[object]]) -> None:
+    """Store rows of a table. Those of ``pages`` begin with the id of the page."""
+    names = _COLUMNS.get(table) or [column.name for column in TABLES[table]]
+    insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES "  # noqa: S608 - our own
+    places = f"({', '.join('?' * len(names))})"
+    left = iter(rows)
+    while some := [*islice(left, _AT_ONCE)]:
+        db.execute(insert + ", ".join([places] * len(some)), [*chain.from_iterable(some)])
+
+
+def take_over(db: sqlite3.Connection, part: str) -> None:
+    """Copy the rows of another data set. In a transaction, which ends, and another begins."""
+    db.execute("COMMIT")
+    db.execute("ATTACH ? AS part", (part,))
+    db.execute("BEGIN")
+    for (table,) in db.execute("SELECT name FROM part.sqlite_schema WHERE type = 'table'").fetchall():
+        names = f" ({', '.join(_COLUMNS[table])})" if table == "pages" else ""
+        # without names, SQLite copies rows and does not look into them
+        db.execute(f"INSERT INTO main.{table}{names} SELECT {names.strip(' ()') or '*'} FROM part.{table}")  # noqa: S608
+    db.execute("COMMIT")
+    db.execute("DETACH part")
+    db.execute("BEGIN")
 
 
 def reference() -> str:
