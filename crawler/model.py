@@ -289,7 +289,6 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     named_parts: bytes = b""  # ... and those that its links name (crawler.parse.html.parts)
     bad_data: int = 0  # blocks of JSON-LD that cannot be parsed ...
     data_fault: str = ""  # ... and where the first of them has its first fault
-    may_have_places: bool = False  # it may have empty places: of interest until they are searched
 
 
 unpack_page = msgspec.msgpack.Decoder(Page).decode

@@ -25,7 +25,7 @@ import sitemap
 from crawler.model import EMPTY_BODY, DocumentKind, FetchedDocument, Page
 from crawler.parse.html.encoding import to_utf8
 from crawler.parse.html.page import read_flat_page, read_page
-from crawler.parse.html.scripts import UNRUN, Script, empty_places, read_scripts, unrun_script
+from crawler.parse.html.scripts import UNRUN, empty_places, read_scripts, unrun_script
 from crawler.parse.html.shadow import MARK, lay_open
 from crawler.parse.protocol import (
     ParseJob,
@@ -54,7 +54,6 @@ _RARE_MODULES: Final = (  # few documents need them
 )
 _NOT_FOR_READING: Final = ("sitemap.linter", "sitemap.writer")
 _LINT_RULES: Final = sitemap.RULES  # read now: in the sandbox, no file can be opened
-_GAP_MARKS: Final = (b"oading",)
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -154,18 +153,9 @@ def _read(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:
         text=text,
         delta=delta,
         cut=cut,
-        scripts=_template_marks(page, scripts, markup),
+        scripts=[*dict.fromkeys(script.source for script in scripts), *(empty_places(markup) if scripts else [])],
         notes=[*page.notes, UNRUN + unrun] if unrun else page.notes,
-        may_have_places=False,
     )
-
-
-def _template_marks(page: Page, scripts: list[Script], markup: bytes) -> list[str]:
-    """What a page with scripts has of its template: their sources, and its empty places."""
-    # the parser keeps the content of a template apart, and a page that it could not read has no elements
-    may_have_places = page.may_have_places or page.fallback or any(mark in markup for mark in _GAP_MARKS)
-    places = empty_places(markup) if scripts and may_have_places else []
-    return [*dict.fromkeys(script.source for script in scripts), *places]
 
 
 def _parse(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:

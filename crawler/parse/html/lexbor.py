@@ -6,24 +6,16 @@ collects everything: Lexbor is fastest with a list that begins with two attribut
 """
 
 import re
-from itertools import islice
 from typing import Any, Final
 
 from selectolax.lexbor import LexborCSSSelector, LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from crawler.parse.html.jsonld import MAIN, JsonLdNode, local_name
 from crawler.parse.html.outline import ELEMENTS, LINK, MEDIA_OWNERS, NOFOLLOW, Element, Outline, anchor_flags, is_jsonld
-from crawler.parse.html.scripts import PLACE_TAGS, SHOWN_TAGS
 
 _OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
 # An element that the query misses is found from another: a source from the img beside it, a video from its source.
-# One that two of its parts find is found twice, so most leave out what others find.
-_QUERY: Final = (
-    "[href],[src],[content],[type],:blank:not([href],[src],[content],[type],meta,video)"
-    ",noscript,template,script:not([src],[type]),style:not([type])"
-)
-_UNREAD: Final = frozenset({"script", "style", "noscript", "input", "-comment"})
-"""What leaves an element around it empty, by the names that Lexbor gives."""
+_QUERY: Final = "[href],[src],[content],[type],img,iframe"
 _DATE_MARK: Final = b"dateModified"
 _DATED_QUERY: Final = f"{_QUERY},[itemprop~=dateModified]"  # slower, so only for documents that hold the word
 # Text that a document with a breadcrumb holds, and the query for it. Each query walks over all elements again.
@@ -34,7 +26,6 @@ _CRUMBS: Final = (
     (_CRUMB_MARK, "[class*=readcrumb],[aria-label*=readcrumb]"),
 )
 _MAX_DATED: Final = 50  # elements with a date of an item
-_HELD: Final = 60  # elements in one that may be an empty place
 _DEPTH: Final = 32  # ancestors searched for the head or body around an element
 _STREAMED: Final = 200  # elements of a head that are streamed together
 _STREAMED_TAGS: Final = frozenset({"title", "meta", "link"})
@@ -90,8 +81,6 @@ def read_outline(body: bytes) -> Outline:
             anchors[href] = None
     for node in others:
         tag = node.tag or ""
-        if not outline.has_gap and _is_gap(node, tag):
-            outline.has_gap = True
         attributes = node.attributes
         if tag not in _MEANING_ATTRIBUTE or attributes.get(_MEANING_ATTRIBUTE[tag]) not in _IGNORED_MEANINGS:
             _add(outline, node, tag, attributes)
@@ -100,20 +89,6 @@ def read_outline(body: bytes) -> Outline:
     attributes = root.attributes
     outline.language = attributes.get("lang") or attributes.get("xml:lang") or ""
     return outline
-
-
-def _is_gap(node: LexborNode, tag: str) -> bool:
-    """Whether an element that the query found may be an empty place, hold one, or be all that such a place holds."""
-    if tag in SHOWN_TAGS:
-        return False
-    if tag in PLACE_TAGS or "-" in tag or tag == "template":  # the parser keeps the content of a template apart
-        return True
-    parent = node.parent
-    around = (parent.tag or "") if parent is not None else ""
-    if parent is None or not (around in PLACE_TAGS or "-" in around):
-        return False
-    held = islice(parent.iter(), _HELD)
-    return all(each.tag in _UNREAD or each.mem_id == node.mem_id for each in held)
 
 
 def _crumbs(body: bytes, root: LexborNode) -> list[str]:

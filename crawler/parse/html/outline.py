@@ -59,10 +59,9 @@ class Outline:
     flags (``DiscoveredBy`` as int). ``metas`` are the contents of meta elements by property or name in lower case.
     ``crumbs`` are the hrefs of the links in a marked breadcrumb, and ``items`` the items of microdata that have a date,
     as JSON-LD would state them; only a tree has both. ``last_owner`` is the owner of the last element that has one.
-    ``has_gap``: one of its elements may be an empty place (:func:`crawler.parse.html.scripts.empty_places`).
     """
 
-    __slots__ = ("_named", "anchors", "crumbs", "has_gap", "items", "language", "last_owner", "links", "metas", "title")
+    __slots__ = ("_named", "anchors", "crumbs", "items", "language", "last_owner", "links", "metas", "title")
 
     def __init__(self) -> None:
         self.anchors: dict[str, None] = {}
@@ -74,7 +73,6 @@ class Outline:
         self.last_owner = 0
         self.title = ""
         self.language = ""
-        self.has_gap = False
 
     def add_link(self, href: str, flags: int) -> None:
         """Add a link; the flags of equal links are merged."""

@@ -177,5 +177,4 @@ def _page(
         named_parts=targets.named_parts,
         bad_data=bad_data,
         data_fault=data_fault,
-        may_have_places=outline.has_gap,
     )
