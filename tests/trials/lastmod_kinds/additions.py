@@ -426,7 +426,7 @@ def automatic_links(rng: random.Random, scene: Scene) -> Noise:
         "link": rf'<a href="/{scene.site.sections[0][0]}/">\1</a>', "abbr": r'<abbr title="see the glossary">\1</abbr>',
         "mark": r"<mark>\1</mark>",
     }[kind]  # fmt: skip
-    found = re.compile(rf"\b({'|'.join(words)})s?\b(?=[^<>]*</p>)")
+    found = re.compile(rf"\b((?:{'|'.join(words)})s?)\b(?=[^<>]*</p>)")  # no word changes
     return _changed(f"automatic {kind}", lambda html, view, now: within(html, lambda part: found.sub(made, part)))
 
 
