@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -187,6 +188,23 @@ def test_ours_the_crontab_is_that_of_the_account(tmp_path: Path, words: tuple[st
     alone = init(tmp_path, URL, "-o", "www", "--cron", "--force", *words).out
     assert ("useradd --system --shell /usr/sbin/nologin nobody-yet" in alone) is bool(edits)
     assert ("-u nobody-yet " in alone.partition("siteatlas run --config")[0]) is bool(edits)
+
+
+def test_ours_the_lines_of_a_crontab_are_replaced_by_those_of_the_same_configuration_alone(tmp_path: Path) -> None:
+    table, program = tmp_path / "table", tmp_path / "crontab"
+    program.write_text(f'#!/bin/sh\n[ "$1" = -l ] && exec cat {table}\ncat > {table}.new; mv {table}.new {table}\n')
+    program.chmod(0o755)
+    table.write_text("0 5 * * * backup\n")
+    folders = [tmp_path / name for name in ("one", "my.two-sites")]
+    for folder in (*folders, *folders):
+        folder.mkdir(exist_ok=True)
+        made = init(folder, URL, "-o", "www", "--cron", "--force").out
+        (step,) = (line.strip() for line in made.splitlines() if "crontab -l" in line)
+        path = f"{tmp_path}:{os.environ['PATH']}"
+        subprocess.run(["sh", "-c", step], cwd=folder, env={"PATH": path}, check=True)
+    runs = [line for line in table.read_text().splitlines() if line and not line.startswith(("#", "PATH="))]
+    assert runs[0] == "0 5 * * * backup"
+    assert all(f"{folder}/siteatlas.toml" in run for folder, run in zip(folders, runs[1:], strict=True))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

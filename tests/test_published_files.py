@@ -87,6 +87,7 @@ def test_ours_a_try_in_another_directory_is_told_that_it_shares_the_state(tmp_pa
     assert f"the last run of this state wrote to {tmp_path / 'out'}, and the next run there continues" in told
     assert "no page has a lastmod, because none states when it was last changed (dateModified," in told
     assert "wrote to" not in siteatlas(tmp_path, *words, "-o", "try").out
+    assert "the last run of this state wrote to" in siteatlas(tmp_path, *words, "-q", "-o", "out").err
 
 
 def test_ours_going_back_drops_a_run_that_was_cut_short_and_says_so(tmp_path: Path) -> None:

@@ -77,10 +77,16 @@ def verdict_kind(report: AuditReport) -> VerdictKind:
 
 def reservation(report: AuditReport) -> str:
     """What the verdict leaves out: a sentence, or ""."""
-    if not report.unasked:
-        return ""
-    urls, verb = count_text(report.unasked, "URL"), "was" if report.unasked == 1 else "were"
-    return f"{urls} that only sources name {verb} not fetched and may be orphans: raise --max-unlinked"
+    said = []
+    used = {source.source for source in report.inputs if source.used}
+    if used and used <= {SourceKind.SITEMAP, SourceKind.REGISTER}:
+        said.append(
+            "an orphan that no sitemap lists cannot be found: give --log, --list, --search, --analytics or --backlinks"
+        )
+    if report.unasked:
+        urls, verb = count_text(report.unasked, "URL"), "was" if report.unasked == 1 else "were"
+        said.append(f"{urls} that only sources name {verb} not fetched and may be orphans: raise --max-unlinked")
+    return "; and ".join(said)
 
 
 def rests_on(report: AuditReport) -> str:

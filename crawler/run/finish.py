@@ -152,11 +152,14 @@ class RunFinisher:
         changed = (
             self._digests.changed_note(made.name, made.page, made.writes) if made else self._digests.changed_note()
         )
-        notes = [*self._digests.directory_note(), *changed]
+        moved = self._digests.directory_note()
+        for note in moved:  # a person should know it once, also of a quiet run
+            log.warning("%s: %s", self._plan.seed, note)
+        notes = [*moved, *changed]
         if self._plan.config.fetch.source:  # whose build empties its folder
             return notes
         deleted, is_told = self._digests.deleted_note()
-        if not is_told:  # a person should know it once, also of a quiet run
+        if not is_told:
             log.warning("%s: %s", self._plan.seed, deleted)
         return [*notes, *filter(None, [deleted])]
 

@@ -241,7 +241,7 @@ def crontab(kit: InitKit) -> str:
     return fill(
         "crontab",
         what=kit.description,
-        name=kit.name,
+        config=kit.config,
         install=install_command(kit, Path(f"{kit.name}.crontab")),
         notes=notes,
         cron=kit.moment.cron,
@@ -250,6 +250,7 @@ def crontab(kit: InitKit) -> str:
 
 
 def install_command(kit: InitKit, file: Path) -> str:
-    """The idempotent command that adds the lines of a file to the crontab."""
-    rest = f"{kit.crontab} -l | sed '/^# {kit.name}: begin$/,/^# {kit.name}: end$/d'"
+    """The idempotent command that adds the lines of a file to the crontab, in place of those of its configuration."""
+    begin, end = (rf"\|^# {re.escape(str(kit.config))}: {border}$|" for border in ("begin", "end"))
+    rest = f"{kit.crontab} -l | sed {shlex.quote(f'{begin},{end}d')}"
     return f"({rest}; cat {shlex.quote(str(file))}) | {kit.crontab} -"

@@ -43,6 +43,8 @@ def test_ours_the_verdict_comes_first() -> None:
     complete, doubtful = told(audit(found), found), told(audit(found, (DOUBT, "a second reason")), found)
     assert complete.startswith("complete crawl: orphan findings are conclusive\n")
     assert doubtful.startswith(f"INCONCLUSIVE: {DOUBT}\nand: a second reason\n")
+    of_sitemaps = replace(audit(found), inputs=[each for each in audit(found).inputs if each.source == "sitemap"])
+    assert "an orphan that no sitemap lists cannot be found: give --log" in told(of_sitemaps, found).split("\n")[1]
 
 
 def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() -> None:
