@@ -208,7 +208,7 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
         reason = f" ({safe(why)})" if (why := run.reason or run.refusal) else ""
         yield f"{state.unended or f'run {run.number} was cut short{reason}'}; the next run continues it"
     continued = state.continued
-    if any(run.number == continued.number for run in state.runs):
+    if continued.number == max((run.number for run in state.runs), default=-1):  # not of a run long before
         again = f"{count_text(continued.times, 'time')}, last on {local_time(continued.last)}"
         yield f"run {continued.number} was continued {again}; its figures are sums, without those of killed processes"
         for began, code, why in continued.tries:

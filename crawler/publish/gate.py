@@ -383,7 +383,7 @@ def _start_delisted(start: StartUrlStatus) -> str:
         return ""
     if verdict.state is State.INDEXABLE or verdict.state in OPERATOR_STATES:
         return ""
-    return f"the start URL {start.url} was published and is {verdict.state.value} now ({verdict.reason})"
+    return f"the start URL {start.url} was published, and its state is {verdict.state.value} now ({verdict.reason})"
 
 
 def _causes(doubtful: Sequence[LostPages]) -> Iterator[str]:

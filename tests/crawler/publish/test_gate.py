@@ -100,7 +100,11 @@ def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: GateFac
 @pytest.mark.parametrize(
     ("refused", "said", "doubted"),
     [
-        (facts(start=start(State.NOINDEX)), "was published and is noindex now (the evidence)", State.NOINDEX),
+        (
+            facts(start=start(State.NOINDEX)),
+            "was published, and its state is noindex now (the evidence)",
+            State.NOINDEX,
+        ),
         (facts(start=start(State.REDIRECT, 302, Url("https://b.example/"))), "is redirect now", State.REDIRECT),
         (facts(start=start(State.CLIENT_ERROR, 404)), "is client error now", State.CLIENT_ERROR),
         (facts(start=start(State.ROBOTS, None)), "is blocked by robots.txt now", State.ROBOTS),
@@ -340,8 +344,8 @@ def test_ours_a_refusal_puts_in_doubt_the_landslide_and_the_kind_of_the_start_ur
     assert isinstance(told, Refusal)
     assert told.kinds == {"noindex 200", "trap "}
     assert told.sentence == (
-        "the start URL https://a.example/ was published and is noindex now (the evidence); if this is intended, "
-        "run once with --accept-shrink"
+        "the start URL https://a.example/ was published, and its state is noindex now (the evidence); if this is "
+        "intended, run once with --accept-shrink"
     )
 
 
