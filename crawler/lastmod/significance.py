@@ -294,8 +294,6 @@ class SignificanceModel:
         shared = site.shared_texts(d, move)
         if 0 in shared and (move.is_born or d.place in shared):  # on most pages of the site, and here
             return True
-        if d.named and self._is_name_new(d):
-            return True
         is_shared = bool(shared)
         if move.is_born:
             born = max(FEW, BORN * self._pages)
@@ -306,12 +304,6 @@ class SignificanceModel:
             is_shared = any(do_agree(site.changed[k], site.changed[k] / site.share(k)) for k in moved)
             is_shared = is_shared and not self._is_own_edit(d, move)
         return is_shared and not self._is_among_own(d, move)
-
-    def _is_name_new(self, d: Difference) -> bool:
-        """Whether its name came to several pages, and to all pages that have it, now or lately."""
-        came, history = self._site.changed[d.named], self._memory.history.get(d.named)
-        is_recent = history is not None and history.share >= HALF
-        return came >= max(FEW, min(SEVERAL, BORN * self._pages)) and (is_recent or came >= self._site.held[d.named])
 
     def _is_own_edit(self, d: Difference, move: Move) -> bool:
         """Whether a new text among others of its place has words that came to few other pages."""

@@ -67,7 +67,7 @@ def _move(
         return Move(frozenset({d.shape, *figures, *(word for near in words for word in near)}), words)
     kind = 0 if came == gone else _MORE if came > gone else _FEWER
     is_swap = came > 0 and gone > 0
-    slots = frozenset((d.nth ^ kind, d.nth_last ^ kind, *at, *filter(None, [d.named])))
+    slots = frozenset((d.nth ^ kind, d.nth_last ^ kind, *at))
     return Move(slots, None, came - gone, is_swap, not is_swap and came + gone >= d.among, d.place in at)
 
 

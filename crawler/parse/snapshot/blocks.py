@@ -280,11 +280,10 @@ def _statement(name: str, value: str) -> ContentBlock | None:
     value = clean_value(value)
     if not value:
         return None
-    text, last = f"{name}: {value}", name.rpartition(".")[2]
-    # without its path: plug-ins change the structure of data
-    compared = fold_typography(f"{last}: {value}")
+    text = f"{name}: {value}"
+    last = name.rpartition(".")[2]
     place, box = statement_place(name), statement_place(last)
-    return ContentBlock(compared, text, place, is_fact=last in _FACT_PROPERTIES, box=box)
+    return ContentBlock(fold_typography(text), text, place, is_fact=last in _FACT_PROPERTIES, box=box)
 
 
 def statement_place(name: str) -> bytes:

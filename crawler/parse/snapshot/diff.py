@@ -27,7 +27,7 @@ from crawler.parse.snapshot.blocks import (
     stable_hash,
     statement_place,
 )
-from crawler.parse.snapshot.text import LEAF, Memo, has_date, has_fingerprint, has_price, is_asset, mask_variable_text
+from crawler.parse.snapshot.text import Memo, has_date, has_fingerprint, has_price, is_asset, mask_variable_text
 from crawler.url.normalize import InvalidUrl, join_url
 
 MAX_DIFFERENCES = 200
@@ -54,7 +54,6 @@ MAX_NEWS: Final = 64
 _SHAPE_OF_FIGURE: Final = 0x1234_5678
 REPEATED: Final = 1
 """The key of words that the other version has fewer times, or in other letters, large for small."""
-_HEAD_STATEMENTS: Final = (b"=JSON-LD", b"=link ")
 _SHAPE: Final = 0x5A5A_5A5A_5A5A_5A5A  # keeps the key of a shape apart from that of an equal text
 _WORD_MASK: Final = (1 << 64) - 1
 _GOLDEN: Final = 0x9E37_79B9_7F4A_7C15  # spreads small numbers
@@ -92,8 +91,7 @@ class Difference(Struct, frozen=True, array_like=True):
     ``figures`` are the first numbers in it, each behind the hashes of the word before it and of the word after it.
     ``targets`` are those of a link that has a text, as written in the page. ``words`` is the text without its links.
     ``beside`` are the places of the unchanged neighbours. ``news`` are the keys of the words, signs and parts of
-    targets that the other version has fewer times in what differs, up to ``MAX_NEWS``. ``named`` is the innermost
-    element around it with a class or id, or its name as a statement, if the version before had none of that name; or 0.
+    targets that the other version has fewer times in what differs, up to ``MAX_NEWS``.
     """
 
     gone: bool
@@ -116,7 +114,6 @@ class Difference(Struct, frozen=True, array_like=True):
     words: int = 0
     beside: tuple[int, ...] = ()
     news: tuple[int, ...] = ()
-    named: int = 0
 
     @property
     def is_alone(self) -> bool:
@@ -155,7 +152,6 @@ def compare(before: bytes, after: bytes) -> Delta:
     in_gained = _changed(versions[1], _surplus(in_new, in_old), moved)
     lost = _differences(versions[0], in_lost, moved, True)
     gained = _differences(versions[1], in_gained, moved, False)
-    gained = _with_names(gained, in_gained, versions[0])
     lost, gained = _with_news(lost, in_lost, in_gained), _with_news(gained, in_gained, in_lost)
     if _letters_anew(lost, in_lost) == _letters_anew(gained, in_gained):  # these texts are divided anew
         lost, gained = ([d for d in side if d.news or d.flags & MOVED] for side in (lost, gained))
@@ -210,7 +206,7 @@ def content_keys(snapshot: bytes) -> list[int]:
         block_keys = exact, _, _, place = _block_keys(block)
         keys.update(block_keys)
         keys.add(text_at_place_key(exact, place))
-        keys.update((_box_key(block.box), _name_key(_name(block.place, block.box))))
+        keys.add(_box_key(block.box))
         keys.add(nth_key(place, at[place]))
         at[place] += 1
     keys.update(nth_key(place, n - count) for place, count in at.items() for n in range(count))
@@ -240,18 +236,6 @@ def _with_news(
             news = {REPEATED: None}
         result.append(replace(d, news=tuple(news)[:MAX_NEWS]))
     return result
-
-
-def _with_names(
-    differences: list[Difference], changed: dict[int, ContentBlock], before: PageVersion
-) -> list[Difference]:
-    """The differences with the names that the version ``before`` did not have."""
-    names = {
-        _name(e.place, e.box) if isinstance(e, ContentBlock) else _name(e[0].place + e[1], e[0].box + e[1])
-        for e in before.entries
-    }
-    named = [(d, _name(block.place, block.box)) for d, block in zip(differences, changed.values(), strict=False)]
-    return [replace(d, named=_name_key(name)) if name and name not in names else d for d, name in named]
 
 
 def _letters_anew(differences: list[Difference], changed: dict[int, ContentBlock]) -> Counter[str]:
@@ -504,23 +488,6 @@ def _place_keys(place: bytes, spot: str) -> tuple[int, int]:
 @lru_cache(maxsize=8_192)
 def _box_key(box: bytes) -> int:
     return stable_hash(box, b"box")
-
-
-@lru_cache(maxsize=8_192)
-def _name_key(name: bytes) -> int:
-    return stable_hash(name, b"name")
-
-
-@lru_cache(maxsize=8_192)
-def _name(place: bytes, box: bytes) -> bytes:
-    """The innermost element with a class or id, or what a statement of the head states.
-
-    There is none of what is inside a text, because most texts of a version are left unread.
-    """
-    if place[:1] == b"=":
-        return place if place.startswith(_HEAD_STATEMENTS) else b""
-    chain, _, leaf = box.partition(LEAF)
-    return b"" if place.endswith(LEAF + box) else leaf if b" " in leaf else chain.partition(b">")[0]
 
 
 def _to_bytes(text: str) -> bytes:

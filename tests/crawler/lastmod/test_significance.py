@@ -463,36 +463,6 @@ def test_ours_a_new_box_of_all_pages_is_no_change_wherever_the_templates_have_it
     assert said(before, on_a_section) == {0, 5, 10, 15}
 
 
-@pytest.mark.parametrize(
-    "gain",
-    [
-        lambda n: f"<div id=toc_container><p>On this page</p><ul><li><a href=#a>{own(n, 3)}</a></ul></div>",
-        lambda n: f"<section class=author-box><h4>About Ann</h4><p>{own(n % 3, 4)}</p></section>",
-        lambda n: f'<p class="hint">{own(n, 5)}</p>',
-        lambda n: f'<script type="application/ld+json">{{"@type": "WebPage", "about": "{own(n, 6)}"}}</script>',
-    ],
-)
-def test_ours_what_has_a_name_that_is_new_on_the_site_came_with_the_template(gain: Callable[[int], str]) -> None:
-    """Caches end night by night: six pages gain it, then six others. In an element that the site has, it is an edit."""
-    learnt, sites = SiteMemory(), [site(30, lambda n, g=g: article(n, gain(n) if n % 5 < g else "")) for g in range(4)]
-    for before, after in pairwise(sites):
-        assert said(before, after, learnt) == set()
-    plain = "<table><tr><td>{}</table>".format
-    tables = site(30, lambda n: article(n, plain(own(n, 7)) if n % 5 == 0 else ""))
-    assert said(sites[0], tables) == set(range(0, 30, 5))
-
-
-def test_ours_another_structure_of_the_same_data_is_no_edit() -> None:
-    def page(n: int, is_graph: bool) -> str:
-        recipe = f'{{"@type": "Recipe", "name": "{own(n, 3)}", "cookTime": "PT{n}M"}}'
-        shown = f'{{"@graph": [{recipe}, {{"@type": "WebSite", "name": "Acme"}}]}}' if is_graph else recipe
-        return article(n, f'<script type="application/ld+json">{shown}</script>')
-
-    before = site(30, lambda n: page(n, False))
-    assert said(before, site(30, lambda n: page(n, n % 4 == 0))) == set()
-    assert said(before, before | {4: page(4, False).replace("PT4M", "PT9M")}) == {4}
-
-
 def test_ours_the_same_sentence_between_texts_of_its_own_page_is_an_edit_of_every_page_of_a_section() -> None:
     new, section = "<p>Orders are delivered from the new store on the northern pier.</p>", set(range(0, 40, 3))
 
