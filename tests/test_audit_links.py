@@ -144,13 +144,16 @@ def test_ours_scripts_of_pages_are_files_that_can_be_missing(mode: str, process:
     """Scripts in the page itself, and the places that they fill, are none; pages without scripts need no browser."""
     script = "<script>document.body.append(1)</script>"
     with scripted({f"/p{n}": page(f"P{n}") for n in range(6)}) as site:
-        files = '<script src="/here.js"></script><script src="/gone.js"></script>'
+        files = '<script src="/here.js?x=1&amp;y=2"></script><script src="/gone.js"></script>'
+        site.routes["/p1"] = (
+            page("P1").replace("<head>", "<head><base href=/js/>", 1) + "<script src=of-base.js></script>"
+        )
         site.routes |= {"/": page("Home", f'<div id="app" class="list"></div>{files}{script}'), "/offer": page("Offer")}
-        site.routes["/here.js"] = Answer("1", headers={"Content-Type": "text/javascript"})
+        site.routes["/here.js?x=1&y=2"] = Answer("1", headers={"Content-Type": "text/javascript"})
         found = audited(process, tmp_path, site.url, "--render", mode)
         asked = {path for path in site.paths if path not in site.routes}
     assert [url for rule, url in found if rule == "target.file"] == ["/gone.js"]
-    assert asked <= {"/gone.js", "/robots.txt", "/sitemap.xml"}, asked
+    assert asked <= {"/gone.js", "/robots.txt", "/sitemap.xml", "/of-base.js"}, asked
 
 
 def test_ours_pages_that_nobody_chose_to_link_to(process: Forked, tmp_path: Path) -> None:

@@ -339,6 +339,10 @@ def test_ours_a_sitemap_that_the_site_does_not_serve_is_told_and_alerted_once(tm
             ran = run(tmp_path, *mail)
             assert (ran.code, ran.err.count("/sitemap.xml returns 404, and the sitemap is in /")) == (0, 1)
         assert "/sitemap.xml returns 404" in siteatlas(tmp_path, "status", "--config", "sites.toml").out
+        site.routes["/sitemap.xml"] = Answer("later", 503)  # which says nothing of the sitemap
+        assert run(tmp_path, *mail).err.count("/sitemap.xml returns 404, and the sitemap is in /") == 1
+        del site.routes["/sitemap.xml"]
+        assert run(tmp_path, *mail).code == 0
         assert not run(tmp_path, "-q").err
         assert not siteatlas(tmp_path, "crawl", site.url, "-o", "by-hand", *FAST, "-q").err
         site.routes["/sitemap.xml"] = Answer(sitemap(tmp_path, "shop"), headers={"Content-Type": "application/xml"})
@@ -390,6 +394,7 @@ def test_ours_a_run_that_cannot_write_its_output_is_recorded(tmp_path: Path) -> 
         (("query", "s.toml"), "is the name of a configuration file. Use --config s.toml"),
         (("compare", "1", "s.toml"), "is the name of a configuration file. Use --config s.toml"),
         (("lint", "s.toml"), "is the name of a configuration file. Use --config s.toml"),
+        (("lint", "/x/y.toml"), "'/x/y.toml' does not exist"),
         (("run", "https://example.com/"), "extra argument(s) (https://example.com/)"),
         (("run", "shop", "blog"), "extra argument(s) (shop blog)"),
     ],

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
+from html import unescape
 from operator import attrgetter
 from typing import Final
 
@@ -115,6 +116,11 @@ class ShownPages:
             url, text = self._db.execute(_MARKUP, (number,)).fetchone()
         return url, load_markup(text)
 
+    def has_base(self, url: str) -> bool:
+        """Whether a page has a ``base``, against which its scripts, as they are stored, were not resolved."""
+        number = next(page.number for page in self.parsed if page.url == url)
+        return bool(read_details(self.markup(number)[1]).base)
+
     def _read(self, number: int) -> ShownPage:
         url, markup = self.markup(number)
         details = read_details(markup)
@@ -155,7 +161,7 @@ class ShownPages:
             yield from (("style sheet", style, shown.placed.url) for style in shown.styles)
         for page in self.parsed:
             yield from (("picture", image, page.url) for image in page.images)
-            scripts = [script for script in page.scripts if is_file(script)]
+            scripts = [unescape(script) for script in page.scripts if is_file(script)]
             yield from (("script", url, page.url) for url in self._resolver.resolve_all(page.url, scripts) if url)
 
     def facts(self, copies: Container[int]) -> Iterator[AuditFinding]:

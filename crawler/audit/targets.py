@@ -106,7 +106,7 @@ class TargetCheck:
         return [
             finding("target.file", url, f"the {kinds[url]} cannot be fetched: {why}", [*dict.fromkeys(pages[url])])
             for url, (state, why) in judged.items()
-            if state is TargetState.DEAD
+            if state is TargetState.DEAD and not (kinds[url] == "script" and shown.has_base(pages[url][0]))
         ]
 
     async def _check_external(self) -> list[AuditFinding]:

@@ -4,6 +4,7 @@ import re
 import tomllib
 from importlib.resources import files
 from inspect import cleandoc
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from typer import BadParameter, Typer, echo
@@ -33,6 +34,12 @@ def epilog_of(name: str) -> str:
     """The end of the help of a command: examples, which keep their lines, and exit codes."""
     text = COMMANDS[name].get("epilog", "")
     return (RAW if "\n" in text else "") + text.replace("{exit_codes}", EXIT_CODES)
+
+
+def _is_configuration(word: str) -> bool:
+    """Whether a word names a configuration file: no URL, pattern of URLs, or path of one."""
+    is_url = word.startswith("/") or "://" in word or "*" in word
+    return word.endswith(".toml") and (not is_url or Path(word).is_file())
 
 
 class HelpfulCommand(TyperCommand):
@@ -92,7 +99,7 @@ class HelpfulCommand(TyperCommand):
         for parameter in self.params:
             given = ctx.params.get(parameter.name or "") if parameter.param_type_name == "argument" else None
             for word in given if isinstance(given, list | tuple) else (given,):
-                if str(word).endswith(".toml") and "://" not in str(word):
+                if _is_configuration(str(word)):
                     how = f"Use --config {word}" if is_taken else f"siteatlas {self.name} takes no configuration"
                     raise UsageError(f'"{word}" is the name of a configuration file. {how}', ctx)
         return super().invoke(ctx)

@@ -1,7 +1,9 @@
 """Fetches from the public site: checks that the sitemap is live, and gets the IndexNow key file."""
 
 import gzip
+import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Final, Self
 
@@ -24,6 +26,10 @@ _SMALL_BODY: Final = BodyLimits(wire=65_536, decoded=65_536)
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
 _REMEDY: Final = "; notifications wait until it is (check_live = false in [notify] sends them now)"
 _GZIP: Final = b"\x1f\x8b"
+
+
+NOT_SERVED: Final = "the site does not serve the sitemap that this run wrote"
+"""Begins each fault."""
 
 
 class LiveResult(SendResult, frozen=True, kw_only=True):
@@ -82,7 +88,7 @@ class LiveSite:
             what = _redirected(reply) if reply.status in REDIRECTS else f"returns {reply.status}"
             said = f"cannot be fetched: it {what}"
         fault = (  # the same beginning for each of them: one cause of an alert
-            f"the site does not serve the sitemap that this run wrote. {file.url} {what}, and the sitemap is in "
+            f"{NOT_SERVED}. {file.url} {what}, and the sitemap is in "
             f"{path.absolute()}. Set output.directory (-o) to the directory that the site serves there. If a later "
             "step copies the file, all is well (check_live = false in [notify] ends this check)"
         )
@@ -97,7 +103,10 @@ class LiveSite:
 
 def _forms(content: bytes) -> tuple[bytes, ...]:
     """The bodies of a file: a server may send a gzip file as it is, or as a content coding."""
-    return (content, gzip.decompress(content)) if content.startswith(_GZIP) else (content,)
+    if content.startswith(_GZIP):
+        with suppress(OSError, EOFError, zlib.error):  # a kept copy may be damaged
+            return content, gzip.decompress(content)
+    return (content,)
 
 
 def _redirected(reply: Reply) -> str:

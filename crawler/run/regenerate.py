@@ -81,14 +81,23 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
 
 
 async def _check_served(plan: CrawlPlan, report: Report) -> "LiveResult | None":
-    """Whether the site serves what a run wrote; records it if it serves something else. None if that is not asked."""
+    """Whether the site serves what a run wrote; records it if it serves something else. None if that is not asked.
+
+    While the site does not tell, what the run before found still counts.
+    """
     if not plan.config.notify.check_live:
         return None
-    from crawler.notify.live_check import LiveSite  # noqa: PLC0415
+    from crawler.notify.live_check import NOT_SERVED, LiveSite  # noqa: PLC0415
+    from crawler.notify.notice import SendStatus  # noqa: PLC0415
 
     earlier = Generations(plan.state / GENERATIONS_DIRECTORY).copies(report.published[0].name)
     async with LiveSite(plan) as site:
         live = await site.check_live(report.published[0], earlier)
+    if not (live.fault or live.reception is SendStatus.ACCEPTED):
+        with STATE_DB.reading(plan.state) as db:
+            before = next(iter(RunStore(db).last(1, before=report.run)), None)
+        if before and NOT_SERVED in before.reason:
+            live = replace(live, fault=before.reason[before.reason.index(NOT_SERVED) :])
     if live.fault:
         _record_trouble(plan, report.run, live.fault)
     return live

@@ -156,7 +156,7 @@ class History(HistoryReader):
 
     def check(self) -> None:
         """Raise StorageError if somebody removed the files: then neither status nor another daemon sees this one."""
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             if os.path.samestat((self.directory / SCHEDULE_LOCK).stat(), os.fstat(self._lock)):
                 return
         raise StorageError(
