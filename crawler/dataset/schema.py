@@ -83,7 +83,7 @@ def put(db: sqlite3.Connection, table: str, rows: Iterable[Sequence[object]]) ->
 
 
 def take_over(db: sqlite3.Connection, part: str) -> None:
-    """Copy the rows of another data set. In a transaction, which ends, and another begins."""
+    """Copy the rows of another data set. Commits the open transaction, and begins another."""
     db.execute("COMMIT")
     db.execute("ATTACH ? AS part", (part,))
     db.execute("BEGIN")

@@ -66,10 +66,10 @@ _FROM_CHANGED: Final = """FROM published p JOIN listing l ON l.id = p.id AND NOT
   WHERE l.content != p.content AND now.digest != was.digest AND length(was.text) > 0 AND length(now.text) > 0"""
 _IS_DATED: Final = "(v.changed = 1 AND l.lastmod != p.lastmod)"
 _COUNT_DATED: Final = f"coalesce(sum({_IS_DATED}), 0)"
-# Held for what it showed: what was held for another cause, and is an indexable page again, is judged like any other
 _FROM_UNLINKED: Final = f"""FROM published p JOIN url u ON u.id = p.id
     JOIN visit v ON v.id = p.id AND v.state = '{State.UNLINKED}'
     JOIN content was ON was.id = p.content JOIN content now ON now.id = v.content"""
+# Held for what it showed: what was held for another cause, and is an indexable page again, is judged like any other
 _IS_HELD: Final = f"""(p.kept = 2 AND EXISTS (
   SELECT 1 FROM held h WHERE h.id = p.id AND h.cause LIKE '{State.INDEXABLE} %'))"""  # noqa: S608
 _COUNT_HELD: Final = f"coalesce(sum({_IS_HELD}), 0)"

@@ -115,9 +115,7 @@ class _Template:
                 by_slot[slot][url] = targets
         few = min(_FEW, len(self.boxes) - 1)  # all pages of a small site are most of them
         self.repeated = {
-            slot: {mark for mark, count in Counter(found).items() if count >= least}
-            for slot, found in marks.items()
-            for least in (max(few + 1, _MOST * len(by_slot[slot])),)
+            slot: _frequent(found, max(few + 1, _MOST * len(by_slot[slot]))) for slot, found in marks.items()
         }
         self.trails = {slot for slot, having in by_slot.items() if self._has_trails(slot, having)}
         self.moving = self.changing | self.trails
@@ -148,13 +146,11 @@ class _Template:
         shared = {slot for slot, box in boxes.items() if self._is_shared(page.url, slot, box)}
         repeated = [slot not in entries and (slot in shared or target in self.repeated[slot]) for slot, target in links]
         own = self._own_part(page, repeated)
-        found = [
-            Place.LIST  # most links of a page's own
-            if is_own and not (anchor.in_prose or anchor.slot in self.moving)
-            else self._place(page, at, own, is_own=is_own, is_repeated=is_repeated)
-            for at, (anchor, is_repeated) in enumerate(zip(page.anchors, repeated, strict=True))
-            for is_own in (own.begin <= at < own.end and not (is_repeated and anchor.landmark in _BESIDE),)
-        ]
+        found = []
+        for at, (anchor, is_repeated) in enumerate(zip(page.anchors, repeated, strict=True)):
+            is_own = own.begin <= at < own.end and not (is_repeated and anchor.landmark in _BESIDE)
+            is_entry = is_own and not (anchor.in_prose or anchor.slot in self.moving)  # as most links of a page's own
+            found.append(Place.LIST if is_entry else self._place(page, at, own, is_own=is_own, is_repeated=is_repeated))
         has_trail = Place.BREADCRUMB in found
         for at in reversed(range(len(found) - 1 if has_trail else 0)):  # its first step may look unlike the others
             near, after = page.anchors[at : at + 2]
@@ -216,6 +212,10 @@ def _in_template(page: PlacedPage, at: int, own: _Own, *, is_repeated: bool) -> 
     if at >= own.end and (slot == own.last if own.last else landmark == "footer"):
         return Place.FOOTER
     return Place.MENU if is_repeated and (at < own.begin or near == "nav") else Place.SIDE
+
+
+def _frequent(marks: list[str], least: float) -> set[str]:
+    return {mark for mark, count in Counter(marks).items() if count >= least}
 
 
 def _is_like(url: str, other: str) -> bool:

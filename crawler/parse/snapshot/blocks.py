@@ -92,7 +92,8 @@ def parse_blocks(snapshot: bytes, limit: int | None = None) -> list[ContentBlock
 
 def read_blocks(markup: str) -> list[ContentBlock]:
     """The blocks of the markup of a snapshot in document order, at most ``MAX_BLOCKS``; those of JSON-LD come first."""
-    entries = read_entries(markup)
+    markup, entries = extract_jsonld(markup)
+    _Reader().read(split_markup(markup), entries)
     return list(islice((block for entry in entries for block in blocks_of(entry)), MAX_BLOCKS))
 
 
@@ -100,13 +101,6 @@ def own_texts(snapshot: bytes) -> list[str]:
     """The texts, media and prices of a page outside its frame, without links and JSON-LD that may state its own URL."""
     blocks = parse_blocks(snapshot) or ()
     return [b.compared_text for b in blocks if not b.is_frame and (b.is_fact or not b.place.startswith(_OWN_URL))]
-
-
-def read_entries(markup: str) -> "list[Entry]":
-    """The same, with texts that nobody has read."""
-    markup, entries = extract_jsonld(markup)
-    _Reader().read(split_markup(markup), entries)
-    return entries
 
 
 Passage = tuple["Container", bytes, str, str]
