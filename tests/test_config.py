@@ -281,15 +281,23 @@ def test_ours_a_path_may_be_written_like_a_secret_in_a_file(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("line", "remedy"),
     [
-        ("url = https://example.com/", '. Write the value in quotes: url = "…"'),
-        ("max_time = 2h # long", '. Write the value in quotes: max_time = "…"'),
-        ('url = "https://example.com/', ""),
+        ("url = https://example.com/", '. Write the line as url = "…"'),
+        ("max_time = 2h # long", '. Write the line as max_time = "…"'),
+        ('url = "https://example.com/', '. Write the line as url = "…"'),
+        ('url "https://example.com/"', '. Write the line as url = "…"'),
+        ("url: https://example.com/", '. Write the line as url = "…"'),
+        ("url = “https://example.com/”", '. Write the line as url = "…"'),
+        ('directory = "C:\\Users"', ". Write the line as directory = '…'"),
+        ("enabled = True", ". Write the line as enabled = true"),
+        ("rate 1234", ". Write the line as rate = …"),
         ("urls = [https://example.com/]", ""),
-        ("enabled = True", ""),
+        ('urls = ["a" "b"]', ""),
+        ('url = "a"\nurl = "b"', ""),
+        ("url =", ""),
         ("url", ""),
     ],
 )
-def test_ours_a_value_without_quotes_has_a_remedy(tmp_path: Path, line: str, remedy: str) -> None:
-    with pytest.raises(UsageError, match=r"is not valid TOML: .* \(at line 2, column \d+\)") as raised:
+def test_ours_a_line_that_is_not_toml_has_a_remedy_without_its_value(tmp_path: Path, line: str, remedy: str) -> None:
+    with pytest.raises(UsageError, match=r"is not valid TOML: .* \(at line [23], column \d+\)") as raised:
         ConfigFile(tmp_path / "s.toml", f"[site]\n{line}\n").tables()
     assert str(raised.value).partition(")")[2] == remedy

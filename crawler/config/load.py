@@ -49,7 +49,7 @@ _SINGLE_SITE_KEYS: Final = (("site", "url"), ("site", "sitemap_url"), ("output",
 _MAX_LINES_LIKE_ONE: Final = 20  # of one value that look like statements
 _name = re.compile(r"[A-Za-z0-9._-]+")
 _line_number = re.compile(r"at line (\d+)").search
-_bare = re.compile(r"\s*(?!True|False)[^\s\"'\[{#]").match
+_entry = re.compile(r"\s*([\w.-]+)(?:\s*[=:]|(?=[\s\"'“”]))\s*+(?![\[{#=])(.*\S)").fullmatch
 _statement = re.compile(r"""\s*(?:\[|["'\w-][^=#]*=)""").match
 
 Place = Callable[[Sequence[str]], str]
@@ -81,7 +81,7 @@ class ConfigFile(Struct, frozen=True):
         try:
             return tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
-            raise UsageError(f"{name} is not valid TOML: {error}{self._lacks_quotes(str(error))}") from None
+            raise UsageError(f"{name} is not valid TOML: {error}{self._remedy(str(error))}") from None
         except RecursionError:
             raise UsageError(
                 f"{name} has lists or tables inside each other too deeply. Write them side by side"
@@ -89,11 +89,20 @@ class ConfigFile(Struct, frozen=True):
         except ValueError:  # of int(); a number of TOML has at most 64 bits (https://toml.io/en/v1.0.0#integer)
             raise UsageError(f"{name} has a number with too many digits. Write a smaller number") from None
 
-    def _lacks_quotes(self, error: str) -> str:
-        """The remedy if the line that an error names has a value without quotes, or ""."""
+    def _remedy(self, error: str) -> str:
+        """How to write the line that an error names, or "". It shows the key, but no value, which may be a secret.
+
+        Tried are a word of TOML (true), a text, and a text with backslashes.
+        """
         found = _line_number(error)
-        key, _, value = self.text.split("\n")[int(found[1]) - 1].partition("=") if found else ("", "", "")
-        return f'. Write the value in quotes: {key.strip()} = "…"' if _bare(value) else ""
+        line = self.text.split("\n")[int(found[1]) - 1].rstrip() if found else ""
+        if _is_toml(line) or not (entry := _entry(line)):
+            return ""
+        key, value = entry[1], entry[2].strip("\"'“”")
+        word = value.lower()
+        forms = {word: word if word.isalpha() else "…", f'"{value}"': '"…"', f"'{value}'": "'…'"}
+        shown = next((shown for form, shown in forms.items() if _is_toml(f"{key} = {form}")), "")
+        return shown and f". Write the line as {key} = {shown}"
 
     def place(self, path: Sequence[str]) -> str:
         """The file, and the line of a key: of the first statement with which the text up to its end has the key."""
@@ -116,6 +125,13 @@ class ConfigFile(Struct, frozen=True):
 def read_toml(path: Path, name: str) -> dict[str, Any]:
     """The tables of a TOML file. Raises UsageError that names the file by its ``name``."""
     return ConfigFile.read(path, name).tables(name)
+
+
+def _is_toml(line: str) -> bool:
+    try:
+        return bool(tomllib.loads(line))
+    except ValueError:
+        return False
 
 
 def _has(tables: Any, path: Sequence[str]) -> bool:
