@@ -184,6 +184,15 @@ def test_ours_what_an_audit_found_is_told_once_though_nobody_took_it_at_first(tm
         assert status(tmp_path)["sites"][0]["channels"][0]["outstanding"] == []
 
 
+def test_ours_no_audit_follows_a_run_that_the_gate_refused(tmp_path: Path) -> None:
+    with world(tmp_path) as shop:
+        shop.run()
+        shop.site.routes["/"] = "<meta name='robots' content='noindex'>Sign in"
+        refused = siteatlas(tmp_path, "run", "--config", "sites.toml", "--json", "--set=audit.every=0.001")
+        (told,) = json.loads(refused.out)["sites"]
+        assert (refused.code, told["audit"], shop.audits) == (3, None, 1)
+
+
 def test_ours_findings_that_were_refused_are_set_aside_and_sent_once_more_when_somebody_asks(tmp_path: Path) -> None:
     refuses = [True]
 

@@ -63,6 +63,8 @@ def why_unusable(last: LastRun, wanted: Mapping[str, object]) -> str:
         return "a run of this site is active" if last.is_going_on else "the last run was cut short"
     if run.outcome == "nothing":
         return "the last run had no result"
+    if run.outcome == "refused":
+        return "the gate refused what the last run saw"
     if last.is_carried:
         return "the last run did not request all pages"
     if run.version != __version__:

@@ -40,7 +40,7 @@ from crawler.audit.sources.google.inspection import IndexInspector
 from crawler.audit.sources.logs.bots import DOMAINS
 from crawler.audit.statistics import Statistics, few_inlink_pages
 from crawler.audit.targets import CheckedTargets
-from crawler.audit.verdict import inconclusive, not_checked, nothing_to_check, why_inlinks_not_reported
+from crawler.audit.verdict import NO_INSPECTION, inconclusive, not_checked, nothing_to_check, why_inlinks_not_reported
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.assembly import source_key
 from crawler.crawl.engine import FinishReason
@@ -204,7 +204,7 @@ class AuditFinisher:
         audit = self._plan.config.audit
         reasons = not_checked(inputs, audit.media) | ({"reach.few": usual} if usual else {})
         if not audit.inspect_urls:
-            reasons |= dict.fromkeys(INDEX_RULES, "audit.inspect_urls is 0")
+            reasons |= dict.fromkeys(INDEX_RULES, NO_INSPECTION)
         why = activity.why_not_checked if activity else "the access logs have no request of a bot"
         return reasons | ({UNCRAWLED: why} if audit.logs and why else {})
 

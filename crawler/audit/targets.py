@@ -17,6 +17,7 @@ from crawler.audit.health.target import Seen, TargetState, judge_target, seen_ag
 from crawler.audit.media import MediaRequests
 from crawler.audit.missing_parts import MissingParts
 from crawler.audit.shown import ShownPages, finding
+from crawler.audit.verdict import NO_OTHER_SITES
 from crawler.config.plan import CrawlPlan
 from crawler.fetch.fetcher import Fetcher
 from crawler.model import State, Url
@@ -87,7 +88,7 @@ class TargetCheck:
             found += await self._check_external()
         unchecked = {}
         if not audit.check_external:
-            unchecked = dict.fromkeys(_OF_OTHERS, "other sites are asked only with --check-external")
+            unchecked = dict.fromkeys(_OF_OTHERS, NO_OTHER_SITES)
         if not audit.max_link_pages:
             unchecked |= dict.fromkeys(("targets", "pages", *_OF_BOXES), "audit.max_link_pages is 0")
         return CheckedTargets(found, [*self._notes, *self._requests.notes()], unchecked, undecided, shown)

@@ -191,6 +191,10 @@ RULE_SOURCES: Final = (
     (("gone.visited", "gone.down"), _VISIT_SOURCES, "no --log, --search, --analytics or --backlinks given"),
 )
 """Rules, the kinds of sources of which they need at least one, and the reason if there is none."""
+NO_INSPECTION: Final = "audit.inspect_urls is 0"
+NO_OTHER_SITES: Final = "other sites are asked only with --check-external"
+NOT_ASKED_FOR: Final = frozenset({NO_INSPECTION, NO_OTHER_SITES, *(why for *_, why in RULE_SOURCES)})
+"""The reasons of rules that need a source or an option, and got none: a short report counts these rules."""
 MAX_ALWAYS_REPORTED: Final = 12
 _SITEMAP_GROUPS: Final = ("health", "media", "lint")
 

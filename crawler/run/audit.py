@@ -103,10 +103,11 @@ class FollowUpAudit(Struct, frozen=True, kw_only=True):
 def should_audit(plan: CrawlPlan, report: Report) -> bool:
     """Whether an audit follows the run: the run is done, and the last audit is at least ``audit.every`` old.
 
-    A run that will be retried, because it was stopped or the site was in trouble, has no audit.
+    A run that will be retried, because it was stopped or the site was in trouble, has no audit; nor has one that the
+    gate refused, since the findings would be about a login page, for example.
     """
     every = plan.config.audit.every
-    if every is None or report.outcome == "dry" or run_result(report).status is not RunStatus.DONE:
+    if every is None or report.outcome in {"dry", "refused"} or run_result(report).status is not RunStatus.DONE:
         return False
     return history.is_audit_due(plan.state / AUDIT, every, time.time())
 

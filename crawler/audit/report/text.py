@@ -13,6 +13,7 @@ from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, needs_complete
 from crawler.audit.sources.logs.bots import BotKind
 from crawler.audit.summary import rule_histories
 from crawler.audit.verdict import (
+    NOT_ASKED_FOR,
     VerdictKind,
     empty_groups,
     group_counts,
@@ -29,6 +30,7 @@ from sitemap import Severity, safe
 
 MIN_AUDITS, MAX_AUDITS = 3, 6  # whose findings are shown as a trend
 MAX_NAMED: Final = 3  # findings of each rule without --verbose
+MAX_FEW: Final = 5  # findings in all, below which are all remedies
 MAX_BOTS: Final = 6  # the most active ones
 _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan
 
@@ -136,8 +138,9 @@ class TextReport:
         yield from (f"  not decided: {safe(url)}" for url in compared.undecided)
 
     def _actions(self) -> _Lines:
-        """What to do first: the actions with the most effect."""
+        """What to do first: the actions with the most effect; by title only, if the few findings below say the rest."""
         actions = self._report.actions
+        is_short = not self._verbose and sum(count.total for count in self._report.counts) <= MAX_FEW
         if actions:
             yield ""
             yield self._paint("what to do first")
@@ -146,8 +149,9 @@ class TextReport:
             doubt = f"  ({some}inconclusive)" if action.inconclusive else ""
             title = f"{number}. {safe(action.title)}{doubt}"
             yield f"  {self._paint(title, _COLOUR[Severity(action.severity)])}"
-            yield f"     {safe(action.why)} {safe(action.how)}"
-            yield from (f"     for example {safe(url)}" for url in action.examples[:1])
+            if not is_short:
+                yield f"     {safe(action.why)} {safe(action.how)}"
+                yield from (f"     for example {safe(url)}" for url in action.examples[:1])
 
     def _figures(self) -> _Lines:
         report = self._report
@@ -314,9 +318,13 @@ class TextReport:
             yield "nothing found"
         elif nothing.clean:
             yield f"nothing found: {', '.join(map(lower_first, nothing.clean))}"
+        hidden = set() if self._verbose else {*NOT_ASKED_FOR, *self._report.absent.values()}
         for word, gaps in (("checked", nothing.unchecked), ("decided", nothing.undecided)):
             for why, titles in gaps.items():
-                yield f"not {word}: {'; '.join(map(lower_first, titles))} ({safe(why)})"
+                if why not in hidden:
+                    yield f"not {word}: {'; '.join(map(lower_first, titles))} ({safe(why)})"
+        if left := sum(len(titles) for why, titles in nothing.unchecked.items() if why in hidden & NOT_ASKED_FOR):
+            yield f"not checked: {count_text(left, 'rule')} for which no source or option was given; -v names them"
 
     def _uncompared(self) -> _Lines:
         """The rules that are not compared, and those that are compared with an earlier audit."""

@@ -14,10 +14,12 @@ from audits import DOUBT, SITE, audit, findings, hostile, of
 from msgspec.structs import replace
 from naughty import NAUGHTY
 
+from crawler.audit.actions import rank_actions
 from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.audit.report.text import TextReport, write_text
 from crawler.audit.rules import REPORTED_RULES
 from crawler.audit.source_record import SourceKind, SourceReport
+from crawler.audit.verdict import NO_INSPECTION
 from crawler.cli.errors import CommandErrors
 from crawler.errors import UsageError
 from sitemap import RULES as LINT
@@ -78,6 +80,24 @@ def test_ours_verbose_names_every_finding_and_its_evidence() -> None:
     text = told(audit(found), found, verbose=True)
     assert all(each.url in text and all(line in text for line in each.evidence) for each in found)
     assert "more\n" not in text
+
+
+def test_ours_few_findings_are_told_once_and_rules_that_nobody_asked_for_are_counted() -> None:
+    found = [AuditFinding(rule="entry.gone", url=SITE, sentence="it is gone")]
+    report = replace(
+        audit(found), unchecked={"google": NO_INSPECTION, "orphan.log": "no log"}, absent={"media": "none"}
+    )
+    report = replace(report, actions=rank_actions(report, of(found)).actions)
+    few, all_of_it = told(report, found), told(report, found, verbose=True)
+    assert "what to do first\n  1. Correct 1 sitemap entry\n\n" in few
+    assert report.actions[0].why not in few
+    assert report.actions[0].why in all_of_it
+    assert "not checked: in the logs, but not linked (no log)\n" in few
+    assert re.search("not checked: [0-9]+ rules? for which no source or option was given; -v names them\n", few)
+    assert NO_INSPECTION not in few
+    assert f"({NO_INSPECTION})" in all_of_it
+    assert "images and videos" not in few
+    assert "not checked: images and videos (none)\n" in all_of_it
 
 
 def test_ours_nothing_found_is_one_line() -> None:
