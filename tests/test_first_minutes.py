@@ -99,7 +99,7 @@ def test_ours_a_new_site_with_a_time_of_day_waits_for_it(settings: dict[str, obj
 
 
 @pytest.mark.thorough
-def test_ours_the_first_command_of_the_readme_works_twice(tmp_path: Path) -> None:
+def test_ours_the_first_crawl_of_the_readme_works_twice(tmp_path: Path) -> None:
     root = Path(__file__).parents[1]
     readme = (root / "README.md").read_text().splitlines()
     (line,) = (line for line in readme if line.startswith("python3 -m venv") and "{url}" in line)
