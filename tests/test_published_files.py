@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from run import crawl, published, siteatlas
-from scripted import links, scripted
+from scripted import Answer, Route, links, scripted
 
 from crawler.publish.write import PublishedDigests
 from crawler.state.schema import STATE_DB
@@ -350,3 +350,27 @@ def test_ours_a_deploy_that_deleted_the_sitemap_is_noted(tmp_path: Path) -> None
         assert ran.code == 0
         assert "sitemap.xml was deleted since the last run, for example by a deploy" in ran.out
         assert "deleted" not in crawl(tmp_path, site.url).out
+
+
+def test_ours_a_quiet_run_tells_once_that_a_page_is_gone_which_others_still_link_to(tmp_path: Path) -> None:
+    pages: dict[str, Route] = {"/": links("/a", "/b"), "/a": "x", "/b": "y"}
+    with scripted(pages) as site:
+        assert crawl(tmp_path, site.url, "-q").err == ""
+        site.routes["/b"] = Answer("no", 404)
+        assert f"links still lead to {site.url}b, which the site does not have" in crawl(tmp_path, site.url, "-q").err
+        assert crawl(tmp_path, site.url, "-q").err == ""
+        site.routes |= {"/": "no link", "/a": Answer("no", 404)}
+        assert "links still lead" not in crawl(tmp_path, site.url, "-q").err
+
+
+def test_ours_a_quiet_run_tells_once_that_robots_txt_does_not_name_the_sitemap_any_more(tmp_path: Path) -> None:
+    said = "robots.txt does not name {}sitemap.xml any more"
+    with scripted({"/": links("/a"), "/a": "x"}) as site:
+        named = f"Sitemap: {site.url}sitemap.xml\n"
+        for text, is_told in (("", False), (named, False), (named, False), ("", True), ("", False), (named, False)):
+            site.routes["/robots.txt"] = text
+            assert (said.format(site.url) in crawl(tmp_path, site.url, "-q").err) is is_told
+        site.routes["/robots.txt"] = Answer("no", 503)
+        assert "any more" not in crawl(tmp_path, site.url, "-q").err  # the earlier robots.txt holds
+        site.routes["/robots.txt"] = Answer("no", 404)
+        assert said.format(site.url) in crawl(tmp_path, site.url, "-q").err

@@ -77,7 +77,7 @@ def test_ours_a_small_site_with_the_date_of_a_build_is_told_so_with_a_remedy(
     words = ("crawl", "https://www.example.com/", "--source", "build", "-o", "out", *AT_ONCE)
     told = siteatlas(tmp_path, *words).out
     note = f"all {pages} lastmods lie between 2023-11-14T22:13:20 and 22:13:24, like those of a build"
-    assert (note in told and "git takes the dates of the commits" in told) == is_told, told
+    assert (note in told and "--lastmod git (content.lastmod)" in told) == is_told, told
 
 
 def test_ours_pages_of_one_commit_are_not_told_as_those_of_a_build(tmp_path: Path) -> None:

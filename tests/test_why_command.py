@@ -13,7 +13,7 @@ from run import FAST, crawl, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
 from crawler.audit.report.layout import fit
-from crawler.cli.why.explain import Explanation
+from crawler.cli.why.explain import UNDATED, Explanation
 from crawler.cli.why.lookup import explain_urls, known_sites, site_for_url, story_lines
 from crawler.cli.why.story import StoryTopic, UrlStory
 from crawler.config.plan import state_directory
@@ -220,7 +220,7 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
             ],
         ),
         ("/keep", "lastmod", ["2020-09-01T10:00:00+00:00, from Last-Modified", "decided in run 1 (TIME)"]),
-        ("/a", "lastmod", ["no date is known"]),
+        ("/a", "lastmod", [UNDATED]),
         ("/dup", "lastmod", []),
         (
             "/gone",

@@ -45,7 +45,7 @@ from crawler.errors import NothingCrawlable, SiteatlasError, StorageError
 from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.throttle import Throttle
-from crawler.model import Outcome, State
+from crawler.model import Outcome, State, Url
 from crawler.parse.pool import ParsePool
 from crawler.render.renderer import Renderer
 from crawler.robots.cache import RobotsCache
@@ -69,7 +69,8 @@ class VisitResult:
     """How a visit ended, its tally, and notes on robots.txt and on what was left out.
 
     ``trouble`` is the error that ended it, or "".
-    ``set_up_hint`` names a page of the manual for what makes the site, or is "".
+    ``set_up_hint`` names a page of the manual for what makes the site, or is "". ``sitemaps`` are the URLs that
+    robots.txt names, None if it was not asked.
     """
 
     ending: FinishReason
@@ -77,6 +78,7 @@ class VisitResult:
     notes: tuple[str, ...]
     set_up_hint: str = ""
     trouble: str = ""
+    sitemaps: tuple[Url, ...] | None = None
 
     @property
     def stopped(self) -> str:
@@ -159,8 +161,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
             if ending is FinishReason.COMPLETE:
                 mark_repeated(store.db, page_fetcher.doubtful)
                 if second_reads:
-                    again = SecondReads(page_fetcher, throttle, pool, renderer)
-                    await _read_again(again, store, second_reads, engine)
+                    await _read_again(SecondReads(page_fetcher, throttle, pool, renderer), store, second_reads, engine)
                 search = Soft404s(page_fetcher, throttle, pool, plan.seed, renderer)
                 await search.run(store.db, not_found_checks(plan), lambda: engine.stopping)
                 frontier.reread()
@@ -170,7 +171,8 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     robots_notes = (*robots.notes, *robots.delay_note(plan.config.obey.max_crawl_delay))
     render_notes = renderer.notes() if renderer else []
     notes = [*moved, *robots_notes, files_note, plan.scope.note, *render_notes, *frontier.notes, *suspect_notes]
-    return VisitResult(ending, engine.tally, tuple(filter(None, notes)), worker.set_up_hint, engine.trouble)
+    said, hint = tuple(filter(None, notes)), worker.set_up_hint
+    return VisitResult(ending, engine.tally, said, hint, engine.trouble, robots.sitemaps)
 
 
 async def _read_again(again: SecondReads, store: Store, rounds: Rounds, engine: CrawlEngine) -> None:

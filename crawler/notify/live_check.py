@@ -24,7 +24,9 @@ from crawler.url.params import UrlParams
 _MAX_REDIRECTS: Final = 5
 _SMALL_BODY: Final = BodyLimits(wire=65_536, decoded=65_536)
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
-_REMEDY: Final = "; notifications wait until it is (check_live = false in [notify] sends them now)"
+_REMEDY: Final = "; notifications wait until it is"
+_NOW: Final = " (check_live = false in [notify] sends them now)"
+_WRONG_DIRECTORY: Final = ". If no later step copies it there, output.directory (-o) is not what the site serves"
 _GZIP: Final = b"\x1f\x8b"
 
 
@@ -80,7 +82,7 @@ class LiveSite:
         body = BodyLimits(wire=limit, decoded=limit, refuse=2 * limit)
         reply = await follow(partial(self._fetcher.fetch, body=body), Url(file.url), _MAX_REDIRECTS, _KEEP_ALL_PARAMS)
         if isinstance(reply, Failure):
-            return LiveResult.deferred(f"the sitemap at {file.url} cannot be fetched: {reply.message}{_REMEDY}")
+            return LiveResult.deferred(f"the sitemap at {file.url} cannot be fetched: {reply.message}{_REMEDY}{_NOW}")
         if reply.status == 200 and reply.body in _forms(content):
             return LiveResult.accepted(f"{file.url} is live")
         what, said = "serves something else", "is not yet the published version"
@@ -96,9 +98,8 @@ class LiveSite:
         is_old = age.isdecimal() and float(age) > reply.fetched_at - written
         if is_old or reply.status in TRANSIENT or any(reply.body in _forms(copy) for copy in earlier):
             fault = ""
-        return LiveResult(
-            reception=SendStatus.DEFERRED, message=f"the sitemap at {file.url} {said}{_REMEDY}", fault=fault
-        )
+        message = f"the sitemap at {file.url} {said}{_REMEDY}{_WRONG_DIRECTORY if fault else _NOW}"
+        return LiveResult(reception=SendStatus.DEFERRED, message=message, fault=fault)
 
 
 def _forms(content: bytes) -> tuple[bytes, ...]:

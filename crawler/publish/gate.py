@@ -205,6 +205,15 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
     return Hold(text, kinds | LINK_STATES, landslide.is_over_alike)
 
 
+def accepted_note(facts: GateFacts, limits: GateLimits) -> str:
+    """What a person lets pass with ``limits.accept_shrink``, in a sentence; "" if the gate would not object to it."""
+    landslide = _landslide(facts, limits.max_shrink)
+    held = [lost for lost in landslide.rest if lost.are_held]
+    losses = (_start_delisted(facts.start), *_sentences(facts, landslide, limits), *_still_held(held, landslide))
+    accepted = "; ".join(filter(None, losses)) if limits.accept_shrink else ""
+    return accepted and f"--accept-shrink accepts this: {accepted}. Later runs compare the site with what it shows now"
+
+
 def _accept() -> str:
     return NEXT_RUN.having("--accept-shrink")
 

@@ -13,7 +13,8 @@ from crawler.state.database import statements, storage_errors, transaction
 from sitemap import MIN_BUILD_PAGES, find_build_times
 
 _IS_STATED: Final = f"l.lastmod_source NOT LIKE 'Git commit %' AND l.lastmod_source != '{SEEN_TO_CHANGE}'"
-_SQL: Final = statements("crawler.publish", "listing.sql", KIND_SQL=KIND_SQL, State=State, _IS_STATED=_IS_STATED)
+_NAMES: Final = {"KIND_SQL": KIND_SQL, "State": State, "DiscoveredBy": DiscoveredBy, "_IS_STATED": _IS_STATED}
+_SQL: Final = statements("crawler.publish", "listing.sql", **_NAMES)
 
 _INSERT_KEPT: Final = f"""INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
@@ -116,6 +117,11 @@ class Listing:
     def disbelieved(self, policy: str) -> int:
         """The number of new pages without a lastmod whose Last-Modified the policy does not believe."""
         return self._count(_SQL["disbelieved"], policy=policy)
+
+    def lost_links(self) -> tuple[int, str | None]:
+        """How many pages leave because they are gone, although links lead to them, and one of them or None."""
+        with storage_errors():
+            return tuple(self._db.execute(_SQL["lost_links"]).fetchone())
 
     def copies(self) -> tuple[int, str, str]:
         """How many pages answered exactly what another one did, byte by byte, with a pair of them."""

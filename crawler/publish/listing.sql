@@ -50,6 +50,11 @@ SELECT sum(pages - 1), min(first), last FROM (
   FROM listing l JOIN content c ON c.id = l.content JOIN url u ON u.id = l.id WHERE NOT l.kept
   GROUP BY c.digest HAVING pages > 1)
 
+-- name: lost_links
+SELECT count(*), min(u.url) FROM published p JOIN visit v ON v.id = p.id JOIN url u ON u.id = p.id
+  WHERE v.state = '{State.CLIENT_ERROR}' AND v.status IN (404, 410) AND v.found & {DiscoveredBy.LINK}
+    AND NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = p.id)
+
 -- name: lost_dates
 -- The memory has the dates of pages that were not published for a while, or without dates (policy none).
 SELECT count(*) FROM (

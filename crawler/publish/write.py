@@ -319,6 +319,16 @@ def disbelieved_note(listing: Listing, policy: str) -> tuple[str, ...]:
     return (f"{count:,} {have} Last-Modified is not believed (siteatlas why URL says why). {remedy}",)
 
 
+def lost_links_note(listing: Listing) -> tuple[str, ...]:
+    """A note when pages leave that do not exist any more, although pages link to them: this run tells it, no other."""
+    count, first = listing.lost_links()
+    more = f" and {count - 1:,} more" if count > 1 else ""
+    note = (
+        f"links still lead to {first}{more}, which the site does not have any more (siteatlas why URL names the pages)"
+    )
+    return (note,) if count else ()
+
+
 def copies_note(listing: Listing, _policy: str) -> tuple[str, ...]:
     """A note when listed pages are the same document, such as a directory and its index.html."""
     count, first, last = listing.copies()
@@ -342,7 +352,7 @@ def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
     later = "Siteatlas gives later changes dates of their own"
     if policy in {"header", "page"}:
         later = f"With content.lastmod (--lastmod) = observed, {later}"
-    git = "" if policy == "git" else ". For pages made from files in Git, git takes the dates of the commits"
+    git = "" if policy == "git" else ". If files in Git make the pages, --lastmod git (content.lastmod) dates them"
     note = f"{share} {named} {dates}, like those of a build: they do not say when somebody edited a page. {later}{git}"
     return (note,)
 

@@ -9,6 +9,7 @@ Until that commit the state is as if visiting had just ended: the next start rep
 """
 
 import logging
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,6 +29,7 @@ from crawler.dataset.history import record as record_history
 from crawler.errors import DamagedFile, Incomplete, PublishRefused, StorageError
 from crawler.lastmod.observe import CommitDates, SiteObservation, observe
 from crawler.lastmod.store import ObservationStore
+from crawler.model import Url
 from crawler.moves import register
 from crawler.publish import store as publish_store
 from crawler.publish import write
@@ -35,7 +37,7 @@ from crawler.publish.change_feed import ChangeFeed, write_feeds
 from crawler.publish.changes import Change, ChangeSample
 from crawler.publish.completeness import completeness
 from crawler.publish.entries import EntryBuilder, EntryCounts, find_site_images
-from crawler.publish.gate import GateLimits, Hold, Refusal, challenge_note, judge
+from crawler.publish.gate import GateLimits, Hold, Refusal, accepted_note, challenge_note, judge
 from crawler.publish.gate_facts import challenged_pages, gate_facts, read_coverage
 from crawler.publish.listing import Listing
 from crawler.publish.other_formats import begin_formats, publish_formats
@@ -43,10 +45,11 @@ from crawler.publish.recent_feed import publish_recent_feed
 from crawler.publish.store import AcceptAfter, record_losses
 from crawler.state.database import transaction
 from crawler.state.runs import PARTIAL, Completeness, CompletenessLevel, PublishedFile, Run, RunStore
-from crawler.state.store import GENERATIONS_DIRECTORY, Store
+from crawler.state.store import GENERATIONS_DIRECTORY, Store, read_about, write_about
 from sitemap import DestinationError, Directory, Generations, Published, format_date
 
 log = logging.getLogger(__name__)
+_NAMED_KEY: Final = "named_in_robots"
 MAX_SHOWN_CHANGES: Final = 20  # changes of each kind in a summary
 
 
@@ -87,6 +90,7 @@ class RunFinisher:
         self._destination = destination
         self._digests = write.PublishedDigests(store.db, plan.output)
         self._listing = Listing(store.db)
+        self._named: Collection[Url] | None = None
         self._tally = EntryCounts()
         self._entries = EntryBuilder(plan.config.content, plan.config.output, self._listing.verdict_of, self._tally)
 
@@ -99,6 +103,7 @@ class RunFinisher:
         is_complete = visited.ending is FinishReason.COMPLETE
         verdict = completeness(read_coverage(db, visited.stopped, self._store.run.started))
         run = replace(with_counts(self._store.run, visited, verdict), outcome="", refusal="", exit_code=0)
+        self._named = visited.sitemaps
         policy = self._plan.config.content.lastmod
         source = source_key(self._plan)
         observation = observe(db, self._store.run, policy, source, self._commits, accepts_held=accept_shrink)
@@ -107,7 +112,8 @@ class RunFinisher:
         if not is_complete and not output.partial:
             return self._finish_cut_short(run, verdict, visited)
         self._listing.rebuild(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(verdict))
-        judged = self._judge(run.started, accept_shrink=accept_shrink)
+        judged, accepted = self._judge(run.started, accept_shrink=accept_shrink)
+        run = replace(run, notes=[*filter(None, [accepted]), *run.notes])
         if judged and is_complete and is_partial(db):
             return None
         if isinstance(judged, Refusal):
@@ -144,18 +150,25 @@ class RunFinisher:
         except (StorageError, DestinationError, OSError) as error:
             return self._finish_unrecorded(run, verdict, published, error)
 
+    def _robots_note(self) -> list[str]:
+        """That robots.txt does not name the sitemap any more, as it did in the last run."""
+        before, named = read_about(self._store.db, _NAMED_KEY), self._named
+        note = f"robots.txt does not name {before} any more: search engines look there for the sitemap"
+        note += ". If a deploy replaces robots.txt, add the line there (siteatlas robots shows how)"
+        return [note] if before and named is not None and before not in named else []
+
     def _file_notes(self, directory: Path) -> list[str]:
-        """What somebody else did to the files that were published in a directory."""
+        """What somebody else did to the files that were published in a directory, or to the rest of the site."""
         made = None
         with suppress(OSError):
             made = find_set_up((directory / "index.html").read_bytes())
         changed = (
             self._digests.changed_note(made.name, made.page, made.writes) if made else self._digests.changed_note()
         )
-        moved = self._digests.directory_note()
-        for note in moved:  # a person should know it once, also of a quiet run
+        news = [*self._digests.directory_note(), *self._robots_note(), *write.lost_links_note(self._listing)]
+        for note in news:  # a person should know it once, also of a quiet run
             log.warning("%s: %s", self._plan.seed, note)
-        notes = [*moved, *changed]
+        notes = [*news, *changed]
         if self._plan.config.fetch.source:  # whose build empties its folder
             return notes
         deleted, is_told = self._digests.deleted_note()
@@ -163,15 +176,17 @@ class RunFinisher:
             log.warning("%s: %s", self._plan.seed, deleted)
         return [*notes, *filter(None, [deleted])]
 
-    def _judge(self, now: float, *, accept_shrink: bool) -> Refusal | Hold | None:
-        """What the gate does with the listing."""
+    def _judge(self, now: float, *, accept_shrink: bool) -> tuple[Refusal | Hold | None, str]:
+        """What the gate does with the listing, and a note on what a person accepts of it, or ""."""
         config = self._plan.config
         output = config.output
         limits = GateLimits(
             output.max_failed, output.max_shrink, accept_shrink, output.accept_after, config.fetch.user_agent
         )
         after = AcceptAfter(output.accept_after, now)
-        return judge(gate_facts(self._store.db, self._plan.seed, output.max_shrink, after), limits)
+        facts = gate_facts(self._store.db, self._plan.seed, output.max_shrink, after)
+        judged = judge(facts, limits)
+        return judged, "" if isinstance(judged, Refusal) else accepted_note(facts, limits)
 
     def _find_site_images(self) -> None:
         """Tell the entries which images belong to the site."""
@@ -248,6 +263,8 @@ class RunFinisher:
             publish_store.store_published(db, run.number)
             register.record(db, run.started)
             self._listing.store_site_images(self._entries.site_images)
+            if self._named is not None:
+                write_about(db, _NAMED_KEY, published.url * (published.url in self._named))
             if not (run.refusal or observation.is_behind):  # such a night teaches nothing about what usually changes
                 site = observation.memory, observation.distrust, observation.policy
                 ObservationStore(db, run.number).store_site(*site)

@@ -26,6 +26,7 @@ from crawler.units import count_text
 from sitemap import BuildTime
 
 _SOURCE_TEXTS: Final = {"": "an unknown source", SEEN_TO_CHANGE: "an observed change"}
+UNDATED: Final = "no date is known. The day of the first visit is none: the page may be older"
 MAX_REFERRERS_SHOWN: Final = 5  # referrers in the text; JSON has all
 SHOWN_STEPS: Final = 12  # steps from the start in the text; JSON has all
 
@@ -223,7 +224,7 @@ def _lastmod(story: UrlStory, _: CrawlRules) -> Iterator[str]:
         number = story.run.number
     date = position.lastmod if position else observed.lastmod
     source = position.lastmod_source if position else observed.lastmod_source
-    yield f"{date}, from {_SOURCE_TEXTS.get(source, source)}" if date else "no date is known"
+    yield f"{date}, from {_SOURCE_TEXTS.get(source, source)}" if date else UNDATED
     if position and position.lastmod != observed.lastmod:
         yield f"latest observation: {observed.lastmod or 'none'} ({observed.lastmod_source or 'no source'})"
     if visit and visit.discounted:

@@ -8,6 +8,7 @@ from crawler.fetch.challenge import remedy
 from crawler.model import Lease, Outcome, State, Url, Verdict
 from crawler.publish.gate import (
     LINK_STATES,
+    STILL_HELD,
     AlikePages,
     ChallengedPages,
     GateFacts,
@@ -16,6 +17,7 @@ from crawler.publish.gate import (
     LostPages,
     Refusal,
     StartUrlStatus,
+    accepted_note,
     challenge_note,
     judge,
     reject_start,
@@ -76,6 +78,7 @@ def start(state: State, status: int | None = 200, target: Url | None = None, **o
 )
 def test_ours_a_set_that_is_plausible_passes(passing: GateFacts) -> None:
     assert judge(passing, GateLimits()) is None
+    assert not accepted_note(passing, GateLimits(accept_shrink=True))
 
 
 @pytest.mark.parametrize(
@@ -128,6 +131,8 @@ def test_ours_when_the_crawl_cannot_be_believed_nothing_is_published_until_it_is
     assert "--accept-shrink" in told.sentence
     assert told.exit_code == 3
     assert judge(refused, GateLimits(accept_shrink=True)) is None
+    assert said in accepted_note(refused, GateLimits(accept_shrink=True))
+    assert not accepted_note(refused, GateLimits())
     assert isinstance(judge(refused, GateLimits(max_shrink=0.0)), Refusal)
 
 
@@ -159,6 +164,7 @@ def test_ours_a_landslide_is_held_whatever_its_reason(lost: LostPages, said: str
     assert held.kinds == {lost.kind} | LINK_STATES
     assert not held.alike
     assert judge(case, GateLimits(accept_shrink=True)) is None
+    assert said in accepted_note(case, GateLimits(accept_shrink=True))
 
 
 def test_ours_the_sentence_on_a_landslide_names_the_share_the_causes_and_the_remedies() -> None:
@@ -229,6 +235,7 @@ def test_ours_what_was_held_stays_so_while_its_cause_lasts() -> None:
     assert not held.alike
     assert "2 pages that the last run held still do not show their main text" in held.sentence
     assert judge(facts(gone=[left]), GateLimits(accept_shrink=True)) is None
+    assert STILL_HELD in accepted_note(facts(gone=[left]), GateLimits(accept_shrink=True))
 
 
 def test_ours_pages_that_lost_their_own_text_are_held() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.cli.why.explain import Explanation, explain
+from crawler.cli.why.explain import UNDATED, Explanation, explain
 from crawler.cli.why.rules import CrawlRules
 from crawler.cli.why.story import UrlStories
 from crawler.crawl.frontier.sqlite import SqliteFrontier
@@ -225,7 +225,7 @@ def test_ours_a_url_of_which_only_the_name_is_kept_is_known_all_the_same(made: M
 )
 def test_ours_a_last_modified_that_is_not_believed_says_why(made: Made, stated: str, fault: str) -> None:
     _remember(made.db, "/x", State.INDEXABLE, last_modified=stated, seen_at=NOW)
-    assert made.told("/x", "lastmod") == ["no date is known", f'Last-Modified "{stated}" is not credible: {fault}']
+    assert made.told("/x", "lastmod") == [UNDATED, f'Last-Modified "{stated}" is not credible: {fault}']
 
 
 def test_ours_a_header_that_the_whole_site_is_not_believed_for_is_told_as_that(made: Made) -> None:
