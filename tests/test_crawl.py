@@ -518,6 +518,10 @@ def test_ours_reasons_that_people_read_have_no_codes(tmp_path: Path) -> None:
 
 
 def test_ours_a_site_that_is_one_page_says_what_its_links_lead_to(tmp_path: Path) -> None:
-    for link, told in (("/", "JavaScript creates them"), ("https://other.example/a", "or add --host other.example")):
+    for link, told in (
+        ("/", "JavaScript creates them"),
+        ("https://other.example/a", "elsewhere, such as to https://other.example/a (another host: other.example)."),
+        ("https://127.0.0.1/a", "elsewhere, such as to https://127.0.0.1/a (another scheme or port: "),
+    ):
         with scripted({"/": f'<title>A</title><a href="{link}">A</a>'}) as site:
             assert told in " ".join(crawl(tmp_path, site.url, "--render", "never", "--dry-run").out.split())

@@ -34,9 +34,9 @@ _ONE_PAGE_HINT: Final = (
     "only one page was found, and it contains no links to other pages. If a browser shows links on it, JavaScript "
     "creates them. To read such pages, run {}, and install Chromium"
 )
-_OTHER_HOST_HINT: Final = (
-    "only one page was found, and its links lead to other hosts, such as {0}. If {0} is the site, start the crawl "
-    "there, or add --host {0}"
+_ELSEWHERE_HINT: Final = (
+    "only one page was found, and its links lead elsewhere, such as to {} ({}). If the site is there, start the crawl "
+    "there, or add the other host with --host"
 )
 
 
@@ -179,9 +179,9 @@ def _hints(frontier: SqliteFrontier, pages: int, visited: VisitResult, *, is_new
     states = set(frontier.counts()) - {State.INDEXABLE, State.SITEMAP_FILE, State.OUT_OF_SCOPE}
     was_rendered = any("rendered" in note for note in visited.notes)  # a browser was tried
     if pages == 1 and not states and not was_rendered and visited.ending is FinishReason.COMPLETE:
-        beyond = _first_records(frontier, State.OUT_OF_SCOPE, 1)
-        other = "".join(each.reason.partition("another host: ")[2] for each in beyond)
-        return [_OTHER_HOST_HINT.format(other) if other else _ONE_PAGE_HINT.format(install_command("render"))]
+        other = next(_first_records(frontier, State.OUT_OF_SCOPE, 1), None)
+        hint = _ONE_PAGE_HINT.format(install_command("render"))
+        return [_ELSEWHERE_HINT.format(other.url, other.reason) if other else hint]
     return [visited.set_up_hint] if is_new and visited.set_up_hint else []
 
 
