@@ -31,6 +31,7 @@ from crawler.errors import StorageError, UsageError, account_name
 from crawler.lastmod.generators import find_generator
 from crawler.packages import IMAGE, WHEEL, installed_from
 from crawler.publish.write import foreign_sitemap
+from crawler.units import names_text
 from crawler.url.normalize import host_of
 from crawler.url.params import UrlParams
 from sitemap import create_file, destination_error, is_planted, make_directory
@@ -243,13 +244,12 @@ def _source_of(file: Path) -> Path | None:
 
 def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
     key = f"a copy of the key file {options.indexnow_key}.txt and " if options.indexnow_key else ""
-    for output in kit.outputs:
-        if not _source_of(output / "robots.txt"):
-            yield (
-                f"if a generator or a deploy empties {relative_path(output)}, each build deletes sitemap.xml: run "
-                f"Siteatlas after each build, and put {key}a robots.txt with the line of the sitemap into the folder "
-                "of static files of your site"
-            )
+    if outputs := [str(relative_path(path)) for path in kit.outputs if not _source_of(path / "robots.txt")]:
+        yield (
+            f"if a generator or a deploy empties {names_text(outputs)}, each build deletes sitemap.xml: run "
+            f"Siteatlas after each build, and put {key}a robots.txt with the line of the sitemap into the folder "
+            "of static files of your site"
+        )
     if kit.moment.note and options.schedulers:
         yield kit.moment.note
     if len(options.schedulers) > 1:
