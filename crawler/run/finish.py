@@ -264,7 +264,7 @@ class RunFinisher:
             register.record(db, run.started)
             self._listing.store_site_images(self._entries.site_images)
             if self._named is not None:
-                write_about(db, _NAMED_KEY, published.url * (published.url in self._named))
+                write_about(db, _NAMED_KEY, published.url if published.url in self._named else "")
             if not (run.refusal or observation.is_behind):  # such a night teaches nothing about what usually changes
                 site = observation.memory, observation.distrust, observation.policy
                 ObservationStore(db, run.number).store_site(*site)
