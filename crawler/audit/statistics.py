@@ -53,16 +53,19 @@ class Statistics:
         with storage_errors():
             self.states = [HistogramBar(state, count) for state, count in db.execute(_STATES)]
             self.statuses = [HistogramBar(str(status), count) for status, count in db.execute(_STATUSES)]
-            ages: Counter[str] = Counter()
+            dates: Counter[str] = Counter()  # most pages of a build share theirs
             self._sections: Counter[str] = Counter()
             self.segments: Counter[str] = Counter()
             for number, url, lastmod in db.execute(_PAGES):
                 if number in copies:
                     continue
-                ages[_age_label(lastmod, now)] += 1
+                dates[lastmod] += 1
                 self._sections[section_of(url)] += 1
                 if segments:
                     self.segments[segments.of_url(url)] += 1
+        ages: Counter[str] = Counter()
+        for lastmod, count in dates.items():
+            ages[_age_label(lastmod, now)] += count
         self.ages = _bars(ages, [*(label for _, label in _AGE_BARS), "older", "not known"])
         self.urls = sum(bar.count for bar in self.states)
         pages = _pages(graph, copies)

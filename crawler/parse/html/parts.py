@@ -15,7 +15,7 @@ from zlib import crc32
 from crawler.model import Url
 from crawler.parse.html.text import decode_references
 
-NO_PARTS: Final = ("", "top", "Top", "TOP")
+NO_PARTS: Final = frozenset(("", "top", "Top", "TOP"))
 """What leads to the top of a page: https://html.spec.whatwg.org/#find-a-potential-indicated-element ."""
 ROUTES: Final = "/!"
 """What begins a route of a script, which is no part of a page."""
@@ -45,14 +45,15 @@ def pack_named(named: Collection[tuple[str, str]], targets: Mapping[str, Url | N
 
     ``targets`` are the URLs of the references without their parts.
     """
-    urls = ((text, targets.get(text)) for text in {text for text, _ in named})
-    pages = {text: page_number(url) for text, url in urls if url and url.startswith(origin)}
-    numbers = [
-        part_number(pages[text], part)
-        for text, part in named
-        if part not in NO_PARTS and part[0] not in ROUTES and text in pages
-    ]
-    return array("I", numbers).tobytes()
+    numbers = array("I")
+    pages: dict[str, int] = {}
+    for text, part in named:
+        if (page := pages.get(text)) is None:
+            url = targets.get(text)
+            page = pages[text] = page_number(url) if url and url.startswith(origin) else -1
+        if page >= 0 and part not in NO_PARTS and part[0] not in ROUTES:
+            numbers.append(part_number(page, part))
+    return numbers.tobytes()
 
 
 def unpack_numbers(packed: bytes) -> "array[int]":
