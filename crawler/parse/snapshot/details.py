@@ -20,9 +20,11 @@ from crawler.parse.snapshot.text import LEAF, TAG_EFFECTS, Memo, clean_url, mask
 _tags = re.compile(
     r"<(?=/?[abfhmnABFHMN])(/?)(a|area|article|nav|header|footer|aside|main|base)(?=[\s/>])([^<>]*+)>", re.IGNORECASE
 ).finditer
-# Behind a tag that ends a text stand most links of most pages: they are read with it.
+_border: Final = text_border.pattern[1:-1]
+# Most tags that end a text have no text behind them, but one more such tag or a link: they are read with it.
 _rows = re.compile(
-    text_border.pattern + r"(\s*+<a (?:class=\"[^\"<>]*+\" )?href=\"([^\"<>&\s]++)\"([^<>]*+)>([^<]{0,999}+)</a>)?"
+    rf"({_border}(?:\s*+{_border})*+)"
+    r"(\s*+<a (?:class=\"[^\"<>]*+\" )?href=\"([^\"<>&\s]++)\"([^<>]*+)>([^<]{0,999}+)</a>)?"
 ).split
 _naming_tags = re.compile(r"<(?=[hmHM])(h1|meta)(?=[\s/>])([^<>]*+)>", re.IGNORECASE).finditer
 _between_tags = re.compile(r"<[^<>]*+>").split
@@ -92,7 +94,7 @@ def read_details(markup: str) -> Details:
     if statements:
         shown = _Scan(markup)
         shown.read(body, start)
-    texts = _find_slots(shown.passages[: MAX_BLOCKS - len(statements)], scan.anchors, scan.whole)
+    texts = _find_slots(shown.passages[: MAX_BLOCKS - len(statements)], scan.anchors)
     return Details(*read_headline(markup), scan.words, scan.base, scan.anchors, texts)
 
 
@@ -116,12 +118,35 @@ def _read_piece(piece: str) -> tuple[int, list[_Tag]]:
     return words_in(piece), tags
 
 
+_Passage = tuple[Container, bytes, str, Anchor | None]
+"""A text: its container, what gives it its role, its markup, and the anchor if that is all of it."""
+
+
+def _read_borders(written: str) -> tuple[bytes | None, list[tuple[str, str]], int, list[_Tag]]:
+    """What tags do that end a text, one after the other.
+
+    The role of the text behind them, None if it is the same as before; the containers that they enter, by their tags,
+    and leave, by their names; their words, and those of the tags that count here.
+    """
+    role, steps, words, tags = None, [], 0, []
+    for border in text_border.finditer(written):
+        effect, count, found = _TAGS[border[0]]
+        words += count
+        tags += [(*tag[:-1], border.start() + tag[-1]) for tag in found]
+        if effect.name:
+            role = effect.leaf
+        if effect.opens:
+            steps.append(("", effect.name) if effect.ends else (border[0], ""))
+    return role, steps, words, tags
+
+
 _PIECES: Final = Memo(_read_piece)
 _TAGS: Final = Memo(lambda written: (TAG_EFFECTS[written], *_read_piece(written)))
+_BORDERS: Final = Memo(_read_borders)
 
 
 class _Scan:
-    """Reads the body of a page in one pass. ``whole`` is the markup of most links, by their number."""
+    """Reads the body of a page in one pass: its anchors, and its passages."""
 
     def __init__(self, markup: str) -> None:
         self._markup = markup
@@ -129,8 +154,7 @@ class _Scan:
         self._outer = self.base = ""
         self.words = 0
         self.anchors: list[Anchor] = []
-        self.whole: dict[int, str] = {}
-        self.passages: list[tuple[Container, bytes, str]] = []
+        self.passages: list[_Passage] = []
 
     def add(self, tags: Iterable[_Tag], begin: int) -> None:
         """Add the tags of a piece that begins at a place of the markup."""
@@ -144,42 +168,48 @@ class _Scan:
                 _enter(self._around, name.removeprefix("/"), name[:1] == "/")
                 self._outer = _landmark(self._around)
 
-    def _add_plain(self, link: str, href: str, more: str, text: str) -> None:
+    def _add_plain(self, href: str, more: str, text: str) -> Anchor:
         shown = (unescape(text) if "&" in text else text).split()
         self.words += len(shown)
         rel = _read_attributes(more).get("rel", "").lower() if more else ""
-        self.whole[len(self.anchors)] = link.lstrip()
-        self.anchors.append(Anchor(href, " ".join(shown)[:MAX_TEXT], rel, self._outer))
+        anchor = Anchor(href, " ".join(shown)[:MAX_TEXT], rel, self._outer)
+        self.anchors.append(anchor)
+        return anchor
 
     def read(self, body: str, end: int) -> None:
         """Read markup that begins at ``end``."""
-        container, leaf = Container.root(), b""
+        container, leaf, is_mute = Container.root(), b"", False
+        words = 0
         columns = iter(["", *[None] * 4, *_rows(body)])
-        for tag, link, href, more, text, rest in zip(*[columns] * 6, strict=True):
-            effect, words, tags = _TAGS[tag]
-            self.words += words
+        for borders, link, href, more, text, rest in zip(*[columns] * 6, strict=True):
+            role, steps, count, tags = _BORDERS[borders]
+            words += count
             if tags:
                 self.add(tags, end)
-            if effect.ends:
-                leaf = b""
-                if effect.opens:
-                    container = container.without(effect.name)
-            elif effect.name:
-                leaf = effect.leaf
-                container = container[tag] if effect.opens else container
-            raw = rest
+            end += len(borders)
+            if role is not None:
+                leaf = role
+            for entered, left in steps:
+                container = container[entered] if entered else container.without(left)
+                is_mute = container.is_mute
+            anchor, raw = None, rest
             if link:
-                self._add_plain(link, href, more, text)
+                end += len(link)
+                anchor = self._add_plain(href, more, text)
                 raw = link + rest
-            end += len(tag) + len(raw)
-            if "<" in rest:
-                words, tags = _PIECES[rest]
-                self.words += words
-                self.add(tags, end - len(rest))
-            elif rest:
-                self.words += len((unescape(rest) if "&" in rest else rest).split())
-            if raw and not container.is_mute and not raw.isspace():
-                self.passages.append((container, leaf, raw))
+            if rest:
+                end += len(rest)
+                if "<" in rest:
+                    count, tags = _PIECES[rest]
+                    words += count
+                    self.add(tags, end - len(rest))
+                else:
+                    words += len((unescape(rest) if "&" in rest else rest).split())
+                if anchor and not rest.isspace():
+                    anchor = None
+            if not is_mute and (anchor or (raw and not raw.isspace())):
+                self.passages.append((container, leaf, raw, anchor))
+        self.words += words
 
 
 def read_headline(markup: str) -> Headline:
@@ -221,22 +251,22 @@ def _plain(markup: str) -> str:
     return unescape(" ".join(_between_tags(markup)))
 
 
-def _find_slots(
-    passages: list[tuple[Container, bytes, str]], anchors: list[Anchor], whole: dict[int, str]
-) -> list[tuple[int, int, int]]:
-    """Give each link its slot; returns the longer texts. ``whole`` is the markup of some links, by their number."""
+def _find_slots(passages: list[_Passage], anchors: list[Anchor]) -> list[tuple[int, int, int]]:
+    """Give each link its slot; returns the longer texts."""
     hrefs: list[str] = []
     texts = []
     at = 0
     last: tuple[object, object] = None, None
-    for container, leaf, raw in passages:
+    for container, leaf, raw, plain in passages:
         if last[0] is not container or last[1] is not leaf:
             last, place = (container, leaf), container.place + leaf
             slot, landmark, is_heading = _slot(place), "nav" if container.is_frame else "", bool(_is_heading(place))
-        if whole.get(at) == raw.strip() and not is_heading:  # most links of most pages
+        if plain and not is_heading and anchors[at : at + 1] == [plain]:  # most links of most pages
             anchor = anchors[at]
             anchor.slot, anchor.landmark = slot, anchor.landmark or landmark
             at += 1
+            continue
+        if not is_heading and "<" not in raw and "&" not in raw and len(raw.split()) < _MIN_TEXT:  # a label
             continue
         for part in parts_of(leaf, raw):
             _, *targets = part.compared_text.split("\x1f")
