@@ -2,11 +2,11 @@
 
 import sqlite3
 from array import array
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import cache, cached_property
-from itertools import count, product
+from functools import cache, cached_property, lru_cache, partial
+from itertools import compress, count, product, repeat
 from operator import attrgetter
 from typing import Any, Final
 
@@ -155,18 +155,19 @@ class PageReader:
         # most references are the path of a URL that the state knows: to resolve them takes five times as long
         hrefs = [anchor.href for anchor in details.anchors]
         origin = origin_of(base)
-        urls = [origin + href if href[:1] == "/" != href[1:2] else href for href in hrefs]
+        urls = [f"{origin}{href}" if "/0" <= href < "0" or "/" <= href < "//" else href for href in hrefs]
         numbers = [*map(known.get, map(hash, urls))]
-        others = [at for at, number in enumerate(numbers) if number is None and hrefs[at][:1] != "#"]
-        if others:
+        if None in numbers:
+            others = [at for at, number in enumerate(numbers) if number is None and hrefs[at][:1] != "#"]
             self._resolver.begin()
             resolved = self._resolver.resolve_all(base, [hrefs[at].partition("#")[0] for at in others])
             for at, url in zip(others, resolved, strict=True):
                 urls[at], numbers[at] = url or "", known.get(hash(url))
-        links = [at for at, number in enumerate(numbers) if number]
-        texts = [(bisect_left(links, begin), bisect_left(links, end), text) for begin, end, text in details.texts]
-        page = PlacedPage(row.url, [urls[at] for at in links], [details.anchors[at] for at in links], texts)
-        return _Placed(_shown(details), page, [numbers[at] or 0 for at in links], [at + 1 for at in links], groups)
+        positions = [*compress(count(1), numbers)]
+        before = partial(bisect_right, positions)  # the links up to an anchor
+        texts = [(before(begin), before(end), text) for begin, end, text in details.texts]
+        page = PlacedPage(row.url, [*compress(urls, numbers)], [*compress(details.anchors, numbers)], texts)
+        return _Placed(_shown(details), page, [*filter(None, numbers)], positions, groups)
 
     def _put(self, part: Rows, row: Visited, placed: _Placed | None, places: list[Place], kept: Shown | None) -> None:
         page = _decode_page(row.page) if row.page else Page(is_html=False)
@@ -180,24 +181,17 @@ class PageReader:
                 links += ((row.id, number, LINK_TYPES[kind, False, None], *_NO_ANCHOR) for number in numbers)
             if placed:
                 types, nofollow = _PLACED_TYPES[page.nofollow], _PLACED_TYPES[True]
-                links += [
-                    (
-                        row.id,
-                        number,
-                        (nofollow if anchor.rel and "nofollow" in anchor.rel.split() else types)[place],
-                        anchor.text,
-                        anchor.rel or None,
-                        position,
-                    )
-                    for number, anchor, place, position in zip(
-                        placed.targets, placed.page.anchors, places, placed.positions, strict=True
-                    )
+                texts = [anchor.text for anchor in placed.page.anchors]
+                rels = [anchor.rel or None for anchor in placed.page.anchors]
+                kinds = [
+                    (nofollow if rel and "nofollow" in rel.split() else types)[place]
+                    for rel, place in zip(rels, places, strict=True)
                 ]
-                for number in placed.targets:
-                    flags_of.pop(number, None)
+                links += zip(repeat(row.id), placed.targets, kinds, texts, rels, placed.positions)
             # a menu of scripts, an encoding
-            for number, flags in flags_of.items():
-                is_nofollow = page.nofollow or not flags & _LINK
+            others = flags_of.keys() - (placed.targets if placed else ())
+            for number in filter(others.__contains__, flags_of) if others else ():
+                is_nofollow = page.nofollow or not flags_of[number] & _LINK
                 links.append((row.id, number, LINK_TYPES["link", is_nofollow, None], *_NO_ANCHOR))
         url = row.url
         for name, rows in (
@@ -222,17 +216,20 @@ def _found_names(found: int) -> str:
     return ", ".join(name for flag, name in DISCOVERY_NAMES.items() if found & flag)
 
 
+_time = lru_cache(w3c)  # a crawl reads many pages in one second
+
+
 def _page_row(row: Visited, page: Page, shown: Shown, counts: tuple[int | None, int | None]) -> tuple[Any, ...]:
     requests = Request.read(row.trail)
     last = next((request for request in reversed(requests) if request.answer != "304"), None)
-    values = msgspec.structs.asdict(row)
-    values |= StatedFields.of(page)._asdict()
-    values |= zip(SHOWN, shown, strict=True)
-    values |= {
+    values = {
+        **msgspec.structs.asdict(row),
+        **StatedFields.of(page)._asdict(),
+        **dict(zip(SHOWN, shown, strict=True)),
         "outlinks": counts[0],
         "external_outlinks": counts[1],
         "section": section_of(row.url),
-        "indexable": row.state == State.INDEXABLE,
+        "indexable": int(row.state == State.INDEXABLE),
         "lastmod": row.lastmod or None,
         "lastmod_source": row.lastmod_source or None,
         "lastmod_evidence": row.evidence or None,
@@ -241,8 +238,8 @@ def _page_row(row: Visited, page: Page, shown: Shown, counts: tuple[int | None, 
         "bytes": last.wire if last else None,
         "seconds": last.elapsed if last else None,
         "found": _found_names(row.found) or None,
-        "visited": w3c(row.seen_at) if row.seen_at else None,
-        "requested": w3c(requests[-1].at) if requests else None,
+        "visited": _time(int(row.seen_at)) if row.seen_at else None,
+        "requested": _time(int(requests[-1].at)) if requests else None,
         "rendered": page.rendered,
     }
     return tuple(map(values.get, _PAGE_COLUMNS))
