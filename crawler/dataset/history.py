@@ -346,7 +346,7 @@ def _past_depths(
         if url in numbers and to in numbers
     }
     end = max(numbers.values(), default=0) + 1
-    depth = levels(end, 0, lambda node: (links.get(node, ()),), lambda node: free.get(node, ()))
+    depth = levels(end, [0], lambda node: (links.get(node, ()),), lambda node: free.get(node, ()))
     return {url: depth[number] for url, number in numbers.items() if depth[number] >= 0}
 
 

@@ -48,8 +48,14 @@ def page_figures(nodes: Nodes, groups: Iterable[tuple[int, Sequence[LinkGroup]]]
     moved = moved_targets(nodes)
     leading = leading_targets(nodes)
     count = len(nodes)
-    depth = levels(count, start, lambda node: (clicks.of(node),), lambda node: (moved[node],))
-    touched = levels(count, start, lambda node: (clicks.of(node), others.of(node)), lambda node: (leading[node],))
+    depth = levels(count, [start], lambda node: (clicks.of(node),), lambda node: (moved[node],))
+    clicked = (node for node in range(count) if depth[node] >= 0)  # their clicks lead to no more nodes
+    touched = levels(
+        count,
+        clicked,
+        lambda node: (others.of(node),) if depth[node] >= 0 else (clicks.of(node), others.of(node)),
+        lambda node: (leading[node],),
+    )
     home = array("I", home_pages(nodes))
     counted = {*nodes.remembered}
     sources = array("I")
@@ -58,11 +64,13 @@ def page_figures(nodes: Nodes, groups: Iterable[tuple[int, Sequence[LinkGroup]]]
             sources.append(node)
     families = {home[node] for node in range(len(home)) if home[node] != node}
 
-    def targets_of(node: int) -> Sequence[int]:
+    def to_others(node: int) -> Sequence[int]:
         targets = clicks.of(node)
         if home[node] in families:  # links between spellings of a page do not count
             return [target for target in targets if home[target] != home[node]]
         return targets
+
+    targets_of = to_others if families else clicks.of
 
     def flows(rank: "array[float]") -> "array[float]":
         flow = array("d", bytes(8 * len(home)))

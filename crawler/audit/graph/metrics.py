@@ -12,15 +12,18 @@ from crawler.model import DiscoveredBy
 
 
 def levels(
-    count: int, start: int, links: Callable[[int], Iterable[Iterable[int]]], free: Callable[[int], Iterable[int]]
+    count: int,
+    starts: Iterable[int],
+    links: Callable[[int], Iterable[Iterable[int]]],
+    free: Callable[[int], Iterable[int]],
 ) -> "array[int]":
-    """The number of links from the start to each of ``count`` nodes, -1 without a way.
+    """The number of links from the nearest start to each of ``count`` nodes, -1 without a way.
 
     ``links`` gives groups of the targets of a node, ``free`` the nodes that it leads on to for nothing, or -1.
     """
     level = array("i", [-1]) * count
     queued = bytearray(count)
-    steps, frontier = 0, array("I", [start])
+    steps, frontier = 0, array("I", starts)
     while frontier:
         nodes = array("I")
         while frontier:  # the nodes of this level, and those that they lead on to
@@ -48,7 +51,7 @@ def click_depths(edges: Edges, moved: Sequence[int], start: int) -> list[int]:
     def free(node: int) -> Iterator[int]:
         return chain((moved[node],), *edges.targets(node, DiscoveredBy.REFRESH))
 
-    return levels(len(moved), start, lambda node: edges.targets(node, CLICK_FLAGS), free).tolist()
+    return levels(len(moved), [start], lambda node: edges.targets(node, CLICK_FLAGS), free).tolist()
 
 
 def reachable(edges: Edges, target: Sequence[int], start: int, evidence: int = EVIDENCE_FLAGS) -> Mask:
@@ -56,7 +59,7 @@ def reachable(edges: Edges, target: Sequence[int], start: int, evidence: int = E
 
     ``evidence`` are the flags of :class:`crawler.model.DiscoveredBy` that count.
     """
-    level = levels(len(target), start, lambda node: edges.targets(node, evidence), lambda node: (target[node],))
+    level = levels(len(target), [start], lambda node: edges.targets(node, evidence), lambda node: (target[node],))
     return bytearray(steps >= 0 for steps in level)
 
 

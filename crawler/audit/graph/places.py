@@ -139,7 +139,7 @@ class _Template:
     def places(self, page: PlacedPage) -> list[Place]:
         """The place of each link of a page."""
         boxes = self.boxes[page.url]
-        links = [(anchor.slot, target) for target, anchor in zip(page.targets, page.anchors, strict=True)]
+        links = [*zip([anchor.slot for anchor in page.anchors], page.targets, strict=True)]
         entries: set[int] = set()  # of a list, by one author
         if len(links) > sum(map(len, boxes.values())):
             entries = {slot for (slot, _), times in Counter(links).items() if times >= _FEW}
@@ -147,10 +147,11 @@ class _Template:
         repeated = [slot not in entries and (slot in shared or target in self.repeated[slot]) for slot, target in links]
         own = self._own_part(page, repeated)
         found = []
+        listed, begin, end, moving = (Place.LIST, own.begin, own.end, self.moving)  # enums are slow
         for at, (anchor, is_repeated) in enumerate(zip(page.anchors, repeated, strict=True)):
-            is_own = own.begin <= at < own.end and not (is_repeated and anchor.landmark in _BESIDE)
-            is_entry = is_own and not (anchor.in_prose or anchor.slot in self.moving)  # as most links of a page's own
-            found.append(Place.LIST if is_entry else self._place(page, at, own, is_own=is_own, is_repeated=is_repeated))
+            is_own = begin <= at < end and not (is_repeated and anchor.landmark in _BESIDE)
+            is_entry = is_own and not (anchor.in_prose or anchor.slot in moving)  # as most links of a page's own
+            found.append(listed if is_entry else self._place(page, at, own, is_own=is_own, is_repeated=is_repeated))
         has_trail = Place.BREADCRUMB in found
         for at in reversed(range(len(found) - 1 if has_trail else 0)):  # its first step may look unlike the others
             near, after = page.anchors[at : at + 2]
