@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-from crawler.lastmod.slots import KINDS, Move, moves_of, own_differences, text_slots
+from crawler.lastmod.slots import KINDS, Move, kept_words, moves_of, own_differences, text_slots
 from crawler.parse.snapshot.diff import DATED, LINK, MOVED, REPEATED, Delta, Difference, nth_key
 
 # The table of constants. docs/lastmod-model.md tells which trial set each, and what breaks without it.
@@ -198,9 +198,9 @@ def news_of(differences: Sequence[Difference]) -> Iterator[tuple[Difference, lis
 
     Links repeat the titles of other pages.
     """
-    lost, came = ({d.words for d in differences if d.gone is side} for side in (True, False))
+    kept = kept_words(differences)
     for d in differences:
-        if d.words in lost & came:
+        if d.words in kept:
             yield d, [word if word == REPEATED else ~word for word in d.news]
         else:
             yield d, [] if d.flags & LINK and d.targets else [*d.news]

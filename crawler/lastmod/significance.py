@@ -14,8 +14,9 @@ where these are. docs/lastmod-model.md explains the questions that are asked of 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cache, cached_property
+from math import inf
 from typing import Final, NamedTuple
 
 from crawler.lastmod.changes import (
@@ -31,7 +32,7 @@ from crawler.lastmod.changes import (
     news_of,
 )
 from crawler.lastmod.memory import MAX_ADDITIONS, MAX_POOL, SecondRead, SiteMemory, newest, update_history
-from crawler.lastmod.slots import Move, moves_of, own_differences, text_key, text_slots
+from crawler.lastmod.slots import Move, kept_words, moves_of, own_differences, text_key, text_slots
 from crawler.lastmod.variation import VariedSlots
 from crawler.parse.snapshot.diff import (
     BEFORE_ALIKE,
@@ -151,13 +152,16 @@ class SignificanceModel:
         printed = {k for k in sides[0].keys() & sides[1].keys() if sides[0][k] != sides[1][k]}
 
         @cache
-        def news(place: int) -> int:
+        def news(place: int) -> float:
             pairs = zip(differences, moves, strict=True)
             here = [(other, move) for other, move in pairs if other.place == place and not other.flags & MONEY]
+            if any(other.gone and move.is_whole and move.words is None for other, move in here):
+                return inf
             return sum(self._is_new(other, move) for other, move in here)
 
+        counters = {d.place for d, move in zip(differences, moves, strict=True) if self._is_counter(move)}
         reasons = [
-            SHARED if is_site else NEW_FINGERPRINT if d.shape in printed else self._reason(d, move, news)
+            SHARED if is_site else NEW_FINGERPRINT if d.shape in printed else self._reason(d, move, news, counters)
             for d, move, is_site in zip(differences, moves, of_site, strict=True)
         ]
         if not all(reasons):
@@ -179,11 +183,12 @@ class SignificanceModel:
         for n in announced:  # the same texts leave a box on all its pages, and another one each list
             reasons[n] = reasons[n] if differences[n].place in boxes else ""
 
-    def _reason(self, d: Difference, move: Move, news: Callable[[int], int]) -> str:
+    def _reason(self, d: Difference, move: Move, news: Callable[[int], float], counters: Container[int]) -> str:
         """Why a difference does not count, or "". Whether it is new is asked last: that needs the sample.
 
         ``news`` gives the new texts of a place: a place gained no more of them than it has more texts, or it shows
-        others by itself.
+        others by itself, as it does if most of its texts left. ``counters`` are the places where a known counter moved
+        on this page.
         """
         if d.flags & FRAME:
             return IN_FRAME
@@ -192,7 +197,7 @@ class SignificanceModel:
         if self._announces(d):
             return ""
         is_shared = not self._is_left(d) and self._is_of_site(d, move)
-        reason = SHARED if is_shared else self._reason_of_slots(d, move)
+        reason = SHARED if is_shared else self._reason_of_slots(d, move, counters)
         if not reason or not self._is_new(d, move):
             return reason
         is_added = 0 < move.more >= news(d.place) and not move.is_born and self._is_added(d, move)
@@ -222,12 +227,15 @@ class SignificanceModel:
                 found.setdefault(word, []).append(n)
         return found
 
-    def _reason_of_slots(self, d: Difference, move: Move) -> str:
+    def _reason_of_slots(self, d: Difference, move: Move, counters: Container[int]) -> str:
+        is_counter = self._is_counter(move)
+        if d.place in counters and move.words and all(move.words) and not is_counter:
+            return ""  # the counter explains why numbers of this place move; this one has words of its own
         if any(map(self._reads.varies, move.slots)):
             return VARIES_HERE
         if d.flags & FACT or (d.flags & MONEY and d.is_alone) or (move.words and d.flags & DATED):
             return ""
-        if move.words and all(any(map(self._counts_beside, near)) for near in move.words):
+        if is_counter:
             return COUNTER
         if any(self._moves_as_usual(k, d, move) for k in move.slots):
             return IN_MOST_RUNS
@@ -288,7 +296,9 @@ class SignificanceModel:
 
     def _is_of_site(self, d: Difference, move: Move) -> bool:
         """Whether the slot, or the same text anywhere or beside the same text, moved on most pages that have it."""
-        if d.flags & FACT or (d.flags & MONEY and not do_agree(self._site.changed[text_key(d, d.place)], self._pages)):
+        if d.flags & FACT and not (d.gone and move.is_born):
+            return False
+        if d.flags & MONEY and not do_agree(self._site.changed[text_key(d, d.place)], self._pages):
             return False
         site = self._site
         shared = site.shared_texts(d, move)
@@ -298,12 +308,20 @@ class SignificanceModel:
         if move.is_born:
             born = max(FEW, BORN * self._pages)
             is_shared = is_shared or any(site.changed[k] >= born for k, _ in text_slots(d, move))
+            is_shared = is_shared or (
+                d.gone and bool(stated_name(d)) and any(map(self._left_with_template, move.slots))
+            )
         if not is_shared and not move.is_born:
             # of the words around numbers, it is not known how many pages have them
             moved = [k for k in move.slots.difference(*move.words or ()) if site.changed[k] >= FEW]
             is_shared = any(do_agree(site.changed[k], site.changed[k] / site.share(k)) for k in moved)
             is_shared = is_shared and not self._is_own_edit(d, move)
         return is_shared and not self._is_among_own(d, move)
+
+    def _left_with_template(self, k: int) -> bool:
+        """Whether a slot left most pages that had it, as many as those of a template: a statement of a plug-in."""
+        changed = self._site.changed[k]
+        return changed >= max(SEVERAL, USUAL * self._pages) and self._site.share(k) >= MOST
 
     def _is_own_edit(self, d: Difference, move: Move) -> bool:
         """Whether a new text among others of its place has words that came to few other pages."""
@@ -326,12 +344,15 @@ class SignificanceModel:
             is_text or max(map(self._site.changed.__getitem__, move.slots)) < MOST * self._pages
         )
 
+    def _is_counter(self, move: Move) -> bool:
+        """Whether all numbers of a text that moved are beside words where numbers move by themselves."""
+        return bool(move.words) and all(any(map(self._counts_beside, near)) for near in move.words or ())
+
     def _counts_beside(self, word: int) -> bool:
-        """Whether numbers beside a word move on several pages, now or in most runs."""
+        """Whether numbers beside a word move on several pages, now or in most runs, or between two reads."""
         history = self._memory.history.get(word)
-        return self._site.changed[word] >= FEW or (
-            history is not None and history.runs > 0 and history.moved_share >= HALF
-        )
+        is_usual = history is not None and history.runs > 0 and history.moved_share >= HALF
+        return is_usual or self._site.changed[word] >= FEW or self._reads.varies(word)
 
     def _moves_as_usual(self, k: int, d: Difference, move: Move) -> bool:
         """Whether a slot moves in most runs and now: on most of its pages, as a whole on several, or to known texts."""
@@ -374,8 +395,7 @@ class SignificanceModel:
 
     def _links_of_others(self, differences: Sequence[Difference], moves: Sequence[Move]) -> list[Difference]:
         """The links that name other pages. A label beside a link is one, if the page that it leads to is new."""
-        lost, came = ({d.words for d in differences if d.gone is side} for side in (True, False))
-        kept = lost & came  # texts of which only the target changed
+        kept = kept_words(differences)
         # such as "Next": the neighbours of a page that is new, or that left
         labels = {d.words for d in differences if d.words in kept and d.flags & NEWS and not self._is_in_list(d)}
         old_targets, new_targets = ({d.targets for d in differences if d.gone is side} for side in (True, False))

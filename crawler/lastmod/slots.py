@@ -2,8 +2,8 @@
 
 A slot is known by a 64-bit key that is the same on all pages of a template: a place (the containers of a text), the
 part of it that other templates have too, the place under a heading, a position among the texts of a place, or the
-words around a number. Figures, orders, insertions and removals are slots of their own, because they tell of each other
-nothing: a counter that moves in a sentence says nothing of its words.
+words around a number. Figures, orders, insertions, removals and the targets of links are slots of their own, since they
+tell of each other nothing: a counter that moves in a sentence says nothing of its words.
 """
 
 from collections import Counter
@@ -20,7 +20,8 @@ FIGURES: Final = 0x3C3C_3C3C_3C3C_3C3C  # these keep the keys of different kinds
 ORDER: Final = 0x6969_6969_6969_6969
 _MORE: Final = 0x2121_2121_2121_2121
 _FEWER: Final = 0x2323_2323_2323_2323
-KINDS: Final = (0, FIGURES, ORDER, _MORE, _FEWER)
+_TARGETS: Final = 0x4747_4747_4747_4747
+KINDS: Final = (0, FIGURES, ORDER, _MORE, _FEWER, _TARGETS)
 _GONE: Final = 0x1111_2222_3333_4444
 _ANYWHERE: Final = 0x0707_0707_0707_0707
 
@@ -50,12 +51,24 @@ def moves_of(differences: Sequence[Difference]) -> list[Move]:
     came, gone = sides
     stamped = {k: _moved_words(came[k], gone[k]) for k in came.keys() & gone.keys() if _is_stamp(came[k], gone[k])}
     whole = _whole_slots(differences)
+    kept = kept_words(differences)
     balance = [Counter(d.place for d in differences if d.gone is side) for side in (False, True)]
-    return [_move(d, stamped, whole, balance[0][d.place], balance[1][d.place]) for d in differences]
+    return [_move(d, stamped, whole, kept, balance[0][d.place], balance[1][d.place]) for d in differences]
+
+
+def kept_words(differences: Sequence[Difference]) -> set[int]:
+    """The words that a page lost and gained: of such a text, only the targets of its links and pictures changed."""
+    lost, came = ({d.words for d in differences if d.gone is side} for side in (True, False))
+    return lost & came
 
 
 def _move(
-    d: Difference, stamped: dict[int, tuple[tuple[int, ...], ...]], whole: set[int], came: int, gone: int
+    d: Difference,
+    stamped: dict[int, tuple[tuple[int, ...], ...]],
+    whole: set[int],
+    kept: set[int],
+    came: int,
+    gone: int,
 ) -> Move:
     if d.flags & MOVED:
         is_list = d.among <= MAX_LIST or came >= WHOLE * d.among
@@ -65,9 +78,12 @@ def _move(
         words = stamped[d.shape]
         figures = {k ^ FIGURES for k in (d.nth, d.nth_last, *at)}
         return Move(frozenset({d.shape, *figures, *(word for near in words for word in near)}), words)
-    kind = 0 if came == gone else _MORE if came > gone else _FEWER
     is_swap = came > 0 and gone > 0
-    slots = frozenset((d.nth ^ kind, d.nth_last ^ kind, *at))
+    if d.words in kept:
+        slots = frozenset(k ^ _TARGETS for k in (d.nth, d.nth_last, *at))
+    else:
+        kind = 0 if came == gone else _MORE if came > gone else _FEWER
+        slots = frozenset((d.nth ^ kind, d.nth_last ^ kind, *at))
     return Move(slots, None, came - gone, is_swap, not is_swap and came + gone >= d.among, d.place in at)
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from crawler.lastmod.memory import MAX_SLOTS, SecondRead, Variation
-from crawler.lastmod.slots import moves_of, own_differences
+from crawler.lastmod.slots import kept_words, moves_of, own_differences
 from crawler.parse.snapshot.diff import MOVED, Difference
 
 VARIED: Final = 0.2
@@ -39,8 +39,10 @@ class VariedSlots:
         slots = frozenset(k for move in moves for k in move.slots)
         self._reads.append((read, slots))
         self._varied.update(slots)
+        kept = kept_words(differences)
         pairs = zip(differences, moves, strict=True)
-        self.unsure.update(d.exact for d, move in pairs if move.words is None and not d.flags & MOVED)
+        stayed = {d.exact for d, move in pairs if move.words is not None or d.flags & MOVED or d.words in kept}
+        self.unsure.update({d.exact for d in differences} - stayed)
 
     @cached_property
     def _tested(self) -> Counter[int]:

@@ -276,7 +276,8 @@ def _statement(name: str, value: str) -> ContentBlock | None:
         return None
     text = f"{name}: {value}"
     last = name.rpartition(".")[2]
-    place, box = statement_place(name), statement_place(last)
+    # the same in all JSON-LD, however deep, but not what a meta element states under this name
+    place, box = statement_place(name), statement_place(f"JSON-LD.{last}" if name.startswith("JSON-LD") else last)
     return ContentBlock(fold_typography(text), text, place, is_fact=last in _FACT_PROPERTIES, box=box)
 
 

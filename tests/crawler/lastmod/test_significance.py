@@ -784,3 +784,24 @@ def test_mathml_signs_are_content() -> None:
     formula = "<math><mrow><mi>x</mi><mo>{}</mo><mn>78</mn></mrow></math>"
     pages = site(40, lambda n: article(n, formula.format("+")))
     assert said(pages, {**pages, 5: article(5, formula.format("\u2212"))}) == {5}
+
+
+def test_ours_prices_stated_as_data_that_leave_all_their_pages_at_once_are_the_template() -> None:
+    def shop(*, with_data: Callable[[int], bool]) -> Site:
+        data = '<script type="application/ld+json">{{"name": "{0}", "offers": {{"price": "{0}.50"}}}}</script>'
+        return site(40, lambda n: article(n, data.format(n) if with_data(n) else ""))
+
+    before = shop(with_data=lambda n: n % 4 == 0)
+    assert said(before, shop(with_data=lambda _: False)) == set()
+    assert said(before, shop(with_data=lambda n: n % 4 == 0 and n > 4)) == {0, 4}
+
+
+def test_ours_a_description_in_structured_data_counts_though_those_of_all_meta_elements_change() -> None:
+    def page(n: int, word: str, more: str = "") -> str:
+        data = f'<script type="application/ld+json">{{"description": "{own(n, 3)}{more}"}}</script>' * (n % 4 == 0)
+        return f'<meta name="description" content="{own(n, 2)} {word}">{article(n, data)}'
+
+    before = site(40, lambda n: page(n, "north"))
+    after = site(40, lambda n: page(n, "south"))
+    assert said(before, after) == set()
+    assert said(before, {**after, 4: page(4, "south", " and a lighthouse")}) == {4}

@@ -303,3 +303,60 @@ def test_ours_a_sum_that_all_pages_state_is_no_price_of_each() -> None:
     for night in range(5):
         site.change = lambda text, _, night=night: f"<p class=bar>We have £{9414 + 31 * night} of £25,000.</p>{text}"
         assert lab.visit() == set() or not night
+
+
+def test_ours_the_alternative_text_of_a_picture_counts_though_its_url_has_a_new_token_at_each_request() -> None:
+    site = Drawn(12)
+    tokens = random.Random(12)
+    site.change = lambda text, _: re.sub(
+        r'src="/img/', lambda _: f'src="https://img.example/{tokens.getrandbits(96):024x}/fit/', text
+    )
+    lab = Lab(site)
+    lab.visit()
+    assert lab.visit() == set()
+    site.pages["/4"] = re.sub(r'alt="[^"]*', 'alt="People who wait for a ferry', site.pages["/4"])
+    assert lab.visit() == {"/4"}
+    site.pages["/5"] = re.sub(r'src="/img/[^"]*', 'src="/img/a-ferry.jpg', site.pages["/5"])
+    assert lab.visit() <= {"/5"}
+
+
+@pytest.mark.parametrize("counter", ["{0} people follow {1}", "{1}: {0} views", "{1} {0}"])
+def test_ours_a_number_counts_though_a_counter_of_its_place_moves_at_each_request(counter: str) -> None:
+    site = Drawn(13)
+    counts = random.Random(13)
+    site.pages = {path: f"{text}<p>In 1947, {sentence(site.rng, 6)}.</p>" for path, text in site.pages.items()}
+
+    def change(text: str, n: int) -> str:
+        paragraphs = text.split("<p>")
+        paragraphs.insert(
+            1 + n % len(paragraphs), f"{counter.format(counts.randint(10, 99), f'page {chr(97 + n)}')}</p>"
+        )
+        return "<p>".join(paragraphs)
+
+    site.change = change
+    lab = Lab(site)
+    lab.visit()
+    for _ in range(2):
+        assert lab.visit() == set()
+    site.pages["/4"] = site.pages["/4"].replace("1947", "1948")
+    assert lab.visit() == {"/4"}
+
+
+@pytest.mark.parametrize("seed", [0, 3, 4])
+def test_ours_a_quote_of_more_sentences_is_no_edit_where_quotes_are_shown_in_turn(seed: int) -> None:
+    site = Drawn(seed, 14)
+
+    def pool(size: int) -> list[str]:
+        return [". ".join(sentence(site.rng, 6) for _ in range(site.rng.randint(1, 3))) for _ in range(size)]
+
+    by_night, by_request, requests = pool(60), pool(12), random.Random(seed)
+    lab = Lab(site)
+    for night in range(7):
+        drawn = [site.rng.choice(by_night) for _ in site.pages]
+
+        def change(text: str, n: int, drawn: list[str] = drawn) -> str:
+            quotes = (f"{drawn[n]}. <cite>A{n}</cite>", f"{requests.choice(by_request)}. <cite>B</cite>")
+            return f"<div>{''.join(f'<blockquote>{quote}</blockquote>' for quote in quotes)}</div>{text}"
+
+        site.change = change
+        assert lab.visit() == set() or night < 2
