@@ -35,7 +35,8 @@ class SiteChanges:
     """The differences of all pages of a run. ``pages`` were compared; ``known`` are the slots that earlier runs know.
 
     ``changed`` counts the pages by each slot and text, ``emptied`` those on which a slot only lost texts, ``words`` by
-    each word and whether it left, and ``at`` by each place. ``moved`` are the slots alone.
+    each word and whether it left, and ``at`` by each place. ``resized`` counts those with more or fewer texts there.
+    ``moved`` are the slots alone.
     """
 
     def __init__(self, pages: int, sample: Sample, known: Iterable[int]) -> None:
@@ -49,9 +50,11 @@ class SiteChanges:
         self._emptied: Counter[int] = Counter()
         self.moved: Counter[int] = Counter()
         self._numbers: dict[int, set[int]] = {}  # of shapes: the slots of their figures
+        self._numbers_at: dict[int, set[int]] = {}  # by place: these shapes
         self._texts_did: dict[int, int] = {}
         self.words: Counter[tuple[int, bool]] = Counter()
         self.at: Counter[int] = Counter()
+        self.resized: Counter[int] = Counter()
         self._shapes = 0
         self._turns: dict[int, dict[int, list[int]]] = {}  # by place and shape: texts that came and that went
         self._turned_at: dict[int, tuple[int, int]] = {}
@@ -64,13 +67,15 @@ class SiteChanges:
         texts: set[int] = set()
         differences = own_differences(delta)
         shapes = Counter(shape for shape, _ in {(d.shape, d.gone) for d in differences})
-        for d, move in zip(differences, moves_of(differences), strict=True):
+        moves = moves_of(differences)
+        for d, move in zip(differences, moves, strict=True):
             if move.words is None and not d.flags & MOVED and shapes[d.shape] == 1:
                 self._count_turn(d)
             for k in move.slots:
                 sides[k] = sides.get(k, 0) | (1 if d.gone else 2)
             if move.words and any(move.words) and not d.flags & DATED:
                 self._numbers.setdefault(d.shape, {d.shape}).update(k for near in move.words for k in near)
+                self._numbers_at.setdefault(d.place, set()).add(d.shape)
             texts.add(d.exact)
             texts.update(k for k, _ in text_slots(d, move))
             self._asked.update((d.exact, d.shape, d.words, d.place, nth_key(d.place, 1), d.after, d.ahead, *d.beside))
@@ -81,6 +86,7 @@ class SiteChanges:
         self.changed.update(sides.keys() | texts)
         self.words.update({(word, d.gone) for d, words in news_of(differences) for word in words})
         self.at.update({d.place for d in differences})
+        self.resized.update({d.place for d, move in zip(differences, moves, strict=True) if move.more})
         self._emptied.update(k for k, side in sides.items() if side == 1)
         self.moved.update(sides.keys())
         if len(self.changed) > self._max_changed:
@@ -99,6 +105,10 @@ class SiteChanges:
     def texts(self) -> Iterable[int]:
         """The texts that came or went on any page."""
         return self._texts_did.keys()
+
+    def numbers_at(self, place: int) -> Iterable[set[int]]:
+        """The slots of each text of a place in which numbers moved."""
+        return (self._numbers[shape] for shape in self._numbers_at.get(place, ()))
 
     # ---- how common something is
 

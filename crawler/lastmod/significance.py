@@ -98,11 +98,13 @@ class SignificanceModel:
         self._reads = VariedSlots(memory.slots)
         self._page = 0  # that is judged
         self._additions: dict[tuple[int, tuple[int, ...]], None] = {}  # pages, with the words of what was added to them
+        self._few_numbers: dict[int, bool] = {}
         self._left: Counter[int] = Counter()  # pages on which own words are left at a place
 
     def set_reads(self, reads: Iterable[SecondRead]) -> None:
         """Learn from all pages that were read twice so far."""
         self._reads = VariedSlots(self._memory.slots, reads)
+        self._few_numbers = {}
 
     def _are_of_site(self, differences: Sequence[Difference]) -> list[bool]:
         """Which differences have no other words than those of the site.
@@ -155,11 +157,12 @@ class SignificanceModel:
         def news(place: int) -> float:
             pairs = zip(differences, moves, strict=True)
             here = [(other, move) for other, move in pairs if other.place == place and not other.flags & MONEY]
-            if any(other.gone and move.is_whole and move.words is None for other, move in here):
+            is_left = any(other.gone and move.is_whole and move.words is None for other, move in here)
+            if is_left and not self._is_few_at(self._site.resized[place], place):
                 return inf
             return sum(self._is_new(other, move) for other, move in here)
 
-        counters = {d.place for d, move in zip(differences, moves, strict=True) if self._is_counter(move)}
+        counters = {d.place for d, move in zip(differences, moves, strict=True) if self._explains_numbers(d, move)}
         reasons = [
             SHARED if is_site else NEW_FINGERPRINT if d.shape in printed else self._reason(d, move, news, counters)
             for d, move, is_site in zip(differences, moves, of_site, strict=True)
@@ -187,8 +190,8 @@ class SignificanceModel:
         """Why a difference does not count, or "". Whether it is new is asked last: that needs the sample.
 
         ``news`` gives the new texts of a place: a place gained no more of them than it has more texts, or it shows
-        others by itself, as it does if most of its texts left. ``counters`` are the places where a known counter moved
-        on this page.
+        others by itself, as it does if most of its texts left, and it has more or fewer of them on several pages.
+        ``counters`` are the places where a known counter explains that numbers moved on this page.
         """
         if d.flags & FRAME:
             return IN_FRAME
@@ -231,13 +234,14 @@ class SignificanceModel:
         is_counter = self._is_counter(move)
         if d.place in counters and move.words and all(move.words) and not is_counter:
             return ""  # the counter explains why numbers of this place move; this one has words of its own
-        if any(map(self._reads.varies, move.slots)):
+        slots = move.slots | move.wider
+        if any(map(self._reads.varies, slots)):
             return VARIES_HERE
         if d.flags & FACT or (d.flags & MONEY and d.is_alone) or (move.words and d.flags & DATED):
             return ""
         if is_counter:
             return COUNTER
-        if any(self._moves_as_usual(k, d, move) for k in move.slots):
+        if any(self._moves_as_usual(k, d, move) for k in slots):
             return IN_MOST_RUNS
         return ""
 
@@ -296,8 +300,8 @@ class SignificanceModel:
 
     def _is_of_site(self, d: Difference, move: Move) -> bool:
         """Whether the slot, or the same text anywhere or beside the same text, moved on most pages that have it."""
-        if d.flags & FACT and not (d.gone and move.is_born):
-            return False
+        if d.flags & FACT:
+            return d.gone and move.is_born and any(map(self._left_with_template, move.slots))
         if d.flags & MONEY and not do_agree(self._site.changed[text_key(d, d.place)], self._pages):
             return False
         site = self._site
@@ -319,9 +323,9 @@ class SignificanceModel:
         return is_shared and not self._is_among_own(d, move)
 
     def _left_with_template(self, k: int) -> bool:
-        """Whether a slot left most pages that had it, as many as those of a template: a statement of a plug-in."""
+        """Whether a slot left all pages that had it, as many as those of a template: a statement of a plug-in."""
         changed = self._site.changed[k]
-        return changed >= max(SEVERAL, USUAL * self._pages) and self._site.share(k) >= MOST
+        return changed >= max(SEVERAL, USUAL * self._pages) and self._site.share(k) >= NEARLY_ALL
 
     def _is_own_edit(self, d: Difference, move: Move) -> bool:
         """Whether a new text among others of its place has words that came to few other pages."""
@@ -347,6 +351,21 @@ class SignificanceModel:
     def _is_counter(self, move: Move) -> bool:
         """Whether all numbers of a text that moved are beside words where numbers move by themselves."""
         return bool(move.words) and all(any(map(self._counts_beside, near)) for near in move.words or ())
+
+    def _explains_numbers(self, d: Difference, move: Move) -> bool:
+        """Whether a text is a counter, and why numbers move at its place: it alone was seen to, or few others move."""
+        is_alone = any(self._reads.varies(k) and self._site.changed[k] < FEW for near in move.words or () for k in near)
+        return self._is_counter(move) and (is_alone or self._are_few_numbers(d.place))
+
+    def _are_few_numbers(self, place: int) -> bool:
+        """Whether numbers that are no counters moved at a place on few of the pages that differ there."""
+        if place not in self._few_numbers:
+            own = sum(not any(map(self._counts_beside, slots)) for slots in self._site.numbers_at(place))
+            self._few_numbers[place] = self._is_few_at(own, place)
+        return self._few_numbers[place]
+
+    def _is_few_at(self, pages: int, place: int) -> bool:
+        return pages <= max(2, USUAL * self._site.at[place])
 
     def _counts_beside(self, word: int) -> bool:
         """Whether numbers beside a word move on several pages, now or in most runs, or between two reads."""

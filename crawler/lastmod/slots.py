@@ -31,7 +31,8 @@ class Move(NamedTuple):
 
     ``words`` are, for each number that moved inside the same words, the keys of its neighbours, None for other moves.
     ``more`` is how many more texts came to the place than left it; ``is_swap``: some came and some left; ``is_born``:
-    the whole place came, or went; ``is_whole``: most of its texts came or went.
+    the whole place came, or went; ``is_whole``: most of its texts came or went. ``wider`` are the slots of the text, if
+    only its targets moved: a text that moves by itself moves its targets, too.
     """
 
     slots: frozenset[int]
@@ -40,6 +41,7 @@ class Move(NamedTuple):
     is_swap: bool = False
     is_born: bool = False
     is_whole: bool = False
+    wider: frozenset[int] = frozenset()
 
 
 def moves_of(differences: Sequence[Difference]) -> list[Move]:
@@ -79,12 +81,11 @@ def _move(
         figures = {k ^ FIGURES for k in (d.nth, d.nth_last, *at)}
         return Move(frozenset({d.shape, *figures, *(word for near in words for word in near)}), words)
     is_swap = came > 0 and gone > 0
+    kind = 0 if came == gone else _MORE if came > gone else _FEWER
+    slots, wider = frozenset((d.nth ^ kind, d.nth_last ^ kind, *at)), frozenset[int]()
     if d.words in kept:
-        slots = frozenset(k ^ _TARGETS for k in (d.nth, d.nth_last, *at))
-    else:
-        kind = 0 if came == gone else _MORE if came > gone else _FEWER
-        slots = frozenset((d.nth ^ kind, d.nth_last ^ kind, *at))
-    return Move(slots, None, came - gone, is_swap, not is_swap and came + gone >= d.among, d.place in at)
+        slots, wider = frozenset(k ^ _TARGETS for k in (d.nth, d.nth_last, *at)), slots
+    return Move(slots, None, came - gone, is_swap, not is_swap and came + gone >= d.among, d.place in at, wider)
 
 
 def _is_stamp(came: Difference, gone: Difference) -> bool:

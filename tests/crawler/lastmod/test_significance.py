@@ -794,6 +794,8 @@ def test_ours_prices_stated_as_data_that_leave_all_their_pages_at_once_are_the_t
     before = shop(with_data=lambda n: n % 4 == 0)
     assert said(before, shop(with_data=lambda _: False)) == set()
     assert said(before, shop(with_data=lambda n: n % 4 == 0 and n > 4)) == {0, 4}
+    assert said(before, shop(with_data=lambda n: n % 4 == 0 and n > 27)) == {*range(0, 28, 4)}
+    assert said(shop(with_data=lambda _: True), shop(with_data=lambda n: n > 14)) == {*range(15)}
 
 
 def test_ours_a_description_in_structured_data_counts_though_those_of_all_meta_elements_change() -> None:

@@ -360,3 +360,50 @@ def test_ours_a_quote_of_more_sentences_is_no_edit_where_quotes_are_shown_in_tur
 
         site.change = change
         assert lab.visit() == set() or night < 2
+
+
+def test_ours_numbers_beside_words_of_each_page_are_no_edits_if_they_move_on_most_pages_as_a_counter_does() -> None:
+    site = Drawn(14, 40)
+    places = [(site.rng.random(), site.rng.random()) for _ in site.pages]
+    lab = Lab(site)
+    for night in range(7):
+
+        def change(text: str, n: int, night: int = night) -> str:
+            rng, paragraphs = random.Random(f"{n} {night}"), [f"{sentence(random.Random(n), 9)} {k}" for k in "abcd"]
+            own = f"In Port{chr(97 + n % 26)}{chr(97 + n // 26)} {{}}"
+            for at, shown in zip(places[n], ("{} views", own), strict=True):
+                paragraphs.insert(int(at * len(paragraphs)), shown.format(rng.randint(10, 99)))
+            return "".join(f"<p>{paragraph}.</p>" for paragraph in paragraphs) + text
+
+        site.change = change
+        assert lab.visit() == set() or night < 3
+
+
+def test_ours_targets_move_by_themselves_where_whole_texts_do() -> None:
+    """Boxes with the same label behind each link: sometimes they show as many links as in the night before."""
+    site = Drawn(15, 40)
+    lab = Lab(site)
+    for night in range(8):
+
+        def change(text: str, n: int, night: int = night) -> str:
+            rng = random.Random(f"{n} {night}")
+            goods = rng.sample("abcdefghijkl", rng.randint(2, 5))
+            links = "".join(f"<a href='/shop/{name * 5}'>Buy now</a>" for name in goods)
+            return f"{text}<div class=ad>{links}</div>" if n % 4 == 0 else text
+
+        site.change = change
+        assert lab.visit() == set() or night < 3
+
+
+@pytest.mark.parametrize("size", [8, 14, 40])
+def test_ours_a_text_that_an_author_adds_to_a_box_with_one_rotating_text_is_an_edit(size: int) -> None:
+    site = Drawn(16, size)
+    quotes, requests = [sentence(site.rng, 6) for _ in range(12)], random.Random(16)
+    notes: dict[int, str] = {}
+    site.change = lambda text, n: f"<div class=box><p>{requests.choice(quotes)}.</p>{notes.get(n, '')}</div>{text}"
+    lab = Lab(site)
+    for night in range(7):
+        edited = site.rng.randrange(size)
+        if night > 2:
+            notes[edited] = notes.get(edited, "") + f"<p>{sentence(site.rng, 8)}.</p>"
+        assert lab.visit() == ({f"/{edited}"} if night > 2 else set()) or night < 2
