@@ -312,9 +312,9 @@ class SignificanceModel:
         if move.is_born:
             born = max(FEW, BORN * self._pages)
             is_shared = is_shared or any(site.changed[k] >= born for k, _ in text_slots(d, move))
-            is_shared = is_shared or (
-                d.gone and bool(stated_name(d)) and any(map(self._left_with_template, move.slots))
-            )
+            if not is_shared and stated_name(d):  # of a plug-in, beside other data that some pages have
+                is_shared = max(map(site.changed.__getitem__, move.slots)) >= born
+                is_shared = is_shared or (d.gone and any(map(self._left_with_template, move.slots)))
         if not is_shared and not move.is_born:
             # of the words around numbers, it is not known how many pages have them
             moved = [k for k in move.slots.difference(*move.words or ()) if site.changed[k] >= FEW]

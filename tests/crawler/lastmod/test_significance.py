@@ -807,3 +807,17 @@ def test_ours_a_description_in_structured_data_counts_though_those_of_all_meta_e
     after = site(40, lambda n: page(n, "south"))
     assert said(before, after) == set()
     assert said(before, {**after, 4: page(4, "south", " and a lighthouse")}) == {4}
+
+
+def test_ours_data_that_leave_all_pages_are_the_template_though_most_pages_have_other_data_at_the_same_place() -> None:
+    def page(n: int, *, with_more: bool) -> str:
+        own_data = f'<script type="application/ld+json">{{"name": "{own(n, 3)}"}}</script>' * (n > 4)
+        more = f'<script type="application/ld+json">{{"@type": "WebPage", "name": "{own(n, 8)}"}}</script>'
+        return article(n, own_data + more * with_more)
+
+    before, after = (site(40, lambda n, more=more: page(n, with_more=more)) for more in (True, False))
+    assert said(before, after) == set()
+    assert said(after, before) == set()
+    for n in (2, 22):
+        assert said(before, {**before, n: after[n]}) == {n}
+        assert said(after, {**after, n: before[n]}) == {n}
