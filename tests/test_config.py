@@ -291,6 +291,7 @@ def test_ours_a_path_may_be_written_like_a_secret_in_a_file(tmp_path: Path) -> N
         ("enabled = True", ". Write the line as enabled = true"),
         ("rate 1234", ". Write the line as rate = …"),
         ("urls = [https://example.com/]", ""),
+        ("urls = [\nhttps://example.com/,\n]", ""),
         ('urls = ["a" "b"]', ""),
         ('url = "a"\nurl = "b"', ""),
         ("url =", ""),

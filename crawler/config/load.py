@@ -95,9 +95,10 @@ class ConfigFile(Struct, frozen=True):
         Tried are a word of TOML (true), a text, and a text with backslashes.
         """
         found = _line_number(error)
-        line = self.text.split("\n")[int(found[1]) - 1].rstrip() if found else ""
-        if _is_toml(line) or not (entry := _entry(line)):
-            return ""
+        *before, line = self.text.split("\n")[: int(found[1])] if found else [""]
+        line = line.rstrip()
+        if _is_toml(line) or not _is_toml("\n".join(before)) or not (entry := _entry(line)):
+            return ""  # or it is a part of a list or a text that began before
         key, value = entry[1], entry[2].strip("\"'“”")
         word = value.lower()
         forms = {word: word if word.isalpha() else "…", f'"{value}"': '"…"', f"'{value}'": "'…'"}
@@ -129,9 +130,10 @@ def read_toml(path: Path, name: str) -> dict[str, Any]:
 
 def _is_toml(line: str) -> bool:
     try:
-        return bool(tomllib.loads(line))
+        tomllib.loads(line)
     except ValueError:
         return False
+    return True
 
 
 def _has(tables: Any, path: Sequence[str]) -> bool:
