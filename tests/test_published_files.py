@@ -372,5 +372,8 @@ def test_ours_a_quiet_run_tells_once_that_robots_txt_does_not_name_the_sitemap_a
             assert (said.format(site.url) in crawl(tmp_path, site.url, "-q").err) is is_told
         site.routes["/robots.txt"] = Answer("no", 503)
         assert "any more" not in crawl(tmp_path, site.url, "-q").err  # the earlier robots.txt holds
+        assert "any more" not in crawl(tmp_path, site.url, "-q", "--set=obey.robots=false").err  # nobody knows
+        site.routes["/robots.txt"] = Answer("no", 403)
+        assert "any more" not in crawl(tmp_path, site.url, "-q").err
         site.routes["/robots.txt"] = Answer("no", 404)
         assert said.format(site.url) in crawl(tmp_path, site.url, "-q").err

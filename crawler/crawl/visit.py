@@ -70,7 +70,7 @@ class VisitResult:
 
     ``trouble`` is the error that ended it, or "".
     ``set_up_hint`` names a page of the manual for what makes the site, or is "". ``sitemaps`` are the URLs that
-    robots.txt names, None if it was not asked.
+    robots.txt names, None if that is not known.
     """
 
     ending: FinishReason
@@ -171,8 +171,8 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     robots_notes = (*robots.notes, *robots.delay_note(plan.config.obey.max_crawl_delay))
     render_notes = renderer.notes() if renderer else []
     notes = [*moved, *robots_notes, files_note, plan.scope.note, *render_notes, *frontier.notes, *suspect_notes]
-    said, hint = tuple(filter(None, notes)), worker.set_up_hint
-    return VisitResult(ending, engine.tally, said, hint, engine.trouble, robots.sitemaps)
+    said, named = tuple(filter(None, notes)), robots.sitemaps if robots.is_known else None
+    return VisitResult(ending, engine.tally, said, worker.set_up_hint, engine.trouble, named)
 
 
 async def _read_again(again: SecondReads, store: Store, rounds: Rounds, engine: CrawlEngine) -> None:

@@ -203,5 +203,5 @@ class RobotsCache:
 
 def _allow_all(robots: Robots) -> Robots:
     allowed = allow_all("robots.txt is ignored, as configured", robots.expires)
-    allowed.sitemaps = robots.sitemaps
+    allowed.sitemaps, allowed.is_known = robots.sitemaps, robots.is_known
     return allowed

@@ -107,7 +107,8 @@ class Robots(Struct, array_like=True):
     ``sitemaps`` are the URLs of its Sitemap lines, ``notes`` its faults, each a sentence. ``trouble`` is that of them
     which says why it is an old copy. ``failure_code`` is that of the failure to fetch it, or "". ``delay`` is the
     Crawl-delay in seconds, ``delay_line`` its line, also of one that is no number of seconds. ``rules`` are in their
-    order of precedence, and ``index`` finds them. ``weight`` is roughly their memory in bytes.
+    order of precedence, and ``index`` finds them. ``weight`` is roughly their memory in bytes. ``is_known``: its text
+    was read, or the server says that there is none (404, 410).
     """
 
     access: RobotsAccess
@@ -122,6 +123,7 @@ class Robots(Struct, array_like=True):
     rules: list[_Rule] = []
     index: PatternIndex = field(default_factory=PatternIndex)
     weight: int = _ORIGIN_WEIGHT
+    is_known: bool = False
 
     def can_fetch(self, url: Url) -> Allowed | Blocked:
         """Whether a URL of this origin may be fetched, with the line that blocks it."""
@@ -190,7 +192,9 @@ def robots_or_text(answer: Reply | Failure, now: float) -> Robots | bytes:
     if status == 429 or status >= 500 or status < 200 or status == 304:
         return disallow_all(f"robots.txt answered {status}", now)
     if status >= 300:
-        return Robots(RobotsAccess.EVERYTHING, f"robots.txt answered {status}: everything is allowed", now + MAX_AGE)
+        robots = allow_all(f"robots.txt answered {status}: everything is allowed", now)
+        robots.is_known = status in (404, 410)
+        return robots
     if answer.cut and len(answer.body) < MAX_BYTES:
         return disallow_all(f"robots.txt could not be read to its end: {answer.cut}", now)
     return answer.body
@@ -242,6 +246,7 @@ def parse_robots(body: bytes, user_agent: str, now: float) -> Robots:
         rules=rules,
         index=PatternIndex.of([rule.pattern for rule in rules]),
         weight=_ORIGIN_WEIGHT + sum(_RULE_WEIGHT + 3 * len(rule.pattern) for rule in rules),
+        is_known=True,
     )
 
 
