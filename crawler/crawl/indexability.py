@@ -132,9 +132,10 @@ def _wrong_type(case: RuleInput) -> Verdict | None:
     if not page.is_html and not page.fallback:
         if EMPTY_BODY in page.faults:
             return Verdict(State.WRONG_TYPE, EMPTY_BODY)
-        return Verdict(
-            State.WRONG_TYPE, f"the body is not HTML, although its Content-Type is {label}" if label else "no HTML"
-        )
+        if not label:
+            return Verdict(State.WRONG_TYPE, "no HTML")
+        relation = "although" if is_html_type(label) else "and"
+        return Verdict(State.WRONG_TYPE, f"the body is not HTML, {relation} its Content-Type is {label}")
     return None
 
 

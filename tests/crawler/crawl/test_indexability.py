@@ -304,6 +304,8 @@ def test_rfc9110_a_status_that_has_a_name_is_told_by_it() -> None:
 
 def test_ours_a_body_that_is_not_html_is_told_by_its_label() -> None:
     assert judge(reply(), Page(is_html=False)).reason == "the body is not HTML, although its Content-Type is text/html"
+    xml = Reply(HERE, 200, (("content-type", "text/xml"),), b"", 0.0, 0.1)
+    assert judge(xml, Page(is_html=False)).reason == "the body is not HTML, and its Content-Type is text/xml"
     unlabelled = Reply(HERE, 200, (), b"", 0.0, 0.1)
     assert judge(unlabelled, Page(is_html=False)) == Verdict(State.WRONG_TYPE, "no HTML")
     assert judge(reply(), Page(is_html=False, faults=[EMPTY_BODY])) == Verdict(State.WRONG_TYPE, "the body is empty")
