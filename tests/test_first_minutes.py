@@ -57,8 +57,9 @@ def test_ours_status_shows_how_far_an_active_run_is(tmp_path: Path) -> None:
 def test_ours_compare_says_that_audits_alone_are_no_crawls(tmp_path: Path) -> None:
     with scripted({"/": links("/a"), "/a": "<p>a"}) as site:
         assert siteatlas(tmp_path, "audit", site.url, "--rate", "0").code in (0, 10)
-    ran = siteatlas(tmp_path, "compare")
-    assert (ran.code, "audits only" in ran.err, "siteatlas export" in ran.err) == (2, True, True)
+    for words in ((), (site.url,)):
+        ran = siteatlas(tmp_path, "compare", *words)
+        assert (ran.code, "audits only" in ran.err, "siteatlas export" in ran.err) == (2, True, True)
 
 
 @pytest.mark.thorough

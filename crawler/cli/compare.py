@@ -116,8 +116,8 @@ def compare(  # noqa: PLR0913 - the options of a command
         names = _known_fields(fail_on or [])
         limit = 0 if lists_all else limit
         pairs = [_parse_map(text) for text in maps or []]
-        sides = words or []
-        url = sides.pop(0) if sides and is_url(sides[0]) else None
+        url = next(filter(is_url, words or []), None)
+        sides = [word for word in words or [] if word != url]
         if len(sides) > 2:
             raise UsageError(f"{len(sides)} crawls are too many, because compare compares two")
         with ExitStack() as opened:

@@ -59,7 +59,10 @@ def find_state_directory(
     if config.site.url:
         _, sitemap_url, _ = plan_scope(config)
         directory = state_directory(root, sitemap_url)
-        if not STATE_DB.is_in(directory) and not (audited and STATE_DB.is_in(directory / AUDIT)):
+        has_audits = STATE_DB.is_in(directory / AUDIT)
+        if not STATE_DB.is_in(directory) and not (audited and has_audits):
+            if has_audits:
+                raise _no_state(directory)
             raise UsageError(
                 f"the state directory {root} has no state of {config.site.url}, because no run has crawled the site yet"
                 f"{_other_sites(root, state_directories(root))}"
