@@ -202,6 +202,6 @@ class RobotsCache:
 
 
 def _allow_all(robots: Robots) -> Robots:
-    allowed = allow_all("robots.txt is ignored, as configured", robots.expires)
-    allowed.sitemaps, allowed.is_known = robots.sitemaps, robots.is_known
+    allowed = allow_all("robots.txt is ignored, as configured", 0.0)
+    allowed.expires, allowed.sitemaps, allowed.is_known = robots.expires, robots.sitemaps, robots.is_known
     return allowed

@@ -130,7 +130,9 @@ async def test_rfc9309_2_2_2_an_empty_robots_file_is_a_copy_like_any_other(db: s
 @pytest.mark.anyio
 async def test_ours_who_ignores_robots_keeps_what_it_says_and_uses_no_copy(db: sqlite3.Connection) -> None:
     with site_with(RULES) as site:
-        assert (await run(site, db, obey=False)).access is RobotsAccess.EVERYTHING
+        ignored = await run(site, db, obey=False)
+        assert ignored.access is RobotsAccess.EVERYTHING
+        assert ignored.expires == pytest.approx((await run(site, db)).expires, abs=60)  # it is read again as often
         kept = RobotsStore(db).get(site.url.rstrip("/"))
         assert kept is not None
         assert isinstance(kept.current(kept.last_readable(US)).can_fetch(Url(f"{site.url}a")), Blocked)
