@@ -13,6 +13,7 @@ name the page, so the address of a page does not count in its texts.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -148,12 +149,20 @@ class GainedText:
     """What at least ``many`` pages, or half of them, gained at once. ``versions`` are their shingles before and now."""
 
     def __init__(self, versions: Iterable[tuple[frozenset[int], frozenset[int]]], many: float) -> None:
-        pages = [now - before for before, now in versions]
-        gained = Counter(shingle for page in pages for shingle in page)
-        most = max(2, min(many, len(pages) / 2))
-        self._repeated = frozenset(shingle for shingle, count in gained.items() if count >= most)
+        changed = [(now - before, before - now) for before, now in versions]
+        most = max(2, min(many, len(changed) / 2))
+        self._gained, self._lost = (
+            frozenset(each for each, count in Counter(chain.from_iterable(side)).items() if count >= most)
+            for side in ([gained for gained, _ in changed], [lost for _, lost in changed])
+        )
 
     def is_repeated(self, before: frozenset[int], now: frozenset[int]) -> bool:
-        """Whether a page gained little else than these pages."""
-        gained = now - before
-        return bool(gained) and len(gained & self._repeated) >= MIN_REPEATED * len(gained)
+        """Whether a page gained little else than these pages.
+
+        Not so if it took the place of what these pages had in common, too: a page and the lists that quote it say the
+        same. That is at least a third as long: a notice between words of the template parts a few of them.
+        """
+        gained, lost = now - before, before - now
+        beside = SHINGLE - 1  # a text has so many more shingles than words: those with the words around it
+        is_quoted = len(gained) - beside <= 3 * (len(lost & self._lost) - beside)
+        return bool(gained) and len(gained & self._gained) >= MIN_REPEATED * len(gained) and not is_quoted

@@ -7,7 +7,7 @@ import pytest
 
 from crawler.parse.snapshot.diff import compare
 from crawler.parse.snapshot.snapshot import take_snapshot
-from crawler.publish.own_text import ChangedPage, OwnText, count_doubtful, shingles
+from crawler.publish.own_text import ChangedPage, GainedText, OwnText, count_doubtful, shingles
 
 Change = Callable[[random.Random, "Site", int], str]
 
@@ -91,6 +91,23 @@ def test_ours_differences_tell_of_pages_that_gained_the_same_text_with_their_add
     deltas = [compare(take_snapshot(a.encode()), take_snapshot(b.encode())) for a, b in pairs]
     changed = [ChangedPage(f"https://example.com/{n}/x", delta, True) for n, delta in enumerate(deltas)]
     assert count_doubtful(changed, many, many) == (0, 9)
+
+
+def test_ours_an_edited_text_that_lists_quote_is_no_message_unlike_one_in_place_of_what_pages_said_themselves() -> None:
+    site = Site(random.Random(2))
+    letters = random.Random(3)
+    words = ["".join(letters.choices("abcdefghij", k=7)) for _ in range(28)]
+    quote, later = (f"<p>{' '.join(some)}.</p>" for some in (words[:14], words[14:]))
+
+    def gained(before: str, now: str) -> list[bool]:
+        pairs = [(site.page(n).replace("<main>", f"<main>{each}") for each in (before, now)) for n in range(3)]
+        found = [(shingles(take_snapshot(a.encode())), shingles(take_snapshot(b.encode()))) for a, b in pairs]
+        texts = GainedText(found, 2.67)
+        return [texts.is_repeated(*each) for each in found]
+
+    assert gained(quote, later) == [False] * 3
+    assert gained("", later) == [True] * 3
+    assert gained(quote, "") == [False] * 3
 
 
 SEEDS = pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 40), marks=pytest.mark.slow)], ids=str)
