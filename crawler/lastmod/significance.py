@@ -350,15 +350,20 @@ class SignificanceModel:
 
     def _is_counter(self, move: Move) -> bool:
         """Whether all numbers of a text that moved are beside words where numbers move by themselves."""
-        return bool(move.words) and all(any(map(self._counts_beside, near)) for near in move.words or ())
+        words = move.words or ()
+        return bool(words) and all(any(map(self._counts_beside, near)) for near in words)
 
     def _explains_numbers(self, d: Difference, move: Move) -> bool:
-        """Whether a text is a counter, and why numbers move at its place: it alone was seen to, or few others move."""
-        is_alone = any(self._reads.varies(k) and self._site.changed[k] < FEW for near in move.words or () for k in near)
-        return self._is_counter(move) and (is_alone or self._are_few_numbers(d.place))
+        """Whether a counter explains why numbers of its place move.
+
+        It does if it moved between two reads, beside words of few pages, or if few other numbers move there.
+        """
+        words = {word for near in move.words or () for word in near}
+        is_of_few = any(self._reads.varies(word) and self._site.changed[word] < FEW for word in words)
+        return self._is_counter(move) and (is_of_few or self._are_few_numbers(d.place))
 
     def _are_few_numbers(self, place: int) -> bool:
-        """Whether numbers that are no counters moved at a place on few of the pages that differ there."""
+        """Whether numbers that are no counters moved on few of the pages that differ at a place."""
         if place not in self._few_numbers:
             own = sum(not any(map(self._counts_beside, slots)) for slots in self._site.numbers_at(place))
             self._few_numbers[place] = self._is_few_at(own, place)

@@ -41,8 +41,8 @@ class VariedSlots:
         self._varied.update(slots)
         kept = kept_words(differences)
         pairs = zip(differences, moves, strict=True)
-        stayed = {d.exact for d, move in pairs if move.words is not None or d.flags & MOVED or d.words in kept}
-        self.unsure.update({d.exact for d in differences} - stayed)
+        others = (d for d, move in pairs if move.words is None and not d.flags & MOVED)
+        self.unsure.update(d.exact for d in others if d.words not in kept)
 
     @cached_property
     def _tested(self) -> Counter[int]:

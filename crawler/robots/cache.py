@@ -202,6 +202,5 @@ class RobotsCache:
 
 
 def _allow_all(robots: Robots) -> Robots:
-    allowed = allow_all("robots.txt is ignored, as configured", 0.0)
-    allowed.expires, allowed.sitemaps, allowed.is_known = robots.expires, robots.sitemaps, robots.is_known
-    return allowed
+    reason, known = "robots.txt is ignored, as configured", robots.is_known
+    return Robots(RobotsAccess.EVERYTHING, reason, robots.expires, sitemaps=robots.sitemaps, is_known=known)

@@ -237,10 +237,9 @@ class LinkSuggester:
             left = {url: kept for url, *kept in left_rows(self._runs, "url, page, text") if url in urls}
             old = [self._page(_LAST_PAGE, node, left) for node in dead]
             query = _NOW_PAGE if len(live) <= _MAX_READ and any(page.text for page in old) else ""
+            known = {page.path for page in old if page.text or page.name}
             # if all that is known of the old pages are their paths, the new ones need no more
-            is_known = any(page.text or page.name for page in old)
-            new = [self._page(query, node) if is_known else MovePage.of(self._place(node)) for node in live]
-        known = {page.path for page in old if page.text or page.name}
+            new = [self._page(query, node) if known else MovePage.of(self._place(node)) for node in live]
         found = match_pages(old, new)
         return {match.old: match for match in found if match.old in known or share_a_word(match.old, match.new)}
 

@@ -30,7 +30,7 @@ from sitemap import Severity, safe
 
 MIN_AUDITS, MAX_AUDITS = 3, 6  # whose findings are shown as a trend
 MAX_NAMED: Final = 3  # findings of each rule without --verbose
-MAX_FEW: Final = 5  # findings in all, below which are all remedies
+MAX_FEW: Final = 5  # findings in all, up to which the first actions are titles: the findings name their remedies
 MAX_BOTS: Final = 6  # the most active ones
 _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan
 
