@@ -280,7 +280,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     cut: str = ""  # why it is only a part of the page of the previous visit, or ""
     by_header: bool = False  # a header makes it redirect, or names another URL as its canonical
     engine_noindex: str = ""  # the evidence of a noindex for search engines that it names, without one for all robots
-    scripts: list[str] = []  # that the raw page loads, as written, and the tags of its empty places
+    scripts: list[str] = []  # that the raw page loads, as written, and for a renderer the tags of its empty places
     rendered: bool = False  # the page as its scripts left it, with what counts of the raw page
     notes: list[str] = []  # what an audit reports of it, each as "rule: sentence"
     robots: bytes = b""  # the encoded rules, when the document is a robots.txt

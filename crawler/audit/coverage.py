@@ -8,14 +8,14 @@ from typing import Final
 
 from crawler.audit.graph.changing_links import load_boxes, unseen_in_boxes
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, add_ended, is_closed
+from crawler.audit.orphans.certainty import MAX_SCRIPTED, CrawlCoverage, EndedUrls, add_ended, is_closed
 from crawler.audit.orphans.duplicates import is_bare
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.assembly import render_remedy
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.model import DiscoveredBy, DocumentKind, State, unpack_page
-from crawler.parse.html.scripts import UNRUN, WRITER
-from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.parse.html.scripts import UNRUN, WRITER, empty_places
+from crawler.parse.snapshot.snapshot import MAX_SNAPSHOT, unpack_snapshot
 from crawler.publish.gate_facts import IS_TRUNCATED, read_coverage
 from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
@@ -142,7 +142,7 @@ def _out_of_scope(db: sqlite3.Connection, graph: LinkGraph, origins: Iterable[st
 def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
     """The pages that the start leads to, that no browser read, and that a script of the site may add links to.
 
-    None if there is nothing that a browser should have read.
+    None if there is nothing that a browser should have read. The search ends with the first ``MAX_SCRIPTED`` pages.
     """
     ended = None
     with storage_errors():
@@ -155,17 +155,21 @@ def _scripted(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
                 continue
             ended = ended or EndedUrls(0, "")
             has_links = any(flags & _ANCHORS for flags, _ in unpack_groups(links or b""))
-            places = [""] if notes[0] == WRITER else _places(db, number, page.scripts, has_links=has_links)
-            if places:
-                reason = " for ".join(filter(None, (notes[0], places[0])))
-                ended = add_ended(ended, EndedUrls(1, url, reason))
+            place = "" if notes[0] == WRITER else _place(_markup(db, number), has_links=has_links)
+            if place is not None:
+                ended = add_ended(ended, EndedUrls(1, url, " for ".join(filter(None, (notes[0], place)))))
+            if ended.count == MAX_SCRIPTED:
+                break
     return ended
 
 
-def _places(db: sqlite3.Connection, number: int, scripts: list[str], *, has_links: bool) -> list[str]:
-    """The empty places of a page, which are among its scripts; without links and with next to no text, all of it."""
-    found = [script for script in scripts if script.startswith("<")]
-    return ["the whole page"] if not found and not has_links and _is_bare(db, number) else found
+def _place(markup: bytes, *, has_links: bool) -> str | None:
+    """What scripts may fill in a page: its first empty place; without links and with next to no text, all of it."""
+    if places := empty_places(markup):
+        return places[0]
+    if len(markup) >= MAX_SNAPSHOT:
+        return "what follows its first megabyte"
+    return None if has_links or not is_bare(markup.decode("utf-8", "replace")) else "the whole page"
 
 
 def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Container[int]) -> int:
@@ -184,7 +188,11 @@ def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Contain
 
 
 def _is_bare(db: sqlite3.Connection, number: int) -> bool:
+    return is_bare(_markup(db, number).decode("utf-8", "replace"))
+
+
+def _markup(db: sqlite3.Connection, number: int) -> bytes:
+    """The reduced markup of a page, of which its snapshot has at most ``MAX_SNAPSHOT`` bytes."""
     with storage_errors():
         row = db.execute(_TEXT, (number,)).fetchone()
-    markup = load_snapshot(row[0]) if row else None
-    return markup is not None and is_bare(markup)
+    return (row and unpack_snapshot(row[0])) or b""

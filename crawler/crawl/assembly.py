@@ -107,8 +107,8 @@ def fetch_options(config: Config) -> FetchOptions:
     )
 
 
-def parser_options(plan: CrawlPlan) -> ParserOptions:
-    """The options of the parser processes."""
+def parser_options(plan: CrawlPlan, *, with_places: bool = False) -> ParserOptions:
+    """The options of the parser processes. ``with_places``: they also find the empty places, for a renderer."""
     content, parse = plan.config.content, plan.config.parse
     options = ReadOptions(
         images=content.images,
@@ -119,7 +119,7 @@ def parser_options(plan: CrawlPlan) -> ParserOptions:
         token=product_token(plan.config.fetch.user_agent),
         sitemap_dates=plan.config.fetch.recheck_within is not None,
     )
-    return ParserOptions(options, plan.params, parse.timeout, parse.memory, parse.max_link_bytes)
+    return ParserOptions(options, plan.params, parse.timeout, parse.memory, parse.max_link_bytes, with_places)
 
 
 def build_robots_cache(plan: CrawlPlan, store: Store, fetcher: Fetcher, pool: ParsePool, clock: Clock) -> RobotsCache:
@@ -226,7 +226,7 @@ def build_worker(
     )
 
 
-def _may_render(config: Config) -> bool:
+def may_render(config: Config) -> bool:
     """Whether pages may be rendered: as the configuration says, if the extra is installed."""
     return config.render.mode != "never" and find_spec("playwright") is not None
 
@@ -280,7 +280,7 @@ async def open_renderer(
     Raises UsageError when pages must be rendered and cannot be, StorageError.
     """
     is_always = plan.config.render.mode == "always"
-    if not _may_render(plan.config):
+    if not may_render(plan.config):
         if is_always:
             raise missing_packages("--render always", "render")
         yield None

@@ -46,7 +46,7 @@ async def read_both_ways(plan: CrawlPlan, url: Url, known: Mapping[str, Template
     plan = _with_rendering(plan)
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(build_site_fetcher(plan, time.time))
-        pool = await stack.enter_async_context(ParsePool(1, parser_options(plan)))
+        pool = await stack.enter_async_context(ParsePool(1, parser_options(plan, with_places=True)))
         robots = RobotsCache(fetcher, pool.read_robots, obey=plan.config.obey.robots, params=plan.params)
         rule = (await robots.get(origin_of(url))).can_fetch(url)
         if isinstance(rule, Blocked):

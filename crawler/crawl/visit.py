@@ -27,6 +27,7 @@ from crawler.crawl.assembly import (
     crawl_limits,
     fetch_options,
     known_public,
+    may_render,
     not_found_checks,
     open_previous_visits,
     open_renderer,
@@ -133,7 +134,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
             throttle.pause(origin, throttle.clock(), seconds)
         if parked := await _wait_out_pause(plan, pauses):
             return VisitResult(parked, Tally(), ())
-        pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
+        pool = await stack.enter_async_context(_parse_pool(plan))
         robots_cache = build_robots_cache(plan, store, fetcher, pool, clock)
         robots = await _seed_robots(plan, store, fetcher, robots_cache, throttle, may_move=reject is not None)
         renderer = await stack.enter_async_context(open_renderer(plan, store, fetcher, robots_cache, throttle, pool))
@@ -211,6 +212,10 @@ async def _wait_out_pause(plan: CrawlPlan, pauses: PauseStore) -> FinishReason |
         log.warning("%s requested a pause in an earlier run; Siteatlas waits for %s", origin, span(max(1.0, seconds)))
         await anyio.sleep(seconds)
     return None
+
+
+def _parse_pool(plan: CrawlPlan) -> ParsePool:
+    return ParsePool(plan.processes, parser_options(plan, with_places=may_render(plan.config)))
 
 
 async def _seed_robots(

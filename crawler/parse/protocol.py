@@ -44,6 +44,7 @@ class ParserOptions(msgspec.Struct, frozen=True, array_like=True):
     deadline: float  # seconds after which the worker ends itself, should the pool not have done so
     memory: int  # bytes of address space
     link_bytes: int = DOCUMENT_BYTES  # of the URLs of one document
+    with_places: bool = False  # the empty places of a page are found, too: they tell whether it may be rendered
 
 
 class ParseJob(msgspec.Struct, frozen=True, array_like=True):

@@ -145,6 +145,7 @@ def _read(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:
     text = pack_snapshot(markup)
     scripts = read_scripts(unread)
     unrun = unrun_script(scripts, document.url)
+    places = empty_places(markup) if scripts and options.with_places else []
     delta = _encode(compare(document.before, text)) if document.before else b""
     cut = why_cut(document.before, text, document.body, is_framed=document.is_framed) if document.before else ""
     return replace(
@@ -153,7 +154,7 @@ def _read(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:
         text=text,
         delta=delta,
         cut=cut,
-        scripts=[*dict.fromkeys(script.source for script in scripts), *(empty_places(markup) if scripts else [])],
+        scripts=[*dict.fromkeys(script.source for script in scripts), *places],
         notes=[*page.notes, UNRUN + unrun] if unrun else page.notes,
     )
 

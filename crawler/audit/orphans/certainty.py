@@ -24,6 +24,7 @@ from sitemap import shorten
 REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page exists, but not for us
 MAX_MISTAKEN: Final = 0.02  # share of the findings; 3 of 100 likely findings may be wrong
 MAX_UNSEEN: Final = 0.03  # share of the pages
+MAX_SCRIPTED: Final = 10  # pages that scripts may add links to, of which an audit counts no more: one makes the doubt
 
 _TRUST: Final = "or use --set audit.trust_blocked=true to assume that they contain no other links"
 
@@ -43,7 +44,8 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     read in part, ``out_of_scope`` URLs outside the start's directory, ``alias_urls`` URLs under another name of the
     site. ``unread`` are the nodes of pages that may link to anything, and for which the user does not vouch.
     ``no_robots`` lists origins whose robots.txt could not be fetched. ``scripted``
-    are the pages that a script which was not run may add links to, ``render_remedy`` says how it can be run.
+    are the pages that a script which was not run may add links to, at most ``MAX_SCRIPTED`` of them; ``render_remedy``
+    says how it can be run.
     ``linked_pages`` is the number of linked pages if they are so few that scripts may make most links, else 0.
     ``unseen_in_boxes`` estimates how many pages are shown by boxes that change at each request, but by no read.
     ``swapping`` are pages whose links were swapped between two audits, which boxes do that change by day.
@@ -195,8 +197,10 @@ def _changing_links(coverage: CrawlCoverage) -> Iterator[_Limit]:
     yield from _of_urls(coverage.swapping, _SWAPPED, is_mild=True)
     linked = coverage.linked_pages
     few = f", and links without it lead to only {count_text(linked, 'page')}" if linked else ""
-    scripts = f"JavaScript may add links to {{pages}}, {{example}}, but it was not run{few}. {coverage.render_remedy}"
-    yield from _of_urls(coverage.scripted, scripts, is_mild=not linked)
+    more = " or more" if coverage.scripted and coverage.scripted.count == MAX_SCRIPTED else ""
+    lack = f"but it was not run{few}. {coverage.render_remedy}"
+    text = f"JavaScript may add links to {{pages}}{more}, {{example}}, {lack}"
+    yield from _of_urls(coverage.scripted, text, is_mild=not linked)
 
 
 def _of_urls(

@@ -19,7 +19,8 @@ NO_PARTS: Final = frozenset(("", "top", "Top", "TOP"))
 """What leads to the top of a page: https://html.spec.whatwg.org/#find-a-potential-indicated-element ."""
 ROUTES: Final = "/!"
 """What begins a route of a script, which is no part of a page."""
-_ids = re.compile(rb"id=(?<=\sid=)[\"']?([^\"'\s>]+)").findall  # begins with a rare text, which saves a third
+# It begins with one character, for which a search is fastest, and the look-behind that rejects most comes first.
+_ids = re.compile(rb"=(?<=id=)(?<=\sid=)[\"']?([^\"'\s>]+)").findall
 
 
 def page_number(url: str) -> int:

@@ -6,7 +6,14 @@ import pytest
 from msgspec import structs
 
 from crawler.audit.finding import Certainty
-from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, best_certainty, is_mostly_right, limits_of_crawl
+from crawler.audit.orphans.certainty import (
+    MAX_SCRIPTED,
+    CrawlCoverage,
+    EndedUrls,
+    best_certainty,
+    is_mostly_right,
+    limits_of_crawl,
+)
 from crawler.config.config import Config
 from crawler.crawl.assembly import render_remedy
 from crawler.model import State
@@ -75,6 +82,7 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         ),
         (CrawlCoverage(end_states={}, **SCRIPTED), ("JavaScript may add links to 2 pages", PAGE, "/a.js", "Do this")),
         (CrawlCoverage(end_states={}, linked_pages=1, **SCRIPTED), ("lead to only 1 page. Do this",)),
+        (CrawlCoverage(end_states={}, scripted=EndedUrls(MAX_SCRIPTED, PAGE)), ("10 pages or more, such as",)),
     ],
 )
 def test_ours_whatever_was_not_read_is_a_doubt_with_a_remedy(seen: CrawlCoverage, words: tuple[str, ...]) -> None:
