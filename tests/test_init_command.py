@@ -87,6 +87,11 @@ def test_ours_a_sitemap_that_is_there_is_replaced_once_by_a_person(tmp_path: Pat
         ("astro.config.mjs", "outDir: './www'", "www", "public"),
         ("_config.yml", "destination: out", "out", "."),
         ("eleventy.config.js", "input: 'src'", "_site", ""),
+        ("eleventy.config.js", "addPassthroughCopy({ './static/': '/' })", "_site", "static"),
+        ("eleventy.config.js", "addPassthroughCopy('static')", "_site", ""),  # into _site/static
+        ("conf.py", "BLOG_TITLE = 'x'\n# FILES_FOLDERS = {'files': ''}", "output", "files"),  # of Nikola
+        ("conf.py", "BLOG_TITLE = 'x'\nFILES_FOLDERS = {'static': ''}", "output", "static"),
+        ("conf.py", "project = 'x'\nhtml_title = 'BLOG_TITLE'", "output", ""),  # of Sphinx
         ("README.md", "", "site", ""),
     ],
 )
@@ -94,7 +99,7 @@ def test_ours_a_build_deletes_neither_the_key_nor_robots_txt(
     tmp_path: Path, marker: str, text: str, output: str, source: str
 ) -> None:
     project = tmp_path / "project"
-    for folder in ("docs", "text", "static", "public", "src"):
+    for folder in ("docs", "text", "static", "public", "src", "files"):
         (project / folder).mkdir(parents=True)
     (project / marker).write_text(text)
     made = init(project, URL, "-o", output, "--indexnow")

@@ -163,7 +163,7 @@ class ContentConfig(ConfigSection):
 
     lastmod: Literal["observed", "header", "page", "git", "plugin", "none"] = "observed"
     repository: OwnPath = ""
-    generator: Literal["", "hugo", "jekyll", "eleventy", "mkdocs", "sphinx", "astro", "docusaurus"] = ""
+    generator: Literal["", "hugo", "jekyll", "eleventy", "mkdocs", "sphinx", "nikola", "astro", "docusaurus"] = ""
     images: bool = True
     max_image_share: float = Field(default=0.5, ge=0, le=1)
     videos: bool = True

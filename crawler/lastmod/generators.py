@@ -1,4 +1,4 @@
-"""Which page a site generator makes of a source file: Hugo, Jekyll, Eleventy, MkDocs, Sphinx, Astro, Docusaurus. Pure.
+"""Which page a site generator makes of a source file: Hugo, Jekyll, Eleventy, MkDocs, Sphinx, Nikola and others. Pure.
 
 The rules are those of a generator's default settings, with the address that a front matter states. A file may have
 several candidates, the likeliest first, because settings choose between them; the crawl knows which of them exist.
@@ -8,6 +8,7 @@ several candidates, the likeliest first, because settings choose between them; t
 | Eleventy | https://www.11ty.dev/docs/permalinks/ and …/docs/data-eleventy-supplied/#filepathstem |
 | MkDocs | https://www.mkdocs.org/user-guide/writing-your-docs/#file-layout |
 | Sphinx | https://www.sphinx-doc.org/en/master/usage/builders/index.html (``html`` and ``dirhtml``) |
+| Nikola | https://getnikola.com/handbook.html#configuration (``POSTS``, ``PAGES``, ``FILES_FOLDERS``) |
 | Astro | https://docs.astro.build/en/basics/astro-pages/ and …/en/guides/content-collections/ |
 | Docusaurus | https://docusaurus.io/docs/create-doc, …/docs/blog, …/docs/versioning and …/docs/i18n/introduction |
 """
@@ -20,7 +21,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-GeneratorName = Literal["hugo", "docusaurus", "astro", "eleventy", "mkdocs", "jekyll", "sphinx"]
+GeneratorName = Literal["hugo", "docusaurus", "astro", "eleventy", "mkdocs", "jekyll", "sphinx", "nikola"]
 Candidates = Callable[[str], Iterator[str]]
 ANY: Final = "*/"
 """Any directories, at the start of a key."""
@@ -95,7 +96,7 @@ def _mkdocs(stem: str) -> Iterator[str]:
         yield re.sub(r"(^|/)readme$", r"\1index", stem.removeprefix("docs/"), flags=re.IGNORECASE)
 
 
-def _sphinx(stem: str) -> Iterator[str]:
+def _same_path(stem: str) -> Iterator[str]:
     if not any(part.startswith("_") for part in stem.split("/")):
         yield stem
 
@@ -140,8 +141,9 @@ def _docusaurus_name(path: str) -> str:
 class GeneratorRules(Struct, frozen=True):
     """``markers`` are files that tell a generator, by their names in the directory of the site. ``types`` are the
     endings of its pages. ``setting`` is the one that names another directory than ``directory`` for them. A build
-    copies the files in ``static`` to the root of the site; "" where only settings say which. That root is in
-    ``output``, or where ``output_setting`` says.
+    copies the files in ``static`` to the root of the site, or those that ``static_setting`` says; "" where only that
+    says which. That root is in ``output``, or where ``output_setting`` says. ``says`` is a setting that tells it from
+    another generator with such a marker.
     """
 
     markers: tuple[str, ...]
@@ -152,6 +154,8 @@ class GeneratorRules(Struct, frozen=True):
     static: str = ""
     output: str = ""
     output_setting: str = ""
+    static_setting: str = ""
+    says: str = ""
 
 
 GENERATORS: Final[dict[GeneratorName, GeneratorRules]] = {
@@ -190,12 +194,23 @@ GENERATORS: Final[dict[GeneratorName, GeneratorRules]] = {
         "",
         "_site",
         "output",
+        "addPassthroughCopy",
     ),
     "mkdocs": GeneratorRules(
         ("mkdocs.yml", "mkdocs.yaml"), ("md", "markdown"), _mkdocs, "docs/", "docs_dir", "docs/", "site", "site_dir"
     ),
     "jekyll": GeneratorRules(_JEKYLL, ("md", "markdown", "html"), _jekyll, "", "", "./", "_site", "destination"),
-    "sphinx": GeneratorRules(("conf.py",), ("rst", "md", "ipynb", "txt"), _sphinx),
+    "sphinx": GeneratorRules(("conf.py",), ("rst", "md", "ipynb", "txt"), _same_path),
+    "nikola": GeneratorRules(
+        ("conf.py",),
+        ("rst", "md", "ipynb", "txt", "html"),
+        _same_path,
+        static="files/",
+        output="output",
+        output_setting="OUTPUT_FOLDER",
+        static_setting="FILES_FOLDERS",
+        says="BLOG_TITLE",
+    ),
 }
 assert GENERATORS.keys() == set(get_args(GeneratorName))  # noqa: S101 - the table is whole
 
@@ -203,7 +218,8 @@ assert GENERATORS.keys() == set(get_args(GeneratorName))  # noqa: S101 - the tab
 class SiteGenerator(Struct, frozen=True):
     """The generator of a site. ``root`` is the directory of its ``marker`` in the repository, "" or ending with "/".
 
-    ``directory`` is where its pages are, below ``root``, and ``output`` where it builds the site.
+    ``directory`` is where its pages are, below ``root``, and ``output`` where it builds the site. A build copies the
+    files in ``static``, also below ``root``, to the root of the site; "" if that is not known.
     """
 
     name: GeneratorName
@@ -211,19 +227,24 @@ class SiteGenerator(Struct, frozen=True):
     marker: str
     directory: str
     output: str = ""
+    static: str = ""
 
     def with_settings(self, text: str) -> "SiteGenerator":
-        """The same with the directories that its settings name; ``text`` is the content of the marker."""
-        rules = GENERATORS[self.name]
+        """The one that its settings tell, with the directories they name; ``text`` is the content of the marker."""
+        told = (
+            kind
+            for kind, rules in GENERATORS.items()
+            if rules.says and self.marker.endswith(rules.markers) and re.search(rf"^{rules.says}\b", text, re.MULTILINE)
+        )
+        name = next(told, self.name)
+        rules = GENERATORS[name]
         stated = (_stated(rules.setting, text) or self.directory).removeprefix("./").strip("/")
         directory, output = f"{stated}/" if stated not in ("", ".") else "", _stated(rules.output_setting, text)
-        return SiteGenerator(self.name, self.root, self.marker, directory, output or rules.output)
-
-    @property
-    def static(self) -> str:
-        """The directory below ``root`` whose files a build copies to the root of the site, or ""."""
-        rules = GENERATORS[self.name]
-        return self.directory if rules.static and rules.static == rules.directory else rules.static
+        static = directory if rules.static and rules.static == rules.directory else rules.static
+        to_root = rf"\b{rules.static_setting}[\s=({{]*[\"'](?:\./)?([\w./-]+?)/?[\"']\s*:\s*[\"']/?[\"']"
+        if rules.static_setting and (copied := re.search(to_root, text)):
+            static = copied[1]
+        return SiteGenerator(name, self.root, self.marker, directory, output or rules.output, static)
 
     def is_page(self, file: str) -> bool:
         """Whether a file of the repository has the place and the ending of a page."""

@@ -465,7 +465,11 @@ def test_ours_two_files_with_one_page_are_nobodys() -> None:
     assert match_pages(generator, heads, [*exact, "blog/other"]) == exact
 
 
-def test_ours_a_config_without_content_is_not_hugo() -> None:
+def test_ours_a_generator_is_told_by_what_is_beside_its_settings_and_in_them() -> None:
     assert find_generator(["config.toml", "src/main.rs"]) is None
     assert getattr(find_generator(["config.toml", "content/a.md"]), "name", "") == "hugo"
-    assert getattr(find_generator(["docs/conf.py", "setup.py"]), "root", "") == "docs/"
+    sphinx = find_generator(["docs/conf.py", "setup.py"])
+    assert sphinx
+    assert sphinx.root == "docs/"
+    settings = {"project = 'x'": "sphinx", "SITE_URL = 'x'\nBLOG_TITLE = 'x'": "nikola"}
+    assert {text: sphinx.with_settings(text).name for text in settings} == settings
