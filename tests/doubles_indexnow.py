@@ -45,11 +45,13 @@ class Say:
 class Double:
     """``says`` are the answers of the service, one after the other; when they are used up it takes everything.
 
-    ``files`` are those of the site, by path. ``messages`` is what came, ``taken`` how often each URL was.
+    ``files`` are those of the site, by path; ``cached`` are those of a cache before it, by path and query.
+    ``messages`` is what came, ``taken`` how often each URL was.
     """
 
     says: list[Say] = field(default_factory=list)
     files: dict[str, bytes | int | Say] = field(default_factory=dict)
+    cached: dict[str, bytes | int | Say] = field(default_factory=dict)
     messages: list[dict[str, Any]] = field(default_factory=list)
     heads: list[Any] = field(default_factory=list)
     taken: Counter[str] = field(default_factory=Counter)
@@ -83,7 +85,9 @@ class Double:
 
             def do_GET(self) -> None:
                 double.asked.append(f"{self.headers['Host']}{self.path}")
-                found = double.files.get(f"{self.headers['Host']}{self.path}", double.files.get(self.path, 404))
+                path = self.path.partition("?")[0]
+                found = double.files.get(f"{self.headers['Host']}{path}", double.files.get(path, 404))
+                found = double.cached.get(self.path, found)
                 double.headers.append((self.path, dict(self.headers)))
                 self._answer(
                     Say(body=found) if isinstance(found, bytes) else Say(found) if isinstance(found, int) else found

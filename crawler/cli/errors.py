@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 log = logging.getLogger(__name__)
-_LEVEL: Final = 9  # characters of the level of a log line, with the blank after it
 _MAX_WORD: Final = 200  # characters: a path may be long, and a URL from the web has no limit
 _TREATED_AS_TERMINAL: Final = ("FORCE_COLOR", "TTY_COMPATIBLE")  # variables that rich reads
 _OF_DISKS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -31,19 +30,22 @@ INTERRUPTED: Final = "interrupted; the state is saved, run the same command agai
 
 
 class CommandErrors:
-    """Prints each error in one line, and exits with its code. ``terminal`` is that of standard error, if it is one."""
+    """Prints each error in one line, and exits with its code. ``terminal`` is that of standard error, if it is one.
+
+    ``site`` is the name of the site that the lines are about, if there are several.
+    """
 
     def __init__(self, verbose: bool, interrupted: str = "interrupted") -> None:
         self.terminal = _terminal()
         self._width = self.terminal.width if self.terminal else 0
         self.exit_code = 0
+        self.site = ""
         self._verbose = verbose
         self._interrupted = interrupted
 
     def __enter__(self) -> "CommandErrors":
-        handler = LineLogHandler(self.terminal)
-        handler.setFormatter(SafeLogFormatter("%(message)s", width=self._width and self._width - _LEVEL))
-        logging.basicConfig(level=logging.INFO if self._verbose else logging.WARNING, handlers=[handler], force=True)
+        level, handlers = logging.INFO if self._verbose else logging.WARNING, [_LogHandler(self.print_line)]
+        logging.basicConfig(level=level, format="%(message)s", handlers=handlers, force=True)
         logging.getLogger("httpx").setLevel(logging.WARNING)
         if self.terminal:  # somebody waits: the tables of a large crawl take a minute
             logging.getLogger("crawler.dataset").setLevel(logging.INFO)
@@ -62,30 +64,29 @@ class CommandErrors:
         if (code := self.report(error)) is not None:
             raise typer.Exit(code) from error
 
-    def report(self, error: BaseException, name: str = "") -> int | None:
-        """Print an error, with the ``name`` of the site; returns the exit code, None for other exceptions."""
-        prefix = name and f"{name}: "
+    def report(self, error: BaseException) -> int | None:
+        """Print an error; returns the exit code, None for other exceptions."""
         if isinstance(error, OSError) and error.errno in _OF_DISKS:
             place = error.filename or "standard output, or a file of this command,"
             error = StorageError(str(destination_error(f"{place} cannot be used", error)))
         if isinstance(error, SiteatlasError):
-            self.print_line(f"{prefix}{error}")
+            self.print_line(str(error))
             return error.exit_code
         if isinstance(error, KeyboardInterrupt):
-            self.print_line(f"{prefix}{self._interrupted}")
+            self.print_line(self._interrupted)
             return Incomplete.exit_code
         if isinstance(error, Exception) and not isinstance(error, typer.Exit):
             if self._verbose:
                 self._print_trace(error)
             version = metadata.version("siteatlas")
             message = f"internal error in siteatlas {version}: {type(error).__name__}: {error}"
-            self.print_line(f"{prefix}{message} (-v shows where)")
+            self.print_line(f"{message} (-v shows where)")
             return 1
         return None
 
     def print_line(self, text: str) -> None:
         """Print one line to standard error."""
-        line = _lines(f"siteatlas: {text}", self._width)
+        line = _lines(": ".join(filter(None, ("siteatlas", self.site, text))), self._width)
         if self.terminal:
             self.terminal.print(line, markup=False, soft_wrap=True)
         else:
@@ -108,23 +109,16 @@ def _terminal() -> "Console | None":
     return console if console.is_terminal else None
 
 
-class LineLogHandler(logging.Handler):
-    """Writes each log record in one line, without padding to the width of the terminal."""
+class _LogHandler(logging.Handler):
+    """Prints each log record as a line of the command, above a live display if there is one."""
 
-    def __init__(self, terminal: "Console | None") -> None:
+    def __init__(self, print_line: Callable[[str], None]) -> None:
         super().__init__()
-        self._terminal = terminal
+        self._print_line = print_line
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print the level and the line, above a live display if there is one."""
-        level = f"{record.levelname:<{_LEVEL - 1}}"
-        if self._terminal is None:
-            typer.echo(f"{level} {self.format(record)}", err=True)
-            return
-        from rich.text import Text  # noqa: PLC0415 - only for a terminal
-
-        colored = Text(level, f"logging.level.{record.levelname.lower()}")
-        self._terminal.print(Text.assemble(colored, " ", self.format(record)), soft_wrap=True)
+        """Print the message, and the trace of an error below it."""
+        self._print_line(self.format(record))
 
 
 class SafeLogFormatter(logging.Formatter):

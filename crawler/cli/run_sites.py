@@ -86,15 +86,18 @@ def run_sites(
     """Run the sites of a file one after the other. An interrupt ends the current site, and starts no other."""
     for number, (name, plan) in enumerate(sites):
         NEXT_RUN.command = f"{NEXT_RUN.of(file)} {shlex.quote(name)}"
+        errors.site = name
         result = _run_site(name, plan, options, errors)
         if result.report and not options.as_json:
             _print_report(result.report, name, options, errors)
         yield result
         if result.is_interrupted:
             for other, _ in sites[number + 1 :]:
-                errors.print_line(f"{other}: not started")
+                errors.site = other
+                errors.print_line("not started")
                 yield SiteResult(name=other, exit_code=Incomplete.exit_code, error="not started: interrupted")
             break
+    errors.site = ""
 
 
 def with_audits(
@@ -112,10 +115,11 @@ def with_audits(
     is_over = options.dry_run or any(result.is_interrupted for result in results)
     for (name, plan), result in zip(sites, results, strict=True):
         NEXT_RUN.command = f"{NEXT_RUN.of(file)} {shlex.quote(name)}"
+        errors.site = name
         followed = None if is_over else _audit_site(name, plan, result, options, errors)
         is_over = is_over or (followed is not None and followed.is_interrupted)
         yield replace(result, audit=followed)
-    NEXT_RUN.command = ""
+    NEXT_RUN.command = errors.site = ""
 
 
 def _audit_site(
@@ -138,7 +142,7 @@ def _audit_site(
 def _print_audit(name: str, followed: "FollowUpAudit", options: RunOptions, errors: CommandErrors) -> None:
     announced = followed.announced
     if followed.news is None:
-        errors.print_line(f"{name}: {followed.error}")
+        errors.print_line(followed.error)
     elif not options.quiet:
         report = f"; the report is in {followed.report}" if followed.report else ""
         notified = [f"  {safe(line)}" for line in announced.lines()] if announced else []
@@ -146,7 +150,7 @@ def _print_audit(name: str, followed: "FollowUpAudit", options: RunOptions, erro
         sys.stdout.write(fitted((*lines, "")))
     elif announced and announced.notify_pending:
         for sentence in announced.sentences:
-            errors.print_line(f"{name}: {sentence}")
+            errors.print_line(sentence)
 
 
 def summary_line(results: Sequence[SiteResult]) -> str:
@@ -173,15 +177,15 @@ def _run_site(name: str, plan: CrawlPlan, options: RunOptions, errors: CommandEr
     except BrokenPipeError:
         raise
     except KeyboardInterrupt as error:
-        return SiteResult(name=name, exit_code=errors.report(error, name) or 1, error=_INTERRUPTED)
+        return SiteResult(name=name, exit_code=errors.report(error) or 1, error=_INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - a failure of one site must not stop the others
-        return SiteResult(name=name, exit_code=errors.report(error, name) or 1, error=str(error))
+        return SiteResult(name=name, exit_code=errors.report(error) or 1, error=str(error))
     return SiteResult(name=name, exit_code=report.exit_code, report=report)
 
 
 def _print_report(report: Report, name: str, options: RunOptions, errors: CommandErrors) -> None:
     if not options.quiet:
         sys.stdout.write(f"== {name} ==\n")
-    print_summary(report, lambda sentence: errors.print_line(f"{name}: {sentence}"), quiet=options.quiet)
+    print_summary(report, errors.print_line, quiet=options.quiet)
     if not options.quiet:
         sys.stdout.write("\n")

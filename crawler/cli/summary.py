@@ -59,7 +59,7 @@ def print_summary(report: Report, print_line: Callable[[str], None], *, quiet: b
 def _warnings(report: Report) -> list[str]:
     """The problems of a run, each in a sentence."""
     notified = report.announced
-    sentences = [report.refusal if report.exit_code else "", report.upload_error, report.unserved]
+    sentences = [report.refusal if report.exit_code else "", report.upload_error]
     sentences += notified.sentences if notified and notified.has_failures else ()
     return [delivery for delivery in sentences if delivery]
 

@@ -151,7 +151,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         frontier.admit(seed_urls(plan, robots))
         suspect_notes = [_SUSPECT_NOTE.format(url) for url in frontier.crash_suspects()]
         for note in filter(None, [robots.trouble, *suspect_notes]):
-            log.warning("%s: %s", plan.seed, note)
+            log.warning("%s", note)
         async with _stop_on_signals(engine):
             try:
                 ending = await engine.run()

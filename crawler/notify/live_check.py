@@ -2,7 +2,6 @@
 
 import gzip
 import zlib
-from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Final, Self
@@ -37,7 +36,7 @@ NOT_SERVED: Final = "the site does not serve the sitemap that this run wrote"
 class LiveResult(SendResult, frozen=True, kw_only=True):
     """Whether the site serves a published file. ``fault`` says that it serves something else, with a remedy, or is "".
 
-    It is "" also for a copy that a cache stored before the file was written, and for trouble that may pass.
+    It is "" also for a copy in a cache, and for trouble that may pass.
     """
 
     fault: str = ""
@@ -68,10 +67,11 @@ class LiveSite:
         """Fetch a small document once, without following redirects."""
         return await self._fetcher.fetch(url, body=_SMALL_BODY)
 
-    async def check_live(self, file: PublishedFile, earlier: Iterable[bytes] = ()) -> LiveResult:
-        """Whether the site serves the first file that a run published, compressed or not; or one of the ``earlier``.
+    async def check_live(self, file: PublishedFile) -> LiveResult:
+        """Whether the site serves the first file that a run published, compressed or not.
 
-        The first of several files is the index, which dates the others: it is enough.
+        The first of several files is the index, which dates the others: it is enough. If the site serves something
+        else, the file is fetched again with a query that no cache knows.
         """
         path = self._plan.output / file.name
         try:
@@ -79,8 +79,8 @@ class LiveSite:
         except OSError as error:
             return LiveResult.deferred(f"{file.name}, which was published, cannot be read: {error.strerror}")
         limit = max(len(content), self._plan.config.fetch.max_sitemap) + 1
-        body = BodyLimits(wire=limit, decoded=limit, refuse=2 * limit)
-        reply = await follow(partial(self._fetcher.fetch, body=body), Url(file.url), _MAX_REDIRECTS, _KEEP_ALL_PARAMS)
+        fetch = partial(self._fetcher.fetch, body=BodyLimits(wire=limit, decoded=limit, refuse=2 * limit))
+        reply = await follow(fetch, Url(file.url), _MAX_REDIRECTS, _KEEP_ALL_PARAMS)
         if isinstance(reply, Failure):
             return LiveResult.deferred(f"the sitemap at {file.url} cannot be fetched: {reply.message}{_REMEDY}{_NOW}")
         if reply.status == 200 and reply.body in _forms(content):
@@ -96,8 +96,11 @@ class LiveSite:
         )
         age = reply.header("age") or ""  # RFC 9111 5.1
         is_old = age.isdecimal() and float(age) > reply.fetched_at - written
-        if is_old or reply.status in TRANSIENT or any(reply.body in _forms(copy) for copy in earlier):
-            fault = ""
+        if not (is_old or reply.status in TRANSIENT):
+            past_caches = Url(f"{file.url}{'&' if '?' in file.url else '?'}{reply.fetched_at:.0f}")
+            stored = await follow(fetch, past_caches, _MAX_REDIRECTS, _KEEP_ALL_PARAMS)
+            is_old = isinstance(stored, Failure) or stored.body in _forms(content)
+        fault = "" if is_old or reply.status in TRANSIENT else fault
         message = f"the sitemap at {file.url} {said}{_REMEDY}{_WRONG_DIRECTORY if fault else _NOW}"
         return LiveResult(reception=SendStatus.DEFERRED, message=message, fault=fault)
 
@@ -105,7 +108,7 @@ class LiveSite:
 def _forms(content: bytes) -> tuple[bytes, ...]:
     """The bodies of a file: a server may send a gzip file as it is, or as a content coding."""
     if content.startswith(_GZIP):
-        with suppress(OSError, EOFError, zlib.error):  # a kept copy may be damaged
+        with suppress(OSError, EOFError, zlib.error):  # somebody may have replaced it
             return content, gzip.decompress(content)
     return (content,)
 

@@ -136,10 +136,10 @@ def _check_destination(plan: CrawlPlan, destination: Directory) -> bool:
 def _warn(plan: CrawlPlan, store: Store, *, is_gone: bool) -> None:
     """Say what a person should know at once, also of a quiet run. ``is_gone``: there was no output directory."""
     if store.unended:
-        log.warning("%s: %s; this run continues it", plan.seed, store.unended)
+        log.warning("%s; this run continues it", store.unended)
     if is_gone and not plan.config.upload.to and PublishedDigests(store.db, plan.output).is_last:
         remedy = "If a disk belongs there, mount it; if the site has moved, set output.directory (-o)"
-        log.warning("%s: %s, where the last run published, was gone. %s", plan.seed, plan.output, remedy)
+        log.warning("%s, where the last run published, was gone. %s", plan.output, remedy)
 
 
 def record_fault(plan: CrawlPlan, error: SiteatlasError) -> None:

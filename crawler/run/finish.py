@@ -167,13 +167,13 @@ class RunFinisher:
         )
         news = [*self._digests.directory_note(), *self._robots_note(), *write.lost_links_note(self._listing)]
         for note in news:  # a person should know it once, also of a quiet run
-            log.warning("%s: %s", self._plan.seed, note)
+            log.warning("%s", note)
         notes = [*news, *changed]
         if self._plan.config.fetch.source:  # whose build empties its folder
             return notes
         deleted, is_told = self._digests.deleted_note()
         if not is_told:
-            log.warning("%s: %s", self._plan.seed, deleted)
+            log.warning("%s", deleted)
         return [*notes, *filter(None, [deleted])]
 
     def _judge(self, now: float, *, accept_shrink: bool) -> tuple[Refusal | Hold | None, str]:

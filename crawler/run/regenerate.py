@@ -29,8 +29,7 @@ from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.database import is_there
 from crawler.state.runs import MAX_LOST, RunResult, RunStatus, RunStore
 from crawler.state.schema import LEDGER_FILE, STATE_DB
-from crawler.state.store import GENERATIONS_DIRECTORY, Resume, lost_tries, written_state
-from sitemap import Generations
+from crawler.state.store import Resume, lost_tries, written_state
 
 if TYPE_CHECKING:
     from crawler.notify.ledger_status import NotifyResult
@@ -90,15 +89,15 @@ async def _check_served(plan: CrawlPlan, report: Report) -> "LiveResult | None":
     from crawler.notify.live_check import NOT_SERVED, LiveSite  # noqa: PLC0415
     from crawler.notify.notice import SendStatus  # noqa: PLC0415
 
-    earlier = Generations(plan.state / GENERATIONS_DIRECTORY).copies(report.published[0].name)
     async with LiveSite(plan) as site:
-        live = await site.check_live(report.published[0], earlier)
-    if not (live.fault or live.reception is SendStatus.ACCEPTED):
-        with STATE_DB.reading(plan.state) as db:
-            before = next(iter(RunStore(db).last(1, before=report.run)), None)
-        if before and NOT_SERVED in before.reason:
-            live = replace(live, fault=before.reason[before.reason.index(NOT_SERVED) :])
+        live = await site.check_live(report.published[0])
+    with STATE_DB.reading(plan.state) as db:
+        before = "".join(run.reason for run in RunStore(db).last(1, before=report.run))
+    if not (live.fault or live.reception is SendStatus.ACCEPTED) and NOT_SERVED in before:
+        live = replace(live, fault=before[before.index(NOT_SERVED) :])
     if live.fault:
+        if live.fault not in before:  # a person should know it once, also of a quiet run
+            log.warning("%s", live.fault)
         _record_trouble(plan, report.run, live.fault)
     return live
 

@@ -49,12 +49,6 @@ class Generations:
         """The facts of a generation when it was published. DestinationError if it is not kept."""
         return self._load(number).published
 
-    def copies(self, name: str) -> Iterator[bytes]:
-        """The content of a file in each kept generation that has it, the newest first."""
-        for number in reversed(self.numbers()):
-            with contextlib.suppress(OSError, KeyError):
-                yield (self._objects / self._readable(number)[name]).read_bytes()
-
     def keep(self, published: Published, destination: Directory, number: int) -> None:
         """Copy the published set, and remove the generations with the lowest numbers beyond the last.
 
