@@ -17,6 +17,7 @@ import pwd
 import shlex
 import sys
 from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -90,6 +91,12 @@ def account_name() -> str:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return str(os.geteuid())
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 1) -> str:
+    """A sentence with the names that an unknown one resembles, at ``most`` so many; ``otherwise`` if it has none."""
+    near = [f'"{each}"' for each in get_close_matches(name, list(known), n=most, cutoff=0.5)]
+    return f"Did you mean {' or '.join(near)}?" if near else otherwise
 
 
 class NextRun:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -344,6 +345,12 @@ def test_ours_two_exports_are_compared_with_other_hosts(process: Forked, tmp_pat
     assert 'robots: now "noindex", under /' in ended.said
     assert "1 new page" in ended.said
     assert "--map" not in ended.said
+    (tmp_path / "both").mkdir()
+    for name in ("live", "staging"):
+        (state,) = (tmp_path / name).iterdir()
+        shutil.copytree(state, tmp_path / "both" / state.name)
+    sides = [f"{host}/" for host in hosts]
+    assert "1 new page" in process.run(tmp_path, 1, "compare", *sides, *mapped, "--state", "both").said
     hint = f"add --map {hosts[0]}={hosts[1]}"
     assert hint in process.run(tmp_path, 1, "compare", "live.sqlite", "staging").said
     same = process.run(tmp_path, 1, "compare", "live.sqlite", "live.sqlite", "--fail-on", "any")
@@ -378,6 +385,7 @@ def test_ours_two_runs_of_one_state_are_compared(process: Forked, tmp_path: Path
         ("kept.sqlite@2", "state"),
         (site.url, "2"),
         ("2", site.url),
+        (site.url, site.url),
     ):
         ended = process.run(tmp_path, 3, "compare", *sides, "--state", "state", "--fail-on", "robots")
         assert (ended.status, said in ended.said) == (10, True), (sides, ended.said)

@@ -851,6 +851,25 @@ def test_ours_after_an_audit_alone_clicks_count_depths_and_its_sitemaps_are_know
     assert {url.removeprefix(site.url): depth for url, depth in depths.items()} == {"": 0, "a": 1, "lonely": None}
 
 
+def test_ours_a_question_that_does_not_exist_is_answered_with_those_it_resembles(tmp_path: Path) -> None:
+    ran = siteatlas(tmp_path, "query", "--named", "dead-links")
+    assert ran.code == 2
+    assert 'no question \'dead-links\'. Did you mean "dead-ends" or "broken-links" or ' in ran.err
+    assert "siteatlas query --list shows the names" in siteatlas(tmp_path, "query", "--named", "404").err
+
+
+@pytest.mark.thorough
+def test_ours_explore_says_that_it_reads_the_pages_of_a_large_run(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    for number in range(520):
+        (tmp_path / "site" / f"{number}.html").write_text(f"<title>{number}</title>Page {number}")
+    (tmp_path / "site" / "index.html").write_text("".join(f"<a href={number}.html>x</a>" for number in range(520)))
+    assert siteatlas(tmp_path, "crawl", "https://a.example/", "--source", "site", "-o", "out", *FAST).code == 0
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ran = siteatlas(tmp_path, "explore", "--port", str(taken.getsockname()[1]))
+    assert (ran.code, ran.err.splitlines()[0].partition(" of the run")[0]) == (2, "siteatlas: Reading the pages")
+
+
 def test_ours_the_sql_of_a_question_can_be_read(tmp_path: Path) -> None:
     ran = siteatlas(tmp_path, "query", "--named", "deep-pages", "--show-sql")
     assert ran.code == 0

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final
 
@@ -19,7 +18,7 @@ from crawler.audit.rules import (
     rests_on_visits,
 )
 from crawler.audit.source_record import SourceKind, SourceReport
-from crawler.errors import UsageError
+from crawler.errors import UsageError, did_you_mean
 from crawler.units import count_text, span
 from sitemap import Severity
 
@@ -411,9 +410,7 @@ def rules_named(
     if matching := {name}.intersection(rules) or {rule for rule in rules if rule.startswith(family)}:
         return frozenset(matching)
     known = [*others, *dict.fromkeys(rule.partition(".")[0] for rule in rules), *rules, *headings]
-    near = get_close_matches(name, known, n=1, cutoff=0.4)
-    hint = f'Did you mean "{near[0]}"?' if near else remedy
-    raise UsageError(f"{name!r} is not the name of a rule. {hint}")
+    raise UsageError(f"{name!r} is not the name of a rule. {did_you_mean(name, known, remedy)}")
 
 
 def split_names(texts: Sequence[str] | None) -> list[str]:

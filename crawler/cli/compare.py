@@ -116,13 +116,14 @@ def compare(  # noqa: PLR0913 - the options of a command
         names = _known_fields(fail_on or [])
         limit = 0 if lists_all else limit
         pairs = [_parse_map(text) for text in maps or []]
-        url = next(filter(is_url, words or []), None)
+        first, *others = dict.fromkeys(filter(is_url, words or [])) or [None]
+        url = None if others else first  # two URLs are the two sides
         sides = [word for word in words or [] if word != url]
         if len(sides) > 2:
             raise UsageError(f"{len(sides)} crawls are too many, because compare compares two")
         with ExitStack() as opened:
-            find = partial(find_state_directory, url, config, site, flags)
-            old, new = (opened.enter_context(_open(word, find)) for word in _with_defaults(sides))
+            find = partial(_crawled_state, config, site, flags)
+            old, new = (opened.enter_context(_open(word, url, find)) for word in _with_defaults(sides))
             kinds = {"is_whole": new.is_whole, "was_whole": old.is_whole, "lists_all": lists_all}
             result = compare_pages(old.pages(pairs), new.pages([]), **kinds)
             if hint := _map_hint(result.both, (old, new), pairs):
@@ -163,12 +164,15 @@ def _with_defaults(sides: list[str]) -> list[str]:
 
 
 @contextmanager
-def _open(word: str, find: Callable[[], Path]) -> Iterator[_Crawl]:
-    """One side: the number of a run in the state that ``find`` gives, or a file or directory. Raises UsageError."""
+def _open(word: str, url: str | None, find: Callable[[str | None], Path]) -> Iterator[_Crawl]:
+    """One side: the number of a run of ``url``, another URL, or a file or directory. Raises UsageError.
+
+    ``find`` gives the state of a URL.
+    """
     name, mark, number = word.rpartition("@")
     is_run = number.removeprefix("-").isdecimal() and (not mark or (bool(name) and not Path(word).exists()))
-    place = Path(name if is_run else word)
-    state = _crawled_state(find) if is_run and not mark else None
+    place = find(named) if is_url(named := name if is_run else word) else Path(named)
+    state = find(url) if is_run and not mark else None
     if state:
         tables = open_dataset(state, is_audited=False)
     elif place.is_dir():
@@ -176,14 +180,14 @@ def _open(word: str, find: Callable[[], Path]) -> Iterator[_Crawl]:
     else:
         tables = _open_export(place, {"pages", "runs", "history"} if is_run else {"pages", "runs"})
     with closing(tables):
-        crawl = _Crawl(name if is_run else word, tables, state=state)
+        crawl = _Crawl(named, tables, state=state)
         crawl.run = _known_run(crawl, int(number)) if is_run else None
         yield crawl
 
 
-def _crawled_state(find: Callable[[], Path]) -> Path:
+def _crawled_state(config: Path | None, site: str | None, flags: dict[str, Any], url: str | None) -> Path:
     try:
-        return find()
+        return find_state_directory(url, config, site, flags)
     except AuditsOnly as error:
         raise UsageError(f"{error}. {COMPARE_AUDITS}") from None
 

@@ -1,5 +1,6 @@
 """``siteatlas explore``: shows the tables of the crawls in a browser."""
 
+import logging
 import socket
 import sys
 from contextlib import suppress
@@ -24,6 +25,7 @@ def explore(config: StatesConfigOption = None, port: int = 0, verbose: bool = Fa
     with CommandErrors(verbose):
         if find_spec("datasette") is None:
             raise missing_packages("siteatlas explore", "explore")
+        logging.getLogger("crawler.dataset").setLevel(logging.INFO)  # somebody waits, whatever standard error is
         states = {name: directory for name, directory, _ in find_states(config, flags, [])}
         import uvicorn  # noqa: PLC0415 - only this command and the daemon need it
 

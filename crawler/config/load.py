@@ -4,7 +4,6 @@
 plain sentence, which names the key and who gave it: the file with the line, the environment variable, or the option.
 """
 
-import difflib
 import re
 import tomllib
 from bisect import bisect_left
@@ -20,7 +19,7 @@ from crawler.config.schedule import build_schedule
 from crawler.config.secrets import mask_password
 from crawler.config.sections import MAX_INTEGER, AuditRuleConfig, ValueKind
 from crawler.config.settings import SITES, Setting, known_keys, section_of, value_of
-from crawler.errors import UsageError
+from crawler.errors import UsageError, did_you_mean
 
 # By the type of an error: https://docs.pydantic.dev/latest/errors/validation_errors/
 _PLAIN_MESSAGES = {
@@ -187,8 +186,8 @@ def _sentence(fault: dict[str, Any], place: Place, above: tuple[str, ...]) -> st
         if len(loc) > 3:
             known = list(AuditRuleConfig.model_fields)
         near = [f"{name}.{loc[-1]}" for name, keys in sections.items() if loc[-1] in keys]
-        near = near or difflib.get_close_matches(loc[-1], known, n=1, cutoff=0.5)
-        hint = f'Did you mean "{near[0]}"?' if near else f"The known keys are {', '.join(known)}"
+        every = f"The known keys are {', '.join(known)}"
+        hint = f'Did you mean "{near[0]}"?' if near else did_you_mean(loc[-1], known, every)
         return f'the key "{shown}"{inside} is unknown. {hint}'
     reason = str(fault["msg"]).removeprefix("Value error, ")
     if plain := _PLAIN_MESSAGES.get(fault["type"]):
@@ -390,9 +389,8 @@ def choose_sites(known: Sequence[str], wanted: Sequence[str], source: str) -> li
     """The ``wanted`` names in the order of the source; all names if none is wanted. Raises UsageError."""
     for name in wanted:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             names = ", ".join(filter(None, known))
-            hint = f'Did you mean "{near[0]}"?' if near else f"Its sites are {names or 'without names'}"
+            hint = did_you_mean(name, known, f"Its sites are {names or 'without names'}")
             raise UsageError(f'{source} has no site "{name}". {hint}')
     return [name for name in known if name in wanted or not wanted]
 

@@ -1,6 +1,5 @@
 """Builds the schedule of a site from its section: the time zone, and what is wrong with it."""
 
-import difflib
 import functools
 import os
 import zoneinfo
@@ -10,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from crawler.config.cron import Cron, Interval, Recurrence, Schedule, ScheduleError
 from crawler.config.sections import ScheduleConfig
-from crawler.errors import UsageError
+from crawler.errors import UsageError, did_you_mean
 
 LOCAL_ZONE: Final = "local"
 
@@ -53,8 +52,8 @@ def _zone(name: str, key: str) -> ZoneInfo:
     try:
         return ZoneInfo(key)
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        matches = difflib.get_close_matches(key, sorted(zoneinfo.available_timezones()), n=1)
-        hint = f'Did you mean "{matches[0]}"?' if matches else 'Examples are "Europe/Berlin", "UTC" and "local"'
+        examples = 'Examples are "Europe/Berlin", "UTC" and "local"'
+        hint = did_you_mean(key, sorted(zoneinfo.available_timezones()), examples)
         raise UsageError(f'schedule.timezone "{key}"{_of(name)} is not a known time zone. {hint}') from None
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.errors import UsageError
+from crawler.errors import UsageError, did_you_mean
 from crawler.units import count_text
 
 _STEPS: Final = 10_000  # of SQLite's machine, between two looks at the clock: about a millisecond
@@ -131,7 +131,8 @@ def questions() -> list[Question]:
 
 def named(name: str) -> Question:
     """The question of a name. Raises UsageError."""
-    for question in questions():
-        if question.name == name:
-            return question
-    raise UsageError(f"there is no question {name!r}. siteatlas query --list shows the names")
+    known = {question.name: question for question in questions()}
+    if name not in known:
+        shown = "siteatlas query --list shows the names"
+        raise UsageError(f"there is no question {name!r}. {did_you_mean(name, known, shown, 3)}")
+    return known[name]
