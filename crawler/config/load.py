@@ -89,18 +89,19 @@ class ConfigFile(Struct, frozen=True):
             raise UsageError(f"{name} has a number with too many digits. Write a smaller number") from None
 
     def _remedy(self, error: str) -> str:
-        """How to write the line that an error names, or "". It shows the key, but no value, which may be a secret.
+        """How to write the line that an error names, or "". It shows the key, but no text, which may be a secret.
 
-        Tried are a word of TOML (true), a text, and a text with backslashes.
+        Tried are a word of TOML (true) or a number, a text, and a text with backslashes.
         """
         found = _line_number(error)
         *before, line = self.text.split("\n")[: int(found[1])] if found else [""]
         line = line.rstrip()
         if _is_toml(line) or not _is_toml("\n".join(before)) or not (entry := _entry(line)):
             return ""  # or it is a part of a list or a text that began before
-        key, value = entry[1], entry[2].strip("\"'“”")
-        word = value.lower()
-        forms = {word: word if word.isalpha() else "…", f'"{value}"': '"…"', f"'{value}'": "'…'"}
+        key, value = entry[1], re.split(r"\s#", entry[2])[0].strip("\"'“” ")
+        word = re.sub(r",(?=\d{3}\b)", "_", value.lower()).replace(",", ".")
+        is_secret = any(key.rpartition(".")[2] in keys for keys in SECRET_KEYS.values())
+        forms = ({} if is_secret else {word: word}) | {f'"{value}"': '"…"', f"'{value}'": "'…'"}
         shown = next((shown for form, shown in forms.items() if _is_toml(f"{key} = {form}")), "")
         return shown and f". Write the line as {key} = {shown}"
 
