@@ -321,6 +321,15 @@ def refused(bench: Bench) -> str:
     return "the gate refused what the last run saw"
 
 
+def tried(bench: Bench) -> str:
+    """With --accept-shrink, the gate refuses nothing, and nobody has accepted what it saw."""
+    before = bench.site.routes["/"]
+    bench.site.routes["/"] = Answer("<html><title>Sign in</title><body>Sign in</body></html>")
+    assert bench.crawl("--accept-shrink", "--dry-run").code == 0
+    bench.site.routes["/"] = before
+    return "the last run was a dry run"
+
+
 def of_another_version(bench: Bench) -> str:
     change("UPDATE run SET version = '0.0.9'")
     return "the last run used siteatlas 0.0.9"
@@ -342,7 +351,8 @@ def damaged(bench: Bench) -> str:
 
 
 @pytest.mark.parametrize(
-    "spoil", [never, cut_short, going_on, came_to_nothing, refused, of_another_version, too_old, audited_since, damaged]
+    "spoil",
+    [never, cut_short, going_on, came_to_nothing, refused, tried, of_another_version, too_old, audited_since, damaged],
 )
 def test_ours_an_audit_crawls_the_site_itself_and_says_why(bench: Bench, spoil: Callable[[Bench], str]) -> None:
     bench.crawl()

@@ -56,15 +56,20 @@ class LastRun(Struct, frozen=True):
     is_carried: bool = False
 
 
+_UNUSABLE: Final = {
+    "nothing": "the last run had no result",
+    "refused": "the gate refused what the last run saw",
+    "dry": "the last run was a dry run",  # which may show what the gate would refuse
+}
+
+
 def why_unusable(last: LastRun, wanted: Mapping[str, object]) -> str:
     """Why an audit with the ``wanted`` settings cannot use the crawl of a run, or "". Pure."""
     run = last.run
     if run.is_open or last.has_pending:
         return "a run of this site is active" if last.is_going_on else "the last run was cut short"
-    if run.outcome == "nothing":
-        return "the last run had no result"
-    if run.outcome == "refused":
-        return "the gate refused what the last run saw"
+    if run.outcome in _UNUSABLE:
+        return _UNUSABLE[run.outcome]
     if last.is_carried:
         return "the last run did not request all pages"
     if run.version != __version__:
