@@ -169,7 +169,11 @@ def _place(markup: bytes, *, has_links: bool) -> str | None:
         return places[0]
     if len(markup) >= MAX_SNAPSHOT:
         return "what follows its first megabyte"
-    return None if has_links or not is_bare(markup.decode("utf-8", "replace")) else "the whole page"
+    return None if has_links or not _is_bare(markup) else "the whole page"
+
+
+def _is_bare(markup: bytes) -> bool:
+    return is_bare(markup.decode("utf-8", "replace"))
 
 
 def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Container[int]) -> int:
@@ -184,11 +188,7 @@ def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Contain
     known = sum(number not in copies for number in compress(nodes.ids, nodes.in_states(State.INDEXABLE)))
     if not read[graph.start] or known <= 1:
         return 0
-    return led if led == 1 or (2 * led < known and _is_bare(db, nodes.ids[graph.start])) else 0
-
-
-def _is_bare(db: sqlite3.Connection, number: int) -> bool:
-    return is_bare(_markup(db, number).decode("utf-8", "replace"))
+    return led if led == 1 or (2 * led < known and _is_bare(_markup(db, nodes.ids[graph.start]))) else 0
 
 
 def _markup(db: sqlite3.Connection, number: int) -> bytes:

@@ -171,7 +171,8 @@ def _open(word: str, url: str | None, find: Callable[[str | None], Path]) -> Ite
     """
     name, mark, number = word.rpartition("@")
     is_run = number.removeprefix("-").isdecimal() and (not mark or (bool(name) and not Path(word).exists()))
-    place = find(named) if is_url(named := name if is_run else word) else Path(named)
+    named = name if is_run else word
+    place = find(named) if is_url(named) else Path(named)
     state = find(url) if is_run and not mark else None
     if state:
         tables = open_dataset(state, is_audited=False)

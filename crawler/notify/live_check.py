@@ -96,11 +96,12 @@ class LiveSite:
         )
         age = reply.header("age") or ""  # RFC 9111 5.1
         is_old = age.isdecimal() and float(age) > reply.fetched_at - written
-        if not (is_old or reply.status in TRANSIENT):
+        if is_old or reply.status in TRANSIENT:
+            fault = ""
+        else:
             past_caches = Url(f"{file.url}{'&' if '?' in file.url else '?'}{reply.fetched_at:.0f}")
-            stored = await follow(fetch, past_caches, _MAX_REDIRECTS, _KEEP_ALL_PARAMS)
-            is_old = isinstance(stored, Failure) or stored.body in _forms(content)
-        fault = "" if is_old or reply.status in TRANSIENT else fault
+            uncached = await follow(fetch, past_caches, _MAX_REDIRECTS, _KEEP_ALL_PARAMS)
+            fault = "" if isinstance(uncached, Failure) or uncached.body in _forms(content) else fault
         message = f"the sitemap at {file.url} {said}{_REMEDY}{_WRONG_DIRECTORY if fault else _NOW}"
         return LiveResult(reception=SendStatus.DEFERRED, message=message, fault=fault)
 

@@ -24,7 +24,7 @@ from sitemap import shorten
 REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page exists, but not for us
 MAX_MISTAKEN: Final = 0.02  # share of the findings; 3 of 100 likely findings may be wrong
 MAX_UNSEEN: Final = 0.03  # share of the pages
-MAX_SCRIPTED: Final = 10  # pages that scripts may add links to, of which an audit counts no more: one makes the doubt
+MAX_SCRIPTED: Final = 10  # pages that scripts may add links to; an audit counts no more, because one makes the doubt
 
 _TRUST: Final = "or use --set audit.trust_blocked=true to assume that they contain no other links"
 
@@ -43,9 +43,8 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     ``stopped`` says why the crawl stopped early, as the end of a sentence, or is "". ``cut`` counts pages that were
     read in part, ``out_of_scope`` URLs outside the start's directory, ``alias_urls`` URLs under another name of the
     site. ``unread`` are the nodes of pages that may link to anything, and for which the user does not vouch.
-    ``no_robots`` lists origins whose robots.txt could not be fetched. ``scripted``
-    are the pages that a script which was not run may add links to, at most ``MAX_SCRIPTED`` of them; ``render_remedy``
-    says how it can be run.
+    ``no_robots`` lists origins whose robots.txt could not be fetched. ``scripted`` are the pages that a script that
+    was not run may add links to, at most ``MAX_SCRIPTED`` of them; ``render_remedy`` says how it can be run.
     ``linked_pages`` is the number of linked pages if they are so few that scripts may make most links, else 0.
     ``unseen_in_boxes`` estimates how many pages are shown by boxes that change at each request, but by no read.
     ``swapping`` are pages whose links were swapped between two audits, which boxes do that change by day.
