@@ -289,9 +289,8 @@ def statement_place(name: str) -> bytes:
 def extract_jsonld(markup: str) -> tuple[str, list[Entry]]:
     """The markup without JSON-LD, and the JSON-LD values as blocks by their path. The order of keys does not count."""
     blocks: list[Entry] = []
-    if "ld+json" not in markup:
-        return markup, blocks
-    for script in _data.findall(markup):
+    rest, scripts = split_jsonld(markup)
+    for script in scripts:
         stack: list[tuple[str, Any]] = [("", jsonld.read_block(script))]
         while stack and len(blocks) < MAX_BLOCKS:
             path, value = stack.pop()
@@ -302,7 +301,15 @@ def extract_jsonld(markup: str) -> tuple[str, list[Entry]]:
                 stack.extend((path, item) for item in reversed(value))
             elif value is not None:
                 blocks += filter(None, [_statement(f"JSON-LD{path}", str(value))])
-    return _data.sub("", markup), blocks
+    return rest, blocks
+
+
+def split_jsonld(markup: str) -> tuple[str, list[str]]:
+    """The markup without JSON-LD, and the text of each of its scripts."""
+    if "ld+json" not in markup:
+        return markup, []
+    parts = _data.split(markup)
+    return "".join(parts[::2]), parts[1::2]
 
 
 def _chain(outer: bytes, token: bytes) -> bytes:

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from html import unescape
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.parse.snapshot.blocks import MAX_BLOCKS, Container, extract_jsonld, parts_of, stable_hash
+from crawler.parse.snapshot.blocks import MAX_BLOCKS, MAX_CONTAINERS, Container, parts_of, split_jsonld, stable_hash
 from crawler.parse.snapshot.text import LEAF, TAG_EFFECTS, Memo, clean_url, mask_variable_text, text_border
 
 # The look-ahead rejects most tags by their first letter, which saves a third of the time.
@@ -37,7 +37,6 @@ MAX_TEXT: Final = 300
 _MAX_ATTRIBUTES: Final = 8_192  # characters of one tag
 _MAX_ANCHOR: Final = 20_000  # characters of markup in one link
 _MAX_LANDMARKS: Final = 50  # in one another
-_MAX_UNREAD: Final = 100  # links in a row that a page does not show, such as those in drawings
 _MIN_TEXT: Final = 5  # words without links that make a text of a page, not a label
 _MIN_PROSE: Final = 3  # words without links in a sentence that contains a link
 _OUTER: Final = frozenset({"footer", "aside"})
@@ -86,16 +85,13 @@ class Details(Struct, frozen=True, array_like=True):
 def read_details(markup: str) -> Details:
     """The details of a page from the markup of its snapshot."""
     start = body_start(markup)
-    body, statements = extract_jsonld(markup[start:])
-    scan = _Scan(markup)
+    shown, statements = split_jsonld(markup[start:])
+    scan = _Scan(markup[:start] + shown)
     scan.add(_read_piece(markup[:start])[1], 0)
-    scan.read(markup[start:], start)
-    shown = scan
-    if statements:
-        shown = _Scan(markup)
-        shown.read(body, start)
-    texts = _find_slots(shown.passages[: MAX_BLOCKS - len(statements)], scan.anchors)
-    return Details(*read_headline(markup), scan.words, scan.base, scan.anchors, texts)
+    scan.read(start)
+    texts = scan.texts()
+    words = scan.words + sum(map(words_in, statements))
+    return Details(*read_headline(markup), words, scan.base, scan.anchors, texts)
 
 
 _Tag = tuple[str, str, str | None, str, int]
@@ -116,10 +112,6 @@ def _read_piece(piece: str) -> tuple[int, list[_Tag]]:
                 text = _text_until(piece, tag.end(), "</a") if is_whole else None
             tags.append((name, attributes["href"], text, attributes.get("rel", "").lower(), tag.end()))
     return words_in(piece), tags
-
-
-_Passage = tuple[Container, bytes, str, Anchor | None]
-"""A text: its container, what gives it its role, its markup, and the anchor if that is all of it."""
 
 
 def _read_borders(written: str) -> tuple[bytes | None, list[tuple[str, str]], int, list[_Tag]]:
@@ -145,8 +137,55 @@ _TAGS: Final = Memo(lambda written: (TAG_EFFECTS[written], *_read_piece(written)
 _BORDERS: Final = Memo(_read_borders)
 
 
+class _Spot(dict[str, tuple["_Spot", int, list[_Tag]]]):
+    """Where texts stand: in a container, behind the tag ``leaf``. ``slot`` is 0 where a page shows nothing.
+
+    ``spot[borders]`` is the spot behind these tags, with their words, and those of them that count here. The pages of a
+    site repeat their spots, so each is made once.
+    """
+
+    __slots__ = ("container", "is_heading", "landmark", "leaf", "place", "slot")
+    known: ClassVar[dict[tuple[int, bytes], "_Spot"]] = {}
+    steps: ClassVar = 0  # that are kept
+
+    def __init__(self, container: Container, leaf: bytes) -> None:
+        super().__init__()
+        self.container, self.leaf = container, leaf
+        self.place = container.place + leaf
+        self.is_heading = bool(_is_heading(self.place))
+        self.landmark = "nav" if container.is_frame and not container.is_mute else ""
+        self.slot = 0 if container.is_mute else _slot(self.place)
+
+    @classmethod
+    def first(cls) -> "_Spot":
+        """Where a page begins."""
+        if cls.steps >= MAX_CONTAINERS:
+            cls.known.clear()
+            cls.steps = 0
+        return cls.of(Container.root(), b"")
+
+    @classmethod
+    def of(cls, container: Container, leaf: bytes) -> "_Spot":
+        """The spot of a text: it keeps its container, so that no other one has its number."""
+        spot = cls.known.get((id(container), leaf)) or cls(container, leaf)
+        if cls.steps < MAX_CONTAINERS:
+            cls.known[id(container), leaf] = spot
+        return spot
+
+    def __missing__(self, borders: str) -> "tuple[_Spot, int, list[_Tag]]":
+        role, steps, words, tags = _BORDERS[borders]
+        container = self.container
+        for entered, left in steps:
+            container = container[entered] if entered else container.without(left)
+        step = _Spot.of(container, self.leaf if role is None else role), words, tags
+        if _Spot.steps < MAX_CONTAINERS:
+            _Spot.steps += 1
+            self[borders] = step
+        return step
+
+
 class _Scan:
-    """Reads the body of a page in one pass: its anchors, and its passages."""
+    """Reads the body of a page in one pass: its anchors, and its texts."""
 
     def __init__(self, markup: str) -> None:
         self._markup = markup
@@ -154,7 +193,8 @@ class _Scan:
         self._outer = self.base = ""
         self.words = 0
         self.anchors: list[Anchor] = []
-        self.passages: list[_Passage] = []
+        # texts with more in them than a link: where each stands, its markup, and the links before it and up to its end
+        self._passages: list[tuple[_Spot, str, int, int]] = []
 
     def add(self, tags: Iterable[_Tag], begin: int) -> None:
         """Add the tags of a piece that begins at a place of the markup."""
@@ -168,48 +208,67 @@ class _Scan:
                 _enter(self._around, name.removeprefix("/"), name[:1] == "/")
                 self._outer = _landmark(self._around)
 
-    def _add_plain(self, href: str, more: str, text: str) -> Anchor:
-        shown = (unescape(text) if "&" in text else text).split()
-        self.words += len(shown)
-        rel = _read_attributes(more).get("rel", "").lower() if more else ""
-        anchor = Anchor(href, " ".join(shown)[:MAX_TEXT], rel, self._outer)
-        self.anchors.append(anchor)
-        return anchor
-
-    def read(self, body: str, end: int) -> None:
-        """Read markup that begins at ``end``."""
-        container, leaf, is_mute = Container.root(), b"", False
+    def read(self, end: int) -> None:
+        """Read the markup from ``end`` on."""
+        spot = _Spot.first()
+        anchors = self.anchors
         words = 0
-        columns = iter(["", *[None] * 4, *_rows(body)])
+        columns = iter(["", *[None] * 4, *_rows(self._markup[end:])])
         for borders, link, href, more, text, rest in zip(*[columns] * 6, strict=True):
-            role, steps, count, tags = _BORDERS[borders]
+            spot, count, tags = spot[borders]
             words += count
             if tags:
                 self.add(tags, end)
             end += len(borders)
-            if role is not None:
-                leaf = role
-            for entered, left in steps:
-                container = container[entered] if entered else container.without(left)
-                is_mute = container.is_mute
-            anchor, raw = None, rest
             if link:
                 end += len(link)
-                anchor = self._add_plain(href, more, text)
-                raw = link + rest
-            if rest:
+                shown = (unescape(text) if "&" in text else text).split()
+                words += len(shown)
+                rel = _read_attributes(more).get("rel", "").lower() if more else ""
+                anchors.append(Anchor(href, " ".join(shown)[:MAX_TEXT], rel, self._outer or spot.landmark, spot.slot))
+            if rest or (link and spot.is_heading):
+                self._read_text(spot, link or "", rest, end)
                 end += len(rest)
-                if "<" in rest:
-                    count, tags = _PIECES[rest]
-                    words += count
-                    self.add(tags, end - len(rest))
-                else:
-                    words += len((unescape(rest) if "&" in rest else rest).split())
-                if anchor and not rest.isspace():
-                    anchor = None
-            if not is_mute and (anchor or (raw and not raw.isspace())):
-                self.passages.append((container, leaf, raw, anchor))
         self.words += words
+
+    def _read_text(self, spot: _Spot, link: str, rest: str, end: int) -> None:
+        """Read a text that ends with ``rest``. A link alone and a label are no texts, but in headings."""
+        before = len(self.anchors) - bool(link)
+        if "<" in rest:
+            count, tags = _PIECES[rest]
+            self.add(tags, end)
+        else:
+            count = len((unescape(rest) if "&" in rest else rest).split())
+        self.words += count
+        is_blank = not rest or rest.isspace()
+        is_label = not link and count < _MIN_TEXT and "<" not in rest and "&" not in rest
+        if spot.slot and (link or not is_blank) and (spot.is_heading or not (is_label or is_blank)):
+            self._passages.append((spot, link + rest, before, len(self.anchors)))
+
+    def texts(self) -> list[tuple[int, int, int]]:
+        """The longer texts. Gives each link in a text its slot."""
+        texts = []
+        for spot, raw, at, after in self._passages[:MAX_BLOCKS]:
+            anchors = self.anchors[at:after]
+            hrefs = [clean_url(anchor.href) for anchor in anchors]
+            begin = 0
+            for part in parts_of(spot.leaf, raw):
+                _, *targets = part.compared_text.split("")
+                found = []
+                for target in targets:
+                    with suppress(ValueError):  # a picture, or a link without an anchor
+                        begin = hrefs.index(target, begin) + 1
+                        found.append(anchors[begin - 1])
+                words = len(part.text.split()) - sum(len(anchor.text.split()) for anchor in found)
+                own = spot.place + LEAF + part.token if part.token else spot.place
+                # the hash of a long place may begin with the mark of a statement
+                if part.compared_text and (words >= _MIN_TEXT or _is_heading(own)) and not own.startswith(b"="):
+                    shown = mask_variable_text(part.text).encode("utf-8", "surrogatepass")
+                    texts.append((at + begin - len(found), at + begin, stable_hash(shown)))
+                for anchor in found:
+                    anchor.slot, anchor.in_prose = _slot(own), words >= _MIN_PROSE
+                    anchor.landmark = anchor.landmark or spot.landmark
+        return texts
 
 
 def read_headline(markup: str) -> Headline:
@@ -249,44 +308,6 @@ def words_in(markup: str) -> int:
 
 def _plain(markup: str) -> str:
     return unescape(" ".join(_between_tags(markup)))
-
-
-def _find_slots(passages: list[_Passage], anchors: list[Anchor]) -> list[tuple[int, int, int]]:
-    """Give each link its slot; returns the longer texts."""
-    hrefs: list[str] = []
-    texts = []
-    at = 0
-    last: tuple[object, object] = None, None
-    for container, leaf, raw, plain in passages:
-        if last[0] is not container or last[1] is not leaf:
-            last, place = (container, leaf), container.place + leaf
-            slot, landmark, is_heading = _slot(place), "nav" if container.is_frame else "", bool(_is_heading(place))
-        if plain and not is_heading and anchors[at : at + 1] == [plain]:  # most links of most pages
-            anchor = anchors[at]
-            anchor.slot, anchor.landmark = slot, anchor.landmark or landmark
-            at += 1
-            continue
-        if not is_heading and "<" not in raw and "&" not in raw and len(raw.split()) < _MIN_TEXT:  # a label
-            continue
-        for part in parts_of(leaf, raw):
-            _, *targets = part.compared_text.split("\x1f")
-            if targets and not hrefs:
-                hrefs = [clean_url(anchor.href) for anchor in anchors]
-            found = []
-            for target in targets:
-                with suppress(ValueError):  # a picture, or a link without an anchor
-                    at = hrefs.index(target, at, at + _MAX_UNREAD) + 1
-                    found.append(anchors[at - 1])
-            words = len(part.text.split()) - sum(len(anchor.text.split()) for anchor in found)
-            own = place + LEAF + part.token if part.token else place
-            # the hash of a long place may begin with the mark of a statement
-            if part.compared_text and (words >= _MIN_TEXT or _is_heading(own)) and not place.startswith(b"="):
-                shown = mask_variable_text(part.text).encode("utf-8", "surrogatepass")
-                texts.append((at - len(found), at, stable_hash(shown)))
-            for anchor in found:
-                anchor.slot, anchor.in_prose = _slot(own), words >= _MIN_PROSE
-                anchor.landmark = anchor.landmark or landmark
-    return texts
 
 
 @lru_cache(maxsize=20_000)
