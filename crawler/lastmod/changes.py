@@ -27,6 +27,8 @@ _WENT: Final = 2
 """What a text did, as bits. Shifted by :data:`_ALONE`, it did so alone at its place."""
 _ALONE: Final = 2
 
+Deltas = Callable[[], Iterable[tuple[int, Delta]]]
+"""Gives the differences of each page that differs."""
 Sample = Callable[[], Mapping[int, Iterable[int]]]
 """Gives the :func:`crawler.parse.snapshot.diff.content_keys` of some compared pages, by page."""
 
@@ -39,9 +41,10 @@ class SiteChanges:
     ``moved`` are the slots alone.
     """
 
-    def __init__(self, pages: int, sample: Sample, known: Iterable[int]) -> None:
+    def __init__(self, pages: int, sample: Sample, known: Iterable[int], deltas: Deltas) -> None:
         self.pages = pages
         self._sample = sample
+        self._deltas = deltas
         self._asked = {k ^ kind for k in known for kind in KINDS}
         self.compared = 0
         self._turned = 0
@@ -127,6 +130,17 @@ class SiteChanges:
     def held(self) -> Counter[int]:
         """The pages that have each key, reckoned from the sample, which is read when a question needs it."""
         return self._counted[0]
+
+    @cached_property
+    def kept(self) -> Counter[int]:
+        """The pages that have each text and had it before this run, reckoned from the same pages as :attr:`held`."""
+        counts, weights = self._counted
+        kept = counts.copy()
+        for page, delta in self._deltas():
+            if page in weights:
+                for k in {d.exact for d in delta.differences if not d.gone}:
+                    kept[k] -= weights[page]  # type: ignore[assignment]  # fractions of pages
+        return kept
 
     def weight(self, page: int) -> float:
         """How many pages of :attr:`held` stand for a page itself: 0 if it is not in the sample."""

@@ -25,6 +25,7 @@ from crawler.lastmod.changes import (
     NEARLY_ALL,
     SEVERAL,
     USUAL,
+    Deltas,
     Sample,
     SiteChanges,
     do_agree,
@@ -277,7 +278,7 @@ class SignificanceModel:
 
     def _is_known(self, d: Difference) -> bool:
         """Whether many pages show a text that came, and several had it before."""
-        return not d.gone and self._site.held[d.exact] >= max(BORN * self._pages, FEW + self._site.changed[d.exact])
+        return not d.gone and self._site.held[d.exact] >= BORN * self._pages and self._site.kept[d.exact] >= FEW
 
     def _announces(self, d: Difference) -> bool:
         """Whether a link to a new page came to a list of pages."""
@@ -485,16 +486,10 @@ def _are_alike(words: Sequence[int], others: Sequence[int]) -> bool:
 
 
 def build_significance_model(
-    memory: SiteMemory,
-    deltas: Callable[[], Iterable[tuple[int, Delta]]],
-    pages: int,
-    sample: Sample,
-    second_reads: Iterable[SecondRead] = (),
-    *,
-    run: int,
+    memory: SiteMemory, deltas: Deltas, pages: int, sample: Sample, second_reads: Iterable[SecondRead] = (), *, run: int
 ) -> SignificanceModel:
     """The model of a run. ``deltas`` gives the differences of the pages whose body differs, of ``pages`` compared."""
-    changes = SiteChanges(pages, sample, memory.history)
+    changes = SiteChanges(pages, sample, memory.history, deltas)
     for _, delta in deltas():
         changes.add(delta)
     model = SignificanceModel(memory, run, changes)
