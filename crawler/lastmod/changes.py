@@ -146,10 +146,13 @@ class SiteChanges:
         """How many pages of :attr:`held` stand for a page itself: 0 if it is not in the sample."""
         return self._counted[1].get(page, 0)
 
+    def having(self, k: int) -> float:
+        """The pages with a slot, in this run or before it."""
+        return max(self.changed[k], max(self.held[k ^ kind] for kind in KINDS) + self._emptied[k])
+
     def share(self, k: int) -> float:
         """The share of the pages with a slot on which it moved."""
-        n = self.changed[k]
-        return n / max(n, max(self.held[k ^ kind] for kind in KINDS) + self._emptied[k], 1)
+        return self.changed[k] / max(self.having(k), 1)
 
     def slots_to_learn(self) -> dict[int, float]:
         """The slots of a template that moved on several pages, or nearly all, with the share of their pages."""

@@ -387,6 +387,8 @@ class SignificanceModel:
         is_few = self._site.changed[k] < FEW and move.words is None
         if is_few and (history.runs < 2 or (history.moved_share < NEARLY_ALWAYS and self._is_own(d, move))):
             return False
+        if is_few and history.share < HALF and history.share * self._site.having(k) < FEW:
+            return False  # on a small site, one editor is many
         is_refilled = move.is_whole and self._site.changed[k] >= SEVERAL and history.runs >= 2
         return history.share >= HALF or is_refilled or not self._is_own(d, move)
 
