@@ -387,8 +387,9 @@ class SignificanceModel:
         is_few = self._site.changed[k] < FEW and move.words is None
         if is_few and (history.runs < 2 or (history.moved_share < NEARLY_ALWAYS and self._is_own(d, move))):
             return False
-        if is_few and history.share < HALF and history.share * self._site.having(k) < FEW:
-            return False  # on a small site, one editor is many
+        is_place_of_few = self._site.at[d.place] < FEW and history.share * self._site.having(k) < FEW
+        if is_few and is_place_of_few and history.share < HALF:
+            return False  # an editor moves a large share of the pages of a small site
         is_refilled = move.is_whole and self._site.changed[k] >= SEVERAL and history.runs >= 2
         return history.share >= HALF or is_refilled or not self._is_own(d, move)
 
