@@ -821,3 +821,12 @@ def test_ours_data_that_leave_all_pages_are_the_template_though_most_pages_have_
     for n in (2, 22):
         assert said(before, {**before, n: after[n]}) == {n}
         assert said(after, {**after, n: before[n]}) == {n}
+
+
+def test_ours_a_token_in_the_path_of_a_picture_is_no_edit_and_another_picture_is() -> None:
+    def signed(token: str, name: str) -> Site:
+        return site(8, lambda n: article(n, f'<img src="/signed/{token}/{name}.jpg" alt="Harbour">' * (n == 1)))
+
+    before = signed("3i6pjychm1qk9jj77r6gj5v4", "yeast")
+    assert said(before, signed("0w1jnydn0kfzjzx2tn78nw8b", "yeast")) == set()
+    assert said(before, signed("0w1jnydn0kfzjzx2tn78nw8b", "barley")) == {1}
