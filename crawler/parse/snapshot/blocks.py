@@ -309,7 +309,7 @@ def split_jsonld(markup: str) -> tuple[str, list[str]]:
     if "ld+json" not in markup:
         return markup, []
     parts = _data.split(markup)
-    return "".join(parts[::2]), parts[1::2]
+    return "".join(parts[::2]), [script or "" for script in parts[1::2]]
 
 
 def _chain(outer: bytes, token: bytes) -> bytes:
