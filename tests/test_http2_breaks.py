@@ -1,5 +1,6 @@
 """HTTP/2 connections that break, against a server that speaks the protocol frame by frame (catalogue B30)."""
 
+import json
 import socket
 import ssl
 import threading
@@ -14,7 +15,8 @@ import h2.errors
 import h2.events
 import pytest
 import trustme
-from run import FAST, crawl, listed
+from run import FAST, crawl, listed, siteatlas
+from scripted import scripted
 
 pytestmark = pytest.mark.thorough
 
@@ -55,6 +57,7 @@ class Http2Server:
             client = self._context.wrap_socket(raw, server_side=True)
             self._open.append(client)  # it takes the place of the plain socket
             if client.selected_alpn_protocol() != "h2":
+                client.close()
                 return
             with self._lock:
                 self.connections += 1
@@ -112,7 +115,7 @@ def http2_server(folder: Path, fault: str, times: int) -> Iterator[Http2Server]:
     authority = trustme.CA()
     authority.cert_pem.write_to_path(folder / "ca.pem")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.issue_cert("127.0.0.1", "h2.test-site.org").configure_cert(context)
     context.set_alpn_protocols(["h2"])
     server = Http2Server(fault, times, context)
     threading.Thread(target=server.serve, daemon=True).start()
@@ -179,3 +182,19 @@ def test_rfc9113_headers_without_measure_cost_one_page_at_most(tmp_path: Path, t
         ran = crawl(tmp_path, server.url, *words)
         assert ran.code == 0, ran.err
         assert set(addresses(server, BROKEN)) <= set(listed(tmp_path)) <= set(addresses(server))
+
+
+@pytest.mark.parametrize(("http2", "unknown"), [("true", 0), ("false", 1)])
+def test_rfc9113_a_page_of_a_site_that_speaks_http2_only_is_never_dead(
+    tmp_path: Path, http2: str, unknown: int
+) -> None:
+    with http2_server(tmp_path, "reset", 0) as server, scripted({}) as site:
+        host = server.url.replace("127.0.0.1", "h2.test-site.org")
+        site.routes["/"] = f'<title>A</title><a href="{host}1">one</a>'
+        words = ("--check-external", f"--set=fetch.http2={http2}", "--set=fetch.ca_file=ca.pem", "--state", "state")
+        words += ("--resolve", f"{host.split('/')[2]}:127.0.0.1", "--render", "never", "-o", "out", *FAST)
+        for _ in range(2):
+            siteatlas(tmp_path, "audit", site.url, *words)
+            report = json.loads((tmp_path / "out" / "audit.json").read_bytes())
+            assert not [each for each in report["findings"] if each["rule"].startswith("target.")]
+            assert sum("of other sites nothing is known" in note for note in report["notes"]) == unknown
