@@ -34,6 +34,8 @@ _RELATED_RULES: Final = (
     _ANSWER_RULES,  # is it a page?
     ("entry.lastmod_",),
     ("cluster.",),
+    ("target.external", "target.once"),
+    ("place.",),
 )
 """Prefixes of rules that answer one question: a finding of one can replace a finding of another."""
 _RULES_OF_ONE_PAGE: Final = ("page.canonical", "page.data", "page.title")  # whatever other pages and links are
@@ -135,7 +137,7 @@ def what_became(previous: PreviousFinding, current: CurrentState, scope: AuditSc
     if family == "declared":
         return "" if scope.is_named else "robots.txt no longer names it, or it can be read"
     if family in {"target", "page", "place"}:
-        return _became_of_part(previous, current) if scope.is_doubtful else _IN_ORDER
+        return _became_of_part(previous, current, scope)
     if family == "media":
         return _became_of_medium(previous.url, scope, can_miss=can_miss)
     if (family == "entry" and previous.rule != "entry.duplicate") or previous.rule == "orphan.sitemap":
@@ -156,8 +158,11 @@ def _became_of_file(previous: PreviousFinding, current: CurrentState) -> str:
     return _UNLISTED
 
 
-def _became_of_part(previous: PreviousFinding, current: CurrentState) -> str:
-    """What became of a finding about a part of a page, if the audit did not see the whole site."""
+def _became_of_part(previous: PreviousFinding, current: CurrentState, scope: AuditScope) -> str:
+    if _replacing_rule(previous, current):
+        return _current_text(previous, current)
+    if not scope.is_doubtful:
+        return _IN_ORDER
     if current.state == State.INDEXABLE:
         return _IN_ORDER if previous.rule in _RULES_OF_ONE_PAGE else ""
     return _current_text(previous, current) if _is_seen(current) and not previous.rule.startswith("target.") else ""
@@ -215,7 +220,7 @@ def replaced_by(previous: PreviousFinding, current: CurrentState) -> str:
 
 def _replacing_rule(previous: PreviousFinding, current: CurrentState) -> str:
     """The worst rule of a URL's new findings that answers the same question; or ""."""
-    if not _is_seen(current):
+    if not _is_seen(current) and not previous.rule.startswith("target."):  # the crawl requests no other sites
         return ""
     is_broken = previous.state == State.INDEXABLE != current.state
     related = [

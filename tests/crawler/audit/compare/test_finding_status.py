@@ -162,6 +162,8 @@ def test_ours_nothing_is_mended_that_was_not_seen(
         ("gone.visited", "client error", replace(GONE, rules=("gone.named",)), "gone.named", "of gone.named ("),
         ("entry.lastmod_late", "indexable", replace(PAGE, is_listed=True, rules=("entry.lastmod_early",)),
          "entry.lastmod_early", "finding of entry.lastmod_early"),
+        ("target.once", "", replace(UNASKED, rules=("target.external",)), "target.external", "of target.external ("),
+        ("place.new", "indexable", replace(PAGE, rules=("place.box",)), "place.box", "of place.box ("),
         # milder, and the worse is done away with
         ("orphan.sitemap", "indexable", replace(PAGE, rules=("reach.few",)), "", "of reach.few ("),
         ("gone.linked", "client error", replace(GONE, rules=("link.redirect",)), "", "of link.redirect ("),
