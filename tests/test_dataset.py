@@ -126,6 +126,7 @@ ANSWERS = [
     ("broken-link-targets", "target", ["/gone", "/loop"]),
     ("sitemap-not-indexable", "url", {"/hidden", "/gone3", "/a.pdf"}),
     ("orphans-in-sitemap", "url", ["/orphan"]),
+    ("documents-without-links", "url", ["/a.pdf"]),
     ("linked-from-not-indexable-only", "url", ["/only"]),
     ("linked-by-nofollow-only", "target", ["/no"]),
     ("deep-pages", "url", ["/deep/4"]),
