@@ -181,6 +181,19 @@ def test_ours_pages_that_nobody_chose_to_link_to(process: Forked, tmp_path: Path
     assert found == Counter([*(("place.box", post) for post in posts[:6]), ("place.new", "/new-in-menu")])
 
 
+def test_ours_a_dead_link_of_the_template_is_one_finding_with_its_place(process: Forked, tmp_path: Path) -> None:
+    with scripted({}) as site:
+        site.routes |= {f"/p{n}": page(f"P{n}") for n in range(6)} | {"/": page("Home")}  # /offer is not there
+        site.routes["/p1"] = page("P1", '<p>See <a href="/gone">this page</a> about it.</p>')
+        audited(process, tmp_path, site.url)
+    found = json.loads((tmp_path / "out" / "audit.json").read_bytes())["findings"]
+    dead = {urlsplit(each["url"]).path: each["sentence"] for each in found if each["rule"] == "gone.linked"}
+    assert {path: told.rpartition("; ")[2] for path, told in dead.items()} == {
+        "/offer": "links seen in: footer",
+        "/gone": "links seen in: body",
+    }
+
+
 def test_ours_pages_in_boxes_that_change(process: Forked, tmp_path: Path) -> None:
     pool = [f"/pool/{n}" for n in range(8)]
     draw = random.Random(4)

@@ -6,7 +6,7 @@
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -31,9 +31,10 @@ from crawler.audit.orphans.certainty import CrawlCoverage, assumptions, best_cer
 from crawler.audit.orphans.classes import Thresholds
 from crawler.audit.orphans.duplicates import LinkSupport, find_copies
 from crawler.audit.page_findings import NotedPages, PageFindings, with_visits
-from crawler.audit.patterns import Segments
+from crawler.audit.patterns import LINK_RULES, Segments
 from crawler.audit.redirects import RedirectFindings
 from crawler.audit.second_crawl import StartUrlCheck
+from crawler.audit.shown import ShownPages
 from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.audit.sources.google.inspection import RULES as INDEX_RULES
 from crawler.audit.sources.google.inspection import IndexInspector
@@ -115,7 +116,7 @@ class AuditFinisher:
         usual = why_inlinks_not_reported(*few_inlink_pages(graph, copies, min_inlinks), min_inlinks)
         pages = self._page_findings(graph, matcher, copies, facts, few=NO_LIMIT if usual else min_inlinks)
         visits = VisitLookup(self._db)
-        self._found.put(pages.findings())
+        self._found.put(_placed(pages.findings(), targets.shown))
         self._judge_links(pages, graph, visits, targets)
         clusters, noted = self._judge_published(pages, visits, lint, media.findings)
         index_notes = self._inspect_index(store.run.started)
@@ -173,7 +174,7 @@ class AuditFinisher:
         """Store findings about redirects, canonicals and what pages show, ranked by inlinks and by visits."""
         trails = RedirectFindings(self._db, graph, visits)
         redirects = self._with_visits(pages, map(pages.with_referrers, trails.redirects()))
-        self._found.put((finding.inlinks, finding) for _, finding in redirects)
+        self._found.put(_placed(((each.inlinks, each) for _, each in redirects), targets.shown))
         self._found.put(self._with_visits(pages, trails.canonicals()))
         if shown := targets.shown:
             linked = (found if found.referrers else pages.with_referrers(found) for found in targets.findings)
@@ -257,7 +258,7 @@ class AuditFinisher:
         visits = VisitLookup(self._db)
         if unlinked := [url for url in urls if not why_no_document(visits.get(url).visited)]:
             text = f"no page links to {count_text(len(unlinked), 'document')}, such as {unlinked[0]}"
-            notes.append(f"{text}: siteatlas query documents-without-links shows them, with their visits")
+            notes.append(f"{text}: siteatlas query --named documents-without-links shows them, with their visits")
         if copies:
             copy, page = (url_of(self._store.db, number) for number in min(copies.items()))
             more = f"; the same applies to {count_text(len(copies) - 1, 'more page')}" if len(copies) > 1 else ""
@@ -310,6 +311,14 @@ class AuditFinisher:
             segments=self._segments.counted(figures.segments),
             **rest,
         )
+
+
+def _placed(
+    found: Iterable[tuple[float, AuditFinding]], shown: ShownPages | None
+) -> Iterator[tuple[float, AuditFinding]]:
+    """Ranked findings: those whose remedy is to correct links say where these stand."""
+    for rank, each in found:
+        yield rank, shown.with_place(each) if shown and each.rule.startswith(LINK_RULES) else each
 
 
 def _join_claims(review: ClaimReview, matcher: UrlMatcher, graph: LinkGraph, *, trust_logs: bool) -> dict[int, int]:

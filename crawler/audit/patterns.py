@@ -25,7 +25,7 @@ MIN_BELOW: Final = 20  # findings below one directory that form a pattern
 MAX_PATTERNS: Final = 20  # of one rule: the largest
 MAX_EXAMPLES: Final = 3  # URLs of one pattern
 _MAX_GROUPS: Final = 100_000  # groups of one rule in memory; then small ones are merged
-_LINK_RULES: Final = ("gone.linked", "link.")  # of findings whose remedy is to correct links
+LINK_RULES: Final = ("gone.linked", "link.")  # of findings whose remedy is to correct links
 _LEVELS: Final = 3
 _MIN_HASH: Final = 8  # characters of a hash
 
@@ -147,7 +147,7 @@ def demand(finding: AuditFinding) -> float:
     single text.
     """
     visits = max(finding.people, finding.clicks, finding.sessions, finding.views, finding.users)
-    links = finding.inlinks / 10 if finding.rule.startswith(_LINK_RULES) else 0
+    links = finding.inlinks / 10 if finding.rule.startswith(LINK_RULES) else 0
     return visits + links + finding.impressions / 100 + 10 * (finding.domains or finding.backlinks)
 
 

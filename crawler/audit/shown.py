@@ -150,10 +150,10 @@ class ShownPages:
         return find_places([*placed.values()], changing, listed)
 
     def with_place(self, found: AuditFinding) -> AuditFinding:
-        """A finding about the target of links, with where these stand: one in a template needs one correction."""
-        places = self._places_by_target.get(found.url, {})
-        evidence = [*found.evidence, f"the links stand in: {', '.join(sorted(places))}"] if places else found.evidence
-        return msgspec.structs.replace(found, evidence=evidence)
+        """A finding about the target of links, with where these were seen: one in a template needs one correction."""
+        if not (places := self._places_by_target.get(found.url)):
+            return found
+        return msgspec.structs.replace(found, sentence=f"{found.sentence}; links seen in: {', '.join(sorted(places))}")
 
     def resources(self) -> Iterator[tuple[str, str, str]]:
         """What the pages load: kind, URL and page. Style sheets belong to templates, so those of the sample are all."""
