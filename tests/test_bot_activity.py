@@ -190,6 +190,20 @@ def test_ours_without_bots_in_the_log_nothing_is_said_of_them(siteatlas: Command
     assert 'id="bots"' not in Path("out/audit.html").read_text()
 
 
+def test_openai_the_reports_say_which_names_of_bots_the_published_addresses_checked(siteatlas: Command) -> None:
+    written(5, 29)
+    published = {"creationTime": "2026-11-01T10:00:00.000000", "prefixes": [{"ipv4Prefix": "192.0.2.0/28"}]}
+    Path("gptbot.json").write_text(json.dumps(published))
+    file = "--set=audit.bot_addresses.GPTBot=gptbot.json"
+    with scripted(site()) as served:
+        ran = siteatlas("audit", served.url, "--log", "logs", file, "-o", "out", *FAST)
+    assert "GPTBot is verified by the addresses that its operator published on 2026-11-01" in ran.out
+    assert "names checked: GPTBot; those of other bots are not" in ran.out
+    html = LexborHTMLParser(Path("out/audit.html").read_bytes())
+    rows = [row.text() for row in html.css("tr") if row.css_first("small")]
+    assert ["GPTBot" in row for row in rows if "verified" in row] == [True]
+
+
 def test_ours_a_log_that_is_read_in_part_makes_no_page_surely_left_out(siteatlas: Command) -> None:
     written(9, 40)
     packed = Path("logs/access.log.1.gz")

@@ -295,7 +295,10 @@ class TextReport:
             share = f"{total.wasted:,} of their {total.to_pages:,} requests for pages were for non-indexable URLs"
             yield f"  search engines crawled {total.crawled:,} of {count_text(total.pages, 'indexable page')}; {share}"
         yield f"  most active: {', '.join(f'{safe(bot.name)} {bot.requests:,}' for bot in activity.bots[:MAX_BOTS])}"
-        if not activity.is_verified:
+        if activity.is_verified:
+            names = {bot.name for bot in activity.bots if bot.is_verifiable}
+            yield f"  names checked: {safe(', '.join(sorted(names))) or 'none'}; those of other bots are not"
+        else:
             how = "--set audit.verify_bots=true verifies search engines by DNS"
             yield f"  the names are claims of the user agents; {how}"
 
