@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audited import FAST, Command, in_process, line, log, page, pages, sitemap
+from audited import FAST, Command, in_process, line, log, page, pages, robots, sitemap
 from scripted import Answer, Route, scripted
 
 from crawler.crawl.soft_404 import impossible_url
+from sitemap.namespaces import SITEMAP
 
 
 @pytest.fixture
@@ -30,6 +31,21 @@ def found(rule: str) -> set[str]:
         for each in report()["findings"]
         if each["rule"] == rule or (rule.endswith(".") and each["rule"].startswith(rule))
     }
+
+
+def test_ours_a_sitemap_that_an_index_names_is_read_once(audit: Command) -> None:
+    """Robots.txt names the index, and the index names the sitemap at the usual path."""
+    index = f"<sitemapindex xmlns='{SITEMAP}'><sitemap><loc>{{url}}sitemap.xml</loc></sitemap></sitemapindex>"
+    routes = {
+        **pages(),
+        "/robots.txt": robots("Sitemap: {url}index.xml"),
+        "/index.xml": Answer(index, headers={"Content-Type": "application/xml"}),
+    }
+    with scripted(routes) as site:
+        assert audit(site.url, "-o", "out").code == 0
+        assert site.paths.count("/sitemap.xml") <= 2  # by the crawl and by the audit
+    assert not found("duplicate.")
+    assert [each["name"] for each in report()["inputs"] if each["source"] == "sitemap"] == [f"{site.url}index.xml"]
 
 
 # ---------------------------------------------------------------- a page is a page, whatever its path ends in

@@ -330,8 +330,15 @@ def test_ours_runs_that_are_killed_before_they_store_a_url_count_too(tmp_path: P
     assert "3 runs in a row were killed" in " ".join(box.messages[0].get_content().split())
 
 
+class Static(dict[str, Route]):
+    """The routes of a server that ignores queries, as one of files does."""
+
+    def get(self, path: str, default: Any = None) -> Any:
+        return super().get(path.partition("?")[0], default)
+
+
 def test_ours_a_sitemap_that_the_site_does_not_serve_is_told_and_alerted_once(tmp_path: Path) -> None:
-    with scripted(pages(3)) as site, mailbox() as box:
+    with scripted(Static(pages(3))) as site, mailbox() as box:
         configure(tmp_path, shop=site.url)
         mail = [f'--set=email.server="{box.address}"', '--set=email.to=["a@b.test"]', "-q"]
         mail += ["--set=notify.check_live=true"]

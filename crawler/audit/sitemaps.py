@@ -142,7 +142,9 @@ class _SitemapSources:
         return True
 
     def _open(self, url: str) -> bytes:
-        return self._locate(url)[1]
+        where, content = self._locate(url)
+        self._taken.add(where)
+        return content
 
     def _locate(self, url: str) -> tuple[str, bytes]:
         meant = self._public_url(url)

@@ -148,8 +148,8 @@ def _print_audit(name: str, followed: "FollowUpAudit", options: RunOptions, erro
         notified = [f"  {safe(line)}" for line in announced.lines()] if announced else []
         lines = [f"== {name} ==", safe(f"{followed.sentence}{report}"), *notified]
         sys.stdout.write(fitted((*lines, "")))
-    elif announced and announced.notify_pending:
-        for sentence in announced.sentences:
+    elif announced:
+        for sentence in announced.news:
             errors.print_line(sentence)
 
 

@@ -60,7 +60,7 @@ def _warnings(report: Report) -> list[str]:
     """The problems of a run, each in a sentence."""
     notified = report.announced
     sentences = [report.refusal if report.exit_code else "", report.upload_error]
-    sentences += notified.sentences if notified and notified.has_failures else ()
+    sentences += notified.news if notified else ()
     return [delivery for delivery in sentences if delivery]
 
 

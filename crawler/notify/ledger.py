@@ -205,6 +205,12 @@ class Ledger:
         with storage_errors():
             return dict(self._db.execute("SELECT reception, messages FROM total"))
 
+    def reasons(self) -> frozenset[str]:
+        """Why something is outstanding, for each channel: its key, ": " and the reason."""
+        query = "SELECT channel, said FROM line UNION SELECT channel, said FROM mood"
+        with storage_errors():
+            return frozenset(f"{channel}: {said}" for channel, said in self._db.execute(query) if said)
+
     # ---------------------------------------------------------------- writing
 
     def set_channels(self, channels: Collection[str]) -> None:

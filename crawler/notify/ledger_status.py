@@ -1,11 +1,12 @@
 """The status of a site's notifications, for readers: ``siteatlas status`` and the web page."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.notify.ledger import (
     LEDGER_DB,
@@ -145,13 +146,20 @@ class DeliveryReport(SendRecord, frozen=True, kw_only=True):
 
     ``urls`` counts the accepted URLs (or the changes in a message), ``refused`` the refused ones, ``batches`` the
     accepted messages. ``due`` is the Unix time until which the receiver wants a pause, 0: none. ``shown`` are the URLs,
-    or the lines of a message, of a dry run.
+    or the lines of a message, of a dry run. ``is_known``: it was outstanding before, for the same reason.
     """
 
     refused: int = 0
     batches: int = 0
     due: float = 0.0
     shown: tuple[str, ...] = ()
+    is_known: bool = False
+
+    def knowing(self, reasons: Collection[str]) -> "DeliveryReport":
+        """The report, told whether it was outstanding before for one of ``reasons`` (:meth:`Ledger.reasons`)."""
+        key = audit_channel_key(self.channel) if self.occasion is Occasion.FINDINGS else self.channel
+        was_told = f"{key}: {self.said}".startswith(tuple(reasons))  # the time of a pause may follow
+        return replace(self, is_known=was_told and self.reception is SendStatus.DEFERRED)
 
     @property
     def content(self) -> str:
@@ -192,13 +200,17 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Every note, deferral and refusal, as sentences."""
-        failed = (delivery for delivery in self.deliveries if delivery.reception in _STATUS_WORDS or delivery.refused)
-        return (*self.notes, *channels_by_reason(failed))
+        return (*self.notes, *channels_by_reason(self._failed))
 
     @property
-    def has_failures(self) -> bool:
-        """Whether something was refused or is still to be sent."""
-        return self.notify_pending or any(delivery.reception is SendStatus.REFUSED for delivery in self.deliveries)
+    def news(self) -> tuple[str, ...]:
+        """What a quiet run says: the sentences, without a delivery that was outstanding before for the same reason."""
+        failed = [delivery for delivery in self._failed if not delivery.is_known]
+        return (*self.notes, *channels_by_reason(failed)) if failed or self.exit_code else ()
+
+    @property
+    def _failed(self) -> list[DeliveryReport]:
+        return [sent for sent in self.deliveries if sent.reception in _STATUS_WORDS or sent.refused]
 
     def lines(self, *, is_tried_again: bool = True) -> list[str]:
         """The notifications, in lines; ``is_tried_again`` unless the user has to fix something else first."""

@@ -71,7 +71,8 @@ class LiveSite:
         """Whether the site serves the first file that a run published, compressed or not.
 
         The first of several files is the index, which dates the others: it is enough. If the site serves something
-        else, the file is fetched again with a query that no cache knows.
+        else, the file is fetched again with a query that no cache knows. A server may refuse that query, or be busy by
+        then: such an answer shows nothing, so it is no fault.
         """
         path = self._plan.output / file.name
         try:
@@ -101,7 +102,10 @@ class LiveSite:
         else:
             past_caches = Url(f"{file.url}{'&' if '?' in file.url else '?'}{reply.fetched_at:.0f}")
             uncached = await follow(fetch, past_caches, _MAX_REDIRECTS, _KEEP_ALL_PARAMS)
-            fault = "" if isinstance(uncached, Failure) or uncached.body in _forms(content) else fault
+            if isinstance(uncached, Failure) or uncached.status not in {200, reply.status}:
+                fault = ""  # it was not seen
+            else:
+                fault = "" if uncached.body in _forms(content) else fault
         message = f"the sitemap at {file.url} {said}{_REMEDY}{_WRONG_DIRECTORY if fault else _NOW}"
         return LiveResult(reception=SendStatus.DEFERRED, message=message, fault=fault)
 

@@ -4,7 +4,7 @@ Search Console is also asked, now and then, what it made of the sitemap; the led
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -85,7 +85,7 @@ async def send_notifications(  # noqa: PLR0913 - by name
                 console = None if dry_run else channels.search_console
                 status = await read_submission_status(session, console, reports)
                 session.ledger.forget(ChangeFeed(session.db).run_range()[0])
-                return _build_result(channels, reports, session.notes, status)
+                return _build_result(channels, reports, session.notes, status, session.known)
 
     return await _result_or_error(plan, send)
 
@@ -155,7 +155,7 @@ async def send_audit_notifications(
                         notice = session.build_notice(occasion=Occasion.FINDINGS, at=w3c(clock()), message=losses)
                         result = await send_message(session, channel, notice)
                         reports.append(session.delivery_report(result, channel=channel.key, occasion=Occasion.FINDINGS))
-                return _build_result(channels, reports, session.notes)
+                return _build_result(channels, reports, session.notes, known=session.known)
 
     return await _result_or_error(plan, send)
 
@@ -243,7 +243,7 @@ def _open_session(plan: CrawlPlan, name: str, clock: Clock, *, dry_run: bool) ->
         STATE_DB.reading(plan.state) as db,
         Ledger.opened(plan.state, plan.config.state.keep_runs, dry=dry_run) as ledger,
     ):
-        yield NotifySession(plan, name, db, ledger, clock)
+        yield NotifySession(plan, name, db, ledger, clock, known=ledger.reasons())
 
 
 async def _notify_channels(session: NotifySession, channels: ConfiguredChannels) -> list[DeliveryReport]:
@@ -299,9 +299,10 @@ def _build_result(
     reports: Sequence[DeliveryReport],
     notes: Sequence[str],
     status: SubmissionStatus | None = None,
+    known: Collection[str] = (),
 ) -> NotifyResult:
     return NotifyResult(
-        deliveries=tuple(reports),
+        deliveries=tuple(report.knowing(known) for report in reports),
         channels=channels.keys,
         notes=tuple(notes),
         notify_pending=any(report.reception is SendStatus.DEFERRED for report in reports),

@@ -108,7 +108,7 @@ class NotifySession:
 
     ``run_result`` is the result of the run that just ended, None when there was none. ``ask_live`` checks whether the
     files of a run are live; None: they count as live. ``live`` is what it said last. ``is_forgotten``: the state is a
-    makeshift for one that cannot be written.
+    makeshift for one that cannot be written. ``known`` says why notifications were outstanding at the start.
     """
 
     plan: CrawlPlan
@@ -123,6 +123,7 @@ class NotifySession:
     dry_run: DryRun | None = None
     is_forgotten: bool = False
     live: SendResult | None = None
+    known: frozenset[str] = frozenset()
 
     @property
     def runs(self) -> list[int]:

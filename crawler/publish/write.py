@@ -315,7 +315,8 @@ def disbelieved_note(listing: Listing, policy: str) -> tuple[str, ...]:
     if not (count := listing.disbelieved(policy)):
         return ()
     have = "new page has no lastmod, because its" if count == 1 else "new pages have no lastmod, because their"
-    remedy = "To have one, let the page state a date, such as article:modified_time"
+    when = "It gets one when it changes" if count == 1 else "Each gets one when it changes"
+    remedy = f"{when}. To have one now, let the page state a date, such as article:modified_time"
     return (f"{count:,} {have} Last-Modified is not believed (siteatlas why URL says why). {remedy}",)
 
 

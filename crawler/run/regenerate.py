@@ -184,7 +184,7 @@ def _has_ledger(plan: CrawlPlan) -> bool:
 
 
 def _log(announced: "NotifyResult | None", error: SiteatlasError) -> None:
-    for sentence in announced.sentences if announced else ():
+    for sentence in announced.news if announced else ():
         if str(error) not in sentence:  # report a common cause once
             log.warning("%s", sentence)
 

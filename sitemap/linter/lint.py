@@ -132,10 +132,11 @@ class DocumentChecks:
     def _pages(self, pages: list[Entry], line_of: LineOf) -> None:
         """Check pages: URLs and dates as a batch, and one by one the pages that have other tags."""
         locs, lastmods = [page.loc for page in pages], [page.lastmod for page in pages]
-        self._listing.add(locs, self._addresses.check(locs, line_of), line_of)
+        is_feed = self._document.format in FEEDS
+        self._listing.add(locs, self._addresses.check(locs, line_of), line_of, in_feed=is_feed)
         self._dates.check(lastmods, line_of)
         self._dates.keep(lastmods)
-        if self._document.format in FEEDS and "" in lastmods:
+        if is_feed and "" in lastmods:
             for number, text in enumerate(lastmods):
                 if not text:
                     self.findings.add("feed.no_date", line_of(number), "the item has no date")

@@ -182,7 +182,8 @@ class _UrlHashes:
     """The hashes of the URLs of all documents."""
 
     def __init__(self) -> None:
-        self.hashes: set[int] = set()
+        self.hashes: set[int] = set()  # without those of feeds
+        self.of_feeds: set[int] = set()
         self._batches: list[list[int]] = []  # all hashes, until the first duplicate
         self._repeats = False
 
@@ -215,13 +216,20 @@ class DocumentUrls:
         self.counts: Counter[str] = Counter()  # by rule
         self._batches: list[list[int]] = []  # the hashes of all URLs, in their order
         self._all_hashes = all_hashes  # of this document and the earlier ones
+        self._of_feed = _UrlHashes()  # of this document, if it is a feed
         self._own: set[int] = set()  # the hashes of this document, filled only if there are duplicates
         self._in_own = 0  # the number of batches in it
 
-    def add(self, locs: list[str], keys: list[str], line_of: LineOf) -> None:
-        """Add a batch of URLs with the forms by which they are compared."""
+    def add(self, locs: list[str], keys: list[str], line_of: LineOf, *, in_feed: bool = False) -> None:
+        """Add a batch of URLs with the forms by which they are compared.
+
+        A feed repeats the newest URLs of a sitemap, as search engines advise:
+        https://developers.google.com/search/blog/2014/10/best-practices-for-xml-sitemaps-rssatom
+        """
         hashes = list(map(hash, keys))
-        if (known := self._all_hashes.add(hashes)) is not None:
+        if in_feed:
+            self._all_hashes.of_feeds.update(hashes)
+        if (known := (self._of_feed if in_feed else self._all_hashes).add(hashes)) is not None:
             self._add_repeats(locs, hashes, known, line_of)
         self._batches.append(hashes)
 
@@ -272,7 +280,8 @@ class DuplicateChecks:
 
     def is_listed(self, url: str) -> bool:
         """Whether any document lists a URL, which is in the form to compare."""
-        return hash(normal_form(url)) in self._hashes.hashes
+        digest = hash(normal_form(url))
+        return digest in self._hashes.hashes or digest in self._hashes.of_feeds
 
     def finish(self) -> None:
         """Report the duplicates, each with the place where it is listed first."""

@@ -17,7 +17,7 @@ from sitemap import limits
 from sitemap.errors import NotASitemap, SitemapError, SourceError
 from sitemap.escape import quote_text
 from sitemap.gzip import MAGIC, GzipReader
-from sitemap.model import Child, Entry, Format
+from sitemap.model import FEEDS, Child, Entry, Format
 from sitemap.reader import values
 from sitemap.reader.elements import ElementHandlers
 from sitemap.reader.fast_path import LineIndex
@@ -206,7 +206,8 @@ class SitemapParser:
         if isinstance(self._reader, TextReader) and not self._reader.count:
             self._findings.add("sitemap.not_xml", 0, "this is neither XML nor a list of URLs")
         items = self._take()
-        if self.format is not None and not self.entries and not self.cut:
+        # a feed may have any number of items: https://www.rssboard.org/rss-specification#optionalChannelElements
+        if self.format not in {None, *FEEDS} and not self.entries and not self.cut:
             self._findings.add("sitemap.no_entries", 0, "there is no entry")
         return items
 

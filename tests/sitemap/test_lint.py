@@ -66,6 +66,18 @@ def test_ours_sources_are_paths_bytes_and_files_and_now_is_the_present(tmp_path:
     assert str(path) in report.findings[0].file
 
 
+def test_google_a_feed_may_repeat_what_a_sitemap_or_another_feed_lists() -> None:
+    """https://developers.google.com/search/blog/2014/10/best-practices-for-xml-sitemaps-rssatom"""
+    item = f"<item><link>{HOME}a</link><pubDate>Mon, 06 Jan 2020 10:00:00 GMT</pubDate></item>"
+    feed, twice = (f"<rss version='2.0'><channel>{items}</channel></rss>".encode() for items in (item, item + item))
+    assert lint(feed, urlset(A), feed, now=NOW).rules == {}
+    assert lint(urlset(A), twice, now=NOW).rules == {"duplicate.loc": 1}
+
+
+def test_rss_a_feed_without_items_is_no_fault() -> None:
+    assert lint(b"<rss version='2.0'><channel></channel></rss>", now=NOW).rules == {}
+
+
 def test_ours_a_source_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="none\\.xml"):
         lint(tmp_path / "none.xml")

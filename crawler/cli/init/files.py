@@ -51,6 +51,7 @@ def first_run_steps(kit: InitKit, config: Path, *, by_account: bool) -> Iterator
     once = replaces = ""
     if foreign := ", ".join(str(relative_path(path)) for path in found):
         once, replaces = " --replace", f", and replaces {foreign}; later runs need no --replace"
+        replaces += ". If each build of your site writes it again, let each build end with a run"
     meaning = f"publishes the sitemap {where}{replaces}. With --dry-run, it only shows what it would publish"
     yield f"{program} run --config {file}{once}", meaning
     local = kit.outputs[0] / "robots.txt"

@@ -21,10 +21,14 @@ MEDIA_OWNERS: Final = frozenset({"picture", "video", "audio"})
 ELEMENTS: Final = frozenset({"base", "link", "meta", "script", "img", "source", "video", "iframe", "frame"})
 """The elements that rules need."""
 
-PAGE_TYPES: Final = frozenset(
-    {"", "text/html", "application/xhtml+xml"} | {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
-)
+FEED_TYPES: Final = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
+PAGE_TYPES: Final = frozenset({"", "text/html", "application/xhtml+xml"}) | FEED_TYPES
 """Media types of an alternate that a crawl can use: pages and feeds, not a JSON or oEmbed version of a page."""
+
+
+def essence(kind: str) -> str:
+    """The media type of a ``type`` attribute, without parameters."""
+    return kind.partition(";")[0].strip().lower()
 
 
 class Element:
@@ -126,8 +130,6 @@ def link_flags(rels: Collection[str], kind: str) -> int:
         flags |= PAGINATION
     if "amphtml" in rels:
         flags |= AMP
-    if "alternate" in rels and "stylesheet" not in rels:
-        media_type = kind.partition(";")[0].strip().lower()
-        if media_type in PAGE_TYPES:
-            flags |= ALTERNATE
+    if "alternate" in rels and "stylesheet" not in rels and essence(kind) in PAGE_TYPES:
+        flags |= ALTERNATE
     return flags

@@ -84,6 +84,16 @@ def test_rfc9111_a_copy_in_a_cache_is_no_fault_and_is_told_by_a_query_that_no_ca
     assert live(site).fault
 
 
+@pytest.mark.parametrize("status", [429, 503, 400, 403, 404])
+def test_ours_an_answer_that_refuses_the_query_is_no_fault(site: Site, status: int) -> None:
+    """A server may be busy by then, or refuse queries that it does not know: what it serves was not seen."""
+    site.run(["/"])
+    site.double.cached["/sitemap.xml"] = b"<urlset>older</urlset>"
+    site.double.files["/sitemap.xml"] = status
+    result = live(site)
+    assert (result.fault, result.reception) == ("", SendStatus.DEFERRED)
+
+
 def test_rfc9110_a_content_coding_is_no_other_file(site: Site) -> None:
     site.run(["/"])
     packed = gzip.compress((site.plan.output / "sitemap.xml").read_bytes())

@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
-from doubles_indexnow import Double, Say, Site
+from doubles_indexnow import KEY, Double, Say, Site
 from msgspec.structs import replace
 from telling import begun, outstanding, tell
 
@@ -38,6 +38,34 @@ def test_ours_nothing_is_told_before_it_is_live(site: Site) -> None:
     site.double.files["/sitemap.xml"] = ours
     assert not tell(site).notify_pending
     assert site.double.taken == {site.url("/a"): 1}
+
+
+def test_ours_a_quiet_run_says_once_why_a_message_waits(site: Site) -> None:
+    begun(site, "/")
+    run = site.run(["/", "/a"])
+    key = site.double.files.pop(f"/{KEY}.txt")
+    first = tell(site, run)
+    assert first.news == first.sentences
+    again = tell(site, site.run(["/", "/a", "/b"]))
+    assert (again.news, again.sentences, again.notify_pending) == ((), first.sentences, True)
+    ours = site.double.files["/sitemap.xml"]
+    site.double.files["/sitemap.xml"] = b"<urlset>old</urlset>"
+    (other,) = tell(site).news
+    assert "is not yet the published version" in other
+    site.double.files["/sitemap.xml"] = ours
+    site.double.files[f"/{KEY}.txt"] = key
+    assert not tell(site).sentences
+    del site.double.files[f"/{KEY}.txt"]
+    assert tell(site, site.run(["/", "/a", "/b", "/c"])).news == first.sentences
+
+
+def test_ours_a_pause_that_a_receiver_asks_for_is_said_once(site: Site) -> None:
+    begun(site, "/")
+    site.double.says = [Say(429, (("Retry-After", "86400"),))] * 9
+    assert tell(site, site.run(["/", "/a"])).news
+    again = tell(site, site.run(["/", "/a", "/b"]))
+    assert again.notify_pending
+    assert not again.news
 
 
 def test_ours_who_does_not_want_to_wait_for_it_to_be_live_need_not(site: Site) -> None:

@@ -222,6 +222,16 @@ def test_google_hreflang_of_html_and_header() -> None:
     assert read("<link rel=alternate hreflang=de href=/de>", options=ReadOptions(alternates=False)).alternates == []
 
 
+def test_html_a_feed_in_a_language_is_no_version_of_the_page() -> None:
+    feed = "<link rel=alternate type='Application/RSS+xml; charset=utf-8' hreflang=en href=/rss.xml>"
+    page = read(
+        feed + "<link rel=alternate type=text/html hreflang=de href=/de>",
+        links=['</atom>; rel="alternate"; type="application/atom+xml"; hreflang="de"'],
+    )
+    assert [(one.hreflang, one.href) for one in page.alternates] == [("de", f"{AT}/de")]
+    assert dict(page.links)[f"{AT}/rss.xml"] == DiscoveredBy.ALTERNATE
+
+
 @pytest.mark.parametrize(
     "code",
     ["", "english", "en-UK", "en_GB", "*", "e", "en-", "en-GB-x", "12", "en\u212a", "jp", "cz-CZ", "en-XX", "de-EU"],
