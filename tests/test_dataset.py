@@ -200,6 +200,20 @@ def test_ours_a_query_only_reads(crawled: tuple[Path, str], sql: str) -> None:
         ask(db, sql, limit=0, seconds=20)
 
 
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        ("SELECT * FROM page", 'no such table: page. Did you mean "pages"? siteatlas query'),
+        ("SELECT p.inlink FROM pages p", 'Did you mean "inlinks"? siteatlas query'),
+        ("SELECT * FROM zzzzzz", "no such table: zzzzzz. siteatlas query"),
+    ],
+)
+def test_ours_an_unknown_name_in_a_query_gets_a_suggestion(crawled: tuple[Path, str], sql: str, hint: str) -> None:
+    with closing(open_dataset(state_of(crawled[0]))) as db, pytest.raises(UsageError) as refused:
+        ask(db, sql, limit=0, seconds=20)
+    assert hint in str(refused.value)
+
+
 def test_ours_a_query_ends_at_its_limits(crawled: tuple[Path, str]) -> None:
     endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {} FROM n"
     with closing(open_dataset(state_of(crawled[0]))) as db:

@@ -36,6 +36,7 @@ HEADS = {
     "Astro": '<meta name="generator" content="Astro v5.18.2">',
     "Eleventy": '<meta name="generator" content="Eleventy v3.1.8">',
     "Nikola": '<meta name="generator" content="Nikola (getnikola.com)">',
+    "Pelican": '<meta name="generator" content="Pelican" />',
     "WordPress": '<link rel="stylesheet" href="https://www.example.com/wp-content/themes/own/style.css?ver=1">',
     "Sphinx": '<script src="_static/documentation_options.js?v=5929fcd5"></script>',
     "Next.js": '<link rel="preload" as="script" href="/_next/static/chunks/0h0y.js"/>',

@@ -84,7 +84,7 @@ def _parse_words(words: list[str], name: str | None) -> tuple[str | None, str]:
     if name:
         statements.append(named(name).sql)
     if len(statements) != 1 or len(urls) > 1:
-        raise UsageError("give one SELECT statement in quotes, or --named with the name of a question")
+        raise UsageError("give one SELECT statement in quotes, or --named with a question (--list shows them)")
     return (urls[0] if urls else None), statements[0]
 
 

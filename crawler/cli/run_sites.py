@@ -166,7 +166,7 @@ def _outcome_text(result: SiteResult) -> str:
     if not result.report:
         return "failed"
     if not result.report.published:
-        return "not published"
+        return "only tried" if result.report.outcome == "dry" else "not published"
     return run_result(result.report).outcome
 
 

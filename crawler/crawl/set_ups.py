@@ -24,6 +24,7 @@ SET_UPS: Final = (
     SetUp("Astro", "astro", (b'content="astro v',), ("sitemap-index.xml", "sitemap-0.xml")),
     SetUp("Eleventy", "eleventy", (b'content="eleventy v',)),
     SetUp("Nikola", "built-sites", (b'content="nikola (',), ("sitemap.xml", "sitemapindex.xml")),
+    SetUp("Pelican", "built-sites", (b'content="pelican"',)),
     SetUp("WordPress", "wordpress", (b'content="wordpress ', b"/wp-content/", b"/wp-includes/")),
     SetUp("Sphinx", "sphinx", (b"_static/documentation_options.js",)),
     SetUp("Next.js", "next", (b"/_next/static/",)),

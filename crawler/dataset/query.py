@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from crawler.dataset.schema import TABLES
 from crawler.errors import UsageError, did_you_mean
 from crawler.units import count_text
 
@@ -24,6 +25,7 @@ _KNOWS_SITEMAPS: Final = """SELECT 1 FROM sitemap_entries WHERE NOT published
 _LACKING: Final = """SELECT count(DISTINCT f.url) FROM findings f WHERE f.rule LIKE 'orphan.%'
   AND NOT EXISTS (SELECT 1 FROM pages p WHERE p.url = f.url)"""
 _of_own_sitemaps = re.compile(r"\bNOT (\w+\.)?published\b|\bpublished\s*(?:=|IS)\s*(?:0|FALSE)\b", re.IGNORECASE).search
+_unknown_name = re.compile(r"no such (table|column): (?:\w+\.)*(\w+)").match
 _READING: Final = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
@@ -116,7 +118,12 @@ def _why(error: Exception, seconds: float, slow: str, tables: str) -> str:
         return f"the query took longer than {seconds:g} seconds. {slow}"
     if "not authorized" in text or "prohibited" in text:
         return f"a query can only read. Write one SELECT over the tables that {tables} lists"
-    return f"the query is not valid: {text}. {tables} lists the tables and their columns"
+    hint = f"{tables} lists the tables and their columns"
+    if unknown := _unknown_name(text):
+        columns = {column.name for columns in TABLES.values() for column in columns}
+        near = did_you_mean(unknown[2], TABLES if unknown[1] == "table" else sorted(columns), "")
+        hint = f"{near} {hint}".lstrip()
+    return f"the query is not valid: {text}. {hint}"
 
 
 def questions() -> list[Question]:

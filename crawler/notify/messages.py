@@ -27,7 +27,8 @@ from crawler.units import w3c
 NEUTRAL_EXIT_CODES: Final = frozenset({0, 4, 6})
 """Exit codes that are no failure by themselves: done, cut short, state in use."""
 _FAILURES: Final = frozenset({RunStatus.FAILED, RunStatus.BROKEN})
-_causes: Final = re.compile(rf"answered [1-5][0-9][0-9]|firewall|\b(?:{'|'.join(map(re.escape, State))})\b").findall
+_STATES: Final = rf"(?<!answered [1-5][0-9][0-9], )\b(?:{'|'.join(map(re.escape, State))})\b"  # not words for a status
+_causes: Final = re.compile(rf"answered [1-5][0-9][0-9]|firewall|{_STATES}").findall
 _varies: Final = re.compile("[0-9/]").search  # figures, URLs and paths, which differ each night
 
 

@@ -249,7 +249,7 @@ def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
         yield (
             f"if a generator or a deploy empties {names_text(outputs)}, each build deletes sitemap.xml: run "
             f"Siteatlas after each build, and put {key}a robots.txt with the line of the sitemap into the folder "
-            "of static files of your site"
+            "of static files of your site. siteatlas manual setups/built-sites shows how"
         )
     if kit.moment.note and options.schedulers:
         yield kit.moment.note

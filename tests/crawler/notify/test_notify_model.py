@@ -125,6 +125,8 @@ def every_url_was_taken_as_often_as_it_was_told(site: Site) -> None:
         ("9 pages would leave: 9 redirect to /login", "9 pages would leave: 9 no longer linked", True),
         ("9 pages would leave: 9 redirect", f"9 pages say something else; 2 pages {STILL_HELD} would leave", True),
         ("9 pages say something else", f"8 pages say something else; 2 pages {STILL_HELD} would leave", False),
+        ("the site is down: answered 500 (9 of 9)", "the start URL / failed (answered 500, internal error)", False),
+        ("the site is down: answered 500 (9 of 9)", "9 pages failed (internal error: 9)", True),
         ("the disk of /srv/a is full", "the disk of /srv/b is full", False),
     ],
 )
