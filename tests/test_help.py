@@ -43,8 +43,19 @@ OF_OTHER_PROGRAMS = {
 
 def test_ours_the_list_of_commands_tells_each_in_a_whole_sentence(tmp_path: Path) -> None:
     told = " ".join(siteatlas(tmp_path, "--help").out.split())
-    assert "no page of the site links to. " in told
+    assert "to which no page of the site links, " in told
     assert "..." not in told.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("crwal", "crawl"), ("report", "audit"), ("orphans", "audit"), ("diff", "compare"), ("xyz", "siteatlas -h")],
+)
+def test_ours_an_unknown_command_is_looked_for_in_what_commands_do(tmp_path: Path, typed: str, meant: str) -> None:
+    ended = siteatlas(tmp_path, typed)
+    assert ended.code == 2
+    assert f'no command "{typed}". ' in ended.err
+    assert meant in ended.err.rpartition(f'"{typed}"')[2]
 
 
 def test_ours_a_shell_completes_commands_and_options(tmp_path: Path) -> None:

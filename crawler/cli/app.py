@@ -5,7 +5,7 @@ import io
 import sys
 from collections import UserDict
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 from typer.core import TyperGroup
@@ -13,10 +13,13 @@ from typer.main import get_command
 from typing_extensions import override
 
 from crawler.cli.help import COMMANDS, EXIT_CODES, HelpfulCommand, epilog_of
+from crawler.errors import did_you_mean
 from crawler.version import __version__
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
+
+_MOST: Final = 4  # commands that are named in place of an unknown one
 
 
 class _Commands(UserDict[str, "Command | None"]):
@@ -35,6 +38,21 @@ class _SiteatlasGroup(TyperGroup):
     @override
     def list_commands(self, ctx: "Context") -> list[str]:
         return list(COMMANDS)
+
+    @override
+    def resolve_command(self, ctx: "Context", args: list[str]) -> "tuple[str | None, Command | None, list[str]]":
+        """Find a command. In place of an unknown one, name those that are spelled alike or do what it says."""
+        name = args[0] if args else ""
+        if name and name not in COMMANDS and not name.startswith("-"):
+            word = name.lower().removesuffix("s")
+            doing = [each for each, does in COMMANDS.items() if f" {word}" in f" {each} {does['summary'].lower()}"]
+            doing.sort(key=lambda each: not each.startswith(word))
+            hint = did_you_mean(name, COMMANDS, "siteatlas -h lists the commands", most=2)
+            if doing:
+                named = " or ".join(f'"{each}"' for each in doing[:_MOST])
+                hint = f"Did you mean {named}?"
+            ctx.fail(f'siteatlas has no command "{name}". {hint}')
+        return super().resolve_command(ctx, args)
 
     @override
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:

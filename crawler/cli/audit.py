@@ -30,7 +30,7 @@ def audit(  # noqa: PLR0913 - the command line is wide
     verbose: bool = False,
     **flags: Any,
 ) -> None:
-    """Find orphan pages, which are pages that no page of the site links to.
+    """Report orphan pages, to which no page of the site links, dead links and other faults.
 
     The audit crawls the site by its links only. Then it compares the crawl with the sources: the sitemaps of the site,
     and the logs, exports and lists that you name. It requests the URLs that only a source names, and reports their
