@@ -26,6 +26,7 @@ from forked import Forked
 from run import AT_ONCE, FAST, siteatlas
 from scripted import Answer, Site, links, scripted
 
+from crawler.audit.graph.load import load_figures
 from crawler.dataset.build import open_dataset
 from crawler.dataset.pages import LINK_TYPES, Batch, PageReader, Rows
 from crawler.dataset.query import ask, named, questions
@@ -823,6 +824,27 @@ def test_ours_tables_made_again_are_those_made_anew(
         seen.append(all_rows(again))
         assert seen[-1] == all_rows(anew)
         assert seen[-1] != seen[-2]
+
+
+def test_ours_figures_are_computed_again_only_if_a_link_or_a_state_changed(
+    crawled: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[sqlite3.Connection] = []
+
+    def counted(db: sqlite3.Connection) -> object:
+        computed.append(db)
+        return load_figures(db)
+
+    monkeypatch.setattr("crawler.dataset.build.load_figures", counted)
+    shutil.copytree(state_of(crawled[0]), tmp_path / "state", ignore=shutil.ignore_patterns("dataset.db*"))
+    first = all_rows(tmp_path / "state")
+    for number, change in enumerate(("digest = randomblob(16)", "links = x''")):
+        with closing(sqlite3.connect(tmp_path / "state" / "state.db", isolation_level=None)) as db:
+            db.execute(f"UPDATE content SET {change} WHERE id = (SELECT min(content) FROM visit)")
+            db.execute("UPDATE run SET ended = ended + 1")
+        again = all_rows(tmp_path / "state")
+        assert len(computed) == 1 + number
+        assert (again["pages"] == first["pages"]) is not bool(number)
 
 
 def test_ours_tables_kept_of_another_state_do_not_name_its_pages(tmp_path: Path) -> None:

@@ -64,6 +64,8 @@ _SET_FIGURES: Final = "UPDATE pages SET depth = nullif(?, -1), weight = ? WHERE 
 _KEPT: Final = f"SELECT rowid, {', '.join(SHOWN)} FROM earlier.pages WHERE rowid BETWEEN ? AND ?"  # noqa: S608 - our own
 _CARRY: Final = """UPDATE pages SET bytes = e.bytes, seconds = e.seconds FROM earlier.pages e
   WHERE e.rowid = pages.rowid AND e.url = pages.url AND pages.bytes IS NULL"""  # a 304 has no body
+_KEEP_FIGURES: Final = """UPDATE pages SET depth = e.depth, weight = e.weight FROM earlier.pages e
+  WHERE e.rowid = pages.rowid"""
 _DROP_LINKS: Final = "DELETE FROM typed_link WHERE source BETWEEN ? AND ? AND rowid <= ?"
 _FEW: Final = 50
 """One of so many batches may change while links have an index by target, which takes ten times as long for each."""
@@ -198,6 +200,9 @@ class _Builder:
         self._db = db
         (self._is_active,) = state.execute(_IS_ACTIVE).fetchone()
         self._boxes = load_boxes(state).links()
+        self._graph = blake2b(msgspec.msgpack.encode(self._boxes), digest_size=16)  # of all that figures depend on
+        row = db.execute("SELECT value FROM about WHERE key = 'graph'").fetchone()
+        self._earlier_graph = row and row[0]
         # the batches of the earlier data set whose links are not known to be right: their first page, last page and key
         self._stale = {*db.execute("SELECT * FROM read")}
         self._spare = len(self._stale) / _FEW
@@ -228,12 +233,17 @@ class _Builder:
         put(self._db, "url", ((n, url, not external[n]) for n, url in urls))
         with ThreadPoolExecutor(1) as thread:  # SQLite sorts the links while this thread computes
             sorted_links = thread.submit(self._sort_links)
-            figures = None if self._is_active else load_figures(self._state)
+            graph = self._graph.hexdigest()
+            is_kept = graph == self._earlier_graph
+            figures = None if self._is_active or is_kept else load_figures(self._state)
             sorted_links.result()
+        if is_kept:
+            self._db.execute(_KEEP_FIGURES)
         if figures:
             ids, (depths, weights) = figures
             by_page = zip(depths, weights, ids, strict=True)
             self._db.executemany(_SET_FIGURES, ((depth, round(weight, 3), n) for depth, weight, n in by_page))
+        self._db.execute("INSERT INTO about VALUES ('graph', ?)", ("" if self._is_active else graph,))
         for index in _INDEXES:
             self._db.execute(f"CREATE {index}")
         put(self._db, "redirects", self._redirects())
@@ -243,8 +253,11 @@ class _Builder:
         """The pages in batches. The links of a batch that the earlier data set has are copied from there."""
         before: list[Visited] = []
         rows: list[Visited] = []
+        encode = msgspec.msgpack.Encoder().encode
         for values in self._state.execute(_WITH_CONTENT.format(visited)):
             rows.append(msgspec.convert(values, Visited))
+            row = rows[-1]
+            self._graph.update(encode((row.id, row.state, row.status, row.target, row.found, row.links)))
             if rows[-1].id % _LAST_OF_BATCH == 0 or len(rows) == _MOST:
                 yield self._batch(rows, before)
                 before = (before + rows)[-_ENOUGH:]
