@@ -65,8 +65,10 @@ def heading_name(heading: str) -> str:
     return "-".join(re.findall(r"[a-z0-9]+", heading.lower()))
 
 
-def _rules_of(*families: str) -> tuple[str, ...]:
-    return _worst_first(rule.id for family in families for rule in RULES.values() if rule.family == family)
+def _rules_of(*names: str, but: str = "") -> tuple[str, ...]:
+    """The rules of some families, or by their own names."""
+    named = (rule for name in names for rule in RULES.values() if name in (rule.family, rule.id))
+    return _worst_first(rule.id for rule in named if rule.id != but)
 
 
 def _worst_first(rules: Iterable[str]) -> tuple[str, ...]:
@@ -76,14 +78,14 @@ def _worst_first(rules: Iterable[str]) -> tuple[str, ...]:
 RULE_GROUPS: Final = [
     RuleGroup("dead", "Dead URLs", _rules_of("lost", "gone")),
     RuleGroup("health", "Sitemap health", _rules_of("declared", "entry", "listed")),
-    RuleGroup("links", "Redirects and canonicals", _rules_of("canonical", "link")),
+    RuleGroup("links", "Redirects and canonicals", _rules_of("canonical", "link", "page.canonical")),
     RuleGroup("orphans", "Orphans", _rules_of("orphan")),
     RuleGroup("weak", "Weakly linked", _rules_of("weak", "place")),
     RuleGroup("hreflang", "hreflang", _rules_of("cluster")),
     RuleGroup("render", "Pages that scripts change", _rules_of("render")),
     RuleGroup("google", "Indexing", _rules_of("google")),
     RuleGroup("targets", "Dead link targets", _rules_of("target")),
-    RuleGroup("pages", "Titles and texts", _rules_of("page")),
+    RuleGroup("pages", "Titles and texts", _rules_of("page", but="page.canonical")),
     RuleGroup("media", "Images and videos", _rules_of("media")),
     RuleGroup("lint", "Lint of the sitemaps", _worst_first(LINT)),
     RuleGroup("reach", "Hard to reach", _rules_of("reach")),

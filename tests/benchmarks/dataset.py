@@ -63,7 +63,10 @@ def edit(folder: Path) -> None:
                 f"INSERT INTO content (digest, {columns}) SELECT x'00', {columns} FROM content WHERE id = ?", (number,)
             ).lastrowid
             db.execute("UPDATE visit SET content = ? WHERE id = ?", (content, number))
-        db.execute("INSERT INTO run (number, started, ended, version, completeness) VALUES (2, 2, 3, '0', 'complete')")
+        db.execute(
+            "INSERT INTO run (number, started, ended, version, completeness) "
+            "SELECT max(number) + 1, max(ended) + 1, max(ended) + 2, '0', 'complete' FROM run"
+        )
         db.execute("COMMIT")
 
 
