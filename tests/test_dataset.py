@@ -781,39 +781,6 @@ async def test_ours_a_browser_gets_a_page_before_what_takes_long_and_each_query_
     gc.collect()  # here, where its connections are forgiven
 
 
-@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
-@pytest.mark.thorough
-@pytest.mark.needs_chromium
-def test_ours_what_takes_long_arrives_in_the_page(
-    crawled: tuple[Path, str], browser: "Browser", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import uvicorn
-    from browsing import opened
-
-    from crawler.dataset.explore import build_explorer, one_time_link
-
-    explorer = build_explorer({"site": state_of(crawled[0])})
-    with socket.create_server(("127.0.0.1", 0)) as listening, opened(browser, "http://127.0.0.1:") as open_:
-        server = uvicorn.Server(uvicorn.Config(explorer.app(), log_level="warning"))
-        serving = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        serving.start()
-        place = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        page = open_(one_time_link(explorer, place))
-        for parts in ("count(*)",), ("select rowid", "count(*)"):
-            with slow(monkeypatch, *parts):
-                page.goto(f"{place}/site/pages?words__gt={len(parts)}")
-                assert page.locator(".later").count() == 1
-                page.locator(".facet-results a").first.wait_for()
-                assert page.locator(".later, .not-counted").count() == 0
-                assert "rows where words" in page.locator("main > h3").inner_text()
-                assert "rows where words" in page.title()
-                assert page.locator("table.rows-and-columns").count() == 1
-        server.should_exit = True
-        serving.join()
-    del explorer, server, serving
-    gc.collect()  # here, where its connections are forgiven
-
-
 def test_ours_after_an_audit_the_tables_still_say_what_the_sitemap_lists(tmp_path: Path) -> None:
     with scripted({"/": links("/a"), "/a": "<p>A.", "/b": "<p>B."}) as site:
         assert siteatlas(tmp_path, "crawl", site.url, "-o", "out", "--state", "state", *FAST).code == 0
@@ -1103,3 +1070,37 @@ def test_ours_questions_use_the_configuration_beside_them(process: Forked, tmp_p
             assert ended.status == 0, ended.said
         assert "state directory .siteatlas has no state" in process.run(tmp_path, 0, "query", site.url, "SELECT 1").said
         assert "elsewhere contains no state" in process.run(tmp_path, 0, "why", site.url, "--state", "elsewhere").said
+
+
+# the last one, because Playwright runs an event loop until the end of the module
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
+@pytest.mark.thorough
+@pytest.mark.needs_chromium
+def test_ours_what_takes_long_arrives_in_the_page(
+    crawled: tuple[Path, str], browser: "Browser", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import uvicorn
+    from browsing import opened
+
+    from crawler.dataset.explore import build_explorer, one_time_link
+
+    explorer = build_explorer({"site": state_of(crawled[0])})
+    with socket.create_server(("127.0.0.1", 0)) as listening, opened(browser, "http://127.0.0.1:") as open_:
+        server = uvicorn.Server(uvicorn.Config(explorer.app(), log_level="warning"))
+        serving = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        serving.start()
+        place = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        page = open_(one_time_link(explorer, place))
+        for parts in ("count(*)",), ("select rowid", "count(*)"):
+            with slow(monkeypatch, *parts):
+                page.goto(f"{place}/site/pages?words__gt={len(parts)}")
+                assert page.locator(".later").count() == 1
+                page.locator(".facet-results a").first.wait_for()
+                assert page.locator(".later, .not-counted").count() == 0
+                assert "rows where words" in page.locator("main > h3").inner_text()
+                assert "rows where words" in page.title()
+                assert page.locator("table.rows-and-columns").count() == 1
+        server.should_exit = True
+        serving.join()
+    del explorer, server, serving
+    gc.collect()  # here, where its connections are forgiven
