@@ -40,7 +40,8 @@ MAX_DEPTH: Final = 64
 MAX_OPEN: Final = 512
 """Containers that can be open, as in browsers (https://crbug.com/41177003); one more does not count."""
 MAX_CONTAINERS: Final = 20_000
-"""Containers that are kept for the next pages."""
+"""Containers that are kept for the next pages, as :func:`weight_of` counts them."""
+_WEIGHT: Final = 200  # characters of markup that take as much memory as a container
 _CHAIN: Final = 100  # bytes up to which a chain of names is not hashed
 
 _data = re.compile(
@@ -79,6 +80,11 @@ class ContentBlock(Struct, frozen=True, gc=False):
 def stable_hash(*parts: bytes) -> int:
     """A signed 64-bit hash, equal in every process and version of Python."""
     return int.from_bytes(blake2b(b"\x00".join(parts), digest_size=8).digest(), "big", signed=True)
+
+
+def weight_of(markup: str) -> int:
+    """How many containers take as much memory as one that is kept with its markup, such as a drawing of 50 kB."""
+    return 1 + len(markup) // _WEIGHT
 
 
 def parse_blocks(snapshot: bytes, limit: int | None = None) -> list[ContentBlock] | None:
@@ -205,15 +211,25 @@ class Container(dict[str, "Container"]):
     def root(cls) -> "Container":
         """What is around all elements of a document."""
         if cls.first is None or cls.kept >= MAX_CONTAINERS:
+            if cls.first is not None:
+                cls.first.forget()
             cls.kept, cls.first = 0, cls()
         return cls.first
+
+    def forget(self) -> None:
+        """Forget all containers inside: they know what is around them, and a process may collect no cycles."""
+        inside = [self]
+        while inside:
+            container = inside.pop()
+            inside += container.values()
+            container.clear()
 
     def __missing__(self, written: str) -> "Container":
         if self.depth >= MAX_OPEN:
             return self
         inner = Container(self, TAG_EFFECTS[written])
         if Container.kept < MAX_CONTAINERS:
-            Container.kept += 1
+            Container.kept += weight_of(written)
             self[written] = inner
         return inner
 

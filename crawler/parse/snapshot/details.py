@@ -5,15 +5,23 @@ costs nothing more, and states of older crawls have these columns too. Takes lin
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import lru_cache
 from html import unescape
 from typing import ClassVar, Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.parse.snapshot.blocks import MAX_BLOCKS, MAX_CONTAINERS, Container, parts_of, split_jsonld, stable_hash
+from crawler.parse.snapshot.blocks import (
+    MAX_BLOCKS,
+    MAX_CONTAINERS,
+    Container,
+    parts_of,
+    split_jsonld,
+    stable_hash,
+    weight_of,
+)
 from crawler.parse.snapshot.text import LEAF, TAG_EFFECTS, Memo, clean_url, mask_variable_text, text_border
 
 # The look-ahead rejects most tags by their first letter, which saves a third of the time.
@@ -146,7 +154,7 @@ class _Spot(dict[str, tuple["_Spot", int, list[_Tag]]]):
 
     __slots__ = ("container", "is_heading", "landmark", "leaf", "place", "slot")
     known: ClassVar[dict[tuple[int, bytes], "_Spot"]] = {}
-    steps: ClassVar = 0  # that are kept
+    steps: ClassVar = 0  # that are kept, as weight_of() counts them
 
     def __init__(self, container: Container, leaf: bytes) -> None:
         super().__init__()
@@ -158,11 +166,14 @@ class _Spot(dict[str, tuple["_Spot", int, list[_Tag]]]):
 
     @classmethod
     def first(cls) -> "_Spot":
-        """Where a page begins."""
-        if cls.steps >= MAX_CONTAINERS:
+        """Where a page begins. No page comes again to the spots of an earlier root, which keep its containers."""
+        root = Container.root()
+        if cls.steps >= MAX_CONTAINERS or (id(root), b"") not in cls.known:
+            for spot in cls.known.values():
+                spot.clear()  # a process may collect no cycles
             cls.known.clear()
             cls.steps = 0
-        return cls.of(Container.root(), b"")
+        return cls.of(root, b"")
 
     @classmethod
     def of(cls, container: Container, leaf: bytes) -> "_Spot":
@@ -179,7 +190,7 @@ class _Spot(dict[str, tuple["_Spot", int, list[_Tag]]]):
             container = container[entered] if entered else container.without(left)
         step = _Spot.of(container, self.leaf if role is None else role), words, tags
         if _Spot.steps < MAX_CONTAINERS:
-            _Spot.steps += 1
+            _Spot.steps += weight_of(borders)
             self[borders] = step
         return step
 
@@ -250,14 +261,17 @@ class _Scan:
         texts = []
         for spot, raw, at, after in self._passages[:MAX_BLOCKS]:
             anchors = self.anchors[at:after]
-            hrefs = [clean_url(anchor.href) for anchor in anchors]
+            numbers_of: dict[str, list[int]] = {}
+            for number, anchor in enumerate(anchors):
+                numbers_of.setdefault(clean_url(anchor.href), []).append(number)
             begin = 0
             for part in parts_of(spot.leaf, raw):
-                _, *targets = part.compared_text.split("")
+                _, *targets = part.compared_text.split("\x1f")
                 found = []
                 for target in targets:
-                    with suppress(ValueError):  # a picture, or a link without an anchor
-                        begin = hrefs.index(target, begin) + 1
+                    numbers = numbers_of.get(target, ())  # none: a picture, or a link without an anchor
+                    if (nth := bisect_left(numbers, begin)) < len(numbers):
+                        begin = numbers[nth] + 1
                         found.append(anchors[begin - 1])
                 words = len(part.text.split()) - sum(len(anchor.text.split()) for anchor in found)
                 own = spot.place + LEAF + part.token if part.token else spot.place
