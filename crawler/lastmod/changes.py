@@ -138,7 +138,7 @@ class SiteChanges:
         kept = counts.copy()
         for page, delta in self._deltas():
             if page in weights:
-                for k in {d.exact for d in delta.differences if not d.gone}:
+                for k in {d.exact for d in delta.differences if not d.gone and not d.flags & MOVED}:
                     kept[k] -= weights[page]  # type: ignore[assignment]  # fractions of pages
         return kept
 
