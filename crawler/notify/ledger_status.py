@@ -146,7 +146,8 @@ class DeliveryReport(SendRecord, frozen=True, kw_only=True):
 
     ``urls`` counts the accepted URLs (or the changes in a message), ``refused`` the refused ones, ``batches`` the
     accepted messages. ``due`` is the Unix time until which the receiver wants a pause, 0: none. ``shown`` are the URLs,
-    or the lines of a message, of a dry run. ``is_known``: it was outstanding before, for the same reason.
+    or the lines of a message, of a dry run. ``is_known``: it was outstanding before, for the same reason, and
+    nothing of it was refused.
     """
 
     refused: int = 0
@@ -158,8 +159,8 @@ class DeliveryReport(SendRecord, frozen=True, kw_only=True):
     def knowing(self, reasons: Collection[str]) -> "DeliveryReport":
         """The report, told whether it was outstanding before for one of ``reasons`` (:meth:`Ledger.reasons`)."""
         key = audit_channel_key(self.channel) if self.occasion is Occasion.FINDINGS else self.channel
-        was_told = f"{key}: {self.said}".startswith(tuple(reasons))  # the time of a pause may follow
-        return replace(self, is_known=was_told and self.reception is SendStatus.DEFERRED)
+        was_told = f"{key}: {self.said};".startswith(tuple(f"{reason};" for reason in reasons))  # or a pause follows
+        return replace(self, is_known=was_told and self.reception is SendStatus.DEFERRED and not self.refused)
 
     @property
     def content(self) -> str:

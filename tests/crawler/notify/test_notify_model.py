@@ -10,8 +10,9 @@ from doubles_indexnow import KEY, Double, Say, Site, memory
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from crawler.notify.ledger_status import notify_status
+from crawler.notify.ledger_status import DeliveryReport, notify_status
 from crawler.notify.messages import causes_of
+from crawler.notify.notice import Occasion, SendStatus
 from crawler.notify.notify import send_notifications
 from crawler.notify.session import ReplayRequest
 from crawler.publish.change_feed import ChangeFeed
@@ -132,3 +133,21 @@ def every_url_was_taken_as_often_as_it_was_told(site: Site) -> None:
 )
 def test_ours_trouble_is_news_if_its_cause_is_another_one(first: str, later: str, is_news: bool) -> None:
     assert (not causes_of(later) <= causes_of(first)) == is_news
+
+
+@pytest.mark.parametrize(
+    ("said", "refused", "is_known"),
+    [
+        ("it answered 503", 0, True),
+        ("it answered 503; the receiver requested a pause until noon", 0, True),
+        ("it answered 503 and an error", 0, False),
+        ("it answered 503", 2, False),  # these will not be sent
+    ],
+)
+def test_ours_a_delivery_is_known_if_it_waits_for_the_same_reason_and_nothing_was_refused(
+    said: str, refused: int, is_known: bool
+) -> None:
+    report = DeliveryReport(
+        channel="indexnow", occasion=Occasion.CHANGES, reception=SendStatus.DEFERRED, said=said, refused=refused
+    )
+    assert report.knowing({"indexnow: it answered 503"}).is_known == is_known
