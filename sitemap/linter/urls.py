@@ -217,6 +217,7 @@ class DocumentUrls:
         self._batches: list[list[int]] = []  # the hashes of all URLs, in their order
         self._all_hashes = all_hashes  # of this document and the earlier ones
         self._of_feed = _UrlHashes()  # of this document, if it is a feed
+        self.is_feed = False
         self._own: set[int] = set()  # the hashes of this document, filled only if there are duplicates
         self._in_own = 0  # the number of batches in it
 
@@ -227,6 +228,7 @@ class DocumentUrls:
         https://developers.google.com/search/blog/2014/10/best-practices-for-xml-sitemaps-rssatom
         """
         hashes = list(map(hash, keys))
+        self.is_feed = in_feed
         if in_feed:
             self._all_hashes.of_feeds.update(hashes)
         if (known := (self._of_feed if in_feed else self._all_hashes).add(hashes)) is not None:
@@ -292,7 +294,7 @@ class DuplicateChecks:
             if repeat.rule == "duplicate.across_files"
         }
         first: dict[int, str] = {}
-        for listing in self._listings:
+        for listing in (each for each in self._listings if not each.is_feed):
             if not missing:
                 break
             places = listing.places(missing)

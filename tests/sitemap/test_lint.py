@@ -88,10 +88,12 @@ def test_ours_what_is_no_sitemap_is_a_finding() -> None:
 
 
 def test_ours_a_duplicate_names_both_places(tmp_path: Path) -> None:
-    one, two = tmp_path / "one.xml", tmp_path / "two.xml"
+    feed, one, two = tmp_path / "feed.xml", tmp_path / "one.xml", tmp_path / "two.xml"
+    date = "<pubDate>Mon, 06 Jan 2020 10:00:00 GMT</pubDate>"
+    feed.write_text(f"<rss version='2.0'><channel><item><link>{HOME}a</link>{date}</item></channel></rss>")
     one.write_bytes(urlset(B, A))
     two.write_bytes(urlset(A, A))
-    report = lint(one, two, now=NOW)
+    report = lint(feed, one, two, now=NOW)  # the feed may repeat it
     assert [(finding.rule, finding.file, finding.line) for finding in report.findings] == [
         ("duplicate.across_files", str(two), 3),
         ("duplicate.loc", str(two), 4),
