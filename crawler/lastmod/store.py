@@ -31,7 +31,7 @@ _DISTRUST_KEY: Final = "last_modified_distrusted"  # keys of the table about
 _POLICY_KEY: Final = "lastmod_policy"
 _MEMORY_NAME: Final = "memory"  # key of the table lesson
 # The keys of the contents in the sample, as arrays of 64-bit integers. Its number grows when texts are read otherwise.
-_SAMPLE_NAME: Final = "sample 4"
+_SAMPLE_NAME: Final = "sample 3"
 _decode_keys = msgspec.msgpack.Decoder(dict[int, bytes]).decode
 _decode_memory = msgspec.msgpack.Decoder(SiteMemory).decode
 _decode_delta = msgspec.msgpack.Decoder(Delta).decode

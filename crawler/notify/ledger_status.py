@@ -205,9 +205,12 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
 
     @property
     def news(self) -> tuple[str, ...]:
-        """What a quiet run says: the sentences, without a delivery that was outstanding before for the same reason."""
+        """What a quiet run says: the sentences, without a delivery that was outstanding before for the same reason.
+
+        The notes always: they may tell of changes that are lost.
+        """
         failed = [delivery for delivery in self._failed if not delivery.is_known]
-        return (*self.notes, *channels_by_reason(failed)) if failed or self.exit_code else ()
+        return (*self.notes, *channels_by_reason(failed))
 
     @property
     def _failed(self) -> list[DeliveryReport]:

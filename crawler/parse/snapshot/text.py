@@ -132,12 +132,6 @@ _fingerprint = re.compile(
     r"|(?=(?:[a-z]+[0-9]+){2}|(?:[0-9]+[a-z]+){2})[0-9a-z]{8,64})(?=[._-])"
     r"|(?![A-Z]?[a-z]+[0-9]*[._-])(?=[A-Za-z0-9_-]{0,32}?[A-Z])(?=[A-Za-z0-9_-]{0,32}?[a-z])[A-Za-z0-9_-]{8,32}(?=\.))"
 ).sub
-# A token in the path of an asset, such as a signature: letters and figures in one another, twice. Not a UUID, which is
-# the name of what the file belongs to: another one is another picture (RFC 9562, section 4).
-_signed = re.compile(
-    r"(?<=/)(?=[A-Za-z0-9_-]{16,100}/)(?![0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}/)"
-    r"(?:[A-Za-z0-9_-]*?(?:[0-9][A-Za-z]+(?=[0-9])|[A-Za-z][0-9]+(?=[A-Za-z]))){2}[^/]*+"
-).sub
 _picture_format = re.compile(r"(?:-scaled|-[0-9]{1,5}x[0-9]{1,5})?\.(?:png|jpe?g|gif|webp|avif)\Z", re.IGNORECASE).subn
 _SIZES: Final = frozenset(
     {"w", "h", "q", "width", "height", "quality", "format", "f", "fm", "fit", "auto", "dpr", "s", "size", "crop"}
@@ -162,8 +156,7 @@ def clean_url(href: str) -> str:
     if is_asset(path):
         name = path.rfind("/") + 1
         shown, _ = _picture_format(".jpg", _fingerprint("*", path[name:]))
-        folder = _signed("*", path[:name])
-        return (_picture_folder(folder) if _is_picture(path) else folder) + shown
+        return (_picture_folder(path[:name]) if _is_picture(path) else path[:name]) + shown
     if not mark:
         return href
     if "." in query and (resized := _picture_in(query)):

@@ -821,18 +821,3 @@ def test_ours_data_that_leave_all_pages_are_the_template_though_most_pages_have_
     for n in (2, 22):
         assert said(before, {**before, n: after[n]}) == {n}
         assert said(after, {**after, n: before[n]}) == {n}
-
-
-def _with_picture(token: str, name: str) -> Site:
-    return site(8, lambda n: article(n, f'<img src="/signed/{token}/{name}.jpg" alt="Harbour">' * (n == 1)))
-
-
-def test_ours_a_token_in_the_path_of_a_picture_is_no_edit_and_another_picture_is() -> None:
-    before = _with_picture("3i6pjychm1qk9jj77r6gj5v4", "yeast")
-    assert said(before, _with_picture("0w1jnydn0kfzjzx2tn78nw8b", "yeast")) == set()
-    assert said(before, _with_picture("0w1jnydn0kfzjzx2tn78nw8b", "barley")) == {1}
-
-
-def test_rfc9562_another_uuid_in_the_path_of_a_picture_is_an_edit() -> None:
-    before = _with_picture("3f2504e0-4f89-41d3-9a0c-0305e82c3301", "original")
-    assert said(before, _with_picture("7d444840-9dc0-41d1-b245-5ffdce74fad2", "original")) == {1}
