@@ -141,7 +141,7 @@ def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: P
         RunStore(db).write(run(1, outcome="nothing", refusal="there is no log of that name"))
     both = siteatlas(tmp_path, "status", "--state", "state").out
     assert [line.split("-")[0] for line in both.splitlines()[1:3]] == ["audited.example", "crawled.example"]
-    hint = "--config FILE names them as a configuration does; --state state/NAME shows one of them in full"
+    hint = "--config FILE shows the names of a configuration; --state state/NAME shows one of them in full"
     assert " ".join(both.split()).endswith(hint)
     shown = siteatlas(tmp_path, "status", "--state", f"state/{directory.parent.name}")
     assert (shown.code, shown.err) == (0, "")

@@ -44,7 +44,7 @@ def status(
             is_full = bool(site) or len(report.sites) == 1
             option = "" if is_full else "--site NAME" if config else f"--state {report.sites[0].directory.parent}/NAME"
             if option and not config:
-                option = f"--config FILE names them as a configuration does; {option}"
+                option = f"--config FILE shows the names of a configuration; {option}"
             text = "\n".join(status_lines(report, output_width(sys.stdout), option))
             sys.stdout.write(f"{text.rstrip()}\n")
         sys.stdout.flush()
