@@ -72,8 +72,8 @@ def page_figures(nodes: Nodes, groups: Iterable[tuple[int, Sequence[LinkGroup]]]
 
     targets_of = to_others if families else clicks.of
 
-    def flows(rank: "array[float]") -> list[float]:
-        flow = [0.0] * len(home)  # an array makes a number of each sum
+    def flows(rank: "array[float]") -> "array[float]":
+        flow = array("d", bytes(8 * len(home)))  # of a million pages, a list of numbers takes twice as long
         for node in sources:
             if targets := targets_of(node):
                 share = rank[node] / len(targets)

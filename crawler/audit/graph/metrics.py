@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Final
@@ -140,9 +140,7 @@ def page_ranks(followed: Sequence[Sequence[int]], home: list[int], pages: Mask) 
     return iterate_ranks(flows, home, pages)
 
 
-def iterate_ranks(
-    flows: "Callable[[array[float]], MutableSequence[float]]", home: Sequence[int], pages: Mask
-) -> list[float]:
+def iterate_ranks(flows: "Callable[[array[float]], array[float]]", home: Sequence[int], pages: Mask) -> list[float]:
     """The same. ``flows`` gives what links bring to each node, from the ranks of all nodes."""
     total = sum(pages)
     if not total:
