@@ -19,7 +19,7 @@ from crawler.version import __version__
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
 
-_MOST: Final = 4  # commands that are named in place of an unknown one
+_MOST_NAMED: Final = 4  # commands that are named in place of an unknown one
 
 
 class _Commands(UserDict[str, "Command | None"]):
@@ -41,16 +41,15 @@ class _SiteatlasGroup(TyperGroup):
 
     @override
     def resolve_command(self, ctx: "Context", args: list[str]) -> "tuple[str | None, Command | None, list[str]]":
-        """Find a command. In place of an unknown one, name those that are spelled alike or do what it says."""
+        """Find a command. In place of an unknown one, name those that do what it says, or else are spelled alike."""
         name = args[0] if args else ""
         if name and name not in COMMANDS and not name.startswith("-"):
             word = name.lower().removesuffix("s")
             doing = [each for each, does in COMMANDS.items() if f" {word}" in f" {each} {does['summary'].lower()}"]
             doing.sort(key=lambda each: not each.startswith(word))
-            hint = did_you_mean(name, COMMANDS, "siteatlas -h lists the commands", most=2)
-            if doing:
-                named = " or ".join(f'"{each}"' for each in doing[:_MOST])
-                hint = f"Did you mean {named}?"
+            named = " or ".join(f'"{each}"' for each in doing[:_MOST_NAMED])
+            alike = "" if doing else did_you_mean(name, COMMANDS, "siteatlas -h lists the commands", most=2)
+            hint = alike or f"Did you mean {named}?"
             ctx.fail(f'siteatlas has no command "{name}". {hint}')
         return super().resolve_command(ctx, args)
 

@@ -255,10 +255,10 @@ class _Builder:
         rows: list[Visited] = []
         encode = msgspec.msgpack.Encoder().encode
         for values in self._state.execute(_WITH_CONTENT.format(visited)):
-            rows.append(msgspec.convert(values, Visited))
-            row = rows[-1]
+            row = msgspec.convert(values, Visited)
+            rows.append(row)
             self._graph.update(encode((row.id, row.state, row.status, row.target, row.found, row.links)))
-            if rows[-1].id % _LAST_OF_BATCH == 0 or len(rows) == _MOST:
+            if row.id % _LAST_OF_BATCH == 0 or len(rows) == _MOST:
                 yield self._batch(rows, before)
                 before = (before + rows)[-_ENOUGH:]
                 rows = []

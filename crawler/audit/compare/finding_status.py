@@ -159,6 +159,7 @@ def _became_of_file(previous: PreviousFinding, current: CurrentState) -> str:
 
 
 def _became_of_part(previous: PreviousFinding, current: CurrentState, scope: AuditScope) -> str:
+    """What became of a finding about a part of a page, or about a link in it."""
     if _replacing_rule(previous, current):
         return _current_text(previous, current)
     if not scope.is_doubtful:

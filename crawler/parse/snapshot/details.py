@@ -145,15 +145,15 @@ _TAGS: Final = Memo(lambda written: (TAG_EFFECTS[written], *_read_piece(written)
 _BORDERS: Final = Memo(_read_borders)
 
 
-class _Spot(dict[str, tuple["_Spot", int, list[_Tag]]]):
+class _Point(dict[str, tuple["_Point", int, list[_Tag]]]):
     """Where texts stand: in a container, behind the tag ``leaf``. ``slot`` is 0 where a page shows nothing.
 
-    ``spot[borders]`` is the spot behind these tags, with their words, and those of them that count here. The pages of a
-    site repeat their spots, so each is made once.
+    ``point[borders]`` is the point behind these tags, with their words, and those of them that count here. The pages of
+    a site repeat their points, so each is made once.
     """
 
     __slots__ = ("container", "is_heading", "landmark", "leaf", "place", "slot")
-    known: ClassVar[dict[tuple[int, bytes], "_Spot"]] = {}
+    known: ClassVar[dict[tuple[int, bytes], "_Point"]] = {}
     steps: ClassVar = 0  # that are kept, as weight_of() counts them
 
     def __init__(self, container: Container, leaf: bytes) -> None:
@@ -165,32 +165,32 @@ class _Spot(dict[str, tuple["_Spot", int, list[_Tag]]]):
         self.slot = 0 if container.is_mute else _slot(self.place)
 
     @classmethod
-    def first(cls) -> "_Spot":
-        """Where a page begins. No page comes again to the spots of an earlier root, which keep its containers."""
+    def first(cls) -> "_Point":
+        """Where a page begins. No page comes again to the points of an earlier root, which keep its containers."""
         root = Container.root()
         if cls.steps >= MAX_CONTAINERS or (id(root), b"") not in cls.known:
-            for spot in cls.known.values():
-                spot.clear()  # a process may collect no cycles
+            for point in cls.known.values():
+                point.clear()  # a process may collect no cycles
             cls.known.clear()
             cls.steps = 0
         return cls.of(root, b"")
 
     @classmethod
-    def of(cls, container: Container, leaf: bytes) -> "_Spot":
-        """The spot of a text: it keeps its container, so that no other one has its number."""
-        spot = cls.known.get((id(container), leaf)) or cls(container, leaf)
+    def of(cls, container: Container, leaf: bytes) -> "_Point":
+        """The point of a text: it keeps its container, so that no other one has its number."""
+        point = cls.known.get((id(container), leaf)) or cls(container, leaf)
         if cls.steps < MAX_CONTAINERS:
-            cls.known[id(container), leaf] = spot
-        return spot
+            cls.known[id(container), leaf] = point
+        return point
 
-    def __missing__(self, borders: str) -> "tuple[_Spot, int, list[_Tag]]":
+    def __missing__(self, borders: str) -> "tuple[_Point, int, list[_Tag]]":
         role, steps, words, tags = _BORDERS[borders]
         container = self.container
         for entered, left in steps:
             container = container[entered] if entered else container.without(left)
-        step = _Spot.of(container, self.leaf if role is None else role), words, tags
-        if _Spot.steps < MAX_CONTAINERS:
-            _Spot.steps += weight_of(borders)
+        step = _Point.of(container, self.leaf if role is None else role), words, tags
+        if _Point.steps < MAX_CONTAINERS:
+            _Point.steps += weight_of(borders)
             self[borders] = step
         return step
 
@@ -205,7 +205,7 @@ class _Scan:
         self.words = 0
         self.anchors: list[Anchor] = []
         # texts with more in them than a link: where each stands, its markup, and the links before it and up to its end
-        self._passages: list[tuple[_Spot, str, int, int]] = []
+        self._passages: list[tuple[_Point, str, int, int]] = []
 
     def add(self, tags: Iterable[_Tag], begin: int) -> None:
         """Add the tags of a piece that begins at a place of the markup."""
@@ -221,12 +221,12 @@ class _Scan:
 
     def read(self, end: int) -> None:
         """Read the markup from ``end`` on."""
-        spot = _Spot.first()
+        point = _Point.first()
         anchors = self.anchors
         words = 0
         columns = iter(["", *[None] * 4, *_rows(self._markup[end:])])
         for borders, link, href, more, text, rest in zip(*[columns] * 6, strict=True):
-            spot, count, tags = spot[borders]
+            point, count, tags = point[borders]
             words += count
             if tags:
                 self.add(tags, end)
@@ -236,13 +236,13 @@ class _Scan:
                 shown = (unescape(text) if "&" in text else text).split()
                 words += len(shown)
                 rel = _read_attributes(more).get("rel", "").lower() if more else ""
-                anchors.append(Anchor(href, " ".join(shown)[:MAX_TEXT], rel, self._outer or spot.landmark, spot.slot))
-            if rest or (link and spot.is_heading):
-                self._read_text(spot, link or "", rest, end)
+                anchors.append(Anchor(href, " ".join(shown)[:MAX_TEXT], rel, self._outer or point.landmark, point.slot))
+            if rest or (link and point.is_heading):
+                self._read_text(point, link or "", rest, end)
                 end += len(rest)
         self.words += words
 
-    def _read_text(self, spot: _Spot, link: str, rest: str, end: int) -> None:
+    def _read_text(self, point: _Point, link: str, rest: str, end: int) -> None:
         """Read a text that ends with ``rest``. A link alone and a label are no texts, but in headings."""
         before = len(self.anchors) - bool(link)
         if "<" in rest:
@@ -253,19 +253,19 @@ class _Scan:
         self.words += count
         is_blank = not rest or rest.isspace()
         is_label = not link and count < _MIN_TEXT and "<" not in rest and "&" not in rest
-        if spot.slot and (link or not is_blank) and (spot.is_heading or not (is_label or is_blank)):
-            self._passages.append((spot, link + rest, before, len(self.anchors)))
+        if point.slot and (link or not is_blank) and (point.is_heading or not (is_label or is_blank)):
+            self._passages.append((point, link + rest, before, len(self.anchors)))
 
     def texts(self) -> list[tuple[int, int, int]]:
         """The longer texts. Gives each link in a text its slot."""
         texts = []
-        for spot, raw, at, after in self._passages[:MAX_BLOCKS]:
+        for point, raw, at, after in self._passages[:MAX_BLOCKS]:
             anchors = self.anchors[at:after]
             numbers_of: dict[str, list[int]] = {}
             for number, anchor in enumerate(anchors):
                 numbers_of.setdefault(clean_url(anchor.href), []).append(number)
             begin = 0
-            for part in parts_of(spot.leaf, raw):
+            for part in parts_of(point.leaf, raw):
                 _, *targets = part.compared_text.split("\x1f")
                 found = []
                 for target in targets:
@@ -274,14 +274,14 @@ class _Scan:
                         begin = numbers[nth] + 1
                         found.append(anchors[begin - 1])
                 words = len(part.text.split()) - sum(len(anchor.text.split()) for anchor in found)
-                own = spot.place + LEAF + part.token if part.token else spot.place
+                own = point.place + LEAF + part.token if part.token else point.place
                 # the hash of a long place may begin with the mark of a statement
                 if part.compared_text and (words >= _MIN_TEXT or _is_heading(own)) and not own.startswith(b"="):
                     shown = mask_variable_text(part.text).encode("utf-8", "surrogatepass")
                     texts.append((at + begin - len(found), at + begin, stable_hash(shown)))
                 for anchor in found:
                     anchor.slot, anchor.in_prose = _slot(own), words >= _MIN_PROSE
-                    anchor.landmark = anchor.landmark or spot.landmark
+                    anchor.landmark = anchor.landmark or point.landmark
         return texts
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from crawler.parse.snapshot.blocks import MAX_CONTAINERS, Container
-from crawler.parse.snapshot.details import _Spot, read_details
+from crawler.parse.snapshot.details import _Point, read_details
 
 _TEXT = "<p>Some words that stand alone here.</p>"
 
@@ -20,8 +20,8 @@ def uncollected() -> Iterator[None]:
     gc.enable()
 
 
-def _kept() -> list[Container | _Spot]:
-    return [each for each in gc.get_objects() if isinstance(each, Container | _Spot)]
+def _kept() -> list[Container | _Point]:
+    return [each for each in gc.get_objects() if isinstance(each, Container | _Point)]
 
 
 @pytest.mark.parametrize("text", ["", _TEXT], ids=["without a text", "with texts"])
