@@ -101,10 +101,9 @@ def parse_object(line: bytes) -> dict[str, Any] | None:
     """
     try:
         record = _decode(line[line.find(b"{") :])
-    except UnicodeDecodeError:
-        return parse_object(line.decode("utf-8", "siteatlas.escape").encode())
-    except (msgspec.DecodeError, RecursionError):
-        return None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        escaped = line.decode("utf-8", "siteatlas.escape").encode()
+        return None if escaped == line else parse_object(escaped)
     return record if isinstance(record, dict) else None
 
 
