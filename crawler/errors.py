@@ -96,7 +96,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 1)
     """A sentence with the names that an unknown one resembles, at ``most`` so many; ``otherwise`` if it has none."""
     from difflib import get_close_matches  # noqa: PLC0415 - every command would need 2 ms for it
 
-    near = [f'"{each}"' for each in get_close_matches(name, list(known), n=most, cutoff=0.5)]
+    near = [f'"{each}"' for each in get_close_matches(name, list(known), n=most)]
     return f"Did you mean {' or '.join(near)}?" if near else otherwise
 
 

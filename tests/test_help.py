@@ -49,13 +49,19 @@ def test_ours_the_list_of_commands_tells_each_in_a_whole_sentence(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [("crwal", "crawl"), ("report", "audit"), ("orphans", "audit"), ("diff", "compare"), ("xyz", "siteatlas -h")],
+    [("crwal", "crawl"), ("report", "audit"), ("orphans", "audit"), ("diff", "compare"), ("update", "run")],
 )
 def test_ours_an_unknown_command_is_looked_for_in_what_commands_do(tmp_path: Path, typed: str, meant: str) -> None:
     ended = siteatlas(tmp_path, typed)
     assert ended.code == 2
     assert f'no command "{typed}". ' in ended.err
     assert meant in ended.err.rpartition(f'"{typed}"')[2]
+
+
+@pytest.mark.parametrize("typed", ["xyz", "help", "of", "the", "sitemap"])
+def test_ours_a_word_of_many_commands_or_of_none_gets_the_list_of_commands(tmp_path: Path, typed: str) -> None:
+    said = siteatlas(tmp_path, typed).err.splitlines()[-1]
+    assert said == f'Error: siteatlas has no command "{typed}". siteatlas -h lists the commands'
 
 
 def test_ours_a_shell_completes_commands_and_options(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from crawler.version import __version__
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
 
-_MOST_NAMED: Final = 4  # commands that are named in place of an unknown one
+_MOST_NAMED: Final = 4  # commands that are named in place of an unknown one: a word of more tells none of them apart
+_LEAST_LETTERS: Final = 3  # of a word that says what a command does: shorter ones, such as "of", begin others
 
 
 class _Commands(UserDict[str, "Command | None"]):
@@ -46,10 +47,14 @@ class _SiteatlasGroup(TyperGroup):
         if name and name not in COMMANDS and not name.startswith("-"):
             word = name.lower().removesuffix("s")
             doing = [each for each, does in COMMANDS.items() if f" {word}" in f" {each} {does['summary'].lower()}"]
+            doing = doing if len(word) >= _LEAST_LETTERS else []
             doing.sort(key=lambda each: not each.startswith(word))
-            named = " or ".join(f'"{each}"' for each in doing[:_MOST_NAMED])
-            alike = "" if doing else did_you_mean(name, COMMANDS, "siteatlas -h lists the commands", most=2)
-            hint = alike or f"Did you mean {named}?"
+            named = " or ".join(f'"{each}"' for each in doing)
+            hint = "siteatlas -h lists the commands"
+            if not doing:
+                hint = did_you_mean(name, COMMANDS, hint, most=2)
+            elif len(doing) <= _MOST_NAMED:
+                hint = f"Did you mean {named}?"
             ctx.fail(f'siteatlas has no command "{name}". {hint}')
         return super().resolve_command(ctx, args)
 

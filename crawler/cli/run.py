@@ -12,14 +12,14 @@ from crawler.run.options import RunOptions
 
 @with_flags(*CRAWL_KEYS, switches=RUN_OPTIONS)
 def run(config: SitesConfigOption = None, site: list[str] | None = None, **flags: Any) -> None:
-    """Regenerate the sitemaps of the sites in a configuration.
+    """Update the sitemaps of a configuration: regenerate those that changed.
 
     The file has the sections of config.example.toml. For several sites, it also has sections such as [sites.NAME.site]
     and [sites.NAME.output]. Their keys override the shared keys. Paths are relative to the directory of the file.
     Options on the command line apply to all sites.
 
-    The sites run one after the other. If a site fails, the other sites still run. The exit code is the worst exit code
-    of all sites. With the key every in [audit], run then also audits the sites, unless their last audit is too recent.
+    The sites run one after the other. If a site fails, the other sites still run. The exit code is the worst of
+    all sites. With the key every in [audit], run then also audits the sites, unless their last audit is too recent.
     An audit does not change the exit code.
     """
     with CommandErrors(flags["verbose"], INTERRUPTED) as errors:
