@@ -95,7 +95,11 @@ def test_ours_a_site_that_answers_503_is_told_at_once_and_as_the_cause(tmp_path:
         assert end(begin(tmp_path, site.url))[0] == 0
         site.routes = dict.fromkeys([*routes, "/sitemap.xml"], Answer("", 503, {"Retry-After": "3"}))
         site.routes["/robots.txt"] = ""
-        code, said = end(begin(tmp_path, site.url, "-c", "1", "--set=pace.max_error_time=5"))
+        code, quiet = end(begin(tmp_path, site.url, "-c", "1", "--set=pace.max_error_time=5", "-q"))
+        assert code == 4, quiet
+        assert "answered 503" in quiet
+        assert "waiting until" not in quiet
+        code, said = end(begin(tmp_path, site.url, "-c", "1", "--set=pace.max_error_time=5", "--restart"))
     assert code == 4, said
     waits = re.findall(r"answered 503: waiting until [0-9:]{8}, as the server requested; such waits end", said)
     assert len(waits) == 1, said

@@ -347,6 +347,10 @@ def test_ours_a_sitemap_that_the_site_does_not_serve_is_told_and_alerted_once(tm
             assert (ran.code, ran.err.count("/sitemap.xml returns 404, and the sitemap is in /")) == (0, told)
             assert all(line.startswith("siteatlas: shop: ") for line in ran.err.splitlines())
         assert "/sitemap.xml returns 404" in siteatlas(tmp_path, "status", "--config", "sites.toml").out
+        (other := tmp_path / "other").mkdir()
+        configure(other, shop=site.url)
+        loud = run(other, mail[-1])  # what the report says, no other line repeats
+        assert (loud.out.count("the site does not serve"), loud.err) == (1, "")
         site.routes["/sitemap.xml"] = Answer("later", 503)  # which says nothing of the sitemap
         assert run(tmp_path, *mail) == Ran(0, "", "")
         site.routes["/sitemap.xml"] = Answer("<urlset/>")  # of an earlier time

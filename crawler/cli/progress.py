@@ -4,7 +4,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Self
 
-from crawler.crawl.engine import Tally
+from crawler.crawl.engine import WAITS, Tally
 from crawler.crawl.progress import ProgressLogger, progress_line
 from sitemap import safe
 
@@ -29,7 +29,10 @@ def _progress(terminal: "Console", *columns: "ProgressColumn", refreshes: bool) 
 
 
 class CrawlProgressDisplay:
-    """Shows the progress of a crawl of ``site`` on a terminal while entered; logs it without one."""
+    """Shows the progress of a crawl of ``site`` on a terminal while entered; logs it without one.
+
+    Unless ``enabled``, waits for the server are not told either.
+    """
 
     def __init__(self, terminal: "Console | None", site: str, *, enabled: bool = True) -> None:
         self._site = safe(site)
@@ -37,6 +40,7 @@ class CrawlProgressDisplay:
         self._progress: Progress | None = None
         self._part = ""
         self._past: deque[tuple[float, int, int]] = deque()
+        WAITS.disabled = not enabled
         if terminal and enabled:
             from rich.progress import BarColumn, TextColumn  # noqa: PLC0415
 

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 import anyio
 
@@ -28,6 +29,8 @@ from crawler.units import span
 from crawler.url.normalize import origin_of
 
 log = logging.getLogger(__name__)
+WAITS: Final = logging.getLogger(f"{__name__}.waits")
+"""For waits in a crawl that goes on: a quiet command disables it. How the run ends is told anyway."""
 TICK_SECONDS = 0.1  # between updates of the display, commits and checks of the limits
 COMMIT_EVERY = 0.2  # seconds until an outcome is durable
 RECHECK_SECONDS = 60.0  # the longest wait until the dispatcher calls the frontier again
@@ -239,7 +242,7 @@ class CrawlEngine:
             return text
         if until > self._told_until + SHORT_WAIT and (not self._told_until or seconds > RECHECK_SECONDS):
             limit = f"{span(self._limits.max_error_time)} (pace.max_error_time)"
-            log.warning("%s: %s; such waits end the run after %s at the latest", error, text, limit)
+            WAITS.warning("%s: %s; such waits end the run after %s at the latest", error, text, limit)
             self._told_until = until
         return f"{text}: {error}"
 

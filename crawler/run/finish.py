@@ -49,6 +49,8 @@ from crawler.state.store import GENERATIONS_DIRECTORY, Store, read_about, write_
 from sitemap import DestinationError, Directory, Generations, Published, format_date
 
 log = logging.getLogger(__name__)
+REPORTED: Final = logging.getLogger(f"{__name__}.reported")
+"""For warnings that the report repeats: a command that prints the report disables it, so that people read each once."""
 _NAMED_KEY: Final = "named_in_robots"
 MAX_SHOWN_CHANGES: Final = 20  # changes of each kind in a summary
 
@@ -167,13 +169,13 @@ class RunFinisher:
         )
         news = [*self._digests.directory_note(), *self._robots_note(), *write.lost_links_note(self._listing)]
         for note in news:  # a person should know it once, also of a quiet run
-            log.warning("%s", note)
+            REPORTED.warning("%s", note)
         notes = [*news, *changed]
         if self._plan.config.fetch.source:  # whose build empties its folder
             return notes
         deleted, is_told = self._digests.deleted_note()
         if not is_told:
-            log.warning("%s", deleted)
+            REPORTED.warning("%s", deleted)
         return [*notes, *filter(None, [deleted])]
 
     def _judge(self, now: float, *, accept_shrink: bool) -> tuple[Refusal | Hold | None, str]:

@@ -24,6 +24,7 @@ from crawler.crawl.engine import FinishReason, Watch
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, StorageError, UsageError
 from crawler.plugins import PluginKind, load_plugins
 from crawler.run.crawl import NO_CHOICES, RunChoices, crawl, record_fault
+from crawler.run.finish import REPORTED
 from crawler.run.options import RunOptions, loop_options, read_changed, tune_garbage_collector
 from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.database import is_there
@@ -97,7 +98,7 @@ async def _check_served(plan: CrawlPlan, report: Report) -> "LiveResult | None":
         live = replace(live, fault=before[before.index(NOT_SERVED) :])
     if live.fault:
         if live.fault not in before:  # a person should know it once, also of a quiet run
-            log.warning("%s", live.fault)
+            REPORTED.warning("%s", live.fault)
         _record_trouble(plan, report.run, live.fault)
     return live
 
@@ -203,6 +204,7 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
         changed=read_changed(options.changed),
         should_serve=options.should_serve,
     )
+    REPORTED.disabled = not (options.quiet or options.as_json)
     tune_garbage_collector()
     if not (options.unattended or options.dry_run) and (lost := lost_tries(plan.state)) >= MAX_LOST:
         message = f"{lost} runs in a row were killed, possibly out of memory. The log of the system says why"
