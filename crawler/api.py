@@ -13,6 +13,7 @@ from crawler.config.config import Config
 from crawler.config.plan import plan_audit, plan_crawl, plan_scope, state_directory
 from crawler.crawl.engine import Tally, Watch
 from crawler.dataset.build import open_dataset
+from crawler.dataset.history import record
 from crawler.dataset.rules import own_rules
 from crawler.dataset.schema import TABLES
 from crawler.errors import UsageError
@@ -67,7 +68,7 @@ def audit_site(
     Runs its own event loop: from a coroutine, call it in another thread. Raises as :func:`crawl_site`.
     """
     watches = ProgressWatchers(watch, lambda *_: None)
-    with audit(plan_audit(config), watches, begin=begin, own=own_rules(config)) as result:
+    with audit(plan_audit(config), watches, begin=begin, own=own_rules(config), record=record) as result:
         yield result
 
 

@@ -545,7 +545,7 @@ def test_ours_the_tables_have_the_findings_and_visits_of_an_audit(process: Forke
     assert [row[1][:6] for row in lost["findings"]["rows"]] == ["orphan"]
     assert [row[3] for row in lost["visits"]["rows"]] == [1]
     refused = anyio.run(told, state_of(tmp_path), "compare", {})
-    assert "siteatlas compare before.sqlite after.sqlite" in refused.model_dump_json()
+    assert "cannot be compared. The history has the runs [1]" in refused.model_dump_json()
 
 
 async def told(state: Path, tool: str, words: dict[str, str]) -> Any:
@@ -1007,7 +1007,7 @@ def test_ours_after_an_audit_alone_clicks_count_depths_and_its_sitemaps_are_know
         (folder,) = (path.parents[1] for path in tmp_path.glob(".siteatlas/*/audit/state.db"))
         refused = siteatlas(tmp_path, "compare")
         assert refused.code == 2
-        assert "siteatlas compare before.sqlite after.sqlite" in refused.err
+        assert "the history has fewer than two runs" in refused.err
         with closing(open_dataset(folder)) as db:
             depths = dict(db.execute("SELECT url, depth FROM pages").fetchall())
             entries = "SELECT url, sitemap, published, lastmod FROM sitemap_entries"

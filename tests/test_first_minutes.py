@@ -54,12 +54,20 @@ def test_ours_status_shows_how_far_an_active_run_is(tmp_path: Path) -> None:
     assert "known URLs visited" in " ".join(shown.split())
 
 
-def test_ours_compare_says_that_audits_alone_are_no_crawls(tmp_path: Path) -> None:
-    with scripted({"/": links("/a"), "/a": "<p>a"}) as site:
+def test_ours_compare_compares_the_crawls_of_audits_where_no_run_has_crawled(tmp_path: Path) -> None:
+    with scripted({"/": links("/a", "/b"), "/a": "<title>a</title>", "/b": "<p>b"}) as site:
         assert siteatlas(tmp_path, "audit", site.url, "--rate", "0").code in (0, 10)
-    for words in ((), (site.url,)):
+        ran = siteatlas(tmp_path, "compare")
+        assert (ran.code, "fewer than two runs. Run siteatlas crawl again (siteatlas audit" in ran.err) == (2, True)
+        site.routes |= {"/a": "<title>new</title>", "/b": Answer("", 404)}
+        assert siteatlas(tmp_path, "audit", site.url, "--rate", "0").code in (0, 10)
+    for words in ((), (site.url,), ("1", "2")):
         ran = siteatlas(tmp_path, "compare", *words)
-        assert (ran.code, "audits only" in ran.err, "siteatlas export" in ran.err) == (2, True, True)
+        assert (ran.code, ran.err) == (0, "")
+        assert "run 1 (" in ran.out
+        assert f"such as {site.url}a" in ran.out
+        assert "1 gone" in ran.out
+        assert "in the sitemap" not in ran.out
 
 
 @pytest.mark.thorough

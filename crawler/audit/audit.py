@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,7 +23,7 @@ from crawler.audit.accepted import Acceptances, acceptance_notes, read_acceptanc
 from crawler.audit.actions import rank_actions
 from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
 from crawler.audit.compare.compare import AuditComparison
-from crawler.audit.conclude import AuditFinisher
+from crawler.audit.conclude import AuditFinisher, RecordHistory
 from crawler.audit.evidence.entries import PublishedEntries
 from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
@@ -92,13 +93,14 @@ def audit(  # noqa: PLR0913 - what to audit, and who hears of it
     clock: Clock = time.time,
     write: Callable[[AuditReport, AuditFindings], object] = lambda _report, _findings: None,
     own: JudgeOwn | None = None,
+    record: RecordHistory = lambda _db, _run, _keep: None,
 ) -> Iterator[AuditResult]:
     """Audit a site; the findings can be read while the context lasts.
 
-    ``own`` judges by the rules of the configuration. ``write`` writes the reports. The audit is stored after that, and
-    before the context begins. ``loop`` are the options of the event loop
-    (https://anyio.readthedocs.io/en/stable/basics.html), ``clock`` gives Unix time. Raises a SiteatlasError when the
-    audit has no result; the report says when the crawl was cut short.
+    ``own`` judges by the rules of the configuration, and ``record`` records what the crawl of the audit changed.
+    ``write`` writes the reports. The audit is stored after that, and before the context begins. ``loop`` are the
+    options of the event loop (https://anyio.readthedocs.io/en/stable/basics.html), ``clock`` gives Unix time.
+    Raises a SiteatlasError when the audit has no result; the report says when the crawl was cut short.
     """
     start = clock()
     collect.check_sources(plan)
@@ -116,15 +118,14 @@ def audit(  # noqa: PLR0913 - what to audit, and who hears of it
                 limits = plan.config.audit.max_unlinked, plan.config.audit.min_visits
                 queue = UncrawledUrlQueue(UrlMatcher(db), ClaimReview(db), askable, *limits)
                 with base_crawl(plan, store, begin, clock()) as base:
-                    result, media, targets = _run_in_loop(
-                        lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop
-                    )
+                    visit = partial(_visit_all, plan, store, db, queue, watches, clock, base)
+                    result, media, targets = _run_in_loop(visit, loop)
             except NothingCrawlable as error:
                 store.record_failure(error, clock())
                 raise
             notes = [*sources.notes, *askable.notes(), *queue.notes(), *media.notes, *targets.notes]
             watches.on_stage("classifying")
-            report = AuditFinisher(plan, store, db, segments, watches.on_stage).finish(
+            report = AuditFinisher(plan, store, db, segments, watches.on_stage, record).finish(
                 result, [*sources.findings, *targets.origins], media, notes, targets, queue.skipped
             )
             findings = FindingStore(db, segments)

@@ -61,6 +61,8 @@ from crawler.state.store import Store
 from crawler.units import count_text
 from crawler.version import __version__
 
+RecordHistory = Callable[[sqlite3.Connection, int, int], object]
+"""Records what a run changed of each page, by the state, its number and how many runs to keep."""
 NO_LIMIT: Final = -1  # a limit of inlinks that no page falls under
 
 
@@ -77,12 +79,14 @@ class AuditFinisher:
         db: sqlite3.Connection,
         segments: Segments,
         on_stage: Callable[[str], object],
+        record: RecordHistory,
     ) -> None:
         self._plan = plan
         self._store = store
         self._db = db
         self._segments = segments
         self._on_stage = on_stage
+        self._record = record
         self._found = FindingStore(db, segments)
 
     def finish(
@@ -277,6 +281,8 @@ class AuditFinisher:
         """Store the visits, so that the next audit can revalidate them. An unfinished audit stays open."""
         db = self._store.db
         with transaction(db):
+            if is_over:
+                self._record(db, run.number, self._plan.config.state.keep_history)
             if is_over and not observed.is_behind:
                 publish_store.store_visits(db, run.number, source_key(self._plan), degraded=degraded)
                 ObservationStore(db, run.number).store_site(observed.memory, observed.distrust, observed.policy)

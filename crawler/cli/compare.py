@@ -17,9 +17,9 @@ from crawler.audit.report.html import read_style
 from crawler.audit.report.layout import Line, fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import StatesConfigOption, with_flags
-from crawler.cli.sites import AuditsOnly, find_state_directory, state_in
+from crawler.cli.sites import find_state_directory, state_in
 from crawler.crawl.documents import is_url
-from crawler.dataset.build import COMPARE_AUDITS, open_dataset
+from crawler.dataset.build import open_dataset
 from crawler.dataset.compare import BROKEN, FIELDS, TEXTS, WHOLE, ComparedPage, Comparison, Group, PageChange
 from crawler.dataset.compare import compare as compare_pages
 from crawler.dataset.history import Value, pages_at, reached_runs
@@ -122,7 +122,7 @@ def compare(  # noqa: PLR0913 - the options of a command
         if len(sides) > 2:
             raise UsageError(f"{len(sides)} crawls are too many, because compare compares two")
         with ExitStack() as opened:
-            find = partial(_crawled_state, config, site, flags)
+            find = partial(find_state_directory, file=config, site=site, flags=flags, audited=True)
             old, new = (opened.enter_context(_open(word, url, find)) for word in _with_defaults(sides))
             kinds = {"is_whole": new.is_whole, "was_whole": old.is_whole, "lists_all": lists_all}
             result = compare_pages(old.pages(pairs), new.pages([]), **kinds)
@@ -186,13 +186,6 @@ def _open(word: str, url: str | None, find: Callable[[str | None], Path]) -> Ite
         yield crawl
 
 
-def _crawled_state(config: Path | None, site: str | None, flags: dict[str, Any], url: str | None) -> Path:
-    try:
-        return find_state_directory(url, config, site, flags)
-    except AuditsOnly as error:
-        raise UsageError(f"{error}. {COMPARE_AUDITS}") from None
-
-
 def _open_export(file: Path, needed: set[str]) -> sqlite3.Connection:
     if not file.exists():
         raise UsageError(f"there is no {file}. Name a run, a file that siteatlas export wrote, or a state directory")
@@ -213,13 +206,16 @@ def _known_run(crawl: _Crawl, number: int) -> int:
         return number
     there = f" of {crawl.name}" if crawl.name else ""
     if len(reached) < 2:
-        raise UsageError(f"the history{there} has fewer than two runs. Run siteatlas crawl again, and then compare")
+        again = "Run siteatlas crawl again (siteatlas audit if no run has crawled), and then compare"
+        raise UsageError(f"the history{there} has fewer than two runs. {again}")
     raise UsageError(f"the history{there} does not reach run {number}. It has the runs {', '.join(map(str, reached))}")
 
 
 def _sitemap_changes(old: _Crawl, new: _Crawl, limit: int) -> _SitemapChanges | None:
     """None unless both sides are runs of one state, the earlier one first."""
     if not (old.state and old.state == new.state and old.run and new.run and old.run <= new.run):
+        return None
+    if not STATE_DB.is_in(old.state):  # audits publish nothing
         return None
     with STATE_DB.reading(old.state) as db:
         feed = ChangeFeed(db)

@@ -141,13 +141,9 @@ def _has_content(directory: Path) -> bool:
         return bool(db.execute(query, (NothingCrawlable.exit_code,)).fetchone()[0])
 
 
-class AuditsOnly(UsageError):
-    """The site has audits, but no run that published a sitemap."""
-
-
 def _no_state(root: Path) -> UsageError:
     if any(any(root.glob(f"{above}{AUDIT}/{STATE_DB.file}")) for above in ("", "*/")):
-        return AuditsOnly(
+        return UsageError(
             f"{root} has audits only, and no run published a sitemap. Run siteatlas crawl or siteatlas run first"
         )
     return UsageError(

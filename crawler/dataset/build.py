@@ -90,7 +90,7 @@ _NOT_OF_LINKS: Final = """SELECT name FROM main.sqlite_schema
 def open_dataset(site: Path, *, is_audited: bool = True) -> sqlite3.Connection:
     """The data set of the last finished run or audit in the state directory of a site, for reading.
 
-    Without ``is_audited``, an audit that crawled by itself does not count.
+    Without ``is_audited``, an audit that crawled by itself does not count, unless there are only audits.
 
     It is made anew when one has finished since. It is kept beside the state, or in a temporary file where this account
     may not write. Raises UsageError without a finished run, StorageError.
@@ -120,14 +120,13 @@ def newest_stamp(site: Path) -> str:
 def _newest(site: Path, *, is_audited: bool) -> Path:
     """The directory whose crawl ended last: that of the site, or that of its audit, which may crawl by itself."""
     found: list[tuple[float, Path]] = []
-    for directory in (site, site / AUDIT) if is_audited else (site,):
+    for directory in (site, site / AUDIT) if is_audited or not STATE_DB.is_in(site) else (site,):
         if STATE_DB.is_in(directory):
             with STATE_DB.reading(directory) as db:
                 (ended,) = db.execute("SELECT max(ended) FROM run").fetchone()
             found.append((ended or 0.0, directory))
     if not found:
-        has_audits = STATE_DB.is_in(site / AUDIT)
-        raise UsageError(f"an audit keeps no history of the site. {COMPARE_AUDITS}" if has_audits else _NOTHING)
+        raise UsageError(_NOTHING)
     return max(found, key=itemgetter(0))[1]
 
 
@@ -144,10 +143,6 @@ def _show_runs(audit: sqlite3.Connection, site: Path) -> None:
 
 
 _SITE: Final = "site"  # the schema of the state of the site, beside that of its audit
-COMPARE_AUDITS: Final = (
-    "To compare two audits, run siteatlas export -o before.sqlite after the first and siteatlas export -o after.sqlite "
-    "after the second. Then run siteatlas compare before.sqlite after.sqlite"
-)
 _NOTHING: Final = "no run has finished yet, so there is nothing to show. Run siteatlas crawl first"
 
 

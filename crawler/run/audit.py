@@ -23,6 +23,7 @@ from crawler.audit.verdict import rules_failing
 from crawler.config.config import Config
 from crawler.config.plan import AUDIT, CrawlPlan, plan_audit
 from crawler.crawl.engine import FinishReason
+from crawler.dataset.history import record
 from crawler.dataset.rules import own_rules
 from crawler.errors import Incomplete, SiteatlasError, StateInUse
 from crawler.notify.ledger_status import NotifyResult
@@ -65,7 +66,10 @@ def open_audit(
                 failures = config.audit.fail_on or DEFAULT_FAILURES
                 written.extend(write_reports(report, findings, Path(config.audit.report), failures))
 
-        with audit(plan, watches, begin=begin, loop=loop_options(), write=write, own=own) as (report, findings):
+        with audit(plan, watches, begin=begin, loop=loop_options(), write=write, own=own, record=record) as (
+            report,
+            findings,
+        ):
             yield report, findings, written
     finally:
         signal.signal(signal.SIGTERM, previous_handler)
