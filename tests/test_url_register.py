@@ -178,6 +178,21 @@ def test_ours_an_audit_names_lost_urls_and_who_asks_for_them(tmp_path: Path) -> 
         assert "lost.visited" not in {finding["rule"] for finding in report["findings"]}
 
 
+@pytest.mark.parametrize(("visits", "rule"), [(0, "lost.published"), (3, "lost.visited")])
+def test_ours_a_link_to_a_lost_url_names_the_finding_of_the_same_loss(tmp_path: Path, visits: int, rule: str) -> None:
+    with scripted({}) as site:
+        publish(tmp_path, site, "/stays", "/goes")
+        publish(tmp_path, site, "/stays")
+        site.routes["/stays"] = '<p>stays, and links to <a href="/goes">what is gone</a>'
+        (tmp_path / "access.log").write_text("".join(LOG.format(n, "/goes", 404) for n in range(visits)) or "\n")
+        audit = ("audit", site.url, *STATE, "--log", "access.log", "--rate", "0", "-o", "rep", "--fresh-crawl")
+        siteatlas(tmp_path, *audit)
+    findings = json.loads((tmp_path / "rep" / "audit.json").read_text())["findings"]
+    sentences = {finding["rule"]: finding["sentence"] for finding in findings if finding["url"].endswith("/goes")}
+    assert set(sentences) == {"gone.linked", rule}
+    assert f"linked from {site.url}stays; it was published once ({rule})" in sentences["gone.linked"]
+
+
 def planned(folder: Path, site: Site, **sections: dict[str, object]) -> CrawlPlan:
     places = {"output": {"directory": str(folder / "out")}, "state": {"directory": str(folder / "state")}}
     return plan_crawl(build_config({"site": {"url": site.url}, "pace": {"rate": 0}, **places, **sections}))

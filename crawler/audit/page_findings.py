@@ -319,6 +319,9 @@ class PageFindings:
                 return f"it is known from {' and '.join(base.known)} data, but it {base.sentence}"
             case "gone.down":
                 return f"{base.sentence}; {'it answered before' if stats.ok else 'somebody requests it'}"
+            case "gone.linked" if SourceKind.REGISTER in stats.sources:
+                lost = "lost.visited" if stats.visits else "lost.published"
+                return f"{base.sentence}{_linked_by(base)}; it was published once ({lost})"
             case "gone.linked" | "gone.failing":
                 return f"{base.sentence}{_linked_by(base)}"
         return _SENTENCES[rule]
