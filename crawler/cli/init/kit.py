@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,7 @@ from crawler.errors import UsageError
 
 _DAYS: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+_MOST_DELAY: Final = 600  # seconds
 _MINUTE_STEPS: Final = tuple(n for n in range(1, 31) if 60 % n == 0)  # they divide an hour evenly
 _HOUR_STEPS: Final = tuple(n for n in range(1, 13) if 24 % n == 0)
 _EVERY: Final = {"minutes": range(60), "hours": range(24), "days": range(1, 32), "months": range(1, 13)}
@@ -73,6 +75,12 @@ def systemd_calendar(schedule: TimerSchedule) -> list[str]:
     if names and dates != [f"*-{months}-*"] and not sim.day_and:
         return [f"{date} {time}" for date in dates] + [f"{names}*-{months}-* {time}"]
     return [f"{names}{date} {time}" for date in dates]
+
+
+def random_delay(schedule: TimerSchedule) -> float:
+    """Seconds by which a timer may start later, so that not all machines crawl at once: at most half its interval."""
+    first, second = islice(CronSim(schedule.cron, datetime(2026, 1, 1, tzinfo=UTC)), 2)
+    return min(_MOST_DELAY, (second - first).total_seconds() / 2)
 
 
 def _field(values: Iterable[int], name: str) -> str:

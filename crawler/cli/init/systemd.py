@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from crawler.cli.init.kit import InitKit, fill, systemd_calendar
+from crawler.cli.init.kit import InitKit, fill, random_delay, systemd_calendar
 from crawler.config.secrets import credential_name
 
 _STATES: Final = Path("/var/lib")
@@ -31,7 +31,7 @@ def timer_unit(kit: InitKit) -> str:
         what=_escaped(kit.description),
         note=kit.moment.note,
         calendar=systemd_calendar(kit.moment),
-        delay=f"{kit.first_config.schedule.jitter or 600:g}",
+        delay=f"{kit.first_config.schedule.jitter or random_delay(kit.moment):g}",
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from cronsim import CronSim
 from tools import tool
 
-from crawler.cli.init.kit import TimerSchedule, systemd_calendar, timer_schedule
+from crawler.cli.init.kit import TimerSchedule, random_delay, systemd_calendar, timer_schedule
 from crawler.config.sections import ScheduleConfig
 from crawler.errors import UsageError
 
@@ -85,3 +85,8 @@ def test_ours_an_interval_is_the_longest_that_cron_can_say(every: int, runs_a_we
     end = datetime(2026, 1, 11, tzinfo=UTC)
     assert sum(1 for _ in iter(lambda: next(sim) <= end, False)) == runs_a_week
     assert bool(found.note) != exact
+
+
+@pytest.mark.parametrize(("cron", "seconds"), [("* * * * *", 30), ("*/5 * * * *", 150), ("17 3 * * 1", 600)])
+def test_ours_a_random_delay_is_short_beside_the_interval_of_the_timer(cron: str, seconds: float) -> None:
+    assert random_delay(TimerSchedule(cron)) == seconds
