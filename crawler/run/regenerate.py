@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 # What uploads and notifies takes a tenth of a second to load, so it is loaded only where it is configured.
 
 log = logging.getLogger(__name__)
+_OUTCOMES: Final = logging.getLogger(f"{__name__}.outcomes")  # for what a schedule logs as the outcome of the run
 _MILDER_EXIT_CODES: Final = frozenset({0, PublishRefused.exit_code})  # than that of an upload that failed
 
 
@@ -98,7 +99,7 @@ async def _check_served(plan: CrawlPlan, report: Report) -> "LiveResult | None":
         live = replace(live, fault=before[before.index(NOT_SERVED) :])
     if live.fault:
         if live.fault not in before:  # a person should know it once, also of a quiet run
-            REPORTED.warning("%s", live.fault)
+            _OUTCOMES.warning("%s", live.fault)
         _record_trouble(plan, report.run, live.fault)
     return live
 
@@ -205,6 +206,7 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
         should_serve=options.should_serve,
     )
     REPORTED.disabled = not (options.quiet or options.as_json)
+    _OUTCOMES.disabled = REPORTED.disabled or options.unattended
     tune_garbage_collector()
     if not (options.unattended or options.dry_run) and (lost := lost_tries(plan.state)) >= MAX_LOST:
         message = f"{lost} runs in a row were killed, possibly out of memory. The log of the system says why"
