@@ -973,7 +973,7 @@ def test_ours_figures_are_computed_again_only_if_a_link_or_a_state_changed(
     first = all_rows(tmp_path / "state")
     for number, change in enumerate(("digest = randomblob(16)", "links = x''")):
         with closing(sqlite3.connect(tmp_path / "state" / "state.db", isolation_level=None)) as db:
-            linking = "SELECT c.id FROM content c JOIN visit v ON v.content = c.id ORDER BY length(c.links) DESC LIMIT 1"
+            linking = "SELECT c.id FROM content c JOIN visit v ON v.content = c.id ORDER BY length(links) DESC LIMIT 1"
             db.execute(f"UPDATE content SET {change} WHERE id = ({linking})")
             db.execute("UPDATE run SET ended = ended + 1")
         again = all_rows(tmp_path / "state")

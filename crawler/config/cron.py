@@ -53,7 +53,7 @@ class Interval:
 
     def describe(self) -> str:
         """Such as ``every 6 hours``."""
-        return f"every {_duration_text(self.every)}"
+        return f"every {exact_duration(self.every)}"
 
     def _number(self, moment: float) -> int:
         number = math.floor((moment - self.phase) / self.every)
@@ -179,7 +179,7 @@ class Schedule:
 
     def describe(self) -> str:
         """A description for people: ``30 3 * * * Europe/Berlin``, ``every 6 hours, up to 10 minutes later``."""
-        later = f", up to {_duration_text(self.jitter)} later" if self.jitter else ""
+        later = f", up to {exact_duration(self.jitter)} later" if self.jitter else ""
         return self.recurrence.describe() + later
 
 
@@ -188,7 +188,8 @@ def _fraction(text: str) -> float:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest()) / 2**48
 
 
-def _duration_text(seconds: float) -> str:
+def exact_duration(seconds: float) -> str:
+    """A duration for people, in its largest unit without a rest: ``45 minutes``, ``90 seconds``."""
     size, unit = next(((size, unit) for size, unit in _TIME_UNITS if seconds % size == 0), (1, "second"))
     number = seconds / size
     return f"{number:,g} {unit}{'' if number == 1 else 's'}"

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from crawler.cli.init.interval import Interval
 from crawler.config.config import Config
+from crawler.config.cron import exact_duration
 from crawler.config.sections import ScheduleConfig
 from crawler.errors import UsageError
 
@@ -105,9 +106,8 @@ def _interval(seconds: float, url: str) -> TimerSchedule:
     else:
         step = max((n for n in _MINUTE_STEPS if n * _MINUTE <= seconds), default=1)
         interval, cron = step * _MINUTE, f"*/{step} * * * *" if step > 1 else "* * * * *"
-    note = (
-        f"cron cannot express every {seconds:g} seconds; this line runs every {interval}" if interval != seconds else ""
-    )
+    wanted, given = exact_duration(seconds), exact_duration(interval)
+    note = "" if given == wanted else f"no calendar has an interval of {wanted}, so this schedule runs every {given}"
     return TimerSchedule(cron, note=note)
 
 
