@@ -120,7 +120,7 @@ class SignificanceModel:
             of_site = {word for word in words if is_rolled_out or self._site.is_word_of_site(word, d.gone)}
             known.append(is_rolled_out or bool(of_site))
             is_new_link = bool(d.news) and not words and not is_rolled_out
-            own.append(bool(set(words) - of_site - {REPEATED} or d.flags & (FACT | MONEY) or is_new_link))
+            own.append(bool(set(words) - of_site - {REPEATED, *d.named} or d.flags & (FACT | MONEY) or is_new_link))
         is_all = any(known) and not any(own)
         return [
             (is_known or is_all) and not is_own and not d.flags & MOVED
@@ -249,8 +249,8 @@ class SignificanceModel:
     def _is_left(self, d: Difference) -> bool:
         """Whether a difference has words that came to few pages, and its place has such on few of those that differ."""
         few, at = max(2, OWN * self._pages), self._site.at[d.place]
-        is_own = any(self._site.words[word, d.gone] <= few for word in d.news)
-        return is_own and 0 < self._left[d.place] <= min(max(2, USUAL * at), HALF * at)
+        is_own = any(self._site.words[word, d.gone] <= few for word in d.news if word not in d.named)
+        return is_own and 0 < self._left[d.place] <= min(max(2, USUAL * at), max(1, HALF * at))
 
     def _explain_by_others(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
         """Explain texts that other pages show in turn, or that many pages had: but not a label or a state alone."""
@@ -394,14 +394,14 @@ class SignificanceModel:
         return history.share >= HALF or is_refilled or not self._is_own(d, move)
 
     def _explain_by_place(self, differences: Sequence[Difference], reasons: list[str]) -> None:
-        """Explain what left a place by what came there for it."""
+        """Explain what left a place by what came there for it, but not what only few pages lost there."""
         places: dict[int, list[int]] = {}
         for n, d in enumerate(differences):
             places.setdefault(d.place, []).append(n)
         for here in places.values():
             came = [n for n in here if not differences[n].gone]
             if came and all(reasons[n] for n in came) and len(here) <= 2 * len(came):
-                for n in here:
+                for n in (n for n in here if not self._is_left(differences[n])):
                     reasons[n] = reasons[n] or reasons[came[0]]
 
     def _explain_links(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:

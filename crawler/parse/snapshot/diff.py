@@ -49,6 +49,7 @@ MAX_BARE = 4
 _number: Final = re.compile(r"[0-9]{1,15}(?:,[0-9]{3})*(?:\.[0-9]{1,15})*").finditer
 _word: Final = re.compile(r"[0-9](?:[0-9.,]*[0-9])?(?![^\W_])|\w+|[^\w\s]").findall
 _thousands: Final = re.compile(r"(?<=[0-9])[.,](?=[0-9]{3}(?:[^0-9]|\Z))").sub
+_is_title: Final = re.compile(rb"\x1f(?:title|h1)(?: [^\x1f]*)?\Z").search
 MAX_NEWS: Final = 64
 """Words of a difference that are kept."""
 _SHAPE_OF_FIGURE: Final = 0x1234_5678
@@ -91,7 +92,8 @@ class Difference(Struct, frozen=True, array_like=True):
     ``figures`` are the first numbers in it, each behind the hashes of the word before it and of the word after it.
     ``targets`` are those of a link that has a text, as written in the page. ``words`` is the text without its links.
     ``beside`` are the places of the unchanged neighbours. ``news`` are the keys of the words, signs and parts of
-    targets that the other version has fewer times in what differs, up to ``MAX_NEWS``.
+    targets that the other version has fewer times in what differs, up to ``MAX_NEWS``, and ``named`` those of them that
+    the titles of the page have, too.
     """
 
     gone: bool
@@ -114,6 +116,7 @@ class Difference(Struct, frozen=True, array_like=True):
     words: int = 0
     beside: tuple[int, ...] = ()
     news: tuple[int, ...] = ()
+    named: tuple[int, ...] = ()
 
     @property
     def is_alone(self) -> bool:
@@ -152,7 +155,8 @@ def compare(before: bytes, after: bytes) -> Delta:
     in_gained = _changed(versions[1], _surplus(in_new, in_old), moved)
     lost = _differences(versions[0], in_lost, moved, True)
     gained = _differences(versions[1], in_gained, moved, False)
-    lost, gained = _with_news(lost, in_lost, in_gained), _with_news(gained, in_gained, in_lost)
+    named = {*_words_of_titles(versions[1], in_gained)}
+    lost, gained = _with_news(lost, in_lost, in_gained, named), _with_news(gained, in_gained, in_lost, named)
     if _letters_anew(lost, in_lost) == _letters_anew(gained, in_gained):  # these texts are divided anew
         lost, gained = ([d for d in side if d.news or d.flags & MOVED] for side in (lost, gained))
     # a price that only came, or only left, is a text as others are
@@ -220,8 +224,17 @@ def _states_same_price(version: PageVersion, lost: dict[int, ContentBlock], gain
     return any(isinstance(entry, ContentBlock) and entry.is_fact for entry in version.entries)
 
 
+def _words_of_titles(version: PageVersion, changed: Container[int]) -> Iterator[str]:
+    """The words of the titles that both versions have: templates repeat them."""
+    for at, entry in enumerate(version.entries):
+        place = entry.place if isinstance(entry, ContentBlock) else entry[1]
+        if at not in changed and _is_title(place):
+            for block in blocks_of(entry):
+                yield from (word for word, _ in _own_words(block))
+
+
 def _with_news(
-    differences: list[Difference], changed: dict[int, ContentBlock], other: dict[int, ContentBlock]
+    differences: list[Difference], changed: dict[int, ContentBlock], other: dict[int, ContentBlock], named: set[str]
 ) -> list[Difference]:
     """The differences with the words that these blocks have, and the ``other`` ones have not."""
     words = [_own_words(block) for block in changed.values()]
@@ -234,7 +247,8 @@ def _with_news(
         news = dict.fromkeys(key for word, key in own if word[0].isalnum()) or dict.fromkeys(key for _, key in own)
         if not news and (len(changed) == len(other) or more.intersection(word for word, _ in found)):
             news = {REPEATED: None}
-        result.append(replace(d, news=tuple(news)[:MAX_NEWS]))
+        in_titles = tuple(key for word, key in own if word in named and key in news)
+        result.append(replace(d, news=tuple(news)[:MAX_NEWS], named=in_titles[:MAX_NEWS]))
     return result
 
 
@@ -264,12 +278,17 @@ def _surplus(counts: Counter[str], other: Counter[str]) -> dict[str, int]:
 
 def _moved(old: list[ContentBlock], new: list[ContentBlock]) -> set[str]:
     """The texts that moved among those of their container: as few as explain the new order."""
-    old_texts, new_texts = _unique_texts(old), _unique_texts(new)
     moved: set[str] = set()
-    for container, texts in old_texts.items():
-        at = {text: number for number, text in enumerate(new_texts.get(container, ()))}
-        common = [text for text in texts if text in at]
-        order = [at[text] for text in common]
+    at = {
+        text: (container, number)
+        for container, texts in _unique_texts(new).items()
+        for number, text in enumerate(texts)
+    }
+    for texts in _unique_texts(old).values():
+        # the container that has most of these texts: builds may rename it
+        homes = Counter(at[text][0] for text in texts if text in at).most_common(1)
+        common = [text for text in texts if text in at and at[text][0] == homes[0][0]]
+        order = [at[text][1] for text in common]
         if any(n > m for n, m in pairwise(order)):
             stayed = set(_longest_increasing(order))
             moved.update(text for text, number in zip(common, order, strict=True) if number not in stayed)

@@ -84,7 +84,7 @@ def same(before: bytes, after: bytes) -> None:
     assert Counter(dropped[True]) == Counter(dropped[False])
     is_clear = all(clear for _, clear, _ in plain) and not dropped[True]
     if is_clear and len(not_moved) == len(delta.differences):
-        found_of = [replace(d, beside=(), news=(), flags=d.flags & ~MONEY) for d in delta.differences]
+        found_of = [replace(d, beside=(), news=(), named=(), flags=d.flags & ~MONEY) for d in delta.differences]
         assert found_of == [replace(d, flags=d.flags & ~MONEY) for d, _, _ in plain]
 
 
