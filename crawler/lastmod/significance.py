@@ -107,8 +107,8 @@ class SignificanceModel:
         self._reads = VariedSlots(self._memory.slots, reads)
         self._few_numbers = {}
 
-    def _are_of_site(self, differences: Sequence[Difference]) -> list[bool]:
-        """Which differences have no other words than those of the site.
+    def _are_of_site(self, differences: Sequence[Difference], *, or_titles: bool = True) -> list[bool]:
+        """Which differences have no other words than those of the site, ``or_titles``: of the titles of their page.
 
         These came to most pages at once, or left them; in texts that gained only links, several pages are enough. A
         difference without words, such as a text that is divided anew, is the site's if nothing of the page is left.
@@ -120,7 +120,8 @@ class SignificanceModel:
             of_site = {word for word in words if is_rolled_out or self._site.is_word_of_site(word, d.gone)}
             known.append(is_rolled_out or bool(of_site))
             is_new_link = bool(d.news) and not words and not is_rolled_out
-            own.append(bool(set(words) - of_site - {REPEATED, *d.named} or d.flags & (FACT | MONEY) or is_new_link))
+            not_own = {REPEATED, *d.named} if or_titles else {REPEATED}
+            own.append(bool(set(words) - of_site - not_own or d.flags & (FACT | MONEY) or is_new_link))
         is_all = any(known) and not any(own)
         return [
             (is_known or is_all) and not is_own and not d.flags & MOVED
@@ -132,7 +133,7 @@ class SignificanceModel:
         for page, delta in deltas if max(self._site.words.values(), default=0) >= FEW else ():
             self._page = page
             differences = own_differences(delta)
-            of_site = self._are_of_site(differences)
+            of_site = self._are_of_site(differences, or_titles=False)
             self._left.update({d.place for d, is_site in zip(differences, of_site, strict=True) if not is_site})
 
     @property
@@ -250,7 +251,7 @@ class SignificanceModel:
         """Whether a difference has words that came to few pages, and its place has such on few of those that differ."""
         few, at = max(2, OWN * self._pages), self._site.at[d.place]
         is_own = any(self._site.words[word, d.gone] <= few for word in d.news if word not in d.named)
-        return is_own and 0 < self._left[d.place] <= min(max(2, USUAL * at), max(1, HALF * at))
+        return is_own and 0 < self._left[d.place] <= min(max(2, USUAL * at), HALF * at)
 
     def _explain_by_others(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
         """Explain texts that other pages show in turn, or that many pages had: but not a label or a state alone."""
@@ -394,15 +395,16 @@ class SignificanceModel:
         return history.share >= HALF or is_refilled or not self._is_own(d, move)
 
     def _explain_by_place(self, differences: Sequence[Difference], reasons: list[str]) -> None:
-        """Explain what left a place by what came there for it, but not what only few pages lost there."""
+        """Explain what left a place by what came there for it, but not what few pages lost there and no other has."""
         places: dict[int, list[int]] = {}
         for n, d in enumerate(differences):
             places.setdefault(d.place, []).append(n)
         for here in places.values():
             came = [n for n in here if not differences[n].gone]
             if came and all(reasons[n] for n in came) and len(here) <= 2 * len(came):
-                for n in (n for n in here if not self._is_left(differences[n])):
-                    reasons[n] = reasons[n] or reasons[came[0]]
+                for n in here:
+                    is_own = self._is_left(differences[n]) and not self._is_elsewhere(differences[n])
+                    reasons[n] = reasons[n] or ("" if is_own else reasons[came[0]])
 
     def _explain_links(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
         """Explain links that name other pages, if more than their targets changed, and what comes or goes with them.

@@ -14,7 +14,6 @@ from tests.trials.lastmod_kinds.trial import Draw, run
         ("A", 40, 640425, 0, 0),  # a theme adds a sentence with the title of each page
         ("A", 40, 640422, 0, 0),  # an author takes a sentence away in the night in which a theme adds one
         ("E", 8, 2990, 0, 0),  # an author moves a paragraph, and each request renames the classes around it
-        ("G", 8, 64216, 0, 0),  # an author writes a word that came to other pages in a box
     ],
 )
 def test_ours_a_trial_that_was_wrong_stays_right(kind: str, pages: int, seed: int, false: int, missed: int) -> None:
