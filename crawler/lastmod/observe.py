@@ -88,7 +88,7 @@ def observe(
             model = Comparison(store, run.number).model()
             accepted = store.held() if accepts_held else frozenset()
             store.mark_judged(_judged(model, store.deltas(), accepted))
-            turned = [n for n, delta in store.deltas() if model.is_landslide and is_turned_over(delta)]
+            turned = [n for n, delta in store.deltas() if is_turned_over(delta)] if model.is_landslide else ()
             memory = model.learn()
         store.mark_landslide(turned)
         known_distrust = store.distrust
