@@ -37,8 +37,8 @@ class SiteChanges:
     """The differences of all pages of a run. ``pages`` were compared; ``known`` are the slots that earlier runs know.
 
     ``changed`` counts the pages by each slot and text, ``emptied`` those on which a slot only lost texts, ``words`` by
-    each word and whether it left, and ``at`` by each place. ``resized`` counts those with more or fewer texts there.
-    ``moved`` are the slots alone.
+    each word and whether it left, and ``at`` by each place. ``resized`` counts those with more or fewer texts there,
+    and ``refilled`` those with other texts for the most part. ``moved`` are the slots alone.
     """
 
     def __init__(self, pages: int, sample: Sample, known: Iterable[int], deltas: Deltas) -> None:
@@ -58,6 +58,7 @@ class SiteChanges:
         self.words: Counter[tuple[int, bool]] = Counter()
         self.at: Counter[int] = Counter()
         self.resized: Counter[int] = Counter()
+        self.refilled: Counter[int] = Counter()
         self._shapes = 0
         self._turns: dict[int, dict[int, list[int]]] = {}  # by place and shape: texts that came and that went
         self._turned_at: dict[int, tuple[int, int]] = {}
@@ -90,6 +91,7 @@ class SiteChanges:
         self.words.update({(word, d.gone) for d, words in news_of(differences) for word in words})
         self.at.update({d.place for d in differences})
         self.resized.update({d.place for d, move in zip(differences, moves, strict=True) if move.more})
+        self.refilled.update({d.place for d, move in zip(differences, moves, strict=True) if move.is_whole})
         self._emptied.update(k for k, side in sides.items() if side == 1)
         self.moved.update(sides.keys())
         if len(self.changed) > self._max_changed:

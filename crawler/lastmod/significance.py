@@ -201,7 +201,9 @@ class SignificanceModel:
             return VARIES
         if self._announces(d):
             return ""
-        is_shared = not self._is_left(d) and self._is_of_site(d, move)
+        is_text = move.words is None and not d.flags & (MOVED | FACT | MONEY)
+        is_drawn = is_text and self._shows_pool(d.place)
+        is_shared = is_drawn or (not self._is_left(d) and self._is_of_site(d, move))
         reason = SHARED if is_shared else self._reason_of_slots(d, move, counters)
         if not reason or not self._is_new(d, move):
             return reason
@@ -210,6 +212,12 @@ class SignificanceModel:
             d.place, NEARLY_ALL, MIN_DRAWN
         )
         return "" if is_added or is_of_pool else reason
+
+    def _shows_pool(self, place: int) -> bool:
+        """Whether most pages that have a place show other texts of a pool there, of which not all were seen."""
+        changed = self._site.refilled[place]
+        is_refilled = do_agree(changed, max(self._site.at[place], self._site.held[place]))
+        return is_refilled and self._site.turns_over(place, USUAL, 2 * FEW)
 
     def _is_rolled_out(self, d: Difference) -> bool:
         """Whether the words that came are those that earlier runs took for edits of two other pages.

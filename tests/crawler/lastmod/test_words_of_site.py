@@ -342,7 +342,7 @@ def test_ours_a_number_counts_though_a_counter_of_its_place_moves_at_each_reques
     assert lab.visit() == {"/4"}
 
 
-@pytest.mark.parametrize("seed", [0, 3, 4])
+@pytest.mark.parametrize("seed", [0, 1, 2, 9, 13, 17])
 def test_ours_a_quote_of_more_sentences_is_no_edit_where_quotes_are_shown_in_turn(seed: int) -> None:
     site = Drawn(seed, 14)
 
