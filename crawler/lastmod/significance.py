@@ -215,9 +215,9 @@ class SignificanceModel:
 
     def _shows_pool(self, place: int) -> bool:
         """Whether most pages that have a place show other texts of a pool there, of which not all were seen."""
-        changed = self._site.refilled[place]
-        is_refilled = do_agree(changed, max(self._site.at[place], self._site.held[place]))
-        return is_refilled and self._site.turns_over(place, USUAL, 2 * FEW)
+        if not self._site.turns_over(place, USUAL, 2 * FEW):
+            return False  # the sample is read last
+        return do_agree(self._site.refilled[place], max(self._site.at[place], self._site.held[place]))
 
     def _is_rolled_out(self, d: Difference) -> bool:
         """Whether the words that came are those that earlier runs took for edits of two other pages.
