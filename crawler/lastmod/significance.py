@@ -108,9 +108,9 @@ class SignificanceModel:
         self._few_numbers = {}
 
     def _are_of_site(self, differences: Sequence[Difference], *, or_titles: bool = True) -> list[bool]:
-        """Which differences have no other words than those of the site, ``or_titles``: of the titles of their page.
+        """Which differences have no other words than those of the site, and with ``or_titles`` of titles beside them.
 
-        These came to most pages at once, or left them; in texts that gained only links, several pages are enough. A
+        The first came to most pages at once, or left them; in texts that gained only links, several pages are enough. A
         difference without words, such as a text that is divided anew, is the site's if nothing of the page is left.
         """
         known, own = [], []
@@ -120,7 +120,7 @@ class SignificanceModel:
             of_site = {word for word in words if is_rolled_out or self._site.is_word_of_site(word, d.gone)}
             known.append(is_rolled_out or bool(of_site))
             is_new_link = bool(d.news) and not words and not is_rolled_out
-            not_own = {REPEATED, *d.named} if or_titles else {REPEATED}
+            not_own = {REPEATED, *d.named} if or_titles and of_site else {REPEATED}
             own.append(bool(set(words) - of_site - not_own or d.flags & (FACT | MONEY) or is_new_link))
         is_all = any(known) and not any(own)
         return [
@@ -403,7 +403,7 @@ class SignificanceModel:
         return history.share >= HALF or is_refilled or not self._is_own(d, move)
 
     def _explain_by_place(self, differences: Sequence[Difference], reasons: list[str]) -> None:
-        """Explain what left a place by what came there for it, but not what few pages lost there and no other has."""
+        """Explain what left a place by what came there for it, but not what its author took away."""
         places: dict[int, list[int]] = {}
         for n, d in enumerate(differences):
             places.setdefault(d.place, []).append(n)
@@ -411,8 +411,12 @@ class SignificanceModel:
             came = [n for n in here if not differences[n].gone]
             if came and all(reasons[n] for n in came) and len(here) <= 2 * len(came):
                 for n in here:
-                    is_own = self._is_left(differences[n]) and not self._is_elsewhere(differences[n])
-                    reasons[n] = reasons[n] or ("" if is_own else reasons[came[0]])
+                    reasons[n] = reasons[n] or ("" if self._is_taken_away(differences[n]) else reasons[came[0]])
+
+    def _is_taken_away(self, d: Difference) -> bool:
+        """Whether few pages lost such a text at a place, and no other has it. A template loses words on most pages."""
+        is_of_template = any(self._site.is_word_of_site(word, d.gone) for word in d.news)
+        return not is_of_template and self._is_left(d) and not self._is_elsewhere(d)
 
     def _explain_links(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
         """Explain links that name other pages, if more than their targets changed, and what comes or goes with them.

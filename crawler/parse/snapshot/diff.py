@@ -247,8 +247,9 @@ def _with_news(
         news = dict.fromkeys(key for word, key in own if word[0].isalnum()) or dict.fromkeys(key for _, key in own)
         if not news and (len(changed) == len(other) or more.intersection(word for word, _ in found)):
             news = {REPEATED: None}
-        in_titles = tuple(key for word, key in own if word in named and key in news)
-        result.append(replace(d, news=tuple(news)[:MAX_NEWS], named=in_titles[:MAX_NEWS]))
+        in_titles = {key for word, key in own if word in named}
+        kept = tuple(news)[:MAX_NEWS]
+        result.append(replace(d, news=kept, named=tuple(key for key in kept if key in in_titles)))
     return result
 
 

@@ -362,6 +362,37 @@ def test_ours_a_quote_of_more_sentences_is_no_edit_where_quotes_are_shown_in_tur
         assert lab.visit() == set() or night < 2
 
 
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [(r"\Z", "<h2>{}</h2>"), (r"\Z", "<p>{}.</p>"), (r'alt="[^"]*', 'alt="{}'), ("<figcaption>", "<figcaption>{} ")],
+)
+def test_ours_an_edit_that_has_only_words_of_the_title_counts_in_the_night_of_a_theme(place: str, shown: str) -> None:
+    site = Drawn(17)
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    site.change = lambda text, _: text.replace("<figcaption>", "<figcaption>Photo of the council: ")
+    first, second, third, *_ = site.pages["/5"].removeprefix("<h1>").split()
+    site.pages["/5"] = re.sub(place, shown.format(f"{third} {first} {second}"), site.pages["/5"], count=1)
+    # words of the title in a text that the theme changes, too, may be those of the theme
+    assert lab.visit() == (set() if "figcaption" in place else {"/5"})
+
+
+@pytest.mark.parametrize("rare", [1, 2])
+def test_ours_a_name_of_few_pages_in_a_sentence_that_a_theme_replaces_is_no_edit(rare: int) -> None:
+    site = Drawn(18)
+
+    def signed(text: str, n: int) -> str:
+        return f"<p class=by>Posted by {'Ann Smith' if n >= rare else f'Zed{n} Quark{n}'} for the blog.</p>{text}"
+
+    site.change = signed
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    site.change = lambda text, _: f"<p class=by>Staff article of the council.</p>{text}"
+    assert lab.visit() == set()
+
+
 def test_ours_numbers_beside_words_of_each_page_are_no_edits_if_they_move_on_most_pages_as_a_counter_does() -> None:
     site = Drawn(14, 40)
     places = [(site.rng.random(), site.rng.random()) for _ in site.pages]

@@ -13,6 +13,7 @@ from crawler.parse.snapshot.diff import (
     FRAME,
     LINK,
     MAX_DIFFERENCES,
+    MAX_NEWS,
     Delta,
     compare,
     content_keys,
@@ -100,6 +101,15 @@ def test_google_structured_data_is_compared_by_value() -> None:
     assert differ(before, same) == []
     after = before.replace("19.99", "24.99")
     assert differ(before, after) == [(True, "JSON-LD.offers.price: 19.99"), (False, "JSON-LD.offers.price: 24.99")]
+
+
+def test_ours_the_words_of_the_title_that_a_difference_names_are_among_those_that_it_keeps() -> None:
+    title = " ".join(f"{a}{b}" for a in "abcdefghij" for b in "klmnopqrst")  # more words than are kept
+    page = f"<title>{title}</title><h1>Boats</h1><p>Oars.</p>"
+    texts = [take_snapshot(f"{page}{more}".encode()) for more in ("", f"<p>Share this {title} {title}</p>")]
+    (added,) = compare(*texts).differences
+    assert len(added.news) == MAX_NEWS
+    assert added.named == added.news[2:]
 
 
 def test_ours_what_only_moved_is_no_difference() -> None:
