@@ -189,7 +189,7 @@ def _fraction(text: str) -> float:
 
 
 def exact_duration(seconds: float) -> str:
-    """A duration for people, in its largest unit without a rest: ``45 minutes``, ``90 seconds``."""
+    """A duration for people, in the largest unit that divides it: ``45 minutes``, ``90 seconds``."""
     size, unit = next(((size, unit) for size, unit in _TIME_UNITS if seconds % size == 0), (1, "second"))
     number = seconds / size
     return f"{number:,g} {unit}{'' if number == 1 else 's'}"

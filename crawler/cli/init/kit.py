@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from crawler.errors import UsageError
 _DAYS: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _MOST_DELAY: Final = 600  # seconds
+_MOST_IN_HOUR: Final = 60  # starts: the next one is in another hour, so these have the shortest interval
 _MINUTE_STEPS: Final = tuple(n for n in range(1, 31) if 60 % n == 0)  # they divide an hour evenly
 _HOUR_STEPS: Final = tuple(n for n in range(1, 13) if 24 % n == 0)
 _EVERY: Final = {"minutes": range(60), "hours": range(24), "days": range(1, 32), "months": range(1, 13)}
@@ -79,9 +80,12 @@ def systemd_calendar(schedule: TimerSchedule) -> list[str]:
 
 
 def random_delay(schedule: TimerSchedule) -> float:
-    """Seconds by which a timer may start later, so that not all machines crawl at once: at most half its interval."""
-    first, second = islice(CronSim(schedule.cron, datetime(2026, 1, 1, tzinfo=UTC)), 2)
-    return min(_MOST_DELAY, (second - first).total_seconds() / 2)
+    """Seconds by which a timer may start later, so that not all machines crawl at once.
+
+    At most half of its shortest interval.
+    """
+    moments = islice(CronSim(schedule.cron, datetime(2026, 1, 1, tzinfo=UTC)), _MOST_IN_HOUR + 1)
+    return min(_MOST_DELAY, *((later - moment).total_seconds() / 2 for moment, later in pairwise(moments)))
 
 
 def _field(values: Iterable[int], name: str) -> str:

@@ -87,6 +87,8 @@ def test_ours_an_interval_is_the_longest_that_cron_can_say(every: int, runs_a_we
     assert bool(found.note) != exact
 
 
-@pytest.mark.parametrize(("cron", "seconds"), [("* * * * *", 30), ("*/5 * * * *", 150), ("17 3 * * 1", 600)])
+@pytest.mark.parametrize(
+    ("cron", "seconds"), [("* * * * *", 30), ("*/5 * * * *", 150), ("17 3 * * 1", 600), ("0,5 8 * * *", 150)]
+)
 def test_ours_a_random_delay_is_short_beside_the_interval_of_the_timer(cron: str, seconds: float) -> None:
     assert random_delay(TimerSchedule(cron)) == seconds
