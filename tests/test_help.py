@@ -49,7 +49,14 @@ def test_ours_the_list_of_commands_tells_each_in_a_whole_sentence(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [("crwal", "crawl"), ("report", "audit"), ("orphans", "audit"), ("diff", "compare"), ("update", "run")],
+    [
+        ("crwal", "crawl"),
+        ("report", "audit"),
+        ("orphans", "audit"),
+        ("diff", "compare"),
+        ("update", "run"),
+        ("runs", "run"),
+    ],
 )
 def test_ours_an_unknown_command_is_looked_for_in_what_commands_do(tmp_path: Path, typed: str, meant: str) -> None:
     ended = siteatlas(tmp_path, typed)

@@ -46,14 +46,13 @@ class _SiteatlasGroup(TyperGroup):
         name = args[0] if args else ""
         if name and name not in COMMANDS and not name.startswith("-"):
             word = name.lower().removesuffix("s")
-            doing = [each for each, does in COMMANDS.items() if f" {word}" in f" {each} {does['summary'].lower()}"]
-            doing = doing if len(word) >= _LEAST_LETTERS else []
-            doing.sort(key=lambda each: not each.startswith(word))
-            named = " or ".join(f'"{each}"' for each in doing)
+            doing = [each for each in COMMANDS if each.startswith(word)]
+            doing = doing or [each for each, does in COMMANDS.items() if f" {word}" in f" {does['summary'].lower()}"]
             hint = "siteatlas -h lists the commands"
-            if not doing:
+            if not doing or len(word) < _LEAST_LETTERS:
                 hint = did_you_mean(name, COMMANDS, hint, most=2)
             elif len(doing) <= _MOST_NAMED:
+                named = " or ".join(f'"{each}"' for each in doing)
                 hint = f"Did you mean {named}?"
             ctx.fail(f'siteatlas has no command "{name}". {hint}')
         return super().resolve_command(ctx, args)
