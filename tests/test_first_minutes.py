@@ -57,8 +57,9 @@ def test_ours_status_shows_how_far_an_active_run_is(tmp_path: Path) -> None:
 def test_ours_compare_compares_the_crawls_of_audits_where_no_run_has_crawled(tmp_path: Path) -> None:
     with scripted({"/": links("/a", "/b"), "/a": "<title>a</title>", "/b": "<p>b"}) as site:
         assert siteatlas(tmp_path, "audit", site.url, "--rate", "0").code in (0, 10)
-        ran = siteatlas(tmp_path, "compare")
-        assert (ran.code, "fewer than two runs. Run siteatlas audit again, " in ran.err) == (2, True)
+        for words in ((), (".siteatlas@-2",)):
+            ran = siteatlas(tmp_path, "compare", *words)
+            assert (ran.code, "fewer than two runs. Run siteatlas audit again, " in ran.err) == (2, True)
         site.routes |= {"/a": "<title>new</title>", "/b": Answer("", 404)}
         assert siteatlas(tmp_path, "audit", site.url, "--rate", "0").code in (0, 10)
     for words in ((), (site.url,), ("1", "2")):

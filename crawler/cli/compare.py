@@ -206,7 +206,8 @@ def _known_run(crawl: _Crawl, number: int) -> int:
         return number
     there = f" of {crawl.name}" if crawl.name else ""
     if len(reached) < 2:
-        command = "audit" if crawl.state and not STATE_DB.is_in(crawl.state) else "crawl"
+        audited = crawl.tables.execute("SELECT 1 FROM runs WHERE outcome = 'audited' LIMIT 1").fetchone()
+        command = "audit" if audited else "crawl"
         raise UsageError(f"the history{there} has fewer than two runs. Run siteatlas {command} again, and then compare")
     raise UsageError(f"the history{there} does not reach run {number}. It has the runs {', '.join(map(str, reached))}")
 
