@@ -201,7 +201,7 @@ class SignificanceModel:
             return VARIES
         if self._announces(d):
             return ""
-        is_text = move.words is None and not d.flags & (MOVED | FACT | MONEY)
+        is_text = move.words is None and not d.flags & (FACT | MONEY)
         is_drawn = is_text and self._shows_pool(d.place)
         is_shared = is_drawn or (not self._is_left(d) and self._is_of_site(d, move))
         reason = SHARED if is_shared else self._reason_of_slots(d, move, counters)

@@ -393,6 +393,21 @@ def test_ours_a_name_of_few_pages_in_a_sentence_that_a_theme_replaces_is_no_edit
     assert lab.visit() == set()
 
 
+@pytest.mark.parametrize("size", [8, 14, 30])
+def test_ours_a_quote_that_stays_in_another_order_is_no_edit_where_quotes_are_shown_in_turn(size: int) -> None:
+    site = Drawn(19, size)
+    pool = [sentence(site.rng, 6) for _ in range(12)]
+    lab = Lab(site)
+    for night in range(7):
+        drawn = [site.rng.sample(pool, 3) for _ in site.pages]
+
+        def change(text: str, n: int, drawn: list[list[str]] = drawn) -> str:
+            return f"<div>{''.join(f'<blockquote>{quote}.</blockquote>' for quote in drawn[n])}</div>{text}"
+
+        site.change = change
+        assert lab.visit() == set() or night < 2
+
+
 def test_ours_numbers_beside_words_of_each_page_are_no_edits_if_they_move_on_most_pages_as_a_counter_does() -> None:
     site = Drawn(14, 40)
     places = [(site.rng.random(), site.rng.random()) for _ in site.pages]
