@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from crawler.cli.progress import CrawlProgressDisplay
-from crawler.crawl.engine import Tally
+from crawler.crawl.engine import WAITS, Tally
 from crawler.crawl.progress import progress_line
 from crawler.units import clock_text, size_text
 from sitemap import safe
@@ -62,6 +62,12 @@ def test_ours_the_part_of_the_work_that_has_begun_is_shown() -> None:
         display.part("judging")
     assert "www.example.com · crawling · 0.0 s · 0 pages · 0 requests · 1 to fetch" in shown.getvalue()
     assert shown.getvalue().rindex("judging") > shown.getvalue().rindex("crawling")
+
+
+def test_ours_a_quiet_display_leaves_the_waits_of_later_crawls_told() -> None:
+    with CrawlProgressDisplay(None, "www.example.com", enabled=False):
+        assert WAITS.disabled
+    assert not WAITS.disabled
 
 
 def test_ours_times_and_sizes_are_for_people() -> None:

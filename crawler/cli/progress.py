@@ -31,7 +31,7 @@ def _progress(terminal: "Console", *columns: "ProgressColumn", refreshes: bool) 
 class CrawlProgressDisplay:
     """Shows the progress of a crawl of ``site`` on a terminal while entered; logs it without one.
 
-    Unless ``enabled``, waits for the server are not told either.
+    Unless ``enabled``, waits for the server are not told either until it is finished.
     """
 
     def __init__(self, terminal: "Console | None", site: str, *, enabled: bool = True) -> None:
@@ -62,6 +62,7 @@ class CrawlProgressDisplay:
 
     def finish(self) -> None:
         """Give the terminal back."""
+        WAITS.disabled = False  # for other crawls of the process
         if self._progress:
             self._progress.stop()
 
