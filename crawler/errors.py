@@ -92,11 +92,14 @@ def account_name() -> str:
         return str(os.geteuid())
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 1) -> str:
-    """A sentence with the names that an unknown one resembles, at ``most`` so many; ``otherwise`` if it has none."""
+def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 1, alike: float = 0.5) -> str:
+    """A sentence with the names that an unknown one resembles, at ``most`` so many; ``otherwise`` if it has none.
+
+    They are ``alike`` by the ratio of difflib, from 0 to 1: "Paris" and "Europe/Paris" by 0.59.
+    """
     from difflib import get_close_matches  # noqa: PLC0415 - every command would need 2 ms for it
 
-    near = [f'"{each}"' for each in get_close_matches(name, list(known), n=most)]
+    near = [f'"{each}"' for each in get_close_matches(name, list(known), n=most, cutoff=alike)]
     return f"Did you mean {' or '.join(near)}?" if near else otherwise
 
 

@@ -50,7 +50,7 @@ class _SiteatlasGroup(TyperGroup):
             doing = doing or [each for each, does in COMMANDS.items() if f" {word}" in f" {does['summary'].lower()}"]
             hint = "siteatlas -h lists the commands"
             if not doing or len(word) < _LEAST_LETTERS:
-                hint = did_you_mean(name, COMMANDS, hint, most=2)
+                hint = did_you_mean(name, COMMANDS, hint, most=2, alike=0.6)
             elif len(doing) <= _MOST_NAMED:
                 named = " or ".join(f'"{each}"' for each in doing)
                 hint = f"Did you mean {named}?"

@@ -124,6 +124,7 @@ def test_ours_cron_of_rare_days() -> None:
         ({"cron": "* * */20 * 1L"}, "only days that no year has"),
         ({"cron": "@daily"}, "needs five fields"),
         ({"cron": "0 3 * * *", "timezone": "Europe/Berln"}, 'Did you mean "Europe/Berlin"'),
+        ({"cron": "0 3 * * *", "timezone": "Paris"}, 'Did you mean "Europe/Paris"'),
         ({"cron": "0 3 * * *", "timezone": "../etc/passwd"}, "is not a known time zone"),
         ({"cron": "0 3 * * *", "timezone": "Europe"}, "is not a known time zone"),
         ({"cron": "0 3 * * *", "every": "1d"}, "Choose one of them"),
