@@ -57,6 +57,7 @@ from crawler.publish.completeness import completeness
 from crawler.publish.gate_facts import read_coverage
 from crawler.state.database import transaction
 from crawler.state.runs import CompletenessLevel, Run, RunStore
+from crawler.state.schema import STATE_DB
 from crawler.state.store import Store
 from crawler.units import count_text
 from crawler.version import __version__
@@ -281,7 +282,7 @@ class AuditFinisher:
         """Store the visits, so that the next audit can revalidate them. An unfinished audit stays open."""
         db = self._store.db
         with transaction(db):
-            if is_over:
+            if is_over and not STATE_DB.is_in(self._store.directory.parent):  # runs record a history of their own
                 self._record(db, run.number, self._plan.config.state.keep_history)
             if is_over and not observed.is_behind:
                 publish_store.store_visits(db, run.number, source_key(self._plan), degraded=degraded)

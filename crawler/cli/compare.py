@@ -208,7 +208,8 @@ def _known_run(crawl: _Crawl, number: int) -> int:
     if len(reached) < 2:
         audited = crawl.tables.execute("SELECT 1 FROM runs WHERE outcome = 'audited' LIMIT 1").fetchone()
         command = "audit" if audited else "crawl"
-        raise UsageError(f"the history{there} has fewer than two runs. Run siteatlas {command} again, and then compare")
+        again = f"Run siteatlas {command} again, with state.keep_history above 0, and then compare"
+        raise UsageError(f"the history{there} has fewer than two runs. {again}")
     raise UsageError(f"the history{there} does not reach run {number}. It has the runs {', '.join(map(str, reached))}")
 
 
