@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from crawler.lastmod.slots import KINDS, Move, kept_words, moves_of, own_differences, text_slots
-from crawler.parse.snapshot.diff import DATED, LINK, MOVED, REPEATED, Delta, Difference, nth_key
+from crawler.parse.snapshot.diff import LINK, MOVED, REPEATED, Delta, Difference, nth_key
 
 # The table of constants. docs/lastmod-model.md tells which trial set each, and what breaks without it.
 SAMPLE_SIZE: Final = 40
@@ -77,7 +77,7 @@ class SiteChanges:
                 self._count_turn(d)
             for k in move.slots:
                 sides[k] = sides.get(k, 0) | (1 if d.gone else 2)
-            if move.words and any(move.words) and not d.flags & DATED:
+            if move.words and any(move.words):
                 self._numbers.setdefault(d.shape, {d.shape}).update(k for near in move.words for k in near)
                 self._numbers_at.setdefault(d.place, set()).add(d.shape)
             texts.add(d.exact)

@@ -247,7 +247,8 @@ class SignificanceModel:
         slots = move.slots | move.wider
         if any(map(self._reads.varies, slots)):
             return VARIES_HERE
-        if d.flags & FACT or (d.flags & MONEY and d.is_alone) or (move.words and d.flags & DATED):
+        is_date = d.flags & DATED and move.words and not any(move.words)
+        if d.flags & FACT or (d.flags & MONEY and d.is_alone) or is_date:
             return ""
         if is_counter:
             return COUNTER
@@ -281,8 +282,8 @@ class SignificanceModel:
         for n, (d, move) in enumerate(zip(differences, moves, strict=True)):
             is_state = not d.figures and d.size < MIN_MOVED_TEXT  # the page's own, such as "sold out"
             did_so_alone = self._site.has_done(d.exact, d.gone, alone=True)
-            is_elsewhere = did_so_alone or self._site.changed[text_key(d)] >= FEW
-            if move.is_swap and not move.more and is_elsewhere and not (is_state or d.is_alone):
+            in_lists = self._site.changed[text_key(d, d.place)] > 1 and self._site.changed[text_key(d)] >= FEW
+            if move.is_swap and not move.more and (did_so_alone or in_lists) and not (is_state or d.is_alone):
                 reasons[n] = reasons[n] or OF_OTHERS
 
     def _is_known(self, d: Difference) -> bool:

@@ -27,7 +27,7 @@ from crawler.parse.snapshot.blocks import (
     stable_hash,
     statement_place,
 )
-from crawler.parse.snapshot.text import Memo, has_date, has_fingerprint, has_price, is_asset, mask_variable_text
+from crawler.parse.snapshot.text import Memo, dates_in, has_fingerprint, has_price, is_asset, mask_variable_text
 from crawler.url.normalize import InvalidUrl, join_url
 
 MAX_DIFFERENCES = 200
@@ -160,8 +160,8 @@ def compare(before: bytes, after: bytes) -> Delta:
     if _letters_anew(lost, in_lost) == _letters_anew(gained, in_gained):  # these texts are divided anew
         lost, gained = ([d for d in side if d.news or d.flags & MOVED] for side in (lost, gained))
     # a price that only came, or only left, is a text as others are
-    is_priced = all(any(d.flags & MONEY for d in side) for side in (lost, gained))
-    if not is_priced or _states_same_price(versions[1], in_lost, in_gained):
+    sums = [Counter(value for d in side if d.flags & MONEY for *_, value in d.figures) for side in (lost, gained)]
+    if not all(sums) or sums[0] == sums[1] or _states_same_price(versions[1], in_lost, in_gained):
         lost, gained = ([replace(d, flags=d.flags & ~MONEY) for d in side] for side in (lost, gained))
     listed = lost[: max(MAX_DIFFERENCES // 2, MAX_DIFFERENCES - len(gained))]
     listed += gained[: MAX_DIFFERENCES - len(listed)]
@@ -423,8 +423,9 @@ def _difference(  # noqa: PLR0913 - the fields of a difference
     flags |= FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link | LABELLED * block.is_labelled
     if has_fingerprint(block.compared_text):
         flags |= FINGERPRINT
-    flags |= DATED * has_date(block.text)
-    flags |= MONEY * (has_price(block.text) or (b"price" in block.box and any(map(str.isdigit, block.text))))
+    flags |= DATED * any(True for _ in dates_in(block.text))
+    is_price = has_price(block.text) or (b"price" in block.box and any(map(str.isdigit, block.text)))
+    flags |= MONEY * (is_price and not block.is_link)  # what a link states is of another page
     text = one_line(block.text, MAX_TEXT)
     nth, nth_last = (nth_key(place, number) for number in numbers)
     unit = block.box.partition(b"\x1f")[0]
@@ -447,10 +448,14 @@ def _difference(  # noqa: PLR0913 - the fields of a difference
 
 def _figures(text: str) -> tuple[tuple[int, int, float], ...]:
     found = []
+    dates = [date.span() for date in dates_in(text)]
     for number in islice(_number(text), MAX_FIGURES):
+        value = float(number[0].replace(",", "")) if number[0].count(".") < 2 else 0.0
+        if any(begin <= number.start() < end for begin, end in dates):
+            found.append((0, 0, value))  # the figures of a date are no counter beside the name of the month
+            continue
         before = "".join(text[: number.start()].rsplit(None, 1)[-1:])
         after = "".join(text[number.end() :].split(None, 1)[:1])
-        value = float(number[0].replace(",", "")) if number[0].count(".") < 2 else 0.0
         found.append((_word_key(before, b"before"), _word_key(after, b"after"), value))
     return tuple(found)
 

@@ -57,7 +57,10 @@ _figure = re.compile(
     r"|(?=[a-z_-]{0,199}+[0-9])[a-z0-9_-]{1,200}+(?:[.,:/+][0-9a-z]{1,20}+)*+)|[0-9]++"
 ).finditer
 _digit = re.compile("[0-9]").search
-_date = re.compile(rf"[0-9](?:st|nd|rd|th)?\.?,?\s(?:of\s)?{_MONTH}\b|\b{_MONTH}\.?\s[0-9]", re.IGNORECASE).search
+_nth: Final = r"[0-9]{1,2}(?:st|nd|rd|th)?\.?,?"
+_dates = re.compile(
+    rf"{_nth}\s(?:of\s)?{_MONTH}\b(?:\.?,?\s[0-9]{{4}}\b)?|\b{_MONTH}\.?\s(?:{_nth}\s)?[0-9]++", re.IGNORECASE
+).finditer
 _MOMENTS: Final = (" ago", "just now", "yesterday", "today")
 _run = re.compile(r"\x00(?:[\s\x00,.:/-]|(?:am|pm|utc|gmt|at|st|nd|rd|th)\b)*+", re.IGNORECASE).sub
 _lower = str.maketrans({letter.upper(): letter for letter in "abcdefghijklmnopqrstuvwxyz"})
@@ -91,9 +94,9 @@ def has_price(text: str) -> bool:
     return _digit(text) is not None and _price(text) is not None
 
 
-def has_date(text: str) -> bool:
-    """Whether a text has a day or a year beside the name of a month."""
-    return bool(_digit(text)) and _date(text) is not None
+def dates_in(text: str) -> Iterator[re.Match[str]]:
+    """The dates in a text that have a day or a year beside the name of a month."""
+    return _dates(text) if _digit(text) else iter(())
 
 
 _QUOTES: Final = str.maketrans(
