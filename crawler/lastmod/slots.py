@@ -14,8 +14,6 @@ from crawler.parse.snapshot.diff import FRAME, MOVED, Delta, Difference, text_at
 
 WHOLE: Final = 0.4
 """Share of the texts at a place that changed, from which on the place moved as a whole."""
-MAX_LIST: Final = 10
-"""Texts of a short list: one that moves is a new order. Among more of them, an editor moves a paragraph."""
 FIGURES: Final = 0x3C3C_3C3C_3C3C_3C3C  # these keep the keys of different kinds of moves of one place apart
 ORDER: Final = 0x6969_6969_6969_6969
 _MORE: Final = 0x2121_2121_2121_2121
@@ -73,8 +71,7 @@ def _move(
     gone: int,
 ) -> Move:
     if d.flags & MOVED:
-        is_list = d.among <= MAX_LIST or came >= WHOLE * d.among
-        return Move(frozenset((d.place ^ ORDER, d.box ^ ORDER) if is_list else ()))
+        return Move(frozenset((d.place ^ ORDER, d.box ^ ORDER)))
     at = whole.intersection((d.place, d.spot, d.box))
     if d.shape in stamped:
         words = stamped[d.shape]

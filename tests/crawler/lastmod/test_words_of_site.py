@@ -453,3 +453,70 @@ def test_ours_a_text_that_an_author_adds_to_a_box_with_one_rotating_text_is_an_e
         if night > 2:
             notes[edited] = notes.get(edited, "") + f"<p>{sentence(site.rng, 8)}.</p>"
         assert lab.visit() == ({f"/{edited}"} if night > 2 else set()) or night < 2
+
+
+def test_ours_an_age_beside_a_date_is_no_edit() -> None:
+    site = Drawn(20, 12)
+    lab = Lab(site)
+    for night in range(6):
+        site.change = lambda text, n, night=night: (
+            f"<p>By Peter Moreau on {1 + n} February 2025 in Reef · Posted {2 + n + night} days ago</p>{text}"
+        )
+        assert lab.visit() == set() or night < 2
+    site.change = lambda text, n, change=site.change: change(text, n).replace(" 5 February", " 6 February")
+    assert lab.visit() == {"/4"}
+
+
+def test_ours_a_grid_of_products_in_another_order_on_each_page_is_no_edit() -> None:
+    site = Drawn(21, 20)
+    cards = [f"<div class=item><p>{sentence(site.rng, 4)}</p><p>£{8 + n % 3}.00</p></div>" for n in range(8)]
+    lab = Lab(site)
+    for night in range(5):
+        order = random.Random(night)
+        site.change = lambda text, _, order=order: f"{text}<div class=grid>{''.join(order.sample(cards, 8))}</div>"
+        assert lab.visit() == set() or night < 2
+
+
+def test_ours_tiles_of_other_products_in_links_are_no_prices_of_the_page() -> None:
+    site = Drawn(22, 24)
+    tiles = [
+        f"<a href=/{n}><span class=cat>Paint</span><span class=t>{sentence(site.rng, 3)}</span>"
+        f"<span class=price>£{7 * n + 5}.00</span></a>"
+        for n in range(24)
+    ]
+    lab = Lab(site)
+    for night in range(9):
+        draw = random.Random(night // 3)
+        site.change = lambda text, _, draw=draw: (
+            f"{text}<section><h3>More</h3>{''.join(draw.sample(tiles, 3))}</section>"
+        )
+        assert lab.visit() == set()
+
+
+def test_ours_words_that_a_shop_adds_to_prices_that_stay_are_no_edit_and_a_new_price_is_one() -> None:
+    site = Drawn(23, 20)
+    site.pages = {path: f"{text}<p class=price>£{100 + n}.00</p>" for n, (path, text) in enumerate(site.pages.items())}
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    site.change = lambda text, _: text.replace(".00</p>", ".00 <small>incl. VAT</small></p>")
+    assert lab.visit() == set()
+    site.pages["/7"] = site.pages["/7"].replace("£107", "£99")
+    assert lab.visit() == {"/7"}
+
+
+def test_ours_a_typo_in_a_sentence_that_cards_of_other_pages_show_is_an_edit_of_its_page() -> None:
+    site = Drawn(24, 20)
+    site.pages = {path: f"<p>{sentence(site.rng, 9)}.</p>{text}" for path, text in site.pages.items()}
+
+    def change(text: str, n: int) -> str:
+        first = (site.pages[f"/{(n + k) % 20}"].partition("</p>")[0] for k in (1, 2, 3))
+        return text + "".join(f"<div class=card><a href=/{n}>More</a>{each}</p></div>" for each in first)
+
+    site.change = change
+    lab = Lab(site)
+    lab.visit()
+    lab.visit()
+    begin, _, rest = site.pages["/9"].partition(" ")
+    site.pages["/9"] = f"{begin}x {rest}"
+    assert lab.visit() == {"/9"}
