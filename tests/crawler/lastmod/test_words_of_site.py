@@ -460,7 +460,7 @@ def test_ours_an_age_beside_a_date_is_no_edit() -> None:
     lab = Lab(site)
     for night in range(6):
         site.change = lambda text, n, night=night: (
-            f"<p>By Peter Moreau on {1 + n} February 2025 in Reef · Posted {2 + n + night} days ago</p>{text}"
+            f"<p>By Peter Moreau on {1 + n} February 2025 in Reef · Posted {2 + (n + night) // 4} weeks ago</p>{text}"
         )
         assert lab.visit() == set() or night < 2
     site.change = lambda text, n, change=site.change: change(text, n).replace(" 5 February", " 6 February")
@@ -480,16 +480,17 @@ def test_ours_a_grid_of_products_in_another_order_on_each_page_is_no_edit() -> N
 def test_ours_tiles_of_other_products_in_links_are_no_prices_of_the_page() -> None:
     site = Drawn(22, 24)
     tiles = [
-        f"<a href=/{n}><span class=cat>Paint</span><span class=t>{sentence(site.rng, 3)}</span>"
+        f"<a class=tile href=/{n}><span class=cat>{['Yeast', 'Lagoon', 'Paint'][n % 3]}</span><span class=t>{sentence(site.rng, 3)}</span>"
         f"<span class=price>£{7 * n + 5}.00</span></a>"
         for n in range(24)
     ]
     lab = Lab(site)
     for night in range(9):
-        draw = random.Random(night // 3)
-        site.change = lambda text, _, draw=draw: (
-            f"{text}<section><h3>More</h3>{''.join(draw.sample(tiles, 3))}</section>"
-        )
+
+        def change(text: str, n: int, week: int = night // 3) -> str:
+            return f"{text}<section><h3>More</h3>{''.join(random.Random(f'{n} {week}').sample(tiles, 3))}</section>"
+
+        site.change = change
         assert lab.visit() == set()
 
 
