@@ -33,7 +33,7 @@ from crawler.lastmod.changes import (
     news_of,
 )
 from crawler.lastmod.memory import MAX_ADDITIONS, MAX_POOL, SecondRead, SiteMemory, newest, update_history
-from crawler.lastmod.slots import Move, kept_words, moves_of, own_differences, text_key, text_slots
+from crawler.lastmod.slots import Move, additions_of, kept_words, moves_of, own_differences, text_key, text_slots
 from crawler.lastmod.variation import VariedSlots
 from crawler.parse.snapshot.diff import (
     BEFORE_ALIKE,
@@ -65,8 +65,6 @@ BORN: Final = 1 / 3
 """Share of all pages that gained the same new place, or lost it, from which on the site did so."""
 WIDGET: Final = 12
 """Pages that differ at a place, from which on texts that occur once may be those of a widget."""
-MIN_ADDED: Final = 3
-"""Words that must come to a text, to know them again on other pages: fewer may meet by chance."""
 MIN_DRAWN: Final = 20
 """Texts that came to a place and left it elsewhere, to know that it shows those of a pool."""
 
@@ -114,7 +112,7 @@ class SignificanceModel:
         difference without words, such as a text that is divided anew, is the site's if nothing of the page is left.
         """
         known, own = [], []
-        added = _additions(differences)
+        added = additions_of(differences)
         for d, words in news_of(differences):
             is_rolled_out = id(d) in added and self._is_rolled_out(d)
             of_site = {word for word in words if is_rolled_out or self._site.is_word_of_site(word, d.gone)}
@@ -173,7 +171,7 @@ class SignificanceModel:
             self._explain(differences, moves, reasons)
         own = [d for d, reason in zip(differences, reasons, strict=True) if not reason]
         if len(self._additions) < MAX_ADDITIONS:
-            added = _additions(differences)
+            added = additions_of(differences)
             self._additions |= dict.fromkeys((page, d.news) for d in own if id(d) in added)
         return Judgement(own, [(d, reason) for d, reason in zip(differences, reasons, strict=True) if reason])
 
@@ -482,21 +480,6 @@ class SignificanceModel:
         pool = newest({**known.pool, **dict.fromkeys(seen, self._run)}, MAX_POOL)
         additions = [*known.additions, *self._additions][-MAX_ADDITIONS:]
         return SiteMemory(known.compared + 1, history, self._reads.learn(), pool, additions)
-
-
-def _additions(differences: Sequence[Difference]) -> set[int]:
-    """The ``id`` of each text that came to a place which no words left.
-
-    But not of one with figures, which are the page's own, or of one among others of its place, where authors write.
-    """
-    lost = {d.place for d in differences if d.gone}
-    changed = {d.place for d in differences if d.gone and {*d.news} - {REPEATED}}
-    return {
-        id(d)
-        for d in differences
-        if not d.gone and not (d.figures and not stated_name(d)) and len(d.news) >= MIN_ADDED and d.place not in changed
-        if d.place in lost or not d.flags & (BEHIND_ALIKE | BEFORE_ALIKE)
-    }
 
 
 def _are_alike(words: Sequence[int], others: Sequence[int]) -> bool:

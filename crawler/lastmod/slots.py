@@ -10,10 +10,22 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from crawler.parse.snapshot.diff import FRAME, MOVED, Delta, Difference, text_at_place_key
+from crawler.parse.snapshot.diff import (
+    BEFORE_ALIKE,
+    BEHIND_ALIKE,
+    FRAME,
+    MOVED,
+    REPEATED,
+    Delta,
+    Difference,
+    stated_name,
+    text_at_place_key,
+)
 
 WHOLE: Final = 0.4
 """Share of the texts at a place that changed, from which on the place moved as a whole."""
+MIN_ADDED: Final = 3
+"""Words that must come to a text, to know them again on other pages: fewer may meet by chance."""
 FIGURES: Final = 0x3C3C_3C3C_3C3C_3C3C  # these keep the keys of different kinds of moves of one place apart
 ORDER: Final = 0x6969_6969_6969_6969
 _MORE: Final = 0x2121_2121_2121_2121
@@ -134,3 +146,18 @@ def text_key(d: Difference, place: int = 0) -> int:
 def own_differences(delta: Delta) -> list[Difference]:
     """The differences outside of the frame that pages share."""
     return [d for d in delta.differences if not d.flags & FRAME]
+
+
+def additions_of(differences: Sequence[Difference]) -> set[int]:
+    """The ``id`` of each text that came to a place which no words left.
+
+    But not of one with figures, which are the page's own, or of one among others of its place, where authors write.
+    """
+    lost = {d.place for d in differences if d.gone}
+    changed = {d.place for d in differences if d.gone and {*d.news} - {REPEATED}}
+    return {
+        id(d)
+        for d in differences
+        if not d.gone and not (d.figures and not stated_name(d)) and len(d.news) >= MIN_ADDED and d.place not in changed
+        if d.place in lost or not d.flags & (BEHIND_ALIKE | BEFORE_ALIKE)
+    }

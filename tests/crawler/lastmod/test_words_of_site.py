@@ -479,8 +479,9 @@ def test_ours_a_grid_of_products_in_another_order_on_each_page_is_no_edit() -> N
 
 def test_ours_tiles_of_other_products_in_links_are_no_prices_of_the_page() -> None:
     site = Drawn(22, 24)
+    kinds = ("Yeast", "Lagoon", "Paint")
     tiles = [
-        f"<a class=tile href=/{n}><span class=cat>{['Yeast', 'Lagoon', 'Paint'][n % 3]}</span><span class=t>{sentence(site.rng, 3)}</span>"
+        f"<a class=tile href=/{n}><span class=cat>{kinds[n % 3]}</span><span class=t>{sentence(site.rng, 3)}</span>"
         f"<span class=price>£{7 * n + 5}.00</span></a>"
         for n in range(24)
     ]
