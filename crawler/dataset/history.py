@@ -2,8 +2,8 @@
 
 The table ``seen`` of the state has what the last finished run saw. Each run that ends is compared with it, whatever the
 gate decides and whether the run asked for all pages: the history says what was seen. What a run did not ask for has
-its earlier visit, and what failed its earlier content, so neither differs. Audits have a state and a history of their
-own. Only what differs is decoded, so that a run without changes costs one query.
+its earlier visit, and what failed its earlier content, so neither differs. An audit has a state of its own, and a
+history if the site has no runs. Only what differs is decoded, so that a run without changes costs one query.
 """
 
 import sqlite3

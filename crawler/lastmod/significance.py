@@ -106,9 +106,9 @@ class SignificanceModel:
         self._few_numbers = {}
 
     def _are_of_site(self, differences: Sequence[Difference], *, or_titles: bool = True) -> list[bool]:
-        """Which differences have no other words than those of the site, and with ``or_titles`` of titles beside them.
+        """Which differences have only words of the site. With ``or_titles``, they may have words of titles beside them.
 
-        The first came to most pages at once, or left them; in texts that gained only links, several pages are enough. A
+        Words of the site came to most pages at once, or left them; in texts that gained only links, to several pages. A
         difference without words, such as a text that is divided anew, is the site's if nothing of the page is left.
         """
         known, own = [], []

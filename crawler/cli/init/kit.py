@@ -22,7 +22,7 @@ from crawler.errors import UsageError
 _DAYS: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _MOST_DELAY: Final = 600  # seconds
-_MOST_IN_HOUR: Final = 60  # starts: the next one is in another hour, so these have the shortest interval
+_MOST_IN_HOUR: Final = 60  # starts of a cron line: all intervals in an hour are among so many and the next
 _MINUTE_STEPS: Final = tuple(n for n in range(1, 31) if 60 % n == 0)  # they divide an hour evenly
 _HOUR_STEPS: Final = tuple(n for n in range(1, 13) if 24 % n == 0)
 _EVERY: Final = {"minutes": range(60), "hours": range(24), "days": range(1, 32), "months": range(1, 13)}
@@ -80,10 +80,7 @@ def systemd_calendar(schedule: TimerSchedule) -> list[str]:
 
 
 def random_delay(schedule: TimerSchedule) -> float:
-    """Seconds by which a timer may start later, so that not all machines crawl at once.
-
-    At most half of its shortest interval.
-    """
+    """Seconds by which a timer may start later, at most half its shortest interval: not all machines crawl at once."""
     moments = islice(CronSim(schedule.cron, datetime(2026, 1, 1, tzinfo=UTC)), _MOST_IN_HOUR + 1)
     return min(_MOST_DELAY, *((later - moment).total_seconds() / 2 for moment, later in pairwise(moments)))
 

@@ -423,7 +423,7 @@ def _difference(  # noqa: PLR0913 - the fields of a difference
     flags |= FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link | LABELLED * block.is_labelled
     if has_fingerprint(block.compared_text):
         flags |= FINGERPRINT
-    flags |= DATED * any(True for _ in dates_in(block.text))
+    flags |= DATED * (next(dates_in(block.text), None) is not None)
     is_price = has_price(block.text) or (b"price" in block.box and any(map(str.isdigit, block.text)))
     flags |= MONEY * (is_price and not block.is_link)  # what a link states is of another page
     text = one_line(block.text, MAX_TEXT)
