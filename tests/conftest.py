@@ -68,9 +68,23 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All workers must name the tests in one order."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--move-seeds", type=int, metavar="N", help="run only tests that draw, with N added to each seed")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """All workers must name the tests in one order. ``--move-seeds`` shows which tests are fitted to their seeds."""
     items.sort(key=lambda item: item.path)  # keeps the order within a file
+    move = config.getoption("move_seeds")
+    if move is not None:
+        items[:] = [item for item in items if _move_seed(item, move)]
+
+
+def _move_seed(item: pytest.Item, move: int) -> bool:
+    drawn = item.callspec.params if hasattr(item, "callspec") else {}
+    if isinstance(drawn.get("seed"), int):
+        drawn["seed"] += move
+    return isinstance(drawn.get("seed"), int)
 
 
 @pytest.fixture

