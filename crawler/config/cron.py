@@ -192,7 +192,7 @@ def exact_duration(seconds: float) -> str:
     """A duration for people, in the largest unit that divides it: ``45 minutes``, ``90 seconds``."""
     size, unit = next(((size, unit) for size, unit in _TIME_UNITS if seconds % size == 0), (1, "second"))
     number = seconds / size
-    return f"{number:,g} {unit}{'' if number == 1 else 's'}"
+    return f"{number:,.15g} {unit}{'' if number == 1 else 's'}"
 
 
 def _fault(expression: str, message: str) -> str:

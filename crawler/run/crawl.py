@@ -114,7 +114,8 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
                 RunStore(store.db).write(run)
                 finished = dataclasses.replace(finished, run=run)
             examples = None if choices.all_left_out else MAX_EXAMPLES
-            return build_report(plan, store, frontier, visited, finished, examples)
+            report = build_report(plan, store, frontier, visited, finished, examples)
+            return replace(report, news=finisher.news)
     except DestinationError as error:
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:

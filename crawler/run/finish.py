@@ -8,7 +8,6 @@ Until that commit the state is as if visiting had just ended: the next start rep
 "now" and produces the same bytes.
 """
 
-import logging
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -48,9 +47,6 @@ from crawler.state.runs import PARTIAL, Completeness, CompletenessLevel, Publish
 from crawler.state.store import GENERATIONS_DIRECTORY, Store, read_about, write_about
 from sitemap import DestinationError, Directory, Generations, Published, format_date
 
-log = logging.getLogger(__name__)
-REPORTED: Final = logging.getLogger(f"{__name__}.reported")
-"""For warnings that the report repeats: a command that prints the report disables it, so that people read each once."""
 _NAMED_KEY: Final = "named_in_robots"
 MAX_SHOWN_CHANGES: Final = 20  # changes of each kind in a summary
 
@@ -74,7 +70,7 @@ class RunFinisher:
     """Finishes one run. ``destination`` is None for a dry run, which changes neither files nor memory.
 
     ``commits`` dates the pages by the repository of the site, None without one. ``recheck`` chose what the run
-    asked for, None when it asked for all.
+    asked for, None when it asked for all. ``news`` are the notes that a person should know once, also of a quiet run.
     """
 
     def __init__(
@@ -93,6 +89,7 @@ class RunFinisher:
         self._digests = write.PublishedDigests(store.db, plan.output)
         self._listing = Listing(store.db)
         self._named: Collection[Url] | None = None
+        self.news: list[str] = []
         self._tally = EntryCounts()
         self._entries = EntryBuilder(plan.config.content, plan.config.output, self._listing.verdict_of, self._tally)
 
@@ -168,14 +165,13 @@ class RunFinisher:
             self._digests.changed_note(made.name, made.page, made.writes) if made else self._digests.changed_note()
         )
         news = [*self._digests.directory_note(), *self._robots_note(), *write.lost_links_note(self._listing)]
-        for note in news:  # a person should know it once, also of a quiet run
-            REPORTED.warning("%s", note)
         notes = [*news, *changed]
+        self.news = news
         if self._plan.config.fetch.source:  # whose build empties its folder
             return notes
         deleted, is_told = self._digests.deleted_note()
         if not is_told:
-            REPORTED.warning("%s", deleted)
+            self.news = [*news, deleted]
         return [*notes, *filter(None, [deleted])]
 
     def _judge(self, now: float, *, accept_shrink: bool) -> tuple[Refusal | Hold | None, str]:

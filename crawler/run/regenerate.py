@@ -24,7 +24,6 @@ from crawler.crawl.engine import FinishReason, Watch
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, StorageError, UsageError
 from crawler.plugins import PluginKind, load_plugins
 from crawler.run.crawl import NO_CHOICES, RunChoices, crawl, record_fault
-from crawler.run.finish import REPORTED
 from crawler.run.options import RunOptions, loop_options, read_changed, tune_garbage_collector
 from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.database import is_there
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 # What uploads and notifies takes a tenth of a second to load, so it is loaded only where it is configured.
 
 log = logging.getLogger(__name__)
-_OUTCOMES: Final = logging.getLogger(f"{__name__}.outcomes")  # for what a schedule logs as the outcome of the run
 _MILDER_EXIT_CODES: Final = frozenset({0, PublishRefused.exit_code})  # than that of an upload that failed
 
 
@@ -76,18 +74,17 @@ async def regenerate_site(plan: CrawlPlan, name: str, watch: Watch, choices: Run
     if report.published:
         report = await _upload(plan, report)
         if choices.should_serve and not (plan.config.upload.to or plan.source):
-            live = await _check_served(plan, report)
-            report = replace(report, unserved=live.fault if live else "")
+            report, live = await _check_served(plan, report)
     return replace(report, announced=await _announce(plan, name, run_result(report), live))
 
 
-async def _check_served(plan: CrawlPlan, report: Report) -> "LiveResult | None":
+async def _check_served(plan: CrawlPlan, report: Report) -> tuple[Report, "LiveResult | None"]:
     """Whether the site serves what a run wrote; records it if it serves something else. None if that is not asked.
 
     While the site does not tell, what the run before found still counts.
     """
     if not plan.config.notify.check_live:
-        return None
+        return report, None
     from crawler.notify.live_check import NOT_SERVED, LiveSite  # noqa: PLC0415
     from crawler.notify.notice import SendStatus  # noqa: PLC0415
 
@@ -98,10 +95,9 @@ async def _check_served(plan: CrawlPlan, report: Report) -> "LiveResult | None":
     if not (live.fault or live.reception is SendStatus.ACCEPTED) and NOT_SERVED in before:
         live = replace(live, fault=before[before.index(NOT_SERVED) :])
     if live.fault:
-        if live.fault not in before:  # a person should know it once, also of a quiet run
-            _OUTCOMES.warning("%s", live.fault)
         _record_trouble(plan, report.run, live.fault)
-    return live
+    news = [live.fault] if live.fault not in before else []
+    return replace(report, unserved=live.fault, news=report.news + news), live
 
 
 def check_services(plan: CrawlPlan, *, dry_run: bool = False) -> None:
@@ -205,14 +201,17 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
         changed=read_changed(options.changed),
         should_serve=options.should_serve,
     )
-    REPORTED.disabled = not (options.quiet or options.as_json)
-    _OUTCOMES.disabled = REPORTED.disabled or options.unattended
     tune_garbage_collector()
     if not (options.unattended or options.dry_run) and (lost := lost_tries(plan.state)) >= MAX_LOST:
         message = f"{lost} runs in a row were killed, possibly out of memory. The log of the system says why"
         result = RunResult(exit_code=Incomplete.exit_code, status=RunStatus.FAILED, outcome="nothing", message=message)
         anyio.run(_announce, plan, name, result, backend_options=loop_options())
-    return anyio.run(regenerate_site, plan, name, watch, choices, backend_options=loop_options())
+    report = anyio.run(regenerate_site, plan, name, watch, choices, backend_options=loop_options())
+    told = [report.unserved] if options.unattended else []  # in the outcome that a schedule logs
+    for note in report.news if options.quiet or options.as_json else ():  # others see the summary
+        if note not in told:
+            log.warning("%s", note)
+    return report
 
 
 def resume_mode(options: RunOptions) -> Resume:

@@ -119,12 +119,14 @@ class Report(Struct, frozen=True, kw_only=True):
     asked: AskedCounts | None = None  # None: for all pages
     announced: "NotifyResult | None" = None  # None: notifications are off, or there was nothing to send
     unserved: str = ""  # why visitors do not get the published sitemap
+    news: list[str] = []  # the notes, and ``unserved``, that a quiet run tells too: no earlier run did
 
     def as_json(self) -> dict[str, Any]:
         """The report as JSON values, in one object without groups."""
         flat: dict[str, Any] = {}
         for key, value in msgspec.to_builtins(self).items():
             flat |= value if key in _GROUPS else {key: value}
+        del flat["news"]
         return flat
 
 

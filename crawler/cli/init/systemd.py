@@ -31,7 +31,7 @@ def timer_unit(kit: InitKit) -> str:
         what=_escaped(kit.description),
         note=kit.moment.note,
         calendar=systemd_calendar(kit.moment),
-        delay=f"{kit.first_config.schedule.jitter or random_delay(kit.moment):g}",
+        delay=f"{kit.first_config.schedule.jitter or random_delay(kit.moment):.15g}",
     )
 
 
