@@ -18,7 +18,7 @@ from crawler.audit.graph.load import load_figures
 from crawler.audit.graph.places import CONTENT, Place
 from crawler.config.plan import AUDIT
 from crawler.dataset.audit_tables import audit_rows, audit_stamp
-from crawler.dataset.history import FAILED_SQL, last_words, read_history, recorded_runs
+from crawler.dataset.history import CONTENT_SQL, last_words, read_history, recorded_runs
 from crawler.dataset.pages import LINK_TYPES, SHOWN, Batch, PageReader, Visited
 from crawler.dataset.query import knows_own_sitemaps
 from crawler.dataset.readers import PageReaders
@@ -37,7 +37,7 @@ _ENOUGH: Final = 300  # pages that show what pages repeat; a smaller batch is re
 
 # Of the last finished run: while another is active, its visits replace those of the last.
 _FINISHED: Final = f"""SELECT u.id, u.url, v.kind, v.state, v.reason, v.status, v.target,
-  iif(v.state IN {FAILED_SQL}, m.content, v.content) AS content, v.lastmod, v.lastmod_source, v.evidence, v.depth,
+  {CONTENT_SQL} AS content, v.lastmod, v.lastmod_source, v.evidence, v.depth,
   v.trail, v.found, s.url, m.first_run, m.changed_run, m.failures, v.seen_at, p.id IS NOT NULL
   FROM visit v JOIN url u ON u.id = v.id LEFT JOIN memory m ON m.id = v.id LEFT JOIN published p ON p.id = v.id
   LEFT JOIN url s ON s.id = v.source WHERE v.state != '{State.OUT_OF_SCOPE}'"""  # noqa: S608 - our own

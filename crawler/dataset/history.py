@@ -18,6 +18,7 @@ import msgspec
 from isal import isal_zlib
 from msgspec import Struct
 
+from crawler.audit.graph.links import EMPTY_STATUSES
 from crawler.audit.graph.metrics import levels
 from crawler.crawl.frontier.storage import unpack_groups
 from crawler.dataset.compare import SWAPPED
@@ -45,9 +46,12 @@ Value = str | int | None
 FieldChange = tuple[str, Value, Value]
 """A field, its value before and its value after."""
 
-FAILED_SQL: Final = "(" + ", ".join(f"'{state}'" for state in sorted(FAILURES)) + ")"
+# A page that failed keeps its last content. One that answers without any, such as a loop of redirects, has none.
+CONTENT_SQL: Final = f"""iif(v.state IN ({", ".join(f"'{state}'" for state in sorted(FAILURES))})
+  AND NOT (v.state = '{State.BAD_ANSWER}' AND coalesce(v.status, 0) IN ({", ".join(map(str, sorted(EMPTY_STATUSES)))})),
+  m.content, v.content)"""
 _NOW: Final = f"""SELECT v.id, v.state, v.status, v.target,
-    iif(v.state IN {FAILED_SQL}, m.content, v.content) AS content
+    {CONTENT_SQL} AS content
   FROM visit v LEFT JOIN memory m ON m.id = v.id
   WHERE v.kind = {DocumentKind.PAGE:d} AND v.state != '{State.OUT_OF_SCOPE}'"""  # noqa: S608 - our own
 _NEWS: Final = f"""({_NOW}) n LEFT JOIN seen s ON s.id = n.id WHERE s.id IS NULL OR s.state != n.state
@@ -280,6 +284,8 @@ _PAST: Final = """SELECT url, field, iif(run > :run, before, after) FROM history
   WHERE field NOT IN (:link, :nofollow) ORDER BY run <= :run, iif(run > :run, -run, run)"""
 _PAST_INLINKS: Final = """SELECT coalesce(before, after), sum(iif(before IS NULL, -1, 1)), count(*) FROM history
   WHERE field = :link AND run > :run AND url != coalesce(before, after) GROUP BY 1"""
+_STILL_LINKED: Final = """SELECT t.url, count(DISTINCT l.source) FROM link l JOIN url t ON t.id = l.target
+  WHERE l.kind = 'link' AND NOT l.nofollow AND l.source != l.target AND NOT t.internal GROUP BY 1"""
 _PAST_OUTLINKS: Final = "SELECT url, count(*) FROM history WHERE field = :link AND run > :run GROUP BY 1"
 _LINK_TABLES: Final = "SELECT count(*) FROM sqlite_master WHERE name IN ('url', 'link')"
 _STARTS: Final = "SELECT u.id FROM pages p JOIN url u ON u.url = p.url WHERE p.depth = 0"
@@ -321,9 +327,11 @@ def pages_at(dataset: sqlite3.Connection, run: int, fields: Sequence[str]) -> It
         shown = dict(zip(fields, present, strict=True)) | past.get(url, {})
         if shown["state"] is not None:
             yield url, as_of_then(url, shown)
-    for url in unseen:
-        if past[url].get("state") is not None:
-            yield url, as_of_then(url, dict.fromkeys(fields) | past[url])
+    left = [url for url in unseen if past[url].get("state") is not None]
+    has_links = left and dataset.execute(_LINK_TABLES).fetchone() == (2,)
+    linked = dict(dataset.execute(_STILL_LINKED)) if has_links else {}
+    for url in left:
+        yield url, as_of_then(url, dict.fromkeys(fields) | {"inlinks": linked.get(url)} | past[url])
 
 
 def _past_depths(

@@ -82,12 +82,12 @@ def link_kind(state: State | None, flags: int) -> int:
     return int(kinds)
 
 
-_EMPTY_STATUSES: Final = frozenset({204, 205, *range(300, 400)})  # answers in which a browser sees no page either
+EMPTY_STATUSES: Final = frozenset({204, 205, *range(300, 400)})  # answers in which a browser sees no page either
 
 
 def has_failed(state: State, status: int | None) -> bool:
     """Whether a URL failed, so that nobody knows which links it has."""
-    return is_failure(state, status) or (state is State.BAD_ANSWER and status not in _EMPTY_STATUSES)
+    return is_failure(state, status) or (state is State.BAD_ANSWER and status not in EMPTY_STATUSES)
 
 
 Mask = bytearray
