@@ -1,5 +1,6 @@
 """The pace of a crawl, as the server sees it."""
 
+import re
 import subprocess
 import time
 from itertools import pairwise
@@ -92,6 +93,23 @@ def test_rfc9110_10_2_3_a_pause_of_days_ends_the_run_and_keeps_the_rest(tmp_path
         assert len(site.log) == asked
         assert crawl(tmp_path, site.url, "--fresh").code == 0
         assert len(listed(tmp_path)) == 9
+
+
+def test_ours_a_pause_beyond_the_limits_names_its_error_and_its_end_and_a_person_may_end_it(tmp_path: Path) -> None:
+    routes = flat(2) | {"/": Answer("", 503, {"Retry-After": "3000"})}
+    with scripted(routes) as site:
+        first = crawl(tmp_path, site.url)
+        routes["/"] = links("/p0", "/p1")
+        asked = len(site.log)
+        second = crawl(tmp_path, site.url)
+        assert len(site.log) == asked
+        for ran in (first, second):
+            assert ran.code == 4
+            said = r"long pause: .*answered 503, asking to wait until \d{4}-.* UTC, longer than pace.max_error_time"
+            assert re.search(said, ran.out), ran.out
+            assert "--restart does not wait" in ran.out
+        assert crawl(tmp_path, site.url, "--restart").code == 0
+        assert len(listed(tmp_path)) == 3
 
 
 def test_ours_429_without_a_date_backs_off_more_and_more(tmp_path: Path) -> None:

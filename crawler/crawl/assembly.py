@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import os
 import resource
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
@@ -40,7 +41,7 @@ from crawler.render.resources import ResourceOptions, ResourceRoad
 from crawler.render.templates import TemplateRecord, Templates
 from crawler.robots.cache import RobotsCache, RobotsStore
 from crawler.robots.rules import Robots, product_token
-from crawler.state.store import Store, public_hosts
+from crawler.state.store import PauseStore, Store, public_hosts
 from crawler.units import count_text
 from crawler.url.normalize import normalize_url, origin_of
 from crawler.url.scope import compile_patterns
@@ -187,11 +188,13 @@ _HAS_PAGE: Final = "SELECT EXISTS (SELECT 1 FROM visit WHERE kind = ? AND status
 
 
 def build_throttle(plan: CrawlPlan, store: Store | None = None) -> Throttle:
-    """The pace of the plan. Of a resumed run, the ``store`` knows whether a page responded."""
+    """The pace of the plan, with the pauses in the ``store``. Of a resumed run, it knows whether a page responded."""
     pace = plan.config.pace
     folder = origin_of(plan.seed) if plan.source and plan.source.folder else ""
     options = ThrottleOptions(pace.concurrency, pace.rate, pace.delay)
     throttle = Throttle(options, plan.processes * SPARE_LEASES, steady_clock(), folder, run_permits())
+    for origin, pause in PauseStore(store.db).left(time.time()).items() if store else ():
+        throttle.pause(origin, throttle.clock(), pause.seconds)
     if store and store.resumed and store.db.execute(_HAS_PAGE, (DocumentKind.PAGE,)).fetchone()[0]:
         throttle.note_page()
     return throttle

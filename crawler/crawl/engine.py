@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
@@ -47,8 +48,8 @@ class FinishReason(StrEnum):
     MAX_TIME = "the limit of time (scope.max_time) was reached"
     INTERRUPTED = "it was interrupted"
     SITE_DOWN = "the site is down"
-    PARKED = "the site requested a long pause (pace.max_retry_after)"
-    TROUBLED = "failed requests and the waits after them took too long in total (pace.max_error_time)"
+    PARKED = "the site requested a long pause"
+    TROUBLED = "failed requests and the waits after them take too long in total (pace.max_error_time)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,14 @@ class CrawlLimits:
     max_retry_after: float = 3600.0
     max_error_time: float = 900.0
     max_state: int | None = None
+
+    def why_too_long(self, seconds: float) -> str:
+        """Until when a requested pause lasts, the limit that it exceeds, and what ends it; "" if it exceeds none."""
+        if seconds <= min(self.max_retry_after, self.max_error_time):
+            return ""
+        key = "max_retry_after" if seconds > self.max_retry_after else "max_error_time"
+        until = datetime.fromtimestamp(time.time() + seconds, UTC)
+        return f"until {until:%Y-%m-%d %H:%M} UTC, longer than pace.{key} allows (--restart does not wait)"
 
 
 @dataclass(slots=True)
@@ -220,7 +229,7 @@ class CrawlEngine:
             # when some pages succeed, the site is not down: the others that fail only cost time
             if self._throttle.are_all_down() and not (self.tally.listed and self._throttle.is_asked_in_vain()):
                 return self.stop(FinishReason.SITE_DOWN)
-            if seconds > self._limits.max_retry_after:
+            if self._throttle.has_retry_after(self._throttle.clock()) and self._limits.why_too_long(seconds):
                 return self.stop(FinishReason.PARKED)
             if self._error_budget.is_spent(time.monotonic(), seconds):
                 return self._stop_on_errors()
@@ -250,7 +259,7 @@ class CrawlEngine:
     def trouble(self) -> str:
         """The error that ended the crawl, and how many requests failed; "" if something else did."""
         error, failures = self._error_budget.last_error, self._error_budget.failures
-        if not error or self._ending not in (FinishReason.SITE_DOWN, FinishReason.PARKED, FinishReason.TROUBLED):
+        if not error or self._ending not in (FinishReason.SITE_DOWN, FinishReason.TROUBLED):
             return ""
         return f"{error} ({failures:,} of {self.tally.fetched:,} requests failed)"
 

@@ -149,7 +149,7 @@ class PageFetcher:
         now = time.time()
         seconds = parse_retry_after(reply.header("retry-after"), now) if reply.status in WAIT_STATUSES else None
         if seconds and seconds >= 1.0:
-            self._pauses.put(origin, now + seconds)
+            self._pauses.put(origin, now + seconds, f"answered {reply.status}")
 
     def _known(self, lease: Lease, robots: Robots, now: float) -> Verdict | EarlierAnswer | None:
         rule = robots.can_fetch(lease.url)

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -52,7 +52,7 @@ from crawler.render.renderer import Renderer
 from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Robots, RobotsAccess
 from crawler.state.runs import Completeness, Run
-from crawler.state.store import PauseStore, Store
+from crawler.state.store import Pause, PauseStore, Store
 from crawler.units import span
 from crawler.url.normalize import origin_of
 
@@ -130,10 +130,8 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         fetcher = await stack.enter_async_context(build_site_fetcher(plan, clock))
         throttle = build_throttle(plan, store)
         pauses = PauseStore(store.db)
-        for origin, seconds in pauses.left(time.time()).items():
-            throttle.pause(origin, throttle.clock(), seconds)
         if parked := await _wait_out_pause(plan, pauses):
-            return VisitResult(parked, Tally(), ())
+            return VisitResult(FinishReason.PARKED, Tally(), (), trouble=parked)
         pool = await stack.enter_async_context(_parse_pool(plan))
         robots_cache = build_robots_cache(plan, store, fetcher, pool, clock)
         robots = await _seed_robots(plan, store, fetcher, robots_cache, throttle, may_move=reject is not None)
@@ -173,7 +171,15 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     render_notes = renderer.notes() if renderer else []
     notes = [*moved, *robots_notes, files_note, plan.scope.note, *render_notes, *frontier.notes, *suspect_notes]
     said, named = tuple(filter(None, notes)), robots.sitemaps if robots.is_known else None
-    return VisitResult(ending, engine.tally, said, worker.set_up_hint, engine.trouble, named)
+    trouble = _why_parked(plan, pauses.left(time.time()).values()) if ending is FinishReason.PARKED else engine.trouble
+    return VisitResult(ending, engine.tally, said, worker.set_up_hint, trouble, named)
+
+
+def _why_parked(plan: CrawlPlan, pauses: Iterable[Pause]) -> str:
+    """What is told of the longest of these pauses; "" if a run waits for all of them."""
+    longest = max(pauses, default=Pause(0.0, ""))
+    why = crawl_limits(plan.config).why_too_long(longest.seconds)
+    return why and f"{longest.reason}, asking to wait {why}"
 
 
 async def _read_again(again: SecondReads, store: Store, rounds: Rounds, engine: CrawlEngine) -> None:
@@ -200,18 +206,18 @@ async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.tim
         await _seed_robots(plan, store, fetcher, robots_cache, build_throttle(plan), may_move=False)
 
 
-async def _wait_out_pause(plan: CrawlPlan, pauses: PauseStore) -> FinishReason | None:
-    """Wait until the pause is over that the site requested in an earlier run; the reason when that is too long."""
-    origin, limits = origin_of(plan.seed), crawl_limits(plan.config)
-    seconds = pauses.left(time.time()).get(origin, 0.0)
-    if seconds > limits.max_retry_after:
-        return FinishReason.PARKED
-    if seconds > limits.max_error_time:
-        return FinishReason.TROUBLED
-    if seconds:
-        log.warning("%s requested a pause in an earlier run; Siteatlas waits for %s", origin, span(max(1.0, seconds)))
-        await anyio.sleep(seconds)
-    return None
+async def _wait_out_pause(plan: CrawlPlan, pauses: PauseStore) -> str:
+    """Wait until the pause is over that the site requested in an earlier run; what is told when that is too long."""
+    origin = origin_of(plan.seed)
+    pause = pauses.left(time.time()).get(origin)
+    if pause is None:
+        return ""
+    if why := _why_parked(plan, [pause]):
+        return f"in an earlier run, it {why}"
+    wait = span(max(1.0, pause.seconds))
+    log.warning("%s requested a pause in an earlier run; Siteatlas waits for %s", origin, wait)
+    await anyio.sleep(pause.seconds)
+    return ""
 
 
 def _parse_pool(plan: CrawlPlan) -> ParsePool:

@@ -102,7 +102,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             pending=pending,
             asked=asked_counts(db),
             continued=read_continued(about.get),
-            robots=f"{robots[0]}: while this lasts, crawlers obey an old copy or stay away" if robots else "",
+            robots=f"at the last request, {robots[0]}: crawlers obey an old copy or stay away" if robots else "",
         )
 
 

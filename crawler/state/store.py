@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from enum import Enum, auto
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import msgspec
 from msgspec import Struct
@@ -132,6 +132,13 @@ def _has_asked(db: sqlite3.Connection) -> bool:
     return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'asked_visit'").fetchone() is not None
 
 
+class Pause(NamedTuple):
+    """A pause that an origin requested: the seconds that are left of it, and the answer that requested it."""
+
+    seconds: float
+    reason: str
+
+
 class PauseStore:
     """The pauses that origins requested by Retry-After, in the state: a run that is killed owes them to the next one.
 
@@ -141,21 +148,22 @@ class PauseStore:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def put(self, origin: str, until: float) -> None:
+    def put(self, origin: str, until: float, reason: str) -> None:
         """Store a pause, durable at once."""
         with storage_errors():
-            write_about(self._db, f"{_PAUSE_KEY}{origin}", f"{until:.3f}")
+            write_about(self._db, f"{_PAUSE_KEY}{origin}", f"{until:.3f} {reason}")
             if self._db.in_transaction:
                 self._db.execute("COMMIT")
 
-    def left(self, now: float) -> dict[str, float]:
-        """The seconds that are left of each pause, by origin. Forgets those that are over."""
+    def left(self, now: float) -> dict[str, Pause]:
+        """What is left of each pause, by origin. Forgets those that are over."""
         with storage_errors():
             rows = self._db.execute("SELECT key, value FROM about WHERE key GLOB ?", (f"{_PAUSE_KEY}*",)).fetchall()
-            pauses = {key: min(float(until) - now, MAX_KEPT_PAUSE) for key, until in rows}
-            over = [(key,) for key, seconds in pauses.items() if seconds <= 0]
+            texts = [(key, *text.partition(" ")) for key, text in rows]
+            pauses = {key: Pause(min(float(until) - now, MAX_KEPT_PAUSE), reason) for key, until, _, reason in texts}
+            over = [(key,) for key, pause in pauses.items() if pause.seconds <= 0]
             self._db.executemany("DELETE FROM about WHERE key = ?", over)
-        return {key.removeprefix(_PAUSE_KEY): seconds for key, seconds in pauses.items() if seconds > 0}
+        return {key.removeprefix(_PAUSE_KEY): pause for key, pause in pauses.items() if pause.seconds > 0}
 
 
 class _Damage:
@@ -241,7 +249,7 @@ class Resume(Enum):
 
     ALWAYS = auto()  # resume an unfinished run
     IF_SAME_SETTINGS = auto()  # the same, but drop one that began with other settings
-    NEVER = auto()  # drop an unfinished run; keep what earlier runs stored
+    NEVER = auto()  # drop an unfinished run, and pauses that are left; keep what earlier runs stored
     FRESH = auto()  # delete what is known of the pages; keep the published set and the records
 
 
@@ -409,6 +417,8 @@ class Store:
             if previous and previous[0].unended and self._may_resume:  # killed before it had stored a URL
                 self._count_try(previous[0])
             self.db.execute("DELETE FROM run WHERE ended IS NULL")
+            if self._begin is Resume.NEVER:  # a person knows better than an answer of earlier
+                self.db.execute("DELETE FROM about WHERE key GLOB ?", (f"{_PAUSE_KEY}*",))
             self.run = runs.begin(self._now, __version__)
             may_carry = self._carry and previous and not self._changed_settings() and self._has_same_requests()
             if not (may_carry and self._carry and self._carry(self.db, previous[0], self.run)):
