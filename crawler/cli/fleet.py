@@ -10,6 +10,7 @@ from crawler.cli.errors import CommandErrors, print_json, set_up_logging
 from crawler.cli.help import EXIT_CODES, HelpfulCommand, command_group, epilog_of
 from crawler.cli.options import NEXT_RUN_OPTIONS, SitesConfigOption, with_flags, with_parameters
 from crawler.cli.sites import shared_config
+from crawler.units import count_text
 
 fleet = command_group("Run many sites on many machines.")
 _MAX_REFUSED: Final = 3  # sites that are named, of those that workers would not run in full
@@ -62,7 +63,7 @@ def apply(config: SitesConfigOption = None, as_json: bool = False, verbose: bool
         counts = f"{renamed}{len(done.added)} added, {len(done.changed)} changed, {len(done.retired)} retired"
         values = {name: getattr(done, name) for name in done.__struct_fields__} | {"not_allowed": refused}
         told = "".join(f"\n{name}: {why}" for name, why in [*refused.items()][:_MAX_REFUSED])
-        others = f"\nand {len(refused) - _MAX_REFUSED:,} more sites" if len(refused) > _MAX_REFUSED else ""
+        others = f"\nand {count_text(len(refused) - _MAX_REFUSED, 'more site')}" if len(refused) > _MAX_REFUSED else ""
         _print(values, f"{counts}, {done.unchanged} unchanged{told}{others}", as_json=as_json)
 
 

@@ -74,8 +74,7 @@ class FleetSite(Struct, frozen=True):
 
 def fleet_site(name: str, plan: CrawlPlan) -> FleetSite:
     """A site from its plan. Raises UsageError when a secret is written out, or no worker could use its paths."""
-    settings = plan.config.model_dump(mode="json", exclude_defaults=True)
-    settings.pop("fleet", None)
+    settings = plan.config.model_dump(mode="json", exclude_defaults=True, exclude={"fleet"})
     settings.get("state", {}).pop("directory", None)  # each worker has its own
     for section, key in sorted(SECRET_SETTINGS):
         texts = filter(None, texts_in(settings.get(section, {}).get(key)))

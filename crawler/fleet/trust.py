@@ -47,8 +47,11 @@ def permitted_config(config: Config, own: FleetConfig) -> tuple[Config, str]:
 
 
 def named_by_site(config: Config) -> tuple[str, list[str]]:
-    """The hook of a site as a command line, or "", and the secrets and files that it reads: env:NAME, file:PATH."""
-    settings = config.model_dump(mode="json", exclude_defaults=True)
+    """The hook of a site as a command line, or "", and the secrets and files that it reads: env:NAME, file:PATH.
+
+    The section fleet is of the worker: no site uses it.
+    """
+    settings = config.model_dump(mode="json", exclude_defaults=True, exclude={"fleet"})
     found = {text for text in texts_in(settings.get("plugins")) if _is_reference(text)}
     for section, key in _READ | SECRET_SETTINGS:
         texts = texts_in(settings.get(section, {}).get(key))

@@ -34,6 +34,7 @@ from crawler.fleet.registry import apply_sites, fleet_site, run_sites_now
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
 from crawler.fleet.snapshot import DAMAGED_MARK, StoreFault
 from crawler.fleet.state_store import DirectoryStore, SnapshotStore
+from crawler.fleet.trust import permitted_config
 from crawler.state.lock import boot_time
 from crawler.state.runs import RunResult, RunStatus
 
@@ -221,6 +222,11 @@ async def test_ours_a_hostile_row_reads_no_file_and_no_secret_of_the_worker(
     assert "but this worker may not read that. Add it to fleet.allow_secrets" in refused.message
     assert "FLEET_ALLOWED" not in refused.message
     assert site.paths == []
+
+
+def test_ours_the_database_of_the_fleet_is_no_secret_that_its_sites_use() -> None:
+    config = Config.model_validate({"site": {"url": "https://a.test/"}, "fleet": {"database": "env:FLEET_DATABASE"}})
+    assert permitted_config(config, config.fleet) == (config, "")
 
 
 @pytest.mark.thorough
