@@ -186,19 +186,20 @@ async def send_of_configuration(
     """Send the channels of a site what became of a changed configuration; returns what could not be sent.
 
     ``name`` is that of the site, or of the file if it has several sites.
-    ``told`` are the channels that know it already, by another site: the key and the settings. Raises UsageError.
+    ``told`` are the channels that know it already, by another site: the key and its section. Raises UsageError.
     """
     failed, section = list[str](), plan.config.notify
-    settings = section.model_dump_json()
     async with _channels_and_site(plan) as (channels, _):
         facts = {"at": w3c(clock()), "message": message, "effect": Effect.NONE}
         code = UsageError.exit_code if occasion is Occasion.TROUBLE else 0
         notice = notice_of(plan, name, occasion=occasion, exit_code=code, **facts)
         for channel in channels.message_channels if section.enabled else ():
-            if occasion in channel.occasions and (channel.key, settings) not in told:
+            own = plan.config.all_channels.get(channel.key.partition(" ")[0], plan.config.plugins)
+            receiver = channel.key, own.model_dump_json()
+            if occasion in channel.occasions and receiver not in told:
                 result = await send_with_retry(partial(channel.send, notice), section, is_always_worth)
                 if result.reception is SendStatus.ACCEPTED:
-                    told.add((channel.key, settings))
+                    told.add(receiver)
                 else:
                     failed.append(f"{channel.key}: {result.message}")
     return failed

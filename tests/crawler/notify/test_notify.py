@@ -1,13 +1,16 @@
 """Telling others of a site with a history, on real sockets: all that changed, each once, whatever they answer."""
 
+import anyio
 import pytest
 from doubles_indexnow import KEY, Say, Site
+from doubles_mail import mailbox
 from site_history import Seen
 from telling import NOW, begun, outstanding, tell
 
 from crawler.model import State
 from crawler.notify.ledger_status import notify_status
-from crawler.notify.notice import SendStatus
+from crawler.notify.notice import Occasion, SendStatus
+from crawler.notify.notify import send_of_configuration
 from crawler.notify.session import ReplayRequest
 
 
@@ -216,3 +219,15 @@ def test_ours_a_service_that_takes_too_long_is_left_for_another_time(site: Site)
 
 
 # ---------------------------------------------------------------- messages
+
+
+def test_ours_each_receiver_is_told_once_of_a_configuration_whatever_else_its_sites_set(site: Site) -> None:
+    told = set[tuple[str, str]]()
+    hook = {"indexnow__key": "", "webhook__urls": [f"{site.double.home}/hook"], "webhook__on": ["trouble"]}
+    with mailbox() as box:
+        mail = hook | {"email__server": box.address, "email__to": ["a@site.test"]}
+        for settings in (hook, hook | {"notify__check_live": False}, mail, mail | {"email__to": ["b@site.test"]}):
+            plan = site.planned(**settings)
+            assert anyio.run(send_of_configuration, plan, "sites.toml", Occasion.TROUBLE, "no TOML", told) == []
+    assert [message["occasion"] for message in site.double.messages] == ["trouble"]
+    assert [envelope.rcpt_tos for envelope in box.envelopes] == [["a@site.test"], ["b@site.test"]]
