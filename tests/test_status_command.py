@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from kept import status, write
 from msgspec.structs import replace
-from run import command, siteatlas
+from run import command, crawl, siteatlas
+from scripted import Answer, links, scripted
 
 from crawler.audit.compare.history import AuditStatus
 from crawler.audit.report.layout import TableColumn, table_lines
@@ -264,3 +265,17 @@ def test_ours_a_full_disk_behind_standard_output_is_no_internal_error(tmp_path: 
     assert ended.returncode == 7
     assert "standard output, or a file of this command, cannot be used" in ended.stderr
     assert "free some space" in ended.stderr
+
+
+def test_ours_a_run_that_could_not_publish_is_shown_with_the_exit_code_of_its_process(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+
+    def take_the_directory(_: int) -> Answer:
+        output.rmdir()
+        output.touch()
+        return Answer("x")
+
+    with scripted({"/": links("/p"), "/p": take_the_directory}) as site:
+        ran = crawl(tmp_path, site.url)
+    (shown,) = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
+    assert (ran.code, shown["runs"][0]["exit_code"]) == (7, 7), ran.err

@@ -9,8 +9,8 @@ import dataclasses
 import logging
 import os
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final
 
@@ -79,7 +79,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
     commits = commit_dates(plan.config, plan.seed)
     destination = build_destination(plan)
     is_gone = False
-    try:
+    with _faults():
         if not choices.dry_run:
             is_gone = _check_destination(plan, destination)
             build_writer(plan, destination).abort()  # report impossible settings now, not after hours
@@ -87,7 +87,8 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
         settings = planning.result_settings(plan.config)
         recheck = _recheck(plan, choices, commits)
         carry = recheck.begin if recheck and not choices.accept_shrink else None
-        with Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock(), carry=carry) as store:
+        opened = Store(plan.state, settings, begin=choices.begin, about=plan.about, now=clock(), carry=carry)
+        with opened as store, _faults():
             if not choices.dry_run:
                 _warn(plan, store, is_gone=is_gone)
             _adopt_published(plan, store)
@@ -116,6 +117,13 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
             examples = None if choices.all_left_out else MAX_EXAMPLES
             report = build_report(plan, store, frontier, visited, finished, examples)
             return replace(report, news=finisher.news)
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """Raise each error of a run as what it ends with, which the state records too."""
+    try:
+        yield
     except DestinationError as error:
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:
