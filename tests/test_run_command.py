@@ -204,6 +204,17 @@ def test_ours_a_dry_run_says_what_would_prevent_a_run(tmp_path: Path, settings: 
         assert (fault in both, "shop/sitemap.xml already exists" in both) == (True, True)
 
 
+def test_ours_a_dry_run_says_that_a_run_could_not_write_its_files(tmp_path: Path) -> None:
+    with scripted(pages(3)) as site:
+        configure(tmp_path, shop=site.url)
+        assert run(tmp_path, "--dry-run").code == 0
+        (tmp_path / "out").touch()
+        dry = run(tmp_path, "--dry-run")
+        assert (dry.code, "3 pages would be listed" in dry.out) == (2, True), dry
+        assert "out cannot be used: Not a directory" in " ".join(dry.out.split("a run would be refused: ")[1].split())
+        assert run(tmp_path).code == 7
+
+
 def test_ours_an_interrupt_saves_the_site_under_way_and_begins_no_other(tmp_path: Path) -> None:
     released = threading.Event()
 

@@ -6,12 +6,14 @@
 """
 
 import dataclasses
+import errno
 import logging
 import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -42,7 +44,7 @@ from crawler.state.schema import STATE_DB
 from crawler.state.store import Resume, Store
 from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.params import UrlParams
-from sitemap import DestinationError, Directory
+from sitemap import DestinationError, Directory, destination_error
 
 log = logging.getLogger(__name__)
 
@@ -164,17 +166,36 @@ def record_fault(plan: CrawlPlan, error: SiteatlasError) -> None:
 
 def _check_output(plan: CrawlPlan, store: Store, choices: RunChoices, clock: Clock) -> UsageError | None:
     """What would prevent a run, of a dry run: also files of somebody else. A run records and raises that."""
-    if choices.replace_foreign:
-        return choices.fault
+    faults = [choices.fault, _why_unwritable(plan.output)] if choices.dry_run else []
     try:
-        check_output_is_ours(plan, store)
-        check_formats_are_ours(plan, store)
+        if not choices.replace_foreign:
+            check_output_is_ours(plan, store)
+            check_formats_are_ours(plan, store)
     except UsageError as error:
-        if choices.dry_run:
-            return UsageError(f"{choices.fault}; {error}") if choices.fault else error
-        store.record_failure(error, clock())
-        raise
-    return choices.fault
+        if not choices.dry_run:
+            store.record_failure(error, clock())
+            raise
+        faults.append(error)
+    said = "; ".join(str(fault) for fault in faults if fault)
+    return UsageError(said) if said else None
+
+
+def _why_unwritable(output: Path) -> DestinationError | None:
+    """Why a run could not write to a directory, as far as that shows without writing."""
+    # False too for a path that we may not read
+    place = next(path for path in (output, *output.parents) if os.path.exists(path))  # noqa: PTH110
+    disk = os.statvfs(place)
+    room = disk.f_bavail if os.geteuid() else disk.f_bfree
+    reasons = {
+        errno.ENOTDIR: not place.is_dir(),
+        errno.EROFS: disk.f_flag & os.ST_RDONLY,
+        errno.EACCES: not os.access(place, os.W_OK | os.X_OK),
+        errno.ENOSPC: disk.f_blocks and not room,
+    }
+    number = next((number for number, holds in reasons.items() if holds), None)
+    if number is None:
+        return None
+    return destination_error(f"the directory {place} cannot be used", OSError(number, os.strerror(number)))
 
 
 async def _visit_and_finish(  # noqa: PLR0913 - the parts of one run

@@ -222,7 +222,7 @@ _PERMISSION: Final = "give this user write permission, or choose another directo
 _REMEDIES: Final = {
     errno.EACCES: _PERMISSION,
     errno.EPERM: _PERMISSION,
-    errno.EROFS: "the file system is read-only: choose another directory",
+    errno.EROFS: "the file system is read-only: mount it for writing, or choose another directory",
     errno.ENOSPC: "the disk is full: free some space",
     errno.EDQUOT: "the quota is used up: free some space",
     errno.EFBIG: "the file is larger than the limit of this process: raise the limit",
