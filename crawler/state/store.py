@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.errors import DamagedFile, SiteatlasError, StorageError, UsageError, single_error
-from crawler.state.database import fresh_remedy, is_there, storage_errors, transaction
+from crawler.state.database import fresh_remedy, storage_errors, transaction
 from crawler.state.lock import hold_lock
 from crawler.state.runs import (
     FORGOTTEN_KEY,
@@ -291,14 +291,16 @@ class Store:
         self._now = time.time() if now is None else now
 
     def __enter__(self) -> Self:
-        self.is_new, self._is_discarded = not is_there(self.directory), False
+        self._is_discarded = False
         with ExitStack() as opened:
             opened.callback(os.close, hold_lock(self.directory))
             aside = self._set_damage_aside()
             self.db = opened.enter_context(closing(STATE_DB.open(self.directory / STATE_DB.file)))
             if aside:
                 self._record_damage(aside)
+            has_audit = any(self.directory.glob(f"*/{STATE_DB.file}"))
             try:
+                self.is_new = not (has_audit or RunStore(self.db).last(1))
                 self._begin_or_resume()
             except Exception as error:
                 self._look_for_damage(error)
