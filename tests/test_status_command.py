@@ -73,6 +73,8 @@ def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
     state(tmp_path, names[0], [run(1), run(2, files=[PublishedFile("sitemap.xml", "u", 1, 1)])])
     state(tmp_path, names[1], [run(1), run(2, 0, "refused", **DOWN)])
     state(tmp_path, names[2], [run(1, outcome="")])
+    stopped = run(1, 0, "cut short", refusal="the site is down", exit_code=4, completeness="truncated")
+    state(tmp_path, names[4], [stopped])
     with History(tmp_path / "state") as history:
         attempt(history, names[3], RunStatus.FAILED, "its process was stopped by SIGKILL")
         attempt(history, names[3], RunStatus.FAILED, "its process was stopped by SIGKILL", retry=True)
@@ -81,11 +83,11 @@ def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
     assert max(map(len, lines)) <= 80
     head, *rows = lines[:6]
     assert head.split() == ["site", "pages", "last", "run", "verdict", "took", "next", "run"]
-    verdicts = ("failed", "failing", "healthy", "interrupted", "not run yet")
-    for name, verdict, row in zip((names[n] for n in (1, 3, 0, 2, 4)), verdicts, rows, strict=True):
+    verdicts = ("refused", "failing", "failed", "healthy", "interrupted")  # the first, as its row says
+    for name, verdict, row in zip((names[n] for n in (1, 3, 4, 0, 2)), verdicts, rows, strict=True):
         assert row.startswith(name)
         assert f" {verdict} " in row
-    assert f"{names[1]}: failed: the start URL failed" in lines
+    assert f"{names[1]}: refused: the start URL failed" in lines
     assert f"{names[3]}: failing: 2 runs in a row failed: " in ran.out
     assert "siteatlas schedule is not running" in ran.out
     assert not any(row.endswith("now") for row in rows), "nobody is there who would begin one"

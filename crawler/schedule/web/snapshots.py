@@ -27,15 +27,7 @@ from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import SiteStatus, failures_text
-from crawler.state.runs import (
-    PUBLISHING_OUTCOMES,
-    CompletenessLevel,
-    PublishedFile,
-    Run,
-    RunStatus,
-    RunStore,
-    RunTotals,
-)
+from crawler.state.runs import PUBLISHING_OUTCOMES, PublishedFile, Run, RunStatus, RunStore, RunTotals
 from crawler.state.schema import STATE_DB
 from crawler.state.status import StateStatus, state_status
 from crawler.units import count_text
@@ -295,8 +287,7 @@ def _run_warning(ended: Run) -> Iterator[Condition]:
     elif ended.exit_code and ended.outcome in PUBLISHING_OUTCOMES:
         yield Condition(Tone.ERROR, "not uploaded", ended.reason)
     elif ended.exit_code and ended.refusal:
-        is_judged = ended.has_figures and ended.completeness != CompletenessLevel.DEGRADED  # else the site was down
-        yield Condition(Tone.ERROR, "refused" if is_judged else "failed", ended.refusal)
+        yield Condition(Tone.ERROR, "refused" if ended.outcome == "refused" else "failed", ended.refusal)
 
 
 def failure(last: Attempt | None, failures: int) -> Condition | None:

@@ -364,7 +364,7 @@ def test_ours_a_robots_file_that_fails_needs_attention_until_it_can_be_read(tmp_
         snapshot = read_snapshot(shop.state, SiteSnapshot())
         found = condition(shop, snapshot)
         assert (found.tone, found.word) == ("warning", "robots.txt fails")
-        assert found.reason.startswith("robots.txt answered 500: ")
+        assert found.reason.startswith("at the last request, robots.txt answered 500: ")
         metrics = exposition(SiteMetrics(board(shop), {shop.name: snapshot}), "")[0].decode()
         assert 'siteatlas_site_attention{site="shop"} 1.0' in metrics
         assert "robots.txt answered 500" in json.dumps(health_response(board(shop), "", {shop.name: snapshot})[1])
