@@ -70,7 +70,7 @@ def test_ours_a_flag_says_when_over_the_environment_and_that_over_the_file(
     ("flags", "told"),
     [
         ({"schedule__every": "6h", "schedule__cron": "1 2 * * *"}, "Choose one of them"),
-        ({"schedule__every": "6h", "settings": ["schedule.timezone=Mars/Base"]}, '"Mars/Base" is not'),
+        ({"schedule__every": "6h", "settings": ["schedule.timezone=Mars/Base"]}, '"Mars/Base" (--set schedule.timezone) is not'),
         ({"daemon__allowed_hosts": ["http://a.b/c"]}, "daemon.allowed_hosts (--allowed-host): \"http://a.b/c\" is no"),
         ({"settings": ["schedule.enabled=false"]}, "no site in"),
     ],
@@ -88,6 +88,10 @@ def test_ours_a_file_is_named_for_what_stands_in_it_and_not_for_what_was_typed(t
     with pytest.raises(UsageError) as error:
         load_sites(written(tmp_path, 'every = "6q"'), {}, [])
     assert "sites.toml, line 3" in str(error.value)
+    for line, told in (('cron = "30 25 * * *"', 'cron "30 25 * * *"'), ('timezone = "Mars"', 'timezone "Mars"')):
+        with pytest.raises(UsageError) as error:
+            load_sites(written(tmp_path, line), {}, [])
+        assert str(error.value).startswith(f"schedule.{told} ({tmp_path / 'sites.toml'}, line 3) ")
 
 
 def test_ours_one_site_is_taken_out_of_what_all_share(tmp_path: Path) -> None:

@@ -290,7 +290,7 @@ def override(tables: dict[str, Any], file: ConfigFile | None, layers: Layers, si
         return file.place(own if _has(file.tables(), own) else path)
 
     config = build_config(merged, place)
-    build_schedule(site, config.schedule)
+    build_schedule(site, config.schedule, lambda key: place(("schedule", key)))
     return config
 
 

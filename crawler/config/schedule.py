@@ -3,6 +3,7 @@
 import functools
 import os
 import zoneinfo
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -18,15 +19,22 @@ _NO_ZONE: Final = ScheduleConfig().timezone  # the default; an interval needs no
 _LOCALTIME: Final = Path("/etc/localtime")
 
 
-def build_schedule(name: str, section: ScheduleConfig) -> Schedule | None:
-    """The schedule of a site, None without one. Raises UsageError for an invalid one."""
+def build_schedule(name: str, section: ScheduleConfig, place: Callable[[str], str] = lambda _: "") -> Schedule | None:
+    """The schedule of a site, None without one. Raises UsageError for an invalid one.
+
+    ``place`` is where the file or the command line has a key of the section, or "".
+    """
+
+    def where(key: str) -> str:
+        return f" ({found})" if (found := place(key)) else _of(name)
+
     if section.cron and section.every is not None:
-        raise UsageError(f"schedule.cron and schedule.every{_of(name)} exclude each other. Choose one of them")
-    zone = _zone(name, section.timezone) if section.cron or section.timezone != _NO_ZONE else None
+        raise UsageError(f"schedule.cron and schedule.every{where('cron')} exclude each other. Choose one of them")
+    zone = _zone(section.timezone, where("timezone")) if section.cron or section.timezone != _NO_ZONE else None
     if section.every is not None:
         recurrence: Recurrence = Interval.of(name, section.every)
     elif section.cron and zone:
-        recurrence = _cron(name, section.cron, zone)
+        recurrence = _cron(section.cron, zone, where("cron"))
     else:
         return None
     return Schedule(name, recurrence, section.jitter) if section.is_timed else None
@@ -36,17 +44,17 @@ def _of(name: str) -> str:
     return f' of the site "{name}"' if name else ""
 
 
-def _cron(name: str, expression: str, zone: ZoneInfo) -> Cron:
+def _cron(expression: str, zone: ZoneInfo, where: str) -> Cron:
     try:
         return Cron.of(expression, zone)
     except ScheduleError as error:
         raise UsageError(
-            f'schedule.cron "{expression}"{_of(name)} cannot be used: {error}. For example, '
+            f'schedule.cron "{expression}"{where} cannot be used: {error}. For example, '
             f'"30 3 * * *" means every day at 03:30'
         ) from None
 
 
-def _zone(name: str, key: str) -> ZoneInfo:
+def _zone(key: str, where: str) -> ZoneInfo:
     if key == LOCAL_ZONE:
         return _local_zone()
     try:
@@ -54,7 +62,7 @@ def _zone(name: str, key: str) -> ZoneInfo:
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         examples = 'Examples are "Europe/Berlin", "UTC" and "local"'
         hint = did_you_mean(key, sorted(zoneinfo.available_timezones()), examples)
-        raise UsageError(f'schedule.timezone "{key}"{_of(name)} is not a known time zone. {hint}') from None
+        raise UsageError(f'schedule.timezone "{key}"{where} is not a known time zone. {hint}') from None
 
 
 @functools.cache
