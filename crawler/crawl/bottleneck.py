@@ -28,8 +28,8 @@ class CrawlLook(Struct, frozen=True):
     """What the engine sees at a tick.
 
     ``cpu`` is the share of one processor that the main process used since the last look, ``parsing`` and ``fetching``
-    the numbers of leases in these steps, ``is_paced`` whether a request could start but for the pace, and
-    ``has_failed`` whether the last request failed.
+    the numbers of leases in these steps, ``is_paced`` whether a request could start but for the pace, ``has_failed``
+    whether the last request failed, and ``has_errors`` whether any did.
     """
 
     cpu: float
@@ -37,6 +37,7 @@ class CrawlLook(Struct, frozen=True):
     parsing: int
     is_paced: bool
     has_failed: bool = False
+    has_errors: bool = False
 
 
 def bounding_stage(look: CrawlLook) -> CrawlStage:
@@ -47,8 +48,10 @@ def bounding_stage(look: CrawlLook) -> CrawlStage:
         return CrawlStage.PARSE
     if look.is_paced:
         return CrawlStage.ERRORS if look.has_failed else CrawlStage.PACE
-    # with nothing in flight, and a pace that holds back nothing, the URLs that are left wait for their retries
-    return CrawlStage.NETWORK if look.fetching else CrawlStage.ERRORS
+    if look.fetching:
+        return CrawlStage.NETWORK
+    # with nothing in flight, and a pace that holds back nothing, the URLs that are left wait for their retries, if any
+    return CrawlStage.ERRORS if look.has_errors else CrawlStage.FRONTIER
 
 
 class Bottlenecks:

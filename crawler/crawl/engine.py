@@ -352,7 +352,8 @@ class CrawlEngine:
             now, used = time.monotonic(), time.process_time()
             share = (used - busy) / max(now - then, TICK_SECONDS)
             parsing, has_failed = self._worker.parsing, bool(self._error_budget.last_error)
-            look = CrawlLook(share, self._out - parsing, parsing, self._is_paced, has_failed)
+            has_errors = self._error_budget.failures > 0
+            look = CrawlLook(share, self._out - parsing, parsing, self._is_paced, has_failed, has_errors)
             self._bottlenecks.add(bounding_stage(look), now - then)
             then, busy = now, used
             if self._limits.max_time and now - self._started >= self._limits.max_time:
