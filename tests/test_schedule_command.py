@@ -83,7 +83,7 @@ def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tm
     ("schedule", "words", "code", "said"),
     [
         ("", (), 2, 'no site in sites.toml has a schedule. Set every = "1d"'),
-        ('cron = "61 * * * *"', (), 2, 'schedule.cron "61 * * * *" cannot be used'),
+        ('cron = "61 * * * *"', (), 2, 'schedule.cron "61 * * * *" (sites.toml, line 13) cannot be used'),
         ('every = "1h"', ("--every", "1h", "--site", "nobody"), 2, 'no site "nobody"'),
         ('every = "1h"\n[webhook]\nurls = ["env:NOBODY"]', (), 2, 'site "a" in sites.toml: the environment variable'),
         ('every = "1h"', ("--listen", "nowhere"), 2, "is not an address. Write HOST:PORT"),
@@ -498,3 +498,13 @@ def test_ours_a_webhook_that_redirects_shows_in_status_metrics_and_health(tmp_pa
     assert (health["status"], health["refused_messages"]) == ("ok", {"shop": 1})
     assert "302" in health["attention"]["shop"]
     assert 'siteatlas_site_refused_messages{site="shop"} 1.0' in metrics
+
+
+def test_ours_status_promises_no_run_of_a_site_that_the_daemon_was_not_given(tmp_path: Path) -> None:
+    with scripted(pages(1)) as site:
+        write(tmp_path, shop=site.url, blog="http://127.0.0.1:9/")
+        with kept(tmp_path, "--site", "shop") as daemon:
+            daemon.said("shop: published after")
+            shop, blog = status(tmp_path)["sites"]
+            assert daemon.end() == 0
+    assert (shop["schedule"]["next"] is None, blog["schedule"]["next"]) == (False, None)

@@ -70,7 +70,7 @@ def test_ours_a_flag_says_when_over_the_environment_and_that_over_the_file(
     ("flags", "told"),
     [
         ({"schedule__every": "6h", "schedule__cron": "1 2 * * *"}, "Choose one of them"),
-        ({"schedule__every": "6h", "settings": ["schedule.timezone=Mars/Base"]}, '"Mars/Base" (--set schedule.timezone) is not'),
+        ({"schedule__every": "6h", "settings": ["schedule.timezone=M/B"]}, '"M/B" (--set schedule.timezone) is not'),
         ({"daemon__allowed_hosts": ["http://a.b/c"]}, "daemon.allowed_hosts (--allowed-host): \"http://a.b/c\" is no"),
         ({"settings": ["schedule.enabled=false"]}, "no site in"),
     ],

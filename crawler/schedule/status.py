@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.schedule.history import HistoryReader
 from crawler.schedule.queue import RunQueue, replayed_state
@@ -75,7 +76,8 @@ def sites_status(sites: Iterable[ScheduledSite], queue: RunQueue, now: float) ->
 def stored_status(sites: Iterable[ScheduledSite], directory: Path, now: float) -> ScheduleStatus:
     """The status of all sites by the history in a directory, for processes other than the daemon.
 
-    ``next_at`` is then when the next run would start if a daemon ran. Raises StorageError, UsageError.
+    ``next_at`` is then when the next run would start if a daemon ran; None of a site that the running daemon has never
+    had, as it runs others only (--site). Raises StorageError, UsageError.
     """
     queue = RunQueue(0)
     sites = list(sites)
@@ -83,7 +85,10 @@ def stored_status(sites: Iterable[ScheduledSite], directory: Path, now: float) -
         is_alive = bool(history.daemon())
         for site in sites:
             load_history(queue, site, history, now, is_alive=is_alive)
-    return ScheduleStatus(version=__version__, now=now, sites=sites_status(sites, queue, now), is_alive=is_alive)
+        strangers = {site.name for site in sites if is_alive and history.handled(site.name) is None}
+    found = sites_status(sites, queue, now)
+    planned = tuple(replace(site, next_at=None) if site.name in strangers else site for site in found)
+    return ScheduleStatus(version=__version__, now=now, sites=planned, is_alive=is_alive)
 
 
 def _site_status(site: ScheduledSite, entry: SiteState, now: float) -> SiteStatus:
