@@ -158,12 +158,19 @@ def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: P
 def test_ours_earlier_reasons_are_short(tmp_path: Path) -> None:
     write(tmp_path, "", shop="http://shop.example/")
     wall = "a firewall responded in place of the pages" + ", so let the crawler through" * 9
+    cause = f"nothing can be crawled on https://shop.example: robots.txt cannot be fetched: {'the certificate ' * 5}"
     held = {"exit_code": 3, "refusal": wall}
     back = replace(run(7, outcome="rolled back"), listed=1, refusal="")
-    known = [*(run(n) for n in range(1, 4)), *(run(n, 300.0, **held) for n in (4, 5, 6)), back]
+    known = [
+        *(run(n) for n in (1, 2)),
+        run(3, 0, "nothing", refusal=cause, exit_code=5),
+        *(run(n, 300.0, **held) for n in (4, 5, 6)),
+        back,
+    ]
     state(tmp_path, "shop", known)
     told = siteatlas(tmp_path, "status", "--config", "sites.toml").out
     assert told.count("a firewall responded") == 3
+    assert cause.strip() in told, "the cause comes last"
     assert wall not in told
     state(tmp_path, "blog", known[:-1])
     write(tmp_path, "", blog="http://blog.example/")

@@ -29,7 +29,7 @@ from crawler.state.status import StateStatus
 from crawler.units import clock_text, count_text, outcome_text, size_text
 from sitemap import safe
 
-_MAX_REMARK: Final = 100  # characters of what is said of a run before the last one
+_MAX_REMARK: Final = 200  # characters of what is said of an earlier run, or of an earlier process of the last one
 _TONES: Final = tuple(Tone)
 
 
@@ -213,7 +213,7 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
         yield f"run {continued.number} was continued {again}; its figures are sums, without those of killed processes"
         for began, code, why in continued.tries:
             end = "killed" if code is None else f"exit code {code}"
-            yield f"  on {local_time(began)}: {end}{why and ': '}{safe(why)}"
+            yield f"  on {local_time(began)}: {end}{why and ': '}{_short(safe(why))}"
 
 
 def _written(last: int, wrote: int | None) -> str:
@@ -251,8 +251,11 @@ def _runs(site: SiteOverview, width: int) -> Iterator[str]:
     for number, (row, run) in enumerate(zip(rows, runs, strict=True)):
         yield row
         for remark in () if _is_running(site, run) else _remarks(run):
-            text = textwrap.shorten(remark, _MAX_REMARK, placeholder=" …") if number else remark
-            yield from wrap(text, width, indent, indent)
+            yield from wrap(_short(remark) if number else remark, width, indent, indent)
+
+
+def _short(remark: str) -> str:
+    return textwrap.shorten(remark, _MAX_REMARK, placeholder=" …")
 
 
 def _row(run: Run, *, is_active: bool) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from crawler.url.params import UrlParams
 _MAX_REDIRECTS: Final = 5
 _SMALL_BODY: Final = BodyLimits(wire=65_536, decoded=65_536)
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
-_REMEDY: Final = "; notifications wait until it is"
+_REMEDY: Final = "; notifications wait until the site serves it"
 _NOW: Final = " (check_live = false in [notify] sends them now)"
 _WRONG_DIRECTORY: Final = ". If no later step copies it there, output.directory (-o) is not what the site serves"
 _GZIP: Final = b"\x1f\x8b"
