@@ -12,7 +12,7 @@ import msgspec
 from crawler.lastmod.changes import SAMPLE_SIZE
 from crawler.lastmod.memory import ChangeHistory, SecondRead, SiteMemory
 from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE, SourcedDate
-from crawler.model import Url
+from crawler.model import State, Url
 from crawler.parse.snapshot.blocks import own_texts
 from crawler.parse.snapshot.diff import Delta, content_keys, with_news
 from crawler.state.database import statements, storage_errors, transaction
@@ -22,7 +22,9 @@ from sitemap import BuildTime, find_build_times
 # The pages compared in this run: parsed in an earlier run, and parsed or unchanged in this one.
 _FROM_COMPARED: Final = """FROM asked_visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
   WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
-_SQL: Final = statements("crawler.lastmod", "store.sql", _FROM_COMPARED=_FROM_COMPARED)
+# Whether a page counts for what the site did: the variants of a product, with one canonical, are one page.
+_COUNTS: Final = f"(v.state != '{State.CANONICAL_ELSEWHERE}' OR v.id IN (SELECT id FROM published))"  # noqa: S608
+_SQL: Final = statements("crawler.lastmod", "store.sql", _FROM_COMPARED=_FROM_COMPARED, _COUNTS=_COUNTS)
 MAX_NEW_PAGES: Final = 20_000
 """New pages of a run; when a run finds more, links to them are no news."""
 
@@ -63,13 +65,14 @@ class ObservationStore:
         self._db = db
         self._run = run
 
-    def deltas(self) -> Iterator[tuple[int, Delta]]:
-        """The pages with differences, and these."""
+    def deltas(self, *, copies: bool = False) -> Iterator[tuple[int, Delta]]:
+        """The pages with differences, and these; with ``copies`` also those of pages that name another as canonical."""
         new, gone = self._new_pages, self._gone_pages
         with storage_errors():
-            for number, url, packed in self._db.execute(_SQL["deltas"], (self._run,)):
-                delta = _decode_delta(packed)
-                yield number, with_news(delta, url, new, gone) if new or gone else delta
+            for number, url, packed, counts in self._db.execute(_SQL["deltas"], (self._run,)):
+                if counts or copies:
+                    delta = _decode_delta(packed)
+                    yield number, with_news(delta, url, new, gone) if new or gone else delta
 
     @cached_property
     def _new_pages(self) -> frozenset[Url]:
@@ -87,9 +90,9 @@ class ObservationStore:
         return frozenset(url for (url,) in rows) if len(rows) <= MAX_NEW_PAGES else frozenset()
 
     def compared(self) -> int:
-        """The number of pages that were compared."""
+        """The number of pages that were compared and are no copies."""
         with storage_errors():
-            return int(self._db.execute(f"SELECT count(*) {_FROM_COMPARED}").fetchone()[0])
+            return int(self._db.execute(f"SELECT count(*) {_FROM_COMPARED} AND {_COUNTS}").fetchone()[0])
 
     def sample(self) -> Mapping[int, Sequence[int]]:
         """The content keys of some compared pages, by page.

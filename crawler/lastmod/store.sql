@@ -1,5 +1,5 @@
 -- name: deltas
-SELECT v.id, (SELECT url FROM url WHERE id = v.id), c.delta {_FROM_COMPARED}
+SELECT v.id, (SELECT url FROM url WHERE id = v.id), c.delta, {_COUNTS} {_FROM_COMPARED}
   AND v.content != m.content AND c.run = ? AND c.delta != x'' ORDER BY v.id
 
 -- name: new_pages
@@ -11,7 +11,7 @@ SELECT u.url FROM memory m JOIN url u ON u.id = m.id LEFT JOIN visit v ON v.id =
   WHERE m.state = 'indexable' AND v.state IS NOT 'indexable' LIMIT ?
 
 -- name: sample
-SELECT v.id, c.id, c.text {_FROM_COMPARED}
+SELECT v.id, c.id, c.text {_FROM_COMPARED} AND {_COUNTS}
   AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id
 
 -- name: mark_unchanged
