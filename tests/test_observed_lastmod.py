@@ -287,3 +287,41 @@ def test_ours_variants_of_a_page_are_no_other_pages(seed: int, process: Forked, 
         assert shop.night(code=3) == set()
         shop.canonical = ""
         assert shop.night() == edited
+
+
+@pytest.mark.parametrize("seed", [2, *(pytest.param(n, marks=pytest.mark.thorough) for n in range(3, 7))])
+def test_google_translations_of_a_page_are_no_other_pages(seed: int, process: Forked, tmp_path: Path) -> None:
+    """They name each other by hreflang, and show the same pictures and figures. A note in one language is the site's.
+
+    https://developers.google.com/search/docs/specialty/international/localized-versions
+    """
+    rng = random.Random(seed)
+    languages = rng.sample(["en", "de", "fr", "it", "es", "nl", "pl"], rng.randint(2, 7))
+    paths = [f"/p{n}" for n in range(rng.choice([15, 25]))]
+    texts = {f"/{language}{path}": f"<p>{sentence(rng, 14)}.</p>" for language in languages for path in paths}
+    shared = {path: [f"<img src=/{rng.randrange(10**6)}.jpg alt=''>"] for path in paths}
+    notes = dict.fromkeys(languages, "")
+
+    def page(language: str, path: str) -> str:
+        alternates = "".join(f"<link rel=alternate hreflang={each} href=/{each}{path}>" for each in languages)
+        text = f"{texts[f'/{language}{path}']}{''.join(shared[path])}{notes[language]}"
+        return (
+            f"<html lang={language}><head><title>{language} {path}</title>{alternates}</head><main>{text}</main></html>"
+        )
+
+    dates: dict[str, str] = {}
+    with scripted({}) as served:
+        for day in range(7):
+            edited = rng.sample(paths, rng.randint(1, 2)) if day > 1 else []
+            for path in edited:
+                more = rng.choice([f"<p>{sentence(rng, 9)}.</p>", f"<img src=/{rng.randrange(10**6)}.jpg alt=''>"])
+                shared[path] = [*shared[path], more] if more.startswith("<p>") else [more]
+            if day == 4:
+                notes[languages[0]] = f"<p class=note>{sentence(rng, 8)}.</p>"
+            pages = {f"/{language}{path}": page(language, path) for language in languages for path in paths}
+            served.routes = {"/": f"<main>{links(*pages)}</main>", **pages}
+            ran = process.run(tmp_path, day, "crawl", served.url, *NIGHTLY)
+            assert ran.status == 0, ran.said
+            before, dates = dates, lastmods(tmp_path, served.url)
+            moved = {path for path in dates if before and before[path] != dates[path]}
+            assert moved == {f"/{language}{path}" for language in languages for path in edited}, day

@@ -153,7 +153,9 @@ class Comparison:
 
     def __init__(self, store: ObservationStore, run: int) -> None:
         self._store = store
-        self._model = build_significance_model(store.memory(), store.deltas, store.compared(), store.sample, run=run)
+        self._model = build_significance_model(
+            store.memory(), store.deltas, store.compared(), store.sample, run=run, translated=store.translated
+        )
 
     def model(self) -> SignificanceModel:
         """The model of the run, with the second reads so far."""
