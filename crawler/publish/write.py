@@ -17,22 +17,23 @@ import msgspec
 
 from crawler.config.config import Config, OutputConfig
 from crawler.config.plan import CrawlPlan, plan_crawl
-from crawler.errors import NEXT_RUN, SiteatlasError, UsageError
+from crawler.errors import NEXT_RUN, SiteatlasError, StorageError, UsageError
 from crawler.model import Url
 from crawler.publish.entries import EntryBuilder, EntryCounts
 from crawler.publish.listing import Listing
 from crawler.publish.shards import ShardAssigner
 from crawler.state.database import storage_errors
 from crawler.state.lock import RUN_LEASE
-from crawler.state.runs import PublishedFile, Run
+from crawler.state.runs import PublishedFile, Run, RunStore
 from crawler.state.schema import STATE_DB
-from crawler.state.store import Store, read_about, write_about
+from crawler.state.store import GENERATIONS_DIRECTORY, Store, read_about, write_about
 from crawler.units import names_text
 from sitemap import (
     Assignment,
     DestinationError,
     Directory,
     FileFacts,
+    Generations,
     InvalidEntry,
     Published,
     SitemapError,
@@ -89,12 +90,54 @@ def existing_sitemap(plan: CrawlPlan) -> Path | None:
     return next((path for path in paths if os.path.lexists(path)), None)
 
 
-GONE: Final = "the earlier sitemap is gone from"
+GONE: Final = "the earlier sitemap"
 
 
-def gone_text(plan: CrawlPlan) -> str:
-    """That the sitemap of an earlier run is gone, as the rest of a sentence; "" if it stays, or is uploaded."""
-    return "" if plan.config.upload.to or existing_sitemap(plan) else f"; {GONE} {plan.output.absolute()}"
+def gone_text(plan: CrawlPlan, *, puts_back: bool = False) -> str:
+    """That the sitemap of an earlier run is gone, as the rest of a sentence; "" if it stays, or is uploaded.
+
+    ``puts_back``: it is published again in a directory that has other files, as after a build. An empty one may be the
+    place of a disk that is not mounted.
+    """
+    if plan.config.upload.to or existing_sitemap(plan):
+        return ""
+    with suppress(SiteatlasError, OSError):
+        if puts_back and any(plan.output.iterdir()) and put_back_published(plan):
+            return f"; {GONE} was gone from {plan.output.absolute()}, and is there again"
+    return f"; {GONE} is gone from {plan.output.absolute()} (siteatlas rollback publishes it again)"
+
+
+def copies(plan: CrawlPlan) -> Generations:
+    """The copies of the last published sets."""
+    return Generations(plan.state / GENERATIONS_DIRECTORY, plan.config.output.generations)
+
+
+def copy_of_published(plan: CrawlPlan) -> int | None:
+    """The number of the copy of the published set; None if there is none. Raises StorageError, SitemapError."""
+    if not STATE_DB.is_in(plan.state):
+        return None
+    with STATE_DB.reading(plan.state) as db:
+        run = RunStore(db).published()
+    kept = copies(plan)
+    numbers = reversed(kept.numbers() if run else [])
+    return next((number for number in numbers if run and published_files(kept.published(number)) == run.files), None)
+
+
+def put_back_published(plan: CrawlPlan) -> bool:
+    """Publish the set of the state again, from its copy, when the output directory has none; whether that was done.
+
+    So visitors have a sitemap after a build or a deploy that deleted it, and an upload has its files on a machine that
+    runs a site for the first time. What is there already stays: on a shared disk it is the published set. Raises
+    StorageError, UsageError.
+    """
+    if existing_sitemap(plan):
+        return False
+    try:
+        if (number := copy_of_published(plan)) is not None:
+            copies(plan).restore(number, build_destination(plan))
+    except SitemapError as error:
+        raise StorageError(str(error)) from error
+    return number is not None
 
 
 def foreign_sitemap(config: Config) -> Path | None:

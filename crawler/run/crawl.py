@@ -107,7 +107,8 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
                 store.record_failure(error, clock())
                 if store.is_first:
                     raise
-                raise NothingCrawlable(f"{error}{gone_text(plan) or '; the sitemap is unchanged'}") from error
+                gone = gone_text(plan, puts_back=not choices.dry_run)
+                raise NothingCrawlable(f"{error}{gone or '; the sitemap is unchanged'}") from error
             if fault:
                 refusal = f"{finished.run.refusal}; a run would be refused: {fault}"
                 run = replace(finished.run, refusal=refusal, exit_code=fault.exit_code)

@@ -44,8 +44,8 @@ from crawler.publish.recent_feed import publish_recent_feed
 from crawler.publish.store import AcceptAfter, record_losses
 from crawler.state.database import transaction
 from crawler.state.runs import PARTIAL, Completeness, CompletenessLevel, PublishedFile, Run, RunStore
-from crawler.state.store import GENERATIONS_DIRECTORY, Store, read_about, write_about
-from sitemap import DestinationError, Directory, Generations, Published, format_date
+from crawler.state.store import Store, read_about, write_about
+from sitemap import DestinationError, Directory, Published, format_date
 
 _NAMED_KEY: Final = "named_in_robots"
 MAX_SHOWN_CHANGES: Final = 20  # changes of each kind in a summary
@@ -205,7 +205,7 @@ class RunFinisher:
 
     def _gone(self) -> str:
         """What the end of a run says of an earlier sitemap that is gone; "" if it is not."""
-        return "" if self._store.is_first else write.gone_text(self._plan)
+        return "" if self._store.is_first else write.gone_text(self._plan, puts_back=self._destination is not None)
 
     def _finish_refused(self, run: Run, verdict: Completeness, refusal: Refusal, *, is_over: bool) -> FinishedRun:
         """Store the record, and how long the losses stand: the next run must not build on what a refused run saw."""
@@ -308,7 +308,7 @@ class RunFinisher:
         """Keep a copy of the set for a rollback, unless the newest copy is the same set."""
         if self._destination is None:
             return
-        generations = Generations(self._store.directory / GENERATIONS_DIRECTORY, self._plan.config.output.generations)
+        generations = write.copies(self._plan)
         newest = generations.numbers()[-1:]
         if not newest or generations.published(newest[0]) != published:
             generations.keep(published, self._destination, number)
