@@ -189,7 +189,7 @@ _HAS_PAGE: Final = "SELECT EXISTS (SELECT 1 FROM visit WHERE kind = ? AND status
 def build_throttle(plan: CrawlPlan, store: Store | None = None) -> Throttle:
     """The pace of the plan. Of a resumed run, the ``store`` knows whether a page responded."""
     pace = plan.config.pace
-    folder = origin_of(plan.seed) if plan.source and plan.source.folder else ""
+    folder = origin_of(plan.seed) if plan.is_of_folder else ""
     options = ThrottleOptions(pace.concurrency, pace.rate, pace.delay)
     throttle = Throttle(options, plan.processes * SPARE_LEASES, steady_clock(), folder, run_permits())
     if store and store.resumed and store.db.execute(_HAS_PAGE, (DocumentKind.PAGE,)).fetchone()[0]:
@@ -220,7 +220,7 @@ def build_worker(
         fetcher,
         PageParser(pool, parser_options(plan), renderer),
         OutcomeBuilder(build_judge(plan), frontier, options),
-        RetryPolicy(config.fetch.retries, longest_asked=config.pace.max_retry_after),
+        RetryPolicy(0 if plan.is_of_folder else config.fetch.retries, longest_asked=config.pace.max_retry_after),
         config.output.keep_failed,
         clock,
     )
@@ -243,8 +243,8 @@ def render_remedy(config: Config) -> str:
 
 
 def not_found_checks(plan: CrawlPlan) -> int:
-    """The names that cannot exist that may be requested; none of a folder, which has no server that responds."""
-    return 0 if plan.source and plan.source.folder else plan.config.fetch.not_found_checks
+    """The names that cannot exist that may be requested; none of a folder."""
+    return 0 if plan.is_of_folder else plan.config.fetch.not_found_checks
 
 
 def build_renderer(

@@ -233,8 +233,7 @@ def changed_urls(lines: Iterable[str], base: Url, params: UrlParams) -> list[Url
 
 def _second_reads(plan: CrawlPlan, store: Store) -> Rounds | None:
     """The pages that are read twice to see what changes by itself, if the run compares pages."""
-    is_static = plan.source is not None and plan.source.folder is not None
-    if is_static or plan.config.content.lastmod not in OBSERVING_POLICIES:
+    if plan.is_of_folder or plan.config.content.lastmod not in OBSERVING_POLICIES:
         return None
     return lambda _: pages_to_read_again(store.db, store.run.number, plan.config.fetch.second_reads)
 
