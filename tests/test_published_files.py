@@ -394,6 +394,8 @@ def test_ours_a_build_that_the_gate_refuses_keeps_the_earlier_sitemap(tmp_path: 
         before = before if refused else sitemap.read_bytes()
     assert "the earlier sitemap was gone from" in ran.err
     assert sitemap.read_bytes() == before
+    assert "was deleted" not in siteatlas(tmp_path, "status").out
     sitemap.unlink()
+    assert f"{sitemap} was deleted since then: siteatlas rollback" in siteatlas(tmp_path, "status").out
     assert siteatlas(tmp_path, "rollback", URL, "-o", "site").out.startswith("the sitemap of run 2 is published again")
     assert sitemap.read_bytes() == before

@@ -27,7 +27,7 @@ from crawler.state.database import storage_errors
 from crawler.state.lock import RUN_LEASE
 from crawler.state.runs import PublishedFile, Run, RunStore
 from crawler.state.schema import STATE_DB
-from crawler.state.store import GENERATIONS_DIRECTORY, Store, read_about, write_about
+from crawler.state.store import GENERATIONS_DIRECTORY, OUTPUT_KEY, Store, read_about, write_about
 from crawler.units import names_text
 from sitemap import (
     Assignment,
@@ -49,7 +49,6 @@ _GROUPING = {"section": by_section(), "language": by_language(), "type": by_type
 
 
 _GENERATORS: Final = get_args(GeneratorName)
-_OUTPUT_KEY: Final = "output"
 _TOLD_KEY: Final = "told_of_files"
 _MAX_TOLD: Final = 10
 _DIGESTS_KEY: Final = "digests"
@@ -156,7 +155,7 @@ def foreign_sitemap(config: Config) -> Path | None:
 def _foreign_sitemap(plan: CrawlPlan, db: sqlite3.Connection) -> Path | None:
     with storage_errors():
         has_published = db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is not None
-        is_ours = has_published or read_about(db, _OUTPUT_KEY) == str(plan.output.resolve())
+        is_ours = has_published or read_about(db, OUTPUT_KEY) == str(plan.output.resolve())
     return None if is_ours else existing_sitemap(plan)
 
 
@@ -175,7 +174,7 @@ class PublishedDigests:
     def is_last(self) -> bool:
         """Whether the last run of this state wrote to the directory."""
         with storage_errors():
-            return read_about(self._db, _OUTPUT_KEY) == str(self._directory.resolve())
+            return read_about(self._db, OUTPUT_KEY) == str(self._directory.resolve())
 
     def begin(self) -> None:
         """Store, before the files are written, that this state writes to the directory.
@@ -183,7 +182,7 @@ class PublishedDigests:
         Part of the caller's transaction. Raises StorageError.
         """
         with storage_errors():
-            write_about(self._db, _OUTPUT_KEY, str(self._directory.resolve()))
+            write_about(self._db, OUTPUT_KEY, str(self._directory.resolve()))
 
     def store(self, names: Iterable[str]) -> None:
         """Store the digests of the files of these names, and the notes that :meth:`_is_told` has met.
@@ -201,7 +200,7 @@ class PublishedDigests:
         """A note if the last run of this state wrote to another directory, which is still there."""
         here = str(self._directory.resolve())
         with storage_errors():
-            before = read_about(self._db, _OUTPUT_KEY) or here
+            before = read_about(self._db, OUTPUT_KEY) or here
         if before == here or not Path(before).is_dir():
             return ()
         note = f"the last run of this state wrote to {before}, and the next run there continues from this one"
