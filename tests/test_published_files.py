@@ -399,3 +399,16 @@ def test_ours_a_build_that_the_gate_refuses_keeps_the_earlier_sitemap(tmp_path: 
     assert f"{sitemap} was deleted since then: siteatlas rollback" in siteatlas(tmp_path, "status").out
     assert siteatlas(tmp_path, "rollback", URL, "-o", "site").out.startswith("the sitemap of run 2 is published again")
     assert sitemap.read_bytes() == before
+
+
+def test_ours_a_page_that_only_a_sitemap_names_is_told_once(tmp_path: Path) -> None:
+    words = ("crawl", URL, "--source", "site", "-o", "site")
+    write(tmp_path, a="one", b="two")
+    left = tmp_path / "site" / "b.html"
+    left.write_text(left.read_text() + '<a href="/b.html">link to this text</a>')
+    note = f"note: only a sitemap names 1 listed page, such as {URL}b.html: no page links there"
+    assert note not in siteatlas(tmp_path, *words).out
+    write(tmp_path, a="one")
+    for is_told in (True, False):
+        ran = siteatlas(tmp_path, *words)
+        assert ("3 pages listed" in ran.out, note in ran.out) == (True, is_told), ran.out

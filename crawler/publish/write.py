@@ -185,7 +185,7 @@ class PublishedDigests:
             write_about(self._db, OUTPUT_KEY, str(self._directory.resolve()))
 
     def store(self, names: Iterable[str]) -> None:
-        """Store the digests of the files of these names, and the notes that :meth:`_is_told` has met.
+        """Store the digests of the files of these names, and the notes that :meth:`is_told` has met.
 
         Part of the caller's transaction. Raises StorageError.
         """
@@ -222,7 +222,7 @@ class PublishedDigests:
         stale = [name for name in writes if name not in known and (self._directory / name).is_file()]
         remove = f", and remove {stale[0]}, which stays that of {generator}" if stale else ""
         note = f"each build of {generator} writes {names}: run Siteatlas after each build{remove}"
-        return () if self._is_told(note) else (f"{note}. siteatlas manual setups/{page} shows how",)
+        return () if self.is_told(note) else (f"{note}. siteatlas manual setups/{page} shows how",)
 
     def deleted_note(self) -> tuple[str, bool]:
         """A note on published files that are gone from a directory that has others, such as a deploy leaves it.
@@ -236,9 +236,9 @@ class PublishedDigests:
         verb = "was" if len(names) == 1 else "were"
         note = f"{said} {verb} deleted since the last run, for example by a deploy; this run writes what is missing"
         note = f"{note}. If a deploy empties {self._directory}, run Siteatlas after each deploy"
-        return note, self._is_told(note)
+        return note, self.is_told(note)
 
-    def _is_told(self, note: str) -> bool:
+    def is_told(self, note: str) -> bool:
         """Whether an earlier run told a note; later runs know it from :meth:`store` on."""
         with storage_errors():
             told = (read_about(self._db, _TOLD_KEY) or "").splitlines()
@@ -374,7 +374,15 @@ def lost_links_note(listing: Listing) -> tuple[str, ...]:
     return (note,) if count else ()
 
 
-def copies_note(listing: Listing, _policy: str) -> tuple[str, ...]:
+def unlinked_note(listing: Listing) -> tuple[str, ...]:
+    """A note when only a sitemap names listed pages: a build may have left them behind."""
+    count, first = listing.unlinked()
+    pages = "1 listed page" if count == 1 else f"{count:,} listed pages"
+    note = f"only a sitemap names {pages}, such as {first}: no page links there. Remove what should be gone"
+    return (note,) if count else ()
+
+
+def copies_note(listing: Listing) -> tuple[str, ...]:
     """A note when listed pages are the same document, such as a directory and its index.html."""
     count, first, last = listing.copies()
     if not count:

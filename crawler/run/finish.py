@@ -124,8 +124,10 @@ class RunFinisher:
             self._listing.drop_dates()
         self._find_site_images()
         write.assign_shards(self._plan, self._listing, self._entries, self._tally)
-        listing_notes = (write.copies_note, write.lost_dates_note, write.disbelieved_note, write.build_date_note)
-        notes = [*run.notes, *(text for note in listing_notes for text in note(self._listing, policy))]
+        told_once = *write.copies_note(self._listing), *write.unlinked_note(self._listing)
+        listing_notes = (write.lost_dates_note, write.disbelieved_note, write.build_date_note)
+        notes = [*run.notes, *(note for note in told_once if not self._digests.is_told(note))]
+        notes += (text for note in listing_notes for text in note(self._listing, policy))
         run = replace(run, listed=len(self._listing), kept=self._listing.kept_count, notes=notes)
         if self._destination is None:
             return self._finish_dry_run(run, verdict)
