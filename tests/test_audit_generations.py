@@ -173,6 +173,28 @@ def test_ours_what_an_audit_did_not_look_for_or_did_not_see_is_neither_new_nor_m
         ]
 
 
+def test_ours_a_new_finding_that_is_certain_fails_whatever_else_is_unproven(audit: Command) -> None:
+    with scripted(pages()) as site:
+        site.routes["/robots.txt"] = f"User-agent: *\nDisallow: /search\nSitemap: {site.url}sitemap.xml"
+        site.routes["/plain"] = page("/", "/search")
+        words = (site.url, "--fail-on", "new:warning")
+        audit(*words)
+        assert audit(*words).code == 0
+        site.routes["/sitemap.xml"] = sitemap("new", *LISTED)
+        site.routes["/new"] = page("/")
+        site.routes["/plain"] = page("/", "/search", "/dead")
+        both = audit(*words)
+        assert both.code == 10, both.out
+        assert "findings of orphan.sitemap are new" in both.err
+        assert f"--fail-on names: gone.linked ({site.url}dead)" in both.err
+
+        trusting = (*words, "--set=audit.trust_blocked=true")
+        audit(*trusting)
+        site.routes["/sitemap.xml"] = sitemap("new", "newer", *LISTED)
+        site.routes["/newer"] = page("/")
+        assert f"--fail-on names: orphan.sitemap ({site.url}newer)" in audit(*trusting).err
+
+
 def test_ours_audits_with_other_settings_are_not_compared(audit: Command) -> None:
     with scripted(pages()) as site:
         audit(site.url, "-o", "out")
