@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -179,12 +180,17 @@ def test_ours_a_new_finding_that_is_certain_fails_whatever_else_is_unproven(audi
         site.routes["/plain"] = page("/", "/search")
         words = (site.url, "--fail-on", "new:warning")
         audit(*words)
-        assert audit(*words).code == 0
+        same = audit(*words)
+        assert (same.code, "may be new" in same.out, "not compared" in same.out) == (0, False, False)
         site.routes["/sitemap.xml"] = sitemap("new", *LISTED)
         site.routes["/new"] = page("/")
         site.routes["/plain"] = page("/", "/search", "/dead")
-        both = audit(*words)
+        both = audit(*words, "-o", "out")
         assert both.code == 10, both.out
+        fresh, still, unsettled = map(int, re.findall(r"(\d+) (?:new|still there|may be new)", both.out)[:3])
+        assert (fresh, unsettled) == (1, 1)
+        assert fresh + still + unsettled == len(told()["findings"])
+        assert f"{still} still there, 1 may be new." in Path("out/audit.html").read_text()
         assert "findings of orphan.sitemap are new" in both.err
         assert f"--fail-on names: gone.linked ({site.url}dead)" in both.err
 
