@@ -463,3 +463,20 @@ def test_ours_nothing_is_written_and_a_running_crawl_is_not_disturbed(crawled: C
     writer.execute("ROLLBACK")
     writer.close()
     assert path.read_bytes() == before
+
+
+def test_ours_why_and_query_count_the_same_inlinks(tmp_path: Path) -> None:
+    variant = links("/gone", "/p", head='<link rel="canonical" href="/p">')
+    pages = {"/": links("/p", "/frame"), "/p": links("/p", "/p?red", "/gone") + NOFOLLOW, "/p?red": variant}
+    with scripted(
+        {**pages, "/hidden": links(), "/frame": links("/p", head="<meta name=robots content=noindex>")}
+    ) as site:
+        assert crawl(tmp_path, site.url).code == 0
+        asked = siteatlas(tmp_path, "query", "SELECT url, inlinks FROM pages", "--format", "json")
+        counted = {row["url"]: row["inlinks"] for row in json.loads(asked.out)}
+        told = json.loads(siteatlas(tmp_path, "why", *counted, "--json").out)["urls"]
+        assert {each["url"]: each["facts"]["link_facts"]["inlinks"] for each in told} == counted
+        paths = {"/gone": 2, "/p": 3, "/p?red": 1, "/hidden": 0}
+        assert {path: counted[site.url + path[1:]] for path in paths} == paths
+        lines = siteatlas(tmp_path, "why", f"{site.url}gone").out
+        assert f"< {site.url}p?red  (link on a page with another canonical)" in lines

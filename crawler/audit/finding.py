@@ -43,8 +43,8 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
 
     ``rule`` is a key of :data:`crawler.audit.rules.ALL_RULES`. ``is_certain`` is False when pages that the audit did
     not see could disprove it; ``certainty`` says how likely that is. ``depth`` counts clicks from the start; None: no
-    path of links leads to it. ``inlinks`` counts the pages with followed links to it; ``weight`` is its share of the
-    site's link weight, where the average page has 1.0. ``known`` are the kinds of sources that know it
+    path of links leads to it. ``inlinks`` counts other pages with links to it that may be followed; ``weight`` is its
+    share of the site's link weight, where the average page has 1.0. ``known`` are the kinds of sources that know it
     (:class:`SourceKind`).
     """
 
