@@ -139,7 +139,7 @@ SUMMARIES = {
     "/t/t/t/t/t": 'is not listed: trap (trap.path_repetition: "/t" more than 3 times in a row)',
     f"/{LONG}": f"is not listed: too long ({len(LONG):,} characters long; the limit in a sitemap is 2,047)",
     # some pages fail in this run, so that nothing leads there is no news
-    "/off": "is listed in sitemap.xml, but its state is now: no longer linked (it responds, but no page links "
+    "/off": "is listed in sitemap.xml, but its state is now: no longer linked (it responds, but nothing leads "
     "to it any more)",
     "/sitemap.xml": "is not listed: it is a sitemap",
     "https://elsewhere.example/": "is not listed: out of scope (another host: elsewhere.example)",
