@@ -465,6 +465,26 @@ def test_ours_nothing_is_written_and_a_running_crawl_is_not_disturbed(crawled: C
     assert path.read_bytes() == before
 
 
+def test_ours_links_on_a_page_that_is_no_longer_linked_do_not_count(tmp_path: Path) -> None:
+    menu = links("/p", "/q", "/r")
+    pages = {"/": menu, **dict.fromkeys(("/p", "/q", "/r"), menu)}
+    leaving = [f"/old/{number}" for number in range(60)]
+    with scripted({**pages, "/": links("/p", "/q", "/r", *leaving), **dict.fromkeys(leaving, menu)}) as site:
+        assert crawl(tmp_path, site.url).code == 0
+        site.routes["/"] = menu
+        assert crawl(tmp_path, site.url, "--accept-shrink").code == 0
+        assert "no longer linked" in siteatlas(tmp_path, "query", "SELECT state FROM pages").out
+        assert siteatlas(tmp_path, "query", "SELECT inlinks FROM pages WHERE url LIKE '%/p'").out.split() == [
+            "inlinks",
+            "3",
+        ]
+        why = siteatlas(tmp_path, "why", f"{site.url}p").out
+        assert "followed links from 3 pages" in why
+        assert crawl(tmp_path, site.url).code == 0
+        assert "nothing else differs" in siteatlas(tmp_path, "compare", "2", "3").out
+        assert "inlinks: fewer (median 63 → 3)" in siteatlas(tmp_path, "compare", "1", "2").out
+
+
 def test_ours_why_and_query_count_the_same_inlinks(tmp_path: Path) -> None:
     variant = links("/gone", "/p", head='<link rel="canonical" href="/p">')
     pages = {"/": links("/p", "/frame"), "/p": links("/p", "/p?red", "/gone") + NOFOLLOW, "/p?red": variant}
