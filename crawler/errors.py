@@ -74,7 +74,7 @@ class FindingsFound(SiteatlasError):
     exit_code = 10
 
 
-EXIT_CODES_BY_SEVERITY: Final = (0, 10, 4, 3, 5, 6, 2, 7, 1)
+EXIT_CODES_BY_SEVERITY: Final = (0, 4, 10, 3, 5, 6, 2, 7, 1)
 """The exit codes from best to worst: what the next run may fix comes before what needs a person."""
 
 

@@ -1,7 +1,7 @@
 """What runs do with the content of a site, without a crawl around them: compare, read again, judge, learn."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Protocol
@@ -54,6 +54,7 @@ class Lab:
 
     site: Rendered
     limit: int = 60
+    translations: Callable[[str], str] | None = None
     kept: dict[int, bytes] = field(default_factory=dict)
     memory: SiteMemory = field(default_factory=SiteMemory)
     ids: dict[str, int] = field(default_factory=dict)
@@ -82,16 +83,24 @@ class Lab:
         step = max(1, len(now) // SAMPLE_SIZE)
         compared = [n for n in now if n in self.kept]
 
+        stand: dict[str, int] = {}
+        translated = {n: stand.setdefault(self.translations(paths[n]), n) for n in compared if self.translations}
+
+        def beside(page: int) -> int:
+            return translated.get(page, page)
+
         @cache
         def sample() -> dict[int, list[int]]:
-            return {n: content_keys(now[n]) for n in compared[::step]}
+            return {n: content_keys(now[n]) for n in sorted(compared[::step], key=beside)}
 
+        pages = len(stand) or len(compared)
+        deltas.sort(key=lambda pair: beside(pair[0]))
         again: dict[int, SecondRead] = {}
         reads: Counter[int] = Counter()
 
         def build() -> SignificanceModel:
             return build_significance_model(
-                self.memory, lambda: deltas, len(compared), sample, again.values(), run=self.run
+                self.memory, lambda: deltas, pages, sample, again.values(), run=self.run, translated=translated
             )
 
         model = build()

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -171,6 +172,33 @@ def test_ours_what_an_audit_did_not_look_for_or_did_not_see_is_neither_new_nor_m
         assert [(each["rule"], each["now"]) for each in last["mended"]] == [
             ("gone.visited", f"it redirects to {site.url} (301)")
         ]
+
+
+def test_ours_a_new_finding_that_is_certain_fails_whatever_else_is_unproven(audit: Command) -> None:
+    with scripted(pages()) as site:
+        site.routes["/robots.txt"] = f"User-agent: *\nDisallow: /search\nSitemap: {site.url}sitemap.xml"
+        site.routes["/plain"] = page("/", "/search")
+        words = (site.url, "--fail-on", "new:warning")
+        audit(*words)
+        same = audit(*words)
+        assert (same.code, "may be new" in same.out, "not compared" in same.out) == (0, False, False)
+        site.routes["/sitemap.xml"] = sitemap("new", *LISTED)
+        site.routes["/new"] = page("/")
+        site.routes["/plain"] = page("/", "/search", "/dead")
+        both = audit(*words, "-o", "out")
+        assert both.code == 10, both.out
+        fresh, still, unsettled = map(int, re.findall(r"(\d+) (?:new|still there|may be new)", both.out)[:3])
+        assert (fresh, unsettled) == (1, 1)
+        assert fresh + still + unsettled == len(told()["findings"])
+        assert f"{still} still there, 1 may be new." in Path("out/audit.html").read_text()
+        assert "findings of orphan.sitemap are new" in both.err
+        assert f"--fail-on names: gone.linked ({site.url}dead)" in both.err
+
+        trusting = (*words, "--set=audit.trust_blocked=true")
+        audit(*trusting)
+        site.routes["/sitemap.xml"] = sitemap("new", "newer", *LISTED)
+        site.routes["/newer"] = page("/")
+        assert f"--fail-on names: orphan.sitemap ({site.url}newer)" in audit(*trusting).err
 
 
 def test_ours_audits_with_other_settings_are_not_compared(audit: Command) -> None:

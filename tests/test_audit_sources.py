@@ -144,7 +144,9 @@ def test_ours_a_log_of_two_sites_without_host_names_proves_nothing_alone(audit: 
         assert "7 of 12 pages in the log do not exist on this site" in source["doubt"]
         assert "$host" in source["doubt"]
         assert "may contain requests for another site" in " ".join(ran.out.split())
-        assert audit(*words, "--fail-on", "gone.visited").code == 4
+        ran = audit(*words, "--fail-on", "gone.visited")
+        assert ran.code == 10  # of the others nobody knows
+        assert f"--fail-on names: gone.visited ({site.url}bought)" in ran.err
         assert audit(*words, "--fail-on", "gone.visited", "--set=audit.trust_logs=true").code == 10
         assert all(each["is_certain"] for each in report()["findings"])
 

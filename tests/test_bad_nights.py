@@ -234,7 +234,7 @@ def test_ours_each_way_to_leave_has_its_kind_and_its_reason(nights: Nights) -> N
         "/p2": ("deindexed", 'X-Robots-Tag "noindex"'),
         "/p3": ("deindexed", f"canonical is {nights.site.url}p9"),
         "/p5": ("removed", "answered 410, gone"),
-        "/p4": ("removed", "it responds, but no page links to it any more"),
+        "/p4": ("removed", "it responds, but nothing leads to it any more"),
     }
 
 

@@ -70,7 +70,11 @@ BODIES = {
     "/b": page(f"{NAV}<a href=/deep/1></a>{MANY}", "Twice", described("Same"), h1=""),
     "/A": page(f"{NAV}{MANY} <a href=/a rel=nofollow>text</a> {MANY}<h1>Second</h1>", LONG, described("Other")),
     "/a/?page=1": page(NAV + MANY, "", described("One")),
-    "/hidden": page("<a href=/only>only here</a>", "Hidden", '<meta name="robots" content="noindex">'),
+    "/hidden": page(
+        "<a href=/only>only here</a>",
+        "Hidden",
+        '<meta name="robots" content="noindex"><link rel="alternate" hreflang="fr" href="/a">',
+    ),
     "/only": page(NAV, "Thin", described("Thin")),
     "/copy": page(NAV + MANY, "Copy", '<link rel="canonical" href="/gone2">' + described("Copy")),
     "/no": page(NAV + MANY, "No", described("No")),

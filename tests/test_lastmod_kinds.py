@@ -42,7 +42,7 @@ def test_ours_edited_pages_are_those_that_differ(kind: str, seed: int) -> None:
         assert set(edited) <= differing <= set(edited) | may
         some += len(edited)
         before = after
-    assert some > 2
+    assert some
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -192,6 +192,24 @@ def test_ours_the_canonical_of_an_index_page_is_its_url(tmp_path: Path) -> None:
     assert [page.path for page in read_folder(tmp_path, known=known).pages] == ["/guide/"]
 
 
+def test_ours_a_folder_has_the_pages_that_a_crawl_of_it_finds(tmp_path: Path) -> None:
+    page = "<!doctype html><title>a</title><p>text"
+    folder = tmp_path / "new"
+    for name in ("lamp", "rug.html", "desk.html", "desk/index.html", ".git/old.html", "index.html"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(page)
+    (folder / "CNAME").write_text("www.example.com")
+    (folder / "empty.html").write_text("")
+    paths = ["/", "/lamp", "/rug", "/desk/", "/desk.html", "/desk", "/.git/old.html", "/CNAME", "/empty.html"]
+    found = {page.path for page in read_folder(folder, known=paths).pages}
+    assert found == {"/", "/lamp", "/rug", "/desk/", "/desk.html"}
+    (folder / "index.html").write_text(page + "".join(f'<a href="{path}">a</a>' for path in paths))
+    assert crawl(tmp_path, "https://a.example/", "--source", "new", "--state", "state").code == 0
+    ran = siteatlas(tmp_path, "move", "map", "state", "new")
+    assert "5 old pages: 5 at the same path" in ran.err
+    assert {page.path for page in read_folder(folder).pages} == found - {"/rug"} | {"/rug.html"}
+
+
 def test_ours_an_orphan_that_an_audit_found_has_a_row(tmp_path: Path) -> None:
     pages = {f"/old/{n}": f"<title>Page {n}</title><p>alpha beta text of {n} number{n} fact{n}" for n in range(4)}
     (tmp_path / "new").mkdir()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from doubles_indexnow import KEY, Double, Say, Site, memory
+from run import siteatlas
 from typer.main import get_command
 
 from crawler.cli import app
@@ -21,6 +22,24 @@ BUILT = get_command(app.app)  # once: the command line is wide
 def site() -> Iterator[Site]:
     with memory() as folder, Double() as double:
         yield Site(double, folder)
+
+
+def test_ours_pages_of_a_build_are_not_told_before_the_deploy_although_the_sitemap_stays(
+    site: Site, tmp_path: Path
+) -> None:
+    site.settings |= {"indexnow__key": KEY, "fetch__source": "build", "content__lastmod": "page"}
+    tables = site.tables(output__directory="build", notify__attempts=1, state__directory="built")
+    (tmp_path / "sites.toml").write_text("".join(_toml(tables)))
+    (tmp_path / "build").mkdir()
+    said = []
+    for text in ("old", "new"):
+        (tmp_path / "build" / "index.html").write_text(f"<title>Home</title><main><p>The {text} text</p></main>")
+        said.append(siteatlas(tmp_path, "run", "--config", "sites.toml").out)
+        site.double.files["/sitemap.xml"] = (tmp_path / "build" / "sitemap.xml").read_bytes()
+    assert "postponed: the sitemap did not change" in said[1]
+    assert not site.double.messages
+    assert siteatlas(tmp_path, "notify", "--config", "sites.toml").code == 0
+    assert site.double.taken == {site.url("/"): 1}
 
 
 def _host(site: Site) -> str:

@@ -1,5 +1,6 @@
 """Observed lastmod end to end: a made site behind a real server, crawled day by day; which dates move, and whence."""
 
+import random
 import re
 import time
 from collections.abc import Callable
@@ -8,7 +9,10 @@ from pathlib import Path
 
 import anyio
 import pytest
+from forked import Forked
 from madesite import Site as MadeSite
+from noisy_site import sentence
+from run import NIGHTLY
 from run import crawl as run_crawl
 from scripted import Answer, Route, Site, links, scripted
 
@@ -212,3 +216,112 @@ def test_ours_new_pages_whose_last_modified_is_not_believed_are_counted_once(tmp
             told.append(note.findall(ran.out))
             assert not told[-1] or "siteatlas why URL" in ran.out
     assert told == [[], [], ["2"], []]
+
+
+def lastmods(folder: Path, url: str) -> dict[str, str]:
+    text = (folder / "out" / "sitemap.xml").read_text()
+    found = re.findall(r"<loc>([^<]*)</loc>(?:\s*<lastmod>([^<]*)</lastmod>)?", text)
+    return {loc.replace(url, "/"): lastmod for loc, lastmod in found}
+
+
+class Shop:
+    """Products with a page for each colour, which names that of the product as its canonical."""
+
+    def __init__(self, served: Site, process: Forked, folder: Path, seed: int) -> None:
+        self.rng = rng = random.Random(seed)
+        self.served, self.process, self.folder, self.day = served, process, folder, 0
+        self.colours = rng.sample(["red", "blue", "green", "grey", "black"], rng.randint(2, 5))
+        self.texts = {f"/p{n}": [f"{sentence(rng, 14)}."] for n in range(rng.choice([4, 12, 20]))}
+        self.prices = {path: rng.randint(20, 90) for path in self.texts}
+        self.footer, self.canonical = "Made by us", ""
+        self.dates: dict[str, str] = {}
+
+    def _page(self, path: str) -> str:
+        texts = "".join(f"<p>{each}</p>" for each in self.texts[path])
+        variants = "".join(f"<li><a href='{path}?colour={name}'>{name}</a></li>" for name in self.colours)
+        return (
+            f"<head><title>Product {path}</title><link rel=canonical href={self.canonical or path}></head><body><nav>"
+            f"<a href=/>Home</a></nav><main><h1>Product {path}</h1>{texts}"
+            f"<p class=price>{self.prices[path]} EUR</p><ul>{variants}</ul></main><footer>{self.footer}</footer></body>"
+        )
+
+    def edit(self) -> set[str]:
+        """Other prices, or a new sentence, for some products."""
+        edited = self.rng.sample(sorted(self.texts), self.rng.randint(1, len(self.texts) // 2))
+        for path in edited:
+            if self.rng.random() < 0.5:
+                self.prices[path] += self.rng.randint(1, 40)
+            else:
+                self.texts[path].append(f"{sentence(self.rng, 12)}.")
+        return {*edited}
+
+    def night(self, code: int = 0) -> set[str]:
+        """The pages whose dates a run moves."""
+        pages = {path: self._page(path) for path in self.texts}
+        home = f"<main>{links(*pages)}</main><footer>{self.footer}</footer>"
+        shown = {f"{path}?colour={name}": page for path, page in pages.items() for name in self.colours}
+        self.served.routes = {"/": home, **pages, **shown}
+        self.day += 1
+        ran = self.process.run(self.folder, self.day, "crawl", self.served.url, *NIGHTLY)
+        assert ran.status == code, ran.said
+        before, self.dates = self.dates, lastmods(self.folder, self.served.url)
+        return {path for path in self.dates if before and before[path] != self.dates[path]}
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.thorough) for n in range(2, 6))])
+def test_ours_variants_of_a_page_are_no_other_pages(seed: int, process: Forked, tmp_path: Path) -> None:
+    """What the page of each colour shows too is an edit, also while a template names a wrong canonical."""
+    with scripted({}) as served:
+        shop = Shop(served, process, tmp_path, seed)
+        assert shop.night() == set()
+        assert shop.night() == set()
+        for _ in range(2):
+            edited = shop.edit()
+            assert shop.night() == edited
+        shop.footer = "Made by us, and others"
+        edited = shop.edit()
+        assert shop.night() == edited
+        shop.canonical = "/"
+        assert shop.night(code=3) == set()
+        shop.footer, edited = "Made by all of us", shop.edit()
+        assert shop.night(code=3) == set()
+        shop.canonical = ""
+        assert shop.night() == edited
+
+
+@pytest.mark.parametrize("seed", [2, *(pytest.param(n, marks=pytest.mark.thorough) for n in range(3, 7))])
+def test_google_translations_of_a_page_are_no_other_pages(seed: int, process: Forked, tmp_path: Path) -> None:
+    """They name each other by hreflang, and show the same pictures and figures. A note in one language is the site's.
+
+    https://developers.google.com/search/docs/specialty/international/localized-versions
+    """
+    rng = random.Random(seed)
+    languages = rng.sample(["en", "de", "fr", "it", "es", "nl", "pl"], rng.randint(2, 7))
+    paths = [f"/p{n}" for n in range(rng.choice([15, 25]))]
+    texts = {f"/{language}{path}": f"<p>{sentence(rng, 14)}.</p>" for language in languages for path in paths}
+    shared = {path: [f"<img src=/{rng.randrange(10**6)}.jpg alt=''>"] for path in paths}
+    notes = dict.fromkeys(languages, "")
+
+    def page(language: str, path: str) -> str:
+        alternates = "".join(f"<link rel=alternate hreflang={each} href=/{each}{path}>" for each in languages)
+        text = f"{texts[f'/{language}{path}']}{''.join(shared[path])}{notes[language]}"
+        return (
+            f"<html lang={language}><head><title>{language} {path}</title>{alternates}</head><main>{text}</main></html>"
+        )
+
+    dates: dict[str, str] = {}
+    with scripted({}) as served:
+        for day in range(7):
+            edited = rng.sample(paths, rng.randint(1, 2)) if day > 1 else []
+            for path in edited:
+                more = rng.choice([f"<p>{sentence(rng, 9)}.</p>", f"<img src=/{rng.randrange(10**6)}.jpg alt=''>"])
+                shared[path] = [*shared[path], more] if more.startswith("<p>") else [more]
+            if day == 4:
+                notes[languages[0]] = f"<p class=note>{sentence(rng, 8)}.</p>"
+            pages = {f"/{language}{path}": page(language, path) for language in languages for path in paths}
+            served.routes = {"/": f"<main>{links(*pages)}</main>", **pages}
+            ran = process.run(tmp_path, day, "crawl", served.url, *NIGHTLY)
+            assert ran.status == 0, ran.said
+            before, dates = dates, lastmods(tmp_path, served.url)
+            moved = {path for path in dates if before and before[path] != dates[path]}
+            assert moved == {f"/{language}{path}" for language in languages for path in edited}, day

@@ -377,3 +377,38 @@ def test_ours_a_quiet_run_tells_once_that_robots_txt_does_not_name_the_sitemap_a
         assert "any more" not in crawl(tmp_path, site.url, "-q").err
         site.routes["/robots.txt"] = Answer("no", 404)
         assert said.format(site.url) in crawl(tmp_path, site.url, "-q").err
+
+
+def test_ours_a_build_that_the_gate_refuses_keeps_the_earlier_sitemap(tmp_path: Path) -> None:
+    words = ("crawl", URL, "--source", "site", "-o", "site", "-q")
+    sitemap, before = tmp_path / "site" / "sitemap.xml", b""
+    for pages in ({"a": "one"}, {"a": "one", "b": "two"}, {"a": "one", "b": "two", "c": "three"}):
+        write(tmp_path, **pages)
+        refused = "c" in pages
+        if refused:
+            sitemap.unlink()
+            (tmp_path / "site" / "index.html").write_text("<meta name=robots content=noindex><p>index</p>")
+            assert "is gone from" in siteatlas(tmp_path, *words[:-1], "--dry-run").out
+        ran = siteatlas(tmp_path, *words)
+        assert ran.code == (5 if refused else 0), ran.err
+        before = before if refused else sitemap.read_bytes()
+    assert "the earlier sitemap was gone from" in ran.err
+    assert sitemap.read_bytes() == before
+    assert "was deleted" not in siteatlas(tmp_path, "status").out
+    sitemap.unlink()
+    assert f"{sitemap} was deleted since then: siteatlas rollback" in siteatlas(tmp_path, "status").out
+    assert siteatlas(tmp_path, "rollback", URL, "-o", "site").out.startswith("the sitemap of run 2 is published again")
+    assert sitemap.read_bytes() == before
+
+
+def test_ours_a_page_that_only_a_sitemap_names_is_told_once(tmp_path: Path) -> None:
+    words = ("crawl", URL, "--source", "site", "-o", "site")
+    write(tmp_path, a="one", b="two")
+    left = tmp_path / "site" / "b.html"
+    left.write_text(left.read_text() + '<a href="/b.html">link to this text</a>')
+    note = f"note: only a sitemap names 1 listed page, such as {URL}b.html: no page links there"
+    assert note not in siteatlas(tmp_path, *words).out
+    write(tmp_path, a="one")
+    for is_told in (True, False):
+        ran = siteatlas(tmp_path, *words)
+        assert ("3 pages listed" in ran.out, note in ran.out) == (True, is_told), ran.out

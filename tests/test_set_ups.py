@@ -80,6 +80,8 @@ def test_ours_a_small_site_with_the_date_of_a_build_is_told_so_with_a_remedy(
     told = siteatlas(tmp_path, *words).out
     note = f"all {pages} lastmods lie between 2023-11-14T22:13:20 and 22:13:24, like those of a build"
     assert (note in told and "--lastmod git (content.lastmod)" in told) == is_told, told
+    git, _, page = told.partition(" makes the pages from files in Git")
+    assert ("If hugo, " in git and "pelican" not in git and "article:modified_time, --lastmod page" in page) == is_told
 
 
 def test_ours_pages_of_one_commit_are_not_told_as_those_of_a_build(tmp_path: Path) -> None:

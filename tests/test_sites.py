@@ -172,6 +172,7 @@ def test_ours_sites_that_would_be_in_each_others_way_are_named() -> None:
 def test_ours_the_worst_exit_code_is_that_of_the_ending_that_needs_a_person_most() -> None:
     assert worst_exit_code([]) == 0
     assert worst_exit_code([0, 4, 0]) == 4
+    assert worst_exit_code([4, 10]) == 10
     assert worst_exit_code([4, 3]) == 3
     assert worst_exit_code([3, 5, 4]) == 5
     assert worst_exit_code([1, 7, 2]) == 1

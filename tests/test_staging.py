@@ -274,3 +274,14 @@ def test_ours_a_login_that_the_server_refuses_is_sent_once_and_named(tmp_path: P
         assert "answered 401: the server refuses the login. Correct fetch.basic_auth (--basic-auth)" in ran.err
         assert ran.err.endswith("; the sitemap is unchanged\n")
         assert {*site.paths} <= {"/robots.txt", "/sitemap.xml", "/"}
+
+
+def test_ours_a_file_that_is_empty_is_read_once(tmp_path: Path) -> None:
+    folder = tmp_path / "build"
+    folder.mkdir()
+    (folder / "index.html").write_text(links("/a.html"))
+    for text in ("<title>A</title><p>Text of a page", ""):
+        (folder / "a.html").write_text(text)
+        ran = crawl(tmp_path, PUBLIC, "--source", "build")
+    assert "only a part of the page arrived: the body is empty" in ran.out
+    assert ("waiting until" in ran.err, ": 3 requests" in ran.out) == (False, True), ran.out + ran.err

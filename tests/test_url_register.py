@@ -55,14 +55,14 @@ def test_ours_a_lost_url_is_reported_once_and_its_end_is_known(tmp_path: Path) -
             f"lost: {site.url}goes: status 404",
             f"lost: {site.url}job: status 404",
             REMEDY,
-            "3 URLs asked, 2 lost, 0 not known",
+            "3 URLs checked, 2 lost, 0 not known",
         ]
         assert "/stays" not in [path for _, path, _ in site.log[asked:]]
         assert checked(tmp_path).code == 0  # reported before
         assert checked(tmp_path, "--all").code == 10
         accepted = siteatlas(tmp_path, "urls", "accept", "*/jo*", "--reason", "taken", *STATE)
         assert accepted.out == "1 URL accepted\n"
-        assert checked(tmp_path, "--all").out.splitlines()[-1] == "2 URLs asked, 1 lost, 0 not known"
+        assert checked(tmp_path, "--all").out.splitlines()[-1] == "2 URLs checked, 1 lost, 0 not known"
         ends = {path: (row["end"], row["target"].removeprefix(site.url)) for path, row in register(tmp_path).items()}
         assert ends == {
             "": ("listed", ""),
@@ -125,12 +125,14 @@ def test_ours_a_folder_build_is_looked_through_with_its_redirects(tmp_path: Path
             f"lost: {site.url}d: status 404 after a redirect to {site.url}missing",
             f"lost: {site.url}e: status 404",
             REMEDY,
-            "6 URLs asked, 2 lost, 0 not known",
+            "6 URLs checked, 2 lost, 0 not known",
         ]
         assert checked(tmp_path, "--folder", "build").code == 10  # nothing is recorded
         (tmp_path / "bulk.csv").write_text("".join(f"https://www.example.com/{name},/new,301\n" for name in "cde"))
         ran = checked(tmp_path, "--folder", "build", "--redirects", "bulk.csv")
-        assert ran.out == "6 URLs asked, 0 lost, 0 not known\n"  # the public host of a site that was crawled elsewhere
+        assert (
+            ran.out == "6 URLs checked, 0 lost, 0 not known\n"
+        )  # the public host of a site that was crawled elsewhere
         accepted = siteatlas(tmp_path, "urls", "accept", f"{site.url}[de]", "--reason", "old", *STATE)
         assert accepted.code == 2  # only * stands for something
         for path in "de":  # before the build is published

@@ -139,7 +139,7 @@ SUMMARIES = {
     "/t/t/t/t/t": 'is not listed: trap (trap.path_repetition: "/t" more than 3 times in a row)',
     f"/{LONG}": f"is not listed: too long ({len(LONG):,} characters long; the limit in a sitemap is 2,047)",
     # some pages fail in this run, so that nothing leads there is no news
-    "/off": "is listed in sitemap.xml, but its state is now: no longer linked (it responds, but no page links "
+    "/off": "is listed in sitemap.xml, but its state is now: no longer linked (it responds, but nothing leads "
     "to it any more)",
     "/sitemap.xml": "is not listed: it is a sitemap",
     "https://elsewhere.example/": "is not listed: out of scope (another host: elsewhere.example)",
@@ -463,3 +463,40 @@ def test_ours_nothing_is_written_and_a_running_crawl_is_not_disturbed(crawled: C
     writer.execute("ROLLBACK")
     writer.close()
     assert path.read_bytes() == before
+
+
+def test_ours_links_on_a_page_that_is_no_longer_linked_do_not_count(tmp_path: Path) -> None:
+    menu = links("/p", "/q", "/r")
+    pages = {"/": menu, **dict.fromkeys(("/p", "/q", "/r"), menu)}
+    leaving = [f"/old/{number}" for number in range(60)]
+    with scripted({**pages, "/": links("/p", "/q", "/r", *leaving), **dict.fromkeys(leaving, menu)}) as site:
+        assert crawl(tmp_path, site.url).code == 0
+        site.routes["/"] = menu
+        assert crawl(tmp_path, site.url, "--accept-shrink").code == 0
+        assert "no longer linked" in siteatlas(tmp_path, "query", "SELECT state FROM pages").out
+        assert siteatlas(tmp_path, "query", "SELECT inlinks FROM pages WHERE url LIKE '%/p'").out.split() == [
+            "inlinks",
+            "3",
+        ]
+        why = siteatlas(tmp_path, "why", f"{site.url}p").out
+        assert "followed links from 3 pages" in why
+        assert crawl(tmp_path, site.url).code == 0
+        assert "nothing else differs" in siteatlas(tmp_path, "compare", "2", "3").out
+        assert "inlinks: fewer (median 63 → 3)" in siteatlas(tmp_path, "compare", "1", "2").out
+
+
+def test_ours_why_and_query_count_the_same_inlinks(tmp_path: Path) -> None:
+    variant = links("/gone", "/p", head='<link rel="canonical" href="/p">')
+    pages = {"/": links("/p", "/frame"), "/p": links("/p", "/p?red", "/gone") + NOFOLLOW, "/p?red": variant}
+    with scripted(
+        {**pages, "/hidden": links(), "/frame": links("/p", head="<meta name=robots content=noindex>")}
+    ) as site:
+        assert crawl(tmp_path, site.url).code == 0
+        asked = siteatlas(tmp_path, "query", "SELECT url, inlinks FROM pages", "--format", "json")
+        counted = {row["url"]: row["inlinks"] for row in json.loads(asked.out)}
+        told = json.loads(siteatlas(tmp_path, "why", *counted, "--json").out)["urls"]
+        assert {each["url"]: each["facts"]["link_facts"]["inlinks"] for each in told} == counted
+        paths = {"/gone": 2, "/p": 3, "/p?red": 1, "/hidden": 0}
+        assert {path: counted[site.url + path[1:]] for path in paths} == paths
+        lines = siteatlas(tmp_path, "why", f"{site.url}gone").out
+        assert f"< {site.url}p?red  (link on a page with another canonical)" in lines

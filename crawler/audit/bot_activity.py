@@ -94,7 +94,7 @@ class CrawledPages:
                         section=parts[0][1],
                         segment=parts[1][1],
                         depth=depth if depth >= 0 else None,
-                        inlinks=int(graph.inlinks[node]),
+                        inlinks=graph.all_inlinks(node),
                         is_listed=bool(is_listed),
                         lastmod=lastmod or "",
                         people=people,

@@ -43,8 +43,8 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
 
     ``rule`` is a key of :data:`crawler.audit.rules.ALL_RULES`. ``is_certain`` is False when pages that the audit did
     not see could disprove it; ``certainty`` says how likely that is. ``depth`` counts clicks from the start; None: no
-    path of links leads to it. ``inlinks`` counts the pages with followed links to it; ``weight`` is its share of the
-    site's link weight, where the average page has 1.0. ``known`` are the kinds of sources that know it
+    path of links leads to it. ``inlinks`` counts other pages with links to it that may be followed; ``weight`` is its
+    share of the site's link weight, where the average page has 1.0. ``known`` are the kinds of sources that know it
     (:class:`SourceKind`).
     """
 
@@ -143,10 +143,10 @@ def sum_trends(trends: Collection[RuleTrend]) -> RuleTrend:
 class AuditComparisonResult(Struct, frozen=True, kw_only=True):
     """The comparison of an audit with the previous one, which began at ``started`` (Unix time).
 
-    ``uncompared`` has the reason why nothing is called new or resolved, by the id of a rule: one of the two audits did
-    not check it, or could not decide it. A rule that the previous audit could not decide is compared with the last
-    audit that could: its start is in ``earlier``. ``undecided`` are the first URLs of findings that this one could not
-    decide.
+    ``uncompared`` has the reason why findings that only one of the two audits has are neither new nor resolved, by the
+    id of a rule: one of the two did not check it, or could not decide it. A rule that the previous audit could not
+    decide is compared with the last audit that could: its start is in ``earlier``. ``undecided`` are the first URLs of
+    findings that this one could not decide.
     """
 
     started: float

@@ -164,7 +164,7 @@ class PageFindings:
         return msgspec.structs.replace(
             finding,
             depth=depth if depth >= 0 else None,
-            inlinks=self._graph.inlinks[node],
+            inlinks=self._graph.all_inlinks(node),
             weight=round(self._graph.weight[node], 3),
             referrers=finding.referrers or self._referrers(node),
         )
@@ -303,7 +303,9 @@ class PageFindings:
             case "reach.deep":
                 return f"more than {self._limits.max_clicks} clicks from the start URL (audit.max_clicks)"
             case "reach.few":
-                return f"{count_text(facts.inlinks, 'page')} {'links' if facts.inlinks == 1 else 'link'} to it"
+                return (
+                    f"{count_text(facts.inlinks, 'indexable page')} {'links' if facts.inlinks == 1 else 'link'} to it"
+                )
             case "gone.soft":
                 return f"{base.sentence}{_linked_by(base)}"
             case "gone.visited":

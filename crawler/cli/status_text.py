@@ -195,6 +195,8 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
         )
     else:
         yield "these runs have published nothing"
+    if state.gone:
+        yield f"{safe(state.gone)} was deleted since then: siteatlas rollback writes it again, and so does the next run"
     if state.robots:
         yield safe(state.robots)
     run = state.unfinished

@@ -87,7 +87,7 @@ def check(
             sys.stdout.write(_REMEDY if lost else "" if asked else _NONE_LEFT)
             sys.stdout.writelines(f"not known: {safe(end.url)}: {safe(end.sentence)}\n" for end in unknown[:10])
             known = f", {len(reported):,} reported before" if reported else ""
-            counts = f"{count_text(len(ends), 'URL')} asked, {len(lost):,} lost, {len(unknown):,} not known"
+            counts = f"{count_text(len(ends), 'URL')} checked, {len(lost):,} lost, {len(unknown):,} not known"
             sys.stdout.write(f"{counts}{known}\n")
         errors.exit_code = FindingsFound.exit_code if lost else 0
 

@@ -48,6 +48,11 @@ class CrawlPlan:
         return UrlParams(urls.drop_params, urls.keep_params, mirror)
 
     @property
+    def is_of_folder(self) -> bool:
+        """Whether the pages are files of a folder: no server responds, and a request again brings nothing else."""
+        return self.source is not None and self.source.folder is not None
+
+    @property
     def named_origins(self) -> list[str]:
         """The origins that a person named: only these may be at a private address without further options."""
         return list(dict.fromkeys(map(origin_of, self.given or (self.seed,))))

@@ -190,7 +190,7 @@ _HAS_PAGE: Final = "SELECT EXISTS (SELECT 1 FROM visit WHERE kind = ? AND status
 def build_throttle(plan: CrawlPlan, store: Store | None = None) -> Throttle:
     """The pace of the plan, with the pauses in the ``store``. Of a resumed run, it knows whether a page responded."""
     pace = plan.config.pace
-    folder = origin_of(plan.seed) if plan.source and plan.source.folder else ""
+    folder = origin_of(plan.seed) if plan.is_of_folder else ""
     options = ThrottleOptions(pace.concurrency, pace.rate, pace.delay)
     throttle = Throttle(options, plan.processes * SPARE_LEASES, steady_clock(), folder, run_permits())
     for origin, pause in PauseStore(store.db).left(time.time()).items() if store else ():
@@ -223,7 +223,7 @@ def build_worker(
         fetcher,
         PageParser(pool, parser_options(plan), renderer),
         OutcomeBuilder(build_judge(plan), frontier, options),
-        RetryPolicy(config.fetch.retries, longest_asked=config.pace.max_retry_after),
+        RetryPolicy(0 if plan.is_of_folder else config.fetch.retries, longest_asked=config.pace.max_retry_after),
         config.output.keep_failed,
         clock,
     )
@@ -246,8 +246,8 @@ def render_remedy(config: Config) -> str:
 
 
 def not_found_checks(plan: CrawlPlan) -> int:
-    """The names that cannot exist that may be requested; none of a folder, which has no server that responds."""
-    return 0 if plan.source and plan.source.folder else plan.config.fetch.not_found_checks
+    """The names that cannot exist that may be requested; none of a folder."""
+    return 0 if plan.is_of_folder else plan.config.fetch.not_found_checks
 
 
 def build_renderer(

@@ -159,5 +159,5 @@ def _is_last_check(lease: Lease) -> bool:
 def _last_check(outcome: Outcome) -> Outcome:
     verdict = outcome.verdict
     if verdict.state is State.INDEXABLE:
-        verdict = Verdict(State.UNLINKED, "it responds, but no page links to it any more")
+        verdict = Verdict(State.UNLINKED, "it responds, but nothing leads to it any more")
     return replace(outcome, verdict=verdict, links=[], finds=())

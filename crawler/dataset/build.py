@@ -42,7 +42,8 @@ _FINISHED: Final = f"""SELECT u.id, u.url, v.kind, v.state, v.reason, v.status, 
   FROM visit v JOIN url u ON u.id = v.id LEFT JOIN memory m ON m.id = v.id LEFT JOIN published p ON p.id = v.id
   LEFT JOIN url s ON s.id = v.source WHERE v.state != '{State.OUT_OF_SCOPE}'"""  # noqa: S608 - our own
 _ACTIVE: Final = f"""SELECT u.id, u.url, iif(m.state = '{State.SITEMAP_FILE}', 1, 0), m.state, m.reason, m.status,
-  m.target, m.content AS content, m.lastmod, m.lastmod_source, m.evidence, NULL, '', 0, NULL, m.first_run,
+  m.target, iif(m.state = '{State.UNLINKED}', NULL, m.content) AS content,
+  m.lastmod, m.lastmod_source, m.evidence, NULL, '', 0, NULL, m.first_run,
   m.changed_run, m.failures, m.seen_at, p.id IS NOT NULL
   FROM memory m JOIN url u ON u.id = m.id LEFT JOIN published p ON p.id = m.id"""  # noqa: S608 - our own
 # A run that came to nothing, too, leaves hardly any visits.

@@ -47,9 +47,11 @@ FieldChange = tuple[str, Value, Value]
 """A field, its value before and its value after."""
 
 # A page that failed keeps its last content. One that answers without any, such as a loop of redirects, has none.
-CONTENT_SQL: Final = f"""iif(v.state IN ({", ".join(f"'{state}'" for state in sorted(FAILURES))})
-  AND NOT (v.state = '{State.BAD_ANSWER}' AND coalesce(v.status, 0) IN ({", ".join(map(str, sorted(EMPTY_STATUSES)))})),
-  m.content, v.content)"""
+# Nor has one to which nothing leads any more: the crawl does not count its links, and asks for it in this run only.
+CONTENT_SQL: Final = f"""CASE WHEN v.state = '{State.UNLINKED}' THEN NULL
+  WHEN v.state IN ({", ".join(f"'{state}'" for state in sorted(FAILURES))}) AND NOT (
+    v.state = '{State.BAD_ANSWER}' AND coalesce(v.status, 0) IN ({", ".join(map(str, sorted(EMPTY_STATUSES)))}))
+  THEN m.content ELSE v.content END"""
 _NOW: Final = f"""SELECT v.id, v.state, v.status, v.target,
     {CONTENT_SQL} AS content
   FROM visit v LEFT JOIN memory m ON m.id = v.id

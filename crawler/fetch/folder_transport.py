@@ -81,7 +81,7 @@ class FolderTransport:
 
     def status_of(self, path: str) -> tuple[int, str]:
         """The status of an encoded path, and where it redirects; without reading the file. Raises OSError."""
-        file = self._file(path.encode("ascii"))
+        file = self.file_of(path.encode("ascii"))
         if file is _SLASH:
             return 301, f"{self._origin}{path}/"
         return (404, "") if file is None else (200, "")
@@ -89,7 +89,7 @@ class FolderTransport:
     def _respond(self, target: bytes, request_headers: Mapping[str, str]) -> _FileResponse:
         path, mark, query = target.partition(b"?")
         try:
-            file = self._file(path)
+            file = self.file_of(path)
             if file is None:
                 return _status_response(404)
             if file is _SLASH:
@@ -102,8 +102,8 @@ class FolderTransport:
         except OSError:  # a disk error or too many open files: may pass
             return _status_response(500)
 
-    def _file(self, path: bytes) -> Path | None:
-        """The file of a path, None without one, _SLASH if the path needs a slash at its end."""
+    def file_of(self, path: bytes) -> Path | None:
+        """The file of an encoded path, None without one, / if the path needs a slash at its end. Raises OSError."""
         if not path.startswith(self._prefix):
             return None
         names = [os.fsdecode(unquote_to_bytes(name)) for name in path[len(self._prefix) :].split(b"/")]
@@ -140,7 +140,7 @@ def _read_file(opened: int, file: Path, request_headers: Mapping[str, str]) -> _
     fields = [("etag", etag), *modified]
     if _is_unchanged(request_headers, etag, status.st_mtime):
         return _FileResponse(304, fields)
-    fields += [*_type(file), ("content-length", str(status.st_size))]
+    fields += [*_type_fields(file), ("content-length", str(status.st_size))]
     first = os.read(opened, min(PIECE_BYTES, status.st_size))
     left = status.st_size - len(first)
     return _FileResponse(200, fields, first, opened if left else -1, left)
@@ -183,10 +183,14 @@ def _is_unchanged(request_headers: Mapping[str, str], etag: str, modified: float
     return since is not None and int(modified) <= since
 
 
-def _type(file: Path) -> list[tuple[str, str]]:
-    """The Content-Type by the last suffix; none without a suffix, so that the parser sniffs the bytes."""
+def file_type(file: Path) -> str:
+    """The Content-Type by the last suffix; "" without a suffix, so that the parser sniffs the bytes."""
     suffix = file.suffix.lower().removeprefix(".")
-    return [("content-type", _TYPES.get(suffix, _DEFAULT_TYPE))] if suffix else []
+    return _TYPES.get(suffix, _DEFAULT_TYPE) if suffix else ""
+
+
+def _type_fields(file: Path) -> list[Header]:
+    return [("content-type", kind)] if (kind := file_type(file)) else []
 
 
 class _FileBody:

@@ -32,11 +32,8 @@ from crawler.config.start import remember_move
 from crawler.dataset.schema import DATASET
 from crawler.errors import DamagedFile, StorageError
 from crawler.model import Url
-from crawler.publish.write import build_destination, published_files, sitemap_names
 from crawler.state.database import copy_database
 from crawler.state.lock import hold_lock
-from crawler.state.runs import RunStore
-from crawler.state.schema import STATE_DB
 from crawler.state.store import DAMAGED_MARK, GENERATIONS_DIRECTORY
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url
 from crawler.version import __version__
@@ -231,25 +228,6 @@ def recover(state: Path) -> None:
             sync_to_disk(state.parent)
         for left in (new, old):
             shutil.rmtree(left, ignore_errors=True)
-
-
-def put_back_published(plan: CrawlPlan) -> bool:
-    """Publish the set of the state again, from its copy, when the output directory has none; whether that was done.
-
-    So an upload has its files, and visitors have a sitemap, on a machine that runs a site for the first time. What is
-    there already stays: on a shared disk it is the published set. Raises StorageError, UsageError.
-    """
-    if any((plan.output / name).exists() for name in sitemap_names(plan)) or not STATE_DB.is_in(plan.state):
-        return False
-    with STATE_DB.reading(plan.state) as db:
-        run = RunStore(db).published()
-    generations = Generations(plan.state / GENERATIONS_DIRECTORY, plan.config.output.generations)
-    with _disk_errors(plan.state):
-        for number in reversed(generations.numbers() if run else []):
-            if run and published_files(generations.published(number)) == run.files:
-                generations.restore(number, build_destination(plan))
-                return True
-    return False
 
 
 def _waiting(state: Path) -> tuple[Path, Path]:

@@ -31,10 +31,10 @@ from crawler.fleet.snapshot import (
     new_archive,
     open_plain,
     pack,
-    put_back_published,
     sha256_of,
     unpack,
 )
+from crawler.publish.write import put_back_published
 from sitemap import create_file, make_directory, replacement
 
 MARK: Final = "fleet-id"  # the file that says which fleet a state store belongs to: an empty mount point has none

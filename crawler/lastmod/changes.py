@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from crawler.lastmod.slots import KINDS, Move, kept_words, moves_of, own_differences, text_slots
 from crawler.parse.snapshot.diff import LINK, MOVED, REPEATED, Delta, Difference, nth_key
@@ -27,8 +27,9 @@ _WENT: Final = 2
 """What a text did, as bits. Shifted by :data:`_ALONE`, it did so alone at its place."""
 _ALONE: Final = 2
 
+T = TypeVar("T")
 Deltas = Callable[[], Iterable[tuple[int, Delta]]]
-"""Gives the differences of each page that differs."""
+"""Gives the differences of each page that differs, translations in a row."""
 Sample = Callable[[], Mapping[int, Iterable[int]]]
 """Gives the :func:`crawler.parse.snapshot.diff.content_keys` of some compared pages, by page."""
 
@@ -36,13 +37,19 @@ Sample = Callable[[], Mapping[int, Iterable[int]]]
 class SiteChanges:
     """The differences of all pages of a run. ``pages`` were compared; ``known`` are the slots that earlier runs know.
 
+    The translations of a page are one page: ``translated`` has the page that stands for each of them.
+
     ``changed`` counts the pages by each slot and text, ``emptied`` those on which a slot only lost texts, ``words`` by
     each word and whether it left, and ``at`` by each place. ``resized`` counts those with more or fewer texts there,
     and ``refilled`` those with other texts for the most part. ``moved`` are the slots alone.
     """
 
-    def __init__(self, pages: int, sample: Sample, known: Iterable[int], deltas: Deltas) -> None:
+    def __init__(
+        self, pages: int, sample: Sample, known: Iterable[int], deltas: Deltas, translated: Mapping[int, int]
+    ) -> None:
         self.pages = pages
+        self._translated = translated
+        self._seen: tuple[int, dict[str, set[Any]]] = -1, {}  # of the last page with translations, by kind
         self._sample = sample
         self._deltas = deltas
         self._asked = {k ^ kind for k in known for kind in KINDS}
@@ -63,10 +70,25 @@ class SiteChanges:
         self._turns: dict[int, dict[int, list[int]]] = {}  # by place and shape: texts that came and that went
         self._turned_at: dict[int, tuple[int, int]] = {}
 
-    def add(self, delta: Delta) -> None:
+    def page_of(self, page: int) -> int:
+        """The page that stands for a page and its translations."""
+        return self._translated.get(page, page)
+
+    def once(self, page: int, kind: str, found: set[T]) -> set[T]:
+        """What is found on a page, without what was found on its translations. To be asked of these in a row."""
+        if page not in self._translated:
+            return found
+        if self._seen[0] != self._translated[page]:
+            self._seen = self._translated[page], {}
+        seen = self._seen[1].setdefault(kind, set())
+        new = found - seen
+        seen |= new
+        return new
+
+    def add(self, page: int, delta: Delta) -> None:
         """Count the differences of a page."""
-        self.compared += 1
-        self._turned += is_turned_over(delta)
+        self.compared += len(self.once(page, "compared", {0}))
+        self._turned += is_turned_over(delta) and len(self.once(page, "turned", {0}))
         sides: dict[int, int] = {}
         texts: set[int] = set()
         differences = own_differences(delta)
@@ -87,13 +109,14 @@ class SiteChanges:
         for d in differences:
             did = 0 if d.flags & MOVED else _WENT if d.gone else _CAME
             self._texts_did[d.exact] = self._texts_did.get(d.exact, 0) | did | (did << _ALONE if d.is_alone else 0)
-        self.changed.update(sides.keys() | texts)
-        self.words.update({(word, d.gone) for d, words in news_of(differences) for word in words})
-        self.at.update({d.place for d in differences})
-        self.resized.update({d.place for d, move in zip(differences, moves, strict=True) if move.more})
-        self.refilled.update({d.place for d, move in zip(differences, moves, strict=True) if move.is_whole})
-        self._emptied.update(k for k, side in sides.items() if side == 1)
-        self.moved.update(sides.keys())
+        pairs = [*zip(differences, moves, strict=True)]
+        self.changed.update(self.once(page, "changed", sides.keys() | texts))
+        self.words.update(self.once(page, "words", {(word, d.gone) for d, ws in news_of(differences) for word in ws}))
+        self.at.update(self.once(page, "at", {d.place for d in differences}))
+        self.resized.update(self.once(page, "resized", {d.place for d, move in pairs if move.more}))
+        self.refilled.update(self.once(page, "refilled", {d.place for d, move in pairs if move.is_whole}))
+        self._emptied.update(self.once(page, "emptied", {k for k, side in sides.items() if side == 1}))
+        self.moved.update(self.once(page, "moved", {*sides}))
         if len(self.changed) > self._max_changed:
             self.changed = Counter({k: n for k, n in self.changed.items() if n > 1})
             self._max_changed = max(MAX_KEYS, 2 * len(self.changed))
@@ -122,10 +145,11 @@ class SiteChanges:
         """The pages that have each key that was asked for, and how many pages each page of the sample stands for."""
         counts: Counter[int] = Counter()
         sample = self._sample()
-        weights = {page: self.pages / len(sample) for page in sample}
+        pages = {self.page_of(page) for page in sample}
+        weights = dict.fromkeys(pages, self.pages / max(1, len(pages)))
         for page, keys in sample.items():
-            for k in self._asked.intersection(keys):
-                counts[k] += weights[page]  # type: ignore[assignment]  # fractions of pages
+            for k in self.once(page, "held", self._asked.intersection(keys)):
+                counts[k] += weights[self.page_of(page)]  # type: ignore[assignment]  # fractions of pages
         return counts, weights
 
     @property
@@ -139,14 +163,15 @@ class SiteChanges:
         counts, weights = self._counted
         kept = counts.copy()
         for page, delta in self._deltas():
-            if page in weights:
-                for k in {d.exact for d in delta.differences if not d.gone and not d.flags & MOVED}:
-                    kept[k] -= weights[page]  # type: ignore[assignment]  # fractions of pages
+            if weight := weights.get(self.page_of(page)):
+                came = {d.exact for d in delta.differences if not d.gone and not d.flags & MOVED}
+                for k in self.once(page, "came", came):
+                    kept[k] -= weight  # type: ignore[assignment]  # fractions of pages
         return kept
 
     def weight(self, page: int) -> float:
         """How many pages of :attr:`held` stand for a page itself: 0 if it is not in the sample."""
-        return self._counted[1].get(page, 0)
+        return self._counted[1].get(self.page_of(page), 0)
 
     def having(self, k: int) -> float:
         """The pages with a slot, in this run or before it."""

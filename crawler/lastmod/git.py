@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from crawler.config.config import ContentConfig
 from crawler.errors import UsageError
-from crawler.lastmod.generators import ANY, SiteGenerator, find_generator, match_pages, path_key
+from crawler.lastmod.generators import ANY, GENERATORS, SiteGenerator, find_generator, match_pages, path_key
 from crawler.lastmod.policy import EARLIEST_DATE, SourcedDate
 from crawler.model import Url
 from crawler.units import count_text, w3c
@@ -77,9 +77,10 @@ class Repository:
         self._files = {name for name in names if name.startswith(prefix)}
         generator = find_generator(self._files, content.generator or None)
         if generator is None:
-            wanted = content.generator or "a site generator that Siteatlas knows"
+            wanted = content.generator or f"a site generator that Siteatlas knows ({', '.join(GENERATORS)})"
             raise UsageError(
-                f"{self._directory} has no settings file of {wanted}. Choose another repository with content.repository"
+                f"{self._directory} has no settings file of {wanted}. Choose another repository (content.repository), "
+                "or let the pages state their dates, such as in article:modified_time, and use --lastmod page"
             )
         self.generator: SiteGenerator = generator.with_settings(self._head(generator.marker, None))
 
@@ -157,7 +158,7 @@ def _git(directory: Path, what: str, *words: str) -> str:
         raise UsageError("this needs the program git, which is not installed. Install Git") from None
     if run.returncode:
         reason = run.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
-        raise UsageError(f"Git cannot read the repository {directory} ({what}): {reason}")
+        raise UsageError(f"Git cannot read a commit of {directory} ({what}): {reason}")
     return run.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
 
 

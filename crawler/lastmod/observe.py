@@ -87,7 +87,7 @@ def observe(
         if _differs(store):
             model = Comparison(store, run.number).model()
             accepted = store.held() if accepts_held else frozenset()
-            store.mark_judged(_judged(model, store.deltas(), accepted))
+            store.mark_judged(_judged(model, store.deltas(copies=True), accepted))
             turned = [n for n, delta in store.deltas() if is_turned_over(delta)] if model.is_landslide else ()
             memory = model.learn()
         store.mark_landslide(turned)
@@ -153,7 +153,9 @@ class Comparison:
 
     def __init__(self, store: ObservationStore, run: int) -> None:
         self._store = store
-        self._model = build_significance_model(store.memory(), store.deltas, store.compared(), store.sample, run=run)
+        self._model = build_significance_model(
+            store.memory(), store.deltas, store.compared(), store.sample, run=run, translated=store.translated
+        )
 
     def model(self) -> SignificanceModel:
         """The model of the run, with the second reads so far."""
@@ -182,7 +184,7 @@ def pages_to_read_again(db: sqlite3.Connection, run: int, limit: int) -> Iterato
 
 
 def _differs(store: ObservationStore) -> bool:
-    return next(store.deltas(), None) is not None
+    return next(store.deltas(copies=True), None) is not None
 
 
 def _judged(

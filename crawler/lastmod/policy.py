@@ -74,8 +74,7 @@ def date_of_new_page(
     the site's Last-Modified may be believed, which matters to ``observed``.
     """
     header = SourcedDate(metadata.header_date, HEADER) if metadata.header_date else SourcedDate()
-    is_stated = bool(metadata.page_date) and not _is_response_time(metadata)
-    page = SourcedDate(metadata.page_date, metadata.page_date_source) if is_stated else SourcedDate()
+    page = _stated_in(metadata)
     if policy in ("git", "plugin") and commit.lastmod:
         return page if commit.is_weak and page.lastmod else commit
     if policy in OBSERVING_POLICIES:
@@ -104,23 +103,21 @@ def date_of_known_page(  # noqa: PLR0913 - the evidence, and how far to believe 
     """The date of a page that was published with the date ``before``.
 
     ``changed_since`` is the time of the previous visit if the page changed since; None if it did not: then ``observed``
-    keeps the published date. For a changed page it takes the date in the page, else Last-Modified, if it lies between
-    the two visits and is later than the published one; else ``now``, the start of the run: its day, or its second if
-    the visits are at most :data:`MAX_TIMED_INTERVAL` apart or the page changed before on this day. ``git`` is the same
-    with ``commit`` as the first evidence, which also dates a page without a date. ``header`` and ``page`` take the
-    stated date, but keep the published one rather than an earlier one or none while the page is unchanged. All times
-    are Unix time in seconds.
+    keeps the published date, and takes the date in the page if there is none. For a changed page it takes the date in
+    the page, else Last-Modified, if it lies between the two visits and is later than the published one; else ``now``,
+    the start of the run: its day, or its second if the visits are at most :data:`MAX_TIMED_INTERVAL` apart or the page
+    changed before on this day. ``git`` is the same with ``commit`` as the first evidence, which also dates a page
+    without a date. ``header`` and ``page`` take the stated date, but keep the published one rather than an earlier one
+    or none while the page is unchanged. All times are Unix time in seconds.
     """
     if policy not in OBSERVING_POLICIES:
         stated = date_of_new_page(metadata, policy)
         stays = changed_since is None and _first_moment(stated.lastmod) <= _first_moment(before.lastmod)
         return before if stays else stated
     if changed_since is None:
-        return before if before.lastmod else commit
+        return before if before.lastmod else commit if commit.lastmod else _stated_in(metadata)
     published = _first_moment(before.lastmod)
-    candidates = [commit]
-    if not _is_response_time(metadata):
-        candidates.append(SourcedDate(metadata.page_date, metadata.page_date_source))
+    candidates = [commit, _stated_in(metadata)]
     if trusted:
         candidates.append(SourcedDate(metadata.header_date, HEADER))
     for stated in candidates:
@@ -187,9 +184,11 @@ def schema_form(text: str, now: float) -> str:
         return ""
 
 
-def _is_response_time(metadata: ResponseMetadata) -> bool:
-    """Whether the date in the page is the time of the response."""
-    return "T" in metadata.page_date and _first_moment(metadata.page_date) > metadata.at - STAMP_SECONDS
+def _stated_in(metadata: ResponseMetadata) -> SourcedDate:
+    """The date in the page, unless it is the time of the response."""
+    is_response_time = "T" in metadata.page_date and _first_moment(metadata.page_date) > metadata.at - STAMP_SECONDS
+    is_none = is_response_time or not metadata.page_date
+    return NO_DATE if is_none else SourcedDate(metadata.page_date, metadata.page_date_source)
 
 
 def _first_moment(text: str) -> float:

@@ -14,9 +14,10 @@ where these are. docs/lastmod-model.md explains the questions that are asked of 
 """
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from math import inf
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from crawler.lastmod.changes import (
@@ -132,7 +133,8 @@ class SignificanceModel:
             self._page = page
             differences = own_differences(delta)
             of_site = self._are_of_site(differences, or_titles=False)
-            self._left.update({d.place for d, is_site in zip(differences, of_site, strict=True) if not is_site})
+            left = {d.place for d, is_site in zip(differences, of_site, strict=True) if not is_site}
+            self._left.update(self._site.once(page, "left", left))
 
     @property
     def is_landslide(self) -> bool:
@@ -172,7 +174,7 @@ class SignificanceModel:
         own = [d for d, reason in zip(differences, reasons, strict=True) if not reason]
         if len(self._additions) < MAX_ADDITIONS:
             added = additions_of(differences)
-            self._additions |= dict.fromkeys((page, d.news) for d in own if id(d) in added)
+            self._additions |= dict.fromkeys((self._site.page_of(page), d.news) for d in own if id(d) in added)
         return Judgement(own, [(d, reason) for d, reason in zip(differences, reasons, strict=True) if reason])
 
     def _explain(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
@@ -227,7 +229,7 @@ class SignificanceModel:
         rarest = sorted(d.news, key=lambda word: len(known.get(word, ())))[: len(d.news) // 9 + 1]
         near = {n for word in rarest for n in known.get(word, ())}
         alike = {page for page, words in map(self._memory.additions.__getitem__, near) if _are_alike(words, d.news)}
-        return len(alike - {self._page}) > 1
+        return len(alike - {self._site.page_of(self._page)}) > 1
 
     @cached_property
     def _known_additions(self) -> dict[int, list[int]]:
@@ -486,13 +488,23 @@ def _are_alike(words: Sequence[int], others: Sequence[int]) -> bool:
     return len({*words} & {*others}) >= NEARLY_ALL * len({*words, *others})
 
 
-def build_significance_model(
-    memory: SiteMemory, deltas: Deltas, pages: int, sample: Sample, second_reads: Iterable[SecondRead] = (), *, run: int
+def build_significance_model(  # noqa: PLR0913 - what is known of a run
+    memory: SiteMemory,
+    deltas: Deltas,
+    pages: int,
+    sample: Sample,
+    second_reads: Iterable[SecondRead] = (),
+    *,
+    run: int,
+    translated: Mapping[int, int] = MappingProxyType({}),
 ) -> SignificanceModel:
-    """The model of a run. ``deltas`` gives the differences of the pages whose body differs, of ``pages`` compared."""
-    changes = SiteChanges(pages, sample, memory.history, deltas)
-    for _, delta in deltas():
-        changes.add(delta)
+    """The model of a run. ``deltas`` gives the differences of the pages whose body differs, of ``pages`` compared.
+
+    The translations of a page count as one: ``translated`` has the page that stands for each of them.
+    """
+    changes = SiteChanges(pages, sample, memory.history, deltas, translated)
+    for page, delta in deltas():
+        changes.add(page, delta)
     model = SignificanceModel(memory, run, changes)
     model.set_reads(second_reads)
     model.count_left(deltas())

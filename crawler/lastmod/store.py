@@ -12,7 +12,7 @@ import msgspec
 from crawler.lastmod.changes import SAMPLE_SIZE
 from crawler.lastmod.memory import ChangeHistory, SecondRead, SiteMemory
 from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE, SourcedDate
-from crawler.model import Url
+from crawler.model import State, Url, unpack_page
 from crawler.parse.snapshot.blocks import own_texts
 from crawler.parse.snapshot.diff import Delta, content_keys, with_news
 from crawler.state.database import statements, storage_errors, transaction
@@ -22,7 +22,10 @@ from sitemap import BuildTime, find_build_times
 # The pages compared in this run: parsed in an earlier run, and parsed or unchanged in this one.
 _FROM_COMPARED: Final = """FROM asked_visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
   WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
-_SQL: Final = statements("crawler.lastmod", "store.sql", _FROM_COMPARED=_FROM_COMPARED)
+# Whether a page counts for what the site did: the variants of a product, with one canonical, are one page.
+_COUNTS: Final = f"(v.state != '{State.CANONICAL_ELSEWHERE}' OR v.id IN (SELECT id FROM published))"  # noqa: S608
+_PAGE: Final = "coalesce((SELECT page FROM translated t WHERE t.id = v.id), v.id)"
+_SQL: Final = statements("crawler.lastmod", "store.sql", _FROM_COMPARED=_FROM_COMPARED, _COUNTS=_COUNTS, _PAGE=_PAGE)
 MAX_NEW_PAGES: Final = 20_000
 """New pages of a run; when a run finds more, links to them are no news."""
 
@@ -63,13 +66,15 @@ class ObservationStore:
         self._db = db
         self._run = run
 
-    def deltas(self) -> Iterator[tuple[int, Delta]]:
-        """The pages with differences, and these."""
+    def deltas(self, *, copies: bool = False) -> Iterator[tuple[int, Delta]]:
+        """The pages with differences, and these; with ``copies`` also those of pages that name another as canonical."""
         new, gone = self._new_pages, self._gone_pages
         with storage_errors():
-            for number, url, packed in self._db.execute(_SQL["deltas"], (self._run,)):
-                delta = _decode_delta(packed)
-                yield number, with_news(delta, url, new, gone) if new or gone else delta
+            order = _PAGE if self.translated else "v.id"  # a page is beside its translations
+            for number, url, packed, counts in self._db.execute(f"{_SQL['deltas']} {order}", (self._run,)):
+                if counts or copies:
+                    delta = _decode_delta(packed)
+                    yield number, with_news(delta, url, new, gone) if new or gone else delta
 
     @cached_property
     def _new_pages(self) -> frozenset[Url]:
@@ -86,13 +91,33 @@ class ObservationStore:
             rows = self._db.execute(_SQL[query], (MAX_NEW_PAGES + 1,)).fetchall()
         return frozenset(url for (url,) in rows) if len(rows) <= MAX_NEW_PAGES else frozenset()
 
-    def compared(self) -> int:
-        """The number of pages that were compared."""
+    @cached_property
+    def translated(self) -> dict[int, int]:
+        """The page that stands for each of several translations, which name each other by hreflang.
+
+        Pages that name other alternates than those name are pages of their own.
+        """
         with storage_errors():
-            return int(self._db.execute(f"SELECT count(*) {_FROM_COMPARED}").fetchone()[0])
+            found: dict[frozenset[Url], list[int]] = {}
+            differing = self._db.execute(_SQL["differing"], (self._run,))
+            if any(unpack_page(packed).alternates for (packed,) in differing):
+                for number, url, packed in self._db.execute(_SQL["named"]):
+                    named = frozenset((url, *(each.href for each in unpack_page(packed).alternates)))
+                    found.setdefault(named, []).append(number)
+            translated = {number: page for page, *others in found.values() if others for number in (page, *others)}
+            self._db.execute("CREATE TEMP TABLE IF NOT EXISTS translated (id INTEGER PRIMARY KEY, page INTEGER)")
+            self._db.execute("DELETE FROM translated")
+            self._db.executemany("INSERT INTO translated VALUES (?, ?)", translated.items())
+        return translated
+
+    def compared(self) -> int:
+        """The number of pages that were compared and are no copies; translations are one page."""
+        with storage_errors():
+            (count,) = self._db.execute(f"SELECT count(*) {_FROM_COMPARED} AND {_COUNTS}").fetchone()
+        return int(count) - len(self.translated) + len({*self.translated.values()})
 
     def sample(self) -> Mapping[int, Sequence[int]]:
-        """The content keys of some compared pages, by page.
+        """The content keys of some compared pages, by page: all translations of a page, or none.
 
         What an earlier run read of an unchanged page is not read again.
         """

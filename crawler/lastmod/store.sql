@@ -1,6 +1,6 @@
 -- name: deltas
-SELECT v.id, (SELECT url FROM url WHERE id = v.id), c.delta {_FROM_COMPARED}
-  AND v.content != m.content AND c.run = ? AND c.delta != x'' ORDER BY v.id
+SELECT v.id, (SELECT url FROM url WHERE id = v.id), c.delta, {_COUNTS} {_FROM_COMPARED}
+  AND v.content != m.content AND c.run = ? AND c.delta != x'' ORDER BY
 
 -- name: new_pages
 SELECT u.url FROM visit v JOIN url u ON u.id = v.id
@@ -10,9 +10,15 @@ SELECT u.url FROM visit v JOIN url u ON u.id = v.id
 SELECT u.url FROM memory m JOIN url u ON u.id = m.id LEFT JOIN visit v ON v.id = m.id
   WHERE m.state = 'indexable' AND v.state IS NOT 'indexable' LIMIT ?
 
+-- name: differing
+SELECT c.page {_FROM_COMPARED} AND {_COUNTS} AND v.content != m.content AND c.run = ? AND c.delta != x''
+
+-- name: named
+SELECT v.id, (SELECT url FROM url WHERE id = v.id), c.page {_FROM_COMPARED} AND {_COUNTS}
+
 -- name: sample
-SELECT v.id, c.id, c.text {_FROM_COMPARED}
-  AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id
+SELECT v.id, c.id, c.text {_FROM_COMPARED} AND {_COUNTS}
+  AND ({_PAGE} * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY {_PAGE}
 
 -- name: mark_unchanged
 UPDATE visit AS v SET changed = 0, evidence = '', discounted = '' FROM memory m

@@ -1,5 +1,6 @@
 """Reads the pages of one side of a move: from a state, a folder of built pages, or a list of URLs."""
 
+import os
 import re
 from collections.abc import Collection, Iterable
 from math import inf
@@ -11,6 +12,8 @@ import msgspec
 
 from crawler.config.plan import AUDIT
 from crawler.errors import UsageError
+from crawler.fetch.folder_transport import FolderTransport, file_type
+from crawler.fetch.header_values import is_html_type
 from crawler.model import FetchedDocument, Page, State, Url
 from crawler.moves.check import Place
 from crawler.moves.formats import encoded
@@ -24,7 +27,6 @@ from crawler.state.schema import STATE_DB
 from crawler.url.normalize import InvalidUrl, normalize_url, origin_of, path_and_query
 from crawler.url.resolve import UrlResolver
 
-_SUFFIXES: Final = frozenset({".html", ".htm", ".xhtml"})
 _ERROR_PAGES: Final = frozenset({"404.html", "50x.html"})
 named_urls = re.compile(r"^[ \t]*+((?:/|https?://)[^\s,]*+)", re.MULTILINE).findall
 """The URLs and paths of a plain list, one a line."""
@@ -109,20 +111,27 @@ def move_page(place: str, title: str, snapshot: bytes) -> MovePage:
 
 
 def read_folder(folder: Path, origin: str = "", known: Collection[str] = ()) -> Inventory:
-    """The pages of a folder build. Pages that redirect by a refresh are none. Raises UsageError without one.
+    """The pages of a folder build, as :class:`FolderTransport` answers. Pages that redirect by a refresh are none.
 
-    ``a/index.html`` is at ``/a/`` and at ``/a/index.html``: its canonical decides, or which of both is ``known``.
+    ``a/index.html`` is at ``/a/`` and at ``/a/index.html``, ``a.html`` also at ``/a``: its canonical decides, or which
+    of both is ``known``. Raises UsageError without a page.
     """
     found = Inventory(origin, [])
-    for place in sorted(folder.rglob("*")):
-        if place.suffix.lower() not in _SUFFIXES or place.name in _ERROR_PAGES or not place.is_file():
+    root = folder.resolve()
+    files = FolderTransport(root, f"{_FOLDER}/")
+    for place in sorted(root.rglob("*")):
+        kind = file_type(place)
+        if is_html_type(kind) is False or place.name in _ERROR_PAGES or not place.is_file():
             continue
-        file = place_of("/" + quote(place.relative_to(folder).as_posix()))
-        paths = {_index_name("/", file), file}
+        file = place_of("/" + quote(os.fsencode(place.relative_to(root))))
+        paths = (_index_name("/", file), file, file.removesuffix(".html"))
+        spellings = {path for path in paths if files.file_of(path.encode()) == place}
         body = place.read_bytes()
-        document = FetchedDocument(Url((origin or _FOLDER) + file), "text/html", [], [], "", body)
+        document = FetchedDocument(Url((origin or _FOLDER) + file), kind, [], [], "", body)
         page = read_page(document, ReadOptions(images=False, videos=False, dates=False), UrlResolver(), 0.0)
-        for path in paths & {*map(place_of, page.canonicals)} or paths.intersection(known) or {min(paths, key=len)}:
+        if not spellings or not page.is_html:
+            continue
+        for path in spellings & {*map(place_of, page.canonicals)} or spellings.intersection(known) or paths[:1]:
             if fault := fault_of(page, path, place_of):
                 found.faults[path] = fault
             else:

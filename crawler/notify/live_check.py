@@ -23,6 +23,7 @@ from crawler.url.params import UrlParams
 _MAX_REDIRECTS: Final = 5
 _SMALL_BODY: Final = BodyLimits(wire=65_536, decoded=65_536)
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
+_AFTER_DEPLOY: Final = "; siteatlas notify sends the changes after the deploy"
 _REMEDY: Final = "; notifications wait until the site serves it"
 _NOW: Final = " (check_live = false in [notify] sends them now)"
 _WRONG_DIRECTORY: Final = ". If no later step copies it there, output.directory (-o) is not what the site serves"
@@ -106,7 +107,8 @@ class LiveSite:
                 fault = ""  # it was not seen
             else:
                 fault = "" if uncached.body in _forms(content) else fault
-        message = f"the sitemap at {file.url} {said}{_REMEDY}{_WRONG_DIRECTORY if fault else _NOW}"
+        remedy = _AFTER_DEPLOY if self._plan.source else f"{_REMEDY}{_WRONG_DIRECTORY if fault else _NOW}"
+        message = f"the sitemap at {file.url} {said}{remedy}"
         return LiveResult(reception=SendStatus.DEFERRED, message=message, fault=fault)
 
 

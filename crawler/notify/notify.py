@@ -31,6 +31,7 @@ from crawler.notify.session import DryRun, NotifySession, ReplayRequest, notice_
 from crawler.notify.url_batches import BatchNotifier, authority
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.upload.upload import why_not_uploaded
+from crawler.publish.write import copies
 from crawler.state.runs import Run, RunResult, RunStore
 from crawler.state.schema import STATE_DB
 from crawler.state.store import lock_state
@@ -75,7 +76,7 @@ async def send_notifications(  # noqa: PLR0913 - by name
                 return NotifyResult(channels=channels.keys, notes=(note,))
             with _open_session(plan, name, clock, dry_run=dry_run) as session:
                 session.run_result, session.replay, session.is_forgotten = ended, again, is_forgotten
-                session.ask_live, session.live = partial(_check_live, plan, site), live
+                session.ask_live, session.live = partial(_check_live, plan, site, ended is not None), live
                 if not is_faulty:
                     session.ledger.set_channels(channels.keys)
                 _note_refused(session, channels)
@@ -214,12 +215,19 @@ def _test_report(channel: str, result: SendResult) -> DeliveryReport:
     return DeliveryReport(channel=channel, occasion=Occasion.TEST, reception=result.reception, said=result.message)
 
 
-async def _check_live(plan: CrawlPlan, site: LiveSite, run: Run) -> SendResult:
-    """Whether the files that a run published are live on the public site. Raises UsageError."""
+async def _check_live(plan: CrawlPlan, site: LiveSite, is_after_run: bool, run: Run) -> SendResult:
+    """Whether the files that a run published are live on the public site. Raises UsageError.
+
+    ``is_after_run``: with a source, the site may have the pages later than the run; a set without a copy of its own is
+    the one before, so the site serves it in any case.
+    """
     if reason := why_not_uploaded(plan, run):
         return SendResult.deferred(f"{reason}: the next run uploads the files and then sends notifications")
     if not plan.config.notify.check_live:
         return SendResult.accepted("assumed to be live (notify.check_live)")
+    if is_after_run and plan.source and run.number not in copies(plan).numbers():
+        what = "the sitemap did not change, so it does not show whether the public site has the changed pages"
+        return SendResult.deferred(f"{what}. After the deploy, siteatlas notify sends the changes")
     return await site.check_live(run.files[0])
 
 

@@ -111,7 +111,7 @@ _DISCOVERY_TEXTS: Final = {
 
 _DEINDEXED: Final = {State.NOINDEX, State.CANONICAL_ELSEWHERE, State.ROBOTS}
 
-NO_LONGER_LINKED: Final = "no page links to it any more"
+NO_LONGER_LINKED: Final = "nothing leads to it any more"
 ONLY_DATE: Final = "its content did not change, only its date"
 """The reason of a change for which no search engine needs to visit the page: another policy of dates, or a rollback."""
 

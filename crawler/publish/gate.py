@@ -181,7 +181,7 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
     if not facts.listed:
         return Refusal(_with_challenges(_nothing_crawlable(facts.start), facts, limits), NothingCrawlable.exit_code)
     if sentence := _start_failed(facts.start) or _too_many_failed(facts, limits.max_failed):
-        return Refusal(_with_challenges(sentence, facts, limits))
+        return Refusal(_with_challenges(f"{sentence}; when that works, run again", facts, limits))
     # a person accepts what was seen to leave; pages that failed, above, were not seen
     if limits.accept_shrink:
         return None

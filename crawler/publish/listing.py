@@ -123,6 +123,11 @@ class Listing:
         with storage_errors():
             return tuple(self._db.execute(_SQL["lost_links"]).fetchone())
 
+    def unlinked(self) -> tuple[int, str | None]:
+        """How many listed pages only a sitemap of the site names, and one of them or None."""
+        with storage_errors():
+            return tuple(self._db.execute(_SQL["unlinked"]).fetchone())
+
     def copies(self) -> tuple[int, str, str]:
         """How many pages answered exactly what another one did, byte by byte, with a pair of them."""
         with storage_errors():

@@ -50,6 +50,10 @@ SELECT sum(pages - 1), min(first), last FROM (
   FROM listing l JOIN content c ON c.id = l.content JOIN url u ON u.id = l.id WHERE NOT l.kept
   GROUP BY c.digest HAVING pages > 1)
 
+-- name: unlinked
+SELECT count(*), min(u.url) FROM listing l JOIN visit v ON v.id = l.id JOIN url u ON u.id = l.id
+  WHERE NOT l.kept AND v.found & ~({DiscoveredBy.SITEMAP} | {DiscoveredBy.PREVIOUS_RUN}) = 0
+
 -- name: lost_links
 SELECT count(*), min(u.url) FROM published p JOIN visit v ON v.id = p.id JOIN url u ON u.id = p.id
   WHERE v.state = '{State.CLIENT_ERROR}' AND v.status IN (404, 410) AND v.found & {DiscoveredBy.LINK}

@@ -15,13 +15,22 @@ from crawler.model import Url
 from crawler.publish.change_feed import ChangeFeed, write_feeds
 from crawler.publish.changes import ONLY_DATE, ChangeCounts, ChangeKind
 from crawler.publish.other_formats import publish_formats, with_formats_of
-from crawler.publish.write import PublishedDigests, build_destination, moved_note, published_files, sitemap_names
+from crawler.publish.write import (
+    PublishedDigests,
+    build_destination,
+    copies,
+    copy_of_published,
+    gone_text,
+    moved_note,
+    published_files,
+    sitemap_names,
+)
 from crawler.state.database import storage_errors, transaction
 from crawler.state.runs import ROLLED_BACK, PublishedFile, Run, RunStore
 from crawler.state.schema import STATE_DB
-from crawler.state.store import BASELINE_KEY, GENERATIONS_DIRECTORY, lock_state
+from crawler.state.store import BASELINE_KEY, lock_state
 from crawler.version import __version__
-from sitemap import Entry, Generations, Published, SitemapError, SitemapReader
+from sitemap import Entry, Published, SitemapError, SitemapReader
 
 MAX_FILES: Final = 50_000
 """Files of a set that are read: an index lists at most so many (https://www.sitemaps.org/protocol.html#index)."""
@@ -83,26 +92,25 @@ def restore_published(db: sqlite3.Connection, run: Run, pages: Iterable[Restored
 
 
 def publish_previous(plan: CrawlPlan, number: int | None = None) -> Run:
-    """Publish the set of run ``number`` again, or by default the stored set before the newest one.
+    """Publish the set of run ``number`` again; by default the stored set before the newest one, or what is gone.
 
     Returns the record of the rollback, a run of its own with a feed of its changes; or that of the last rollback, if it
-    published the same set. What is known of the pages stays:
-    the next run publishes what it finds, and compares with the restored set. Raises UsageError when there is no such
-    set, StateInUse, StorageError.
+    published the same set. What is known of the pages stays: the next run publishes what it finds, and compares with
+    the restored set. Raises UsageError when there is no such set, StateInUse, StorageError.
     """
-    output = plan.config.output
-    generations = Generations(plan.state / GENERATIONS_DIRECTORY, output.generations)
+    generations = copies(plan)
     with lock_state(plan.state):
         numbers = generations.numbers()
-        chosen = number if number is not None else (numbers[-2] if len(numbers) > 1 else None)
         available = ", ".join(map(str, numbers))
-        if chosen is None:
-            only = f": the only copy is that of run {available}" if available else ""
-            raise UsageError(f"there is no earlier sitemap to publish again{only}")
-        if chosen not in numbers:
-            known = available or "none"
-            raise UsageError(f"there is no copy of the sitemap of run {chosen}. The runs with a copy are {known}")
         try:
+            before = copy_of_published(plan) if gone_text(plan) else next(iter(numbers[-2:-1]), None)
+            chosen = number if number is not None else before
+            if chosen is None:
+                only = f": the only copy is that of run {available}" if available else ""
+                raise UsageError(f"there is no earlier sitemap to publish again{only}")
+            if chosen not in numbers:
+                known = available or "none"
+                raise UsageError(f"there is no copy of the sitemap of run {chosen}. The runs with a copy are {known}")
             return _record(plan, chosen, generations.restore(chosen, build_destination(plan)))
         except SitemapError as error:
             raise StorageError(str(error)) from error

@@ -11,28 +11,30 @@ import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
 from crawler.config.config import Config, OutputConfig
 from crawler.config.plan import CrawlPlan, plan_crawl
-from crawler.errors import NEXT_RUN, SiteatlasError, UsageError
+from crawler.errors import NEXT_RUN, SiteatlasError, StorageError, UsageError
+from crawler.lastmod.generators import GeneratorName
 from crawler.model import Url
 from crawler.publish.entries import EntryBuilder, EntryCounts
 from crawler.publish.listing import Listing
 from crawler.publish.shards import ShardAssigner
 from crawler.state.database import storage_errors
 from crawler.state.lock import RUN_LEASE
-from crawler.state.runs import PublishedFile, Run
+from crawler.state.runs import PublishedFile, Run, RunStore
 from crawler.state.schema import STATE_DB
-from crawler.state.store import Store, read_about, write_about
+from crawler.state.store import GENERATIONS_DIRECTORY, OUTPUT_KEY, Store, read_about, write_about
 from crawler.units import names_text
 from sitemap import (
     Assignment,
     DestinationError,
     Directory,
     FileFacts,
+    Generations,
     InvalidEntry,
     Published,
     SitemapError,
@@ -46,7 +48,7 @@ from sitemap import (
 _GROUPING = {"section": by_section(), "language": by_language(), "type": by_type()}
 
 
-_OUTPUT_KEY: Final = "output"
+_GENERATORS: Final = get_args(GeneratorName)
 _TOLD_KEY: Final = "told_of_files"
 _MAX_TOLD: Final = 10
 _DIGESTS_KEY: Final = "digests"
@@ -89,12 +91,54 @@ def existing_sitemap(plan: CrawlPlan) -> Path | None:
     return next((path for path in paths if os.path.lexists(path)), None)
 
 
-GONE: Final = "the earlier sitemap is gone from"
+GONE: Final = "the earlier sitemap"
 
 
-def gone_text(plan: CrawlPlan) -> str:
-    """That the sitemap of an earlier run is gone, as the rest of a sentence; "" if it stays, or is uploaded."""
-    return "" if plan.config.upload.to or existing_sitemap(plan) else f"; {GONE} {plan.output.absolute()}"
+def gone_text(plan: CrawlPlan, *, puts_back: bool = False) -> str:
+    """That the sitemap of an earlier run is gone, as the rest of a sentence; "" if it stays, or is uploaded.
+
+    ``puts_back``: it is published again in a directory that has other files, as after a build. An empty one may be the
+    place of a disk that is not mounted.
+    """
+    if plan.config.upload.to or existing_sitemap(plan):
+        return ""
+    with suppress(SiteatlasError, OSError):
+        if puts_back and any(plan.output.iterdir()) and put_back_published(plan):
+            return f"; {GONE} was gone from {plan.output.absolute()}, and is there again"
+    return f"; {GONE} is gone from {plan.output.absolute()} (siteatlas rollback publishes it again)"
+
+
+def copies(plan: CrawlPlan) -> Generations:
+    """The copies of the last published sets."""
+    return Generations(plan.state / GENERATIONS_DIRECTORY, plan.config.output.generations)
+
+
+def copy_of_published(plan: CrawlPlan) -> int | None:
+    """The number of the copy of the published set; None if there is none. Raises StorageError, SitemapError."""
+    if not STATE_DB.is_in(plan.state):
+        return None
+    with STATE_DB.reading(plan.state) as db:
+        run = RunStore(db).published()
+    kept = copies(plan)
+    numbers = reversed(kept.numbers() if run else [])
+    return next((number for number in numbers if run and published_files(kept.published(number)) == run.files), None)
+
+
+def put_back_published(plan: CrawlPlan) -> bool:
+    """Publish the set of the state again, from its copy, when the output directory has none; whether that was done.
+
+    So visitors have a sitemap after a build or a deploy that deleted it, and an upload has its files on a machine that
+    runs a site for the first time. What is there already stays: on a shared disk it is the published set. Raises
+    StorageError, UsageError.
+    """
+    if existing_sitemap(plan):
+        return False
+    try:
+        if (number := copy_of_published(plan)) is not None:
+            copies(plan).restore(number, build_destination(plan))
+    except SitemapError as error:
+        raise StorageError(str(error)) from error
+    return number is not None
 
 
 def foreign_sitemap(config: Config) -> Path | None:
@@ -111,7 +155,7 @@ def foreign_sitemap(config: Config) -> Path | None:
 def _foreign_sitemap(plan: CrawlPlan, db: sqlite3.Connection) -> Path | None:
     with storage_errors():
         has_published = db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is not None
-        is_ours = has_published or read_about(db, _OUTPUT_KEY) == str(plan.output.resolve())
+        is_ours = has_published or read_about(db, OUTPUT_KEY) == str(plan.output.resolve())
     return None if is_ours else existing_sitemap(plan)
 
 
@@ -130,7 +174,7 @@ class PublishedDigests:
     def is_last(self) -> bool:
         """Whether the last run of this state wrote to the directory."""
         with storage_errors():
-            return read_about(self._db, _OUTPUT_KEY) == str(self._directory.resolve())
+            return read_about(self._db, OUTPUT_KEY) == str(self._directory.resolve())
 
     def begin(self) -> None:
         """Store, before the files are written, that this state writes to the directory.
@@ -138,10 +182,10 @@ class PublishedDigests:
         Part of the caller's transaction. Raises StorageError.
         """
         with storage_errors():
-            write_about(self._db, _OUTPUT_KEY, str(self._directory.resolve()))
+            write_about(self._db, OUTPUT_KEY, str(self._directory.resolve()))
 
     def store(self, names: Iterable[str]) -> None:
-        """Store the digests of the files of these names, and the notes that :meth:`_is_told` has met.
+        """Store the digests of the files of these names, and the notes that :meth:`is_told` has met.
 
         Part of the caller's transaction. Raises StorageError.
         """
@@ -156,7 +200,7 @@ class PublishedDigests:
         """A note if the last run of this state wrote to another directory, which is still there."""
         here = str(self._directory.resolve())
         with storage_errors():
-            before = read_about(self._db, _OUTPUT_KEY) or here
+            before = read_about(self._db, OUTPUT_KEY) or here
         if before == here or not Path(before).is_dir():
             return ()
         note = f"the last run of this state wrote to {before}, and the next run there continues from this one"
@@ -178,7 +222,7 @@ class PublishedDigests:
         stale = [name for name in writes if name not in known and (self._directory / name).is_file()]
         remove = f", and remove {stale[0]}, which stays that of {generator}" if stale else ""
         note = f"each build of {generator} writes {names}: run Siteatlas after each build{remove}"
-        return () if self._is_told(note) else (f"{note}. siteatlas manual setups/{page} shows how",)
+        return () if self.is_told(note) else (f"{note}. siteatlas manual setups/{page} shows how",)
 
     def deleted_note(self) -> tuple[str, bool]:
         """A note on published files that are gone from a directory that has others, such as a deploy leaves it.
@@ -192,9 +236,9 @@ class PublishedDigests:
         verb = "was" if len(names) == 1 else "were"
         note = f"{said} {verb} deleted since the last run, for example by a deploy; this run writes what is missing"
         note = f"{note}. If a deploy empties {self._directory}, run Siteatlas after each deploy"
-        return note, self._is_told(note)
+        return note, self.is_told(note)
 
-    def _is_told(self, note: str) -> bool:
+    def is_told(self, note: str) -> bool:
         """Whether an earlier run told a note; later runs know it from :meth:`store` on."""
         with storage_errors():
             told = (read_about(self._db, _TOLD_KEY) or "").splitlines()
@@ -330,7 +374,15 @@ def lost_links_note(listing: Listing) -> tuple[str, ...]:
     return (note,) if count else ()
 
 
-def copies_note(listing: Listing, _policy: str) -> tuple[str, ...]:
+def unlinked_note(listing: Listing) -> tuple[str, ...]:
+    """A note when only a sitemap names listed pages: a build may have left them behind."""
+    count, first = listing.unlinked()
+    pages = "1 listed page" if count == 1 else f"{count:,} listed pages"
+    note = f"only a sitemap names {pages}, such as {first}: no page links there. Remove what should be gone"
+    return (note,) if count else ()
+
+
+def copies_note(listing: Listing) -> tuple[str, ...]:
     """A note when listed pages are the same document, such as a directory and its index.html."""
     count, first, last = listing.copies()
     if not count:
@@ -353,8 +405,13 @@ def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
     later = "Siteatlas gives later changes dates of their own"
     if policy in {"header", "page"}:
         later = f"With content.lastmod (--lastmod) = observed, {later}"
-    git = "" if policy == "git" else ". If files in Git make the pages, --lastmod git (content.lastmod) dates them"
-    note = f"{share} {named} {dates}, like those of a build: they do not say when somebody edited a page. {later}{git}"
+    known = f"{', '.join(_GENERATORS[:-1])} or {_GENERATORS[-1]}"
+    git = f". If {known} makes the pages from files in Git, --lastmod git (content.lastmod) dates them"
+    page = ". If pages state when they were edited, such as in article:modified_time, --lastmod page takes these dates"
+    remedy = f"{'' if policy == 'git' else git}{'' if policy == 'page' else page}"
+    note = (
+        f"{share} {named} {dates}, like those of a build: they do not say when somebody edited a page. {later}{remedy}"
+    )
     return (note,)
 
 

@@ -110,7 +110,8 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
                 store.record_failure(error, clock())
                 if store.is_first:
                     raise
-                raise NothingCrawlable(f"{error}{gone_text(plan) or '; the sitemap is unchanged'}") from error
+                gone = gone_text(plan, puts_back=not choices.dry_run)
+                raise NothingCrawlable(f"{error}{gone or '; the sitemap is unchanged'}") from error
             if fault:
                 refusal = f"{finished.run.refusal}; a run would be refused: {fault}"
                 run = replace(finished.run, refusal=refusal, exit_code=fault.exit_code)
@@ -261,8 +262,7 @@ def changed_urls(lines: Iterable[str], base: Url, params: UrlParams) -> list[Url
 
 def _second_reads(plan: CrawlPlan, store: Store) -> Rounds | None:
     """The pages that are read twice to see what changes by itself, if the run compares pages."""
-    is_static = plan.source is not None and plan.source.folder is not None
-    if is_static or plan.config.content.lastmod not in OBSERVING_POLICIES:
+    if plan.is_of_folder or plan.config.content.lastmod not in OBSERVING_POLICIES:
         return None
     return lambda _: pages_to_read_again(store.db, store.run.number, plan.config.fetch.second_reads)
 

@@ -44,8 +44,8 @@ from crawler.publish.recent_feed import publish_recent_feed
 from crawler.publish.store import AcceptAfter, record_losses
 from crawler.state.database import transaction
 from crawler.state.runs import PARTIAL, Completeness, CompletenessLevel, PublishedFile, Run, RunStore
-from crawler.state.store import GENERATIONS_DIRECTORY, Store, read_about, write_about
-from sitemap import DestinationError, Directory, Generations, Published, format_date
+from crawler.state.store import Store, read_about, write_about
+from sitemap import DestinationError, Directory, Published, format_date
 
 _NAMED_KEY: Final = "named_in_robots"
 MAX_SHOWN_CHANGES: Final = 20  # changes of each kind in a summary
@@ -124,8 +124,10 @@ class RunFinisher:
             self._listing.drop_dates()
         self._find_site_images()
         write.assign_shards(self._plan, self._listing, self._entries, self._tally)
-        listing_notes = (write.copies_note, write.lost_dates_note, write.disbelieved_note, write.build_date_note)
-        notes = [*run.notes, *(text for note in listing_notes for text in note(self._listing, policy))]
+        told_once = *write.copies_note(self._listing), *write.unlinked_note(self._listing)
+        listing_notes = (write.lost_dates_note, write.disbelieved_note, write.build_date_note)
+        notes = [*run.notes, *(note for note in told_once if not self._digests.is_told(note))]
+        notes += (text for note in listing_notes for text in note(self._listing, policy))
         run = replace(run, listed=len(self._listing), kept=self._listing.kept_count, notes=notes)
         if self._destination is None:
             return self._finish_dry_run(run, verdict)
@@ -205,7 +207,7 @@ class RunFinisher:
 
     def _gone(self) -> str:
         """What the end of a run says of an earlier sitemap that is gone; "" if it is not."""
-        return "" if self._store.is_first else write.gone_text(self._plan)
+        return "" if self._store.is_first else write.gone_text(self._plan, puts_back=self._destination is not None)
 
     def _finish_refused(self, run: Run, verdict: Completeness, refusal: Refusal, *, is_over: bool) -> FinishedRun:
         """Store the record, and how long the losses stand: the next run must not build on what a refused run saw."""
@@ -308,7 +310,7 @@ class RunFinisher:
         """Keep a copy of the set for a rollback, unless the newest copy is the same set."""
         if self._destination is None:
             return
-        generations = Generations(self._store.directory / GENERATIONS_DIRECTORY, self._plan.config.output.generations)
+        generations = write.copies(self._plan)
         newest = generations.numbers()[-1:]
         if not newest or generations.published(newest[0]) != published:
             generations.keep(published, self._destination, number)

@@ -1,5 +1,6 @@
 """The status of a site from its state: what is published, which process works on it, and its runs."""
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ from crawler.model import State, Url
 from crawler.state.lock import lock_holder
 from crawler.state.runs import CONTINUED_KEY, TRIES_KEY, Continued, Run, RunStore, RunTotals, read_continued
 from crawler.state.schema import STATE_DB
-from crawler.state.store import AskedCounts, asked_counts
+from crawler.state.store import OUTPUT_KEY, AskedCounts, asked_counts
 from crawler.units import count_text
 from crawler.url.normalize import origin_of
 
@@ -30,7 +31,8 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     the newest first. ``totals`` are those of all runs that have ended, by their result. While a process works on it,
     ``known`` counts the URLs that the run knows, and ``pending`` those of them that it has not visited yet. ``asked``
     is None for a run that asks for all pages. ``continued`` is the last run that was continued. ``robots`` says why
-    the last robots.txt is a copy, or is "".
+    the last robots.txt is a copy, or is "". ``gone`` is the first published file if somebody deleted it,
+    or "".
     """
 
     url: str
@@ -50,6 +52,7 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     asked: AskedCounts | None = None
     continued: Continued = Continued()
     robots: str = ""
+    gone: str = ""
 
     @property
     def unended(self) -> str:
@@ -75,8 +78,8 @@ def state_status(directory: Path, runs: int) -> StateStatus:
     holder = lock_holder(directory)  # also before the view: the process may end in between
     with STATE_DB.reading(directory) as db:
         db.execute("BEGIN")  # a consistent view
-        keys = ("url", "sitemap_url", CONTINUED_KEY, TRIES_KEY)
-        about = dict(db.execute("SELECT key, value FROM about WHERE key IN (?, ?, ?, ?)", keys))
+        keys = ("url", "sitemap_url", CONTINUED_KEY, TRIES_KEY, OUTPUT_KEY)
+        about = dict(db.execute("SELECT key, value FROM about WHERE key IN (?, ?, ?, ?, ?)", keys))
         url = about.get("url", "")
         robots = db.execute(_COPIED_ROBOTS, (origin_of(Url(url)),)).fetchone() if url else None
         pages, kept, held = _published_counts(db)
@@ -85,6 +88,8 @@ def state_status(directory: Path, runs: int) -> StateStatus:
         records = RunStore(db)
         published_run = records.published()
         wrote = records.wrote()
+        output = Path(about.get(OUTPUT_KEY, "/"))
+        first = output / published_run.files[0].name if published_run and published_run.files else output
         return StateStatus(
             url=url,
             sitemap_url=(published_run and published_run.sitemap_url) or about.get("sitemap_url", ""),
@@ -103,6 +108,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             asked=asked_counts(db),
             continued=read_continued(about.get),
             robots=f"at the last request, {robots[0]}: crawlers obey an old copy or stay away" if robots else "",
+            gone="" if os.path.lexists(first) or not output.is_dir() else str(first),
         )
 
 

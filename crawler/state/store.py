@@ -33,6 +33,7 @@ from crawler.version import __version__
 
 GENERATIONS_DIRECTORY: Final = "generations"
 BASELINE_KEY: Final = "baseline"
+OUTPUT_KEY: Final = "output"  # the directory that the last run wrote the files of the sitemap to
 """The key in ``about`` of a new state that replaces a damaged one, until it knows the published set."""
 FORMATS_KEY: Final = "other formats"
 """The key in ``about`` of the names of the files in other formats that this state writes."""

@@ -93,10 +93,13 @@ class AuditComparison:
         except StorageError as error:
             self._warn_unusable(error)
             return self._with_comparison(report, None)
-        uncompared = {count.rule: reasons[count.rule] for count in report.counts if reasons.get(count.rule)}
-        for trend in trends:
-            if trend.undecided and (reason := self._changed or now[trend.rule].gap):
-                uncompared.setdefault(trend.rule, reason)
+        totals = {count.rule: count.total for count in report.counts}
+        uncompared = {
+            trend.rule: reason
+            for trend in trends
+            if trend.undecided or totals.get(trend.rule, 0) > trend.new + trend.still
+            if (reason := reasons[trend.rule] or now[trend.rule].gap)
+        }
         started = self._started
         earlier = {
             count.rule: compared_start

@@ -167,12 +167,16 @@ class LinkGraph:
 
     def linking(self, node: int, flags: int) -> set[int]:
         """The nodes whose links to a node or to another spelling of it have one of these flags of DiscoveredBy."""
-        found: set[int] = set()
-        for alias in (node, *self._aliases.get(node, ())):
-            for inbound in self._inbound:
-                if inbound.flags & flags:
-                    found.update(inbound.sources.get(alias, ()))
-        return found
+        return self._having(flags, node, *self._aliases.get(node, ()))
+
+    def all_inlinks(self, node: int) -> int:
+        """How many other nodes have a link to this one that may be followed, whether it counts or not."""
+        return len(self._having(int(DiscoveredBy.LINK), node) - {node})
+
+    def _having(self, flags: int, *nodes: int) -> set[int]:
+        """The nodes whose links to one of these have one of these flags."""
+        sources = [inbound.sources for inbound in self._inbound if inbound.flags & flags]
+        return {source for node in nodes for by in sources for source in by.get(node, ())}
 
     def _leading_to(self, alias: int, node: int, limit: int) -> Iterator[InboundLink]:
         """The nodes that lead to one spelling of a node, the best first."""

@@ -20,11 +20,12 @@ class LinkKind(IntFlag):
 
     FOLLOWED = 1  # a link or a frame on a page that search engines index
     REDIRECT = 2  # a linked URL redirects or refreshes here, or a page that redirects has the link
-    CANONICAL = 4  # a page names this one as canonical, or a page with another canonical has the link
-    NOINDEX = 8  # a link on a noindexed page
-    NOFOLLOW = 16  # a nofollow link
-    HEAD = 32  # hreflang, next or prev, AMP, a feed: nobody can click it
-    UNREACHED = 64  # a link on a page that the start does not lead to
+    CANONICAL = 4  # a page names this one as canonical
+    VARIANT = 8  # a link on a page with another canonical
+    NOINDEX = 16  # a link on a noindexed page
+    NOFOLLOW = 32  # a nofollow link
+    HEAD = 64  # hreflang, next or prev, AMP, a feed: nobody can click it
+    UNREACHED = 128  # a link on a page that the start does not lead to
 
     @property
     def word(self) -> str:
@@ -38,6 +39,7 @@ _KIND_WORDS: Final = {
     LinkKind.FOLLOWED: "link",
     LinkKind.REDIRECT: "redirect",
     LinkKind.CANONICAL: "canonical",
+    LinkKind.VARIANT: "link on a page with another canonical",
     LinkKind.NOINDEX: "link on a noindexed page",
     LinkKind.NOFOLLOW: "nofollow",
     LinkKind.HEAD: "only in the head",
@@ -70,7 +72,7 @@ def link_kind(state: State | None, flags: int) -> int:
         elif state is State.REDIRECT:
             kinds = LinkKind.REDIRECT
         else:
-            kinds = LinkKind.CANONICAL if state is State.CANONICAL_ELSEWHERE else LinkKind.NOINDEX
+            kinds = LinkKind.VARIANT if state is State.CANONICAL_ELSEWHERE else LinkKind.NOINDEX
     elif flags & DiscoveredBy.NOFOLLOW:
         kinds = LinkKind.NOFOLLOW
     if flags & DiscoveredBy.CANONICAL:

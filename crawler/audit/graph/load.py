@@ -34,7 +34,7 @@ _NODES: Final = "SELECT id, state, coalesce(status, 0) FROM visit ORDER BY id"
 _TARGETS: Final = """SELECT v.id, u.id FROM visit v JOIN url u ON u.url = v.target
   WHERE v.target IS NOT NULL ORDER BY v.id"""
 _LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN content c ON c.id = v.content
-  WHERE v.kind = ? AND c.links != x'' ORDER BY v.id"""
+  WHERE v.kind = ? AND v.state != ? AND c.links != x'' ORDER BY v.id"""  # those of an unlinked page do not count
 _EARLIER_LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN memory m ON m.id = v.id
   JOIN content c ON c.id = m.content WHERE v.id = ? AND v.kind = ? AND v.content IS NULL"""
 _NAMES: Final = """SELECT u.url, c.page FROM visit v JOIN url u ON u.id = v.id
@@ -169,7 +169,7 @@ def _groups(
     for node, number in enumerate(nodes.ids):
         node_of[number] = node
     boxes = load_boxes(db).links()
-    rows: Iterator[tuple[int, bytes]] = db.execute(_LINKS, (DocumentKind.PAGE,))
+    rows: Iterator[tuple[int, bytes]] = db.execute(_LINKS, (DocumentKind.PAGE, State.UNLINKED))
     for number, packed in chain(rows, earlier):
         node = node_of[number]
         groups = tuple((flags, targets) for flags, ids in unpack_groups(packed) if (targets := _known(ids, node_of)))

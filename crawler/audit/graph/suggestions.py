@@ -9,7 +9,7 @@ from typing import Final
 
 from crawler.audit.finding import LinkSuggestion
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.links import LinkKind
+from crawler.audit.graph.links import CLICK_FLAGS, LinkKind
 from crawler.audit.graph.similarity import PathSiblings, TitleIndex, index_urls_above, url_shape
 from crawler.model import DiscoveredBy, State
 
@@ -66,7 +66,7 @@ class LinkSuggestions:
 
     def _scores(self, orphan: int, reasons: Reasons) -> dict[int, float]:
         """The scores of the best pages that can carry a link and do not link to the orphan yet."""
-        linked = {target for _, targets in self._graph.edges.of_page[orphan] for target in targets}
+        linked = {target for targets in self._graph.edges.targets(orphan, CLICK_FLAGS) for target in targets}
         closed = self._already_linking(orphan)
         scores: dict[int, float] = {}
         for node, node_reasons in reasons.items():

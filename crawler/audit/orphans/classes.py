@@ -13,7 +13,7 @@ from crawler.model import State, Url
 # In this order: the first kind of link that a page has names its class
 _WEAK_RULES: Final = (
     (LinkKind.REDIRECT, "weak.redirect"),
-    (LinkKind.CANONICAL, "weak.canonical"),
+    (LinkKind.CANONICAL | LinkKind.VARIANT, "weak.canonical"),
     (LinkKind.NOINDEX, "weak.noindex"),
     (LinkKind.NOFOLLOW, "weak.nofollow"),
     (LinkKind.HEAD, "weak.head"),

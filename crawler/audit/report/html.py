@@ -43,6 +43,7 @@ from crawler.audit.source_record import SourceKind, file_name
 from crawler.audit.verdict import (
     empty_groups,
     group_counts,
+    may_be_new,
     reservation,
     rests_on,
     utc_minute,
@@ -89,7 +90,8 @@ def _comparison_values(report: AuditReport, findings: AuditFindings) -> dict[str
         if rule.id in trends and trends[rule.id].gone
     ]
     started = datetime.fromtimestamp(compared.started, UTC)
-    return {"started": started, "total": compared.total, "missing": missing, "gaps": gaps}
+    unsettled = sum(may_be_new(report, count) for count in report.counts)
+    return {"started": started, "total": compared.total, "unsettled": unsettled, "missing": missing, "gaps": gaps}
 
 
 MAX_FINDINGS: Final = 100_000  # findings in the file

@@ -18,6 +18,7 @@ from crawler.audit.verdict import (
     empty_groups,
     group_counts,
     lower_first,
+    may_be_new,
     reservation,
     rests_on,
     utc_minute,
@@ -127,14 +128,14 @@ class TextReport:
             yield from [safe(self._report.why_uncompared)] if self._report.why_uncompared else []
             return
         total = compared.total
-        skipped = sum(count.total for count in self._report.counts if count.rule in compared.uncompared)
-        texts = [f"{total.new:,} new"] if total.new or not skipped else []
+        unsettled = sum(may_be_new(self._report, count) for count in self._report.counts)
+        texts = [f"{total.new:,} new"] if total.new or not unsettled else []
         texts += [_resolved_text(total), f"{total.still:,} still there"]
         if total.undecided:
             texts.append(f"{total.undecided:,} not found again, but not decided")
-        texts += [f"{skipped:,} not compared"] if skipped else []
+        texts += [f"{unsettled:,} may be new"] if unsettled else []
         line = f"since the audit of {utc_minute(compared.started)}: {', '.join(texts)}"
-        yield self._paint(line, "31" if total.new else "33" if skipped else "32")
+        yield self._paint(line, "31" if total.new else "33" if unsettled else "32")
         yield from (f"  not decided: {safe(url)}" for url in compared.undecided)
 
     def _actions(self) -> _Lines:

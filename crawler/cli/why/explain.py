@@ -245,8 +245,9 @@ def _rejected_dates(observed: UrlRecord, source: str, story: UrlStory) -> Iterat
         reason = story.distrust or _build_text(observed.header_date, story.builds)
         yield f'Last-Modified "{observed.last_modified}" was not used{f": {reason}" if reason else ""}'
     if observed.page_date and source != observed.page_date_source:
-        reason = ": Last-Modified is the stronger evidence" if source == HEADER else ""
-        yield f"{observed.page_date_source} {observed.page_date} was not used{reason}"
+        of_none = "it is the time of the response, or of no change that a run saw"
+        reason = "Last-Modified is the stronger evidence" if source == HEADER else of_none
+        yield f"{observed.page_date_source} {observed.page_date} was not used: {reason}"
 
 
 def _build_text(header_date: str, builds: Sequence[BuildTime]) -> str:

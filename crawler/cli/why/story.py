@@ -126,9 +126,10 @@ class ReferringPage(Struct, frozen=True):
 
 
 class LinkFacts(Struct, frozen=True):
-    """A URL in the link graph. ``inlinks`` counts pages with followed links, ``clicks`` None: no path leads there.
+    """A URL in the link graph. ``inlinks`` counts other pages with links to it that may be followed.
 
-    ``weight`` is 1.0 for the average page. ``referrers`` are some of the pages, the best first.
+    ``clicks`` is None if no path leads there. ``weight`` is 1.0 for the average page. ``referrers`` are
+    some of the pages, the best first.
     """
 
     inlinks: int
@@ -286,7 +287,7 @@ class UrlStories:
             for lead in graph.referrers(node, MAX_REFERRERS)
         ]
         weight = float(graph.weight[node])
-        return LinkFacts(int(graph.inlinks[node]), None if clicks < 0 else clicks, weight, referrers)
+        return LinkFacts(graph.all_inlinks(node), None if clicks < 0 else clicks, weight, referrers)
 
     @cached_property
     def _graph(self) -> "LinkGraph | None":

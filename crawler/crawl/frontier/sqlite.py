@@ -137,6 +137,8 @@ class SqliteFrontier:
                 return self._merge(find, row[0], row[1] | find.found, min(row[2], find.depth))
             self._known.put(find.url, *known)
         number, found, depth = known
+        if find.source == number:
+            return number  # a link of a page to itself is no evidence of the page
         if not found:
             return self._insert(find, number)
         if found | find.found != found or find.depth < depth:

@@ -121,6 +121,7 @@ async def test_whatwg_fetch_heads_with_faults_that_browsers_forgive_are_read(
     if is_chunked := draw.random() < 0.5:
         fields = [each for each in fields if b"dentity" not in each]
     draw.shuffle(fields)
+    fields.sort(key=lambda each: each[:1] != b" ")  # a line that continues one of them would change it
     body = b"5\r\nhello\r\n0\r\n\r\n" if is_chunked else b"hello"
     framing = (
         draw.choice([b"Transfer-Encoding: chunked", b"Transfer-Encoding : chunked"])

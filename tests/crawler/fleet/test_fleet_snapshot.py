@@ -30,11 +30,11 @@ from crawler.fleet.snapshot import (
     mark_local,
     new_archive,
     pack,
-    put_back_published,
     recover,
     unpack,
     zstd,
 )
+from crawler.publish.write import put_back_published
 from crawler.state.lock import hold_lock
 
 PAGES = [f"/section/{number}" for number in range(9)]

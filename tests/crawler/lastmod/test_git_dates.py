@@ -165,13 +165,13 @@ def test_ours_a_shallow_clone_dates_nothing_and_says_so(site: Site, tmp_path_fac
 
 
 def test_ours_a_folder_that_is_no_repository_or_of_no_generator_is_an_error(tmp_path: Path, site: Site) -> None:
-    with pytest.raises(UsageError, match=r"Git cannot read the repository .*content.repository"):
+    with pytest.raises(UsageError, match=r"Git cannot read a commit of .*content.repository"):
         Repository(ContentConfig(repository=str(tmp_path.parent)))
     with pytest.raises(UsageError, match="no settings file of hugo"):
         Repository(ContentConfig(repository=str(tmp_path), generator="hugo"))
     (site.top / "mkdocs.yml").unlink()
     site.commit()
-    with pytest.raises(UsageError, match="no settings file of a site generator"):
+    with pytest.raises(UsageError, match=r"no settings file of a site generator that .*nikola.* --lastmod page"):
         Repository(ContentConfig(repository=str(tmp_path)))
 
 

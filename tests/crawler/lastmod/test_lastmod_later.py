@@ -42,11 +42,20 @@ def changed(
     return date_of_known_page(before, said(header, page), YESTERDAY, NOW, policy, trusted)
 
 
-@pytest.mark.parametrize("before", [BEFORE, SourcedDate(), SourcedDate(w3c(NOW + 9 * DAY), PAGE)])
+@pytest.mark.parametrize("before", [BEFORE, SourcedDate(w3c(NOW + 9 * DAY), PAGE)])
 def test_ours_a_page_that_stands_still_keeps_its_date_whatever_is_stated(before: SourcedDate) -> None:
     for header in ("", w3c(NOW - 1_000), "2015-01-01T00:00:00+00:00"):
         for page in ("", "2027-01-14", w3c(NOW - 2_000)):
             assert date_of_known_page(before, said(header, page), None, NOW, "observed") == before
+
+
+def test_ours_a_page_without_a_date_takes_the_one_that_it_states_also_if_it_stands_still() -> None:
+    for header in ("", w3c(NOW - 1_000)):
+        for page in ("", "2015-01-01", w3c(NOW - 2_000)):
+            stated = SourcedDate(page, PAGE if page else "")
+            assert date_of_known_page(SourcedDate(), said(header, page), None, NOW, "observed") == stated
+        of_the_response = said(header, w3c(NOW + 99))
+        assert date_of_known_page(SourcedDate(), of_the_response, None, NOW, "observed") == SourcedDate()
 
 
 def test_ours_a_change_is_dated_by_the_best_evidence_since_the_last_visit() -> None:

@@ -15,9 +15,9 @@ def test_ours_a_page_on_which_a_text_moved_had_it_before_and_one_to_which_it_cam
     first, second, third = _LINES
     after = _snapshot(second, first, third)
     deltas = {0: compare(_snapshot(*_LINES), after), 1: compare(_snapshot(third), after), 2: Delta()}
-    changes = SiteChanges(3, lambda: dict.fromkeys(deltas, content_keys(after)), (), lambda: iter(deltas.items()))
-    for delta in deltas.values():
-        changes.add(delta)
+    changes = SiteChanges(3, lambda: dict.fromkeys(deltas, content_keys(after)), (), lambda: iter(deltas.items()), {})
+    for page, delta in deltas.items():
+        changes.add(page, delta)
     texts = {d.exact for d in deltas[0].differences}
     assert texts
     assert [(changes.held[text], changes.kept[text]) for text in texts] == [(3, 2)] * len(texts)

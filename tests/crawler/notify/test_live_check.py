@@ -141,7 +141,11 @@ def test_ours_the_public_site_is_asked_and_not_the_source_and_gets_none_of_its_s
         secrets = {"fetch__source": staging.home, "fetch__basic_auth": "me:SECRET", "fetch__headers": {"X-A": "SECRET"}}
         assert is_live(site, **secrets)
         assert not staging.asked
+        site.double.files["/sitemap.xml"] = b"<urlset>before the deploy</urlset>"
+        ended = "is not yet the published version; siteatlas notify sends the changes after the deploy"
+        assert live(site, **secrets).message.endswith(ended)
     assert "SECRET" not in str(site.double.headers)
+    site.run(["/"])
     assert is_live(site, fetch__basic_auth="me:SECRET")  # of the public site itself, when it is read there
     assert "Basic" in str(site.double.headers[-1])
 

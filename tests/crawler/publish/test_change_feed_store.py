@@ -91,14 +91,14 @@ def test_ours_a_change_seen_by_a_run_that_published_nothing_is_in_the_next_feed(
         (Seen(State.WRONG_TYPE, "application/pdf is not HTML"), "removed", "application/pdf is not HTML"),
         (Seen(State.EXCLUDED, 'matches exclude "/a"'), "removed", 'matches exclude "/a"'),
         (Seen(State.OUT_OF_SCOPE, "another host: b"), "removed", "another host: b"),
-        (Seen(State.UNLINKED), "removed", "no page links to it any more"),
+        (Seen(State.UNLINKED), "removed", "nothing leads to it any more"),
         (Seen(State.NOINDEX, 'meta robots "noindex"'), "deindexed", 'meta robots "noindex"'),
         (Seen(State.ROBOTS, "robots.txt line 2"), "deindexed", "robots.txt line 2"),
         (Seen(State.CANONICAL_ELSEWHERE, "canonical is /", "/"), "deindexed", "canonical is /"),
         (Seen(State.PENDING), "removed", "not visited: the crawl was cut short"),
         (Seen(State.REDIRECT, "301 to /", "/"), "moved", "301 to /"),
         (Seen(State.REDIRECT, "301 to /x", "/x"), "moved", "301 to /x, which is not listed"),
-        (None, "removed", "no page links to it any more"),
+        (None, "removed", "nothing leads to it any more"),
     ],
 )
 def test_ours_what_is_gone_is_told_with_its_cause(history: History, seen: Seen | None, kind: str, reason: str) -> None:

@@ -113,7 +113,7 @@ class Plainly:
         found: set[LinkKind] = set()
         state = self.states[source]
         if flags & CLICKED:
-            moves = {State.REDIRECT: LinkKind.REDIRECT, State.CANONICAL_ELSEWHERE: LinkKind.CANONICAL}
+            moves = {State.REDIRECT: LinkKind.REDIRECT, State.CANONICAL_ELSEWHERE: LinkKind.VARIANT}
             found.add(LinkKind.FOLLOWED if state in PAGE_STATES else moves.get(state, LinkKind.NOINDEX))
         elif flags & DiscoveredBy.NOFOLLOW:
             found.add(LinkKind.NOFOLLOW)

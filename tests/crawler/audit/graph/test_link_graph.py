@@ -86,9 +86,9 @@ def test_ours_a_link_to_a_copy_is_a_way_by_canonical_and_no_click() -> None:
     assert made.touched[2]
 
 
-def test_ours_a_link_on_a_copy_of_another_page_is_a_way_by_canonical() -> None:
+def test_ours_a_link_on_a_page_with_another_canonical_is_a_way_of_its_own() -> None:
     made = graph([PAGE, COPY, PAGE, PAGE], [(0, 1, LINK), (0, 2, LINK), (1, 3, LINK)], {1: 2})
-    assert ways(made, 3) == LinkKind.CANONICAL
+    assert ways(made, 3) == LinkKind.VARIANT
     assert made.depth[3] == 2
 
 

@@ -215,3 +215,14 @@ def test_ours_a_new_post_is_not_linked_from_further_lists_like_those_that_have_i
     for page in ("/", "/tag/lantern/"):
         web.links[page].append(new)
     assert web.hubs()(new)[0].url.startswith(f"{HOME}/blog/")
+
+
+def test_ours_only_what_a_visitor_can_click_is_a_link_of_the_orphan() -> None:
+    titles = ["Home", "Zephyr yacht one", "Zephyr yacht two", *WORDS[:17], "Zephyr yacht"]
+    orphan = len(titles) - 1
+    links: list[Link] = [(0, node, DiscoveredBy.LINK) for node in range(1, orphan)]
+    links += [(orphan, 1, DiscoveredBy.ALTERNATE), (orphan, 2, DiscoveredBy.LINK)]
+    made = graph([State.INDEXABLE] * len(titles), links, {})
+    found = LinkSuggestions(made, [f"{HOME}/{node}" for node in range(len(titles))], titles).suggest(orphan)
+    linked = {hub.url: "the orphan page links to this page" in hub.reason for hub in found}
+    assert (linked[f"{HOME}/1"], linked[f"{HOME}/2"]) == (False, True)

@@ -230,7 +230,9 @@ def test_ours_what_became_of_the_audit_before_is_told(tmp_path: Path) -> None:
     assert report.compared is not None
     tree = page(tmp_path, report, findings)
     new, still = (sum(getattr(each, name) for each in report.compared.trends) for name in ("new", "still"))
-    said = f"Since the audit of 6 November 2026, 21:20 UTC: {new} new, 253 resolved, {still} still there."
+    unsettled = sum(each.total for each in report.counts) - new - still
+    assert unsettled == report.count("orphan.log").total
+    said = f"UTC: {new} new, 253 resolved, {still} still there, {unsettled} may be new."
     assert said in text(tree.css_first(".short"))
     assert [each.attributes["href"] for each in tree.css(".short p + p a")] == ["#since=new", "#mended"]
     mended = tree.css_first("#mended")
