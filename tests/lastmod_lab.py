@@ -93,7 +93,7 @@ class Lab:
         def sample() -> dict[int, list[int]]:
             return {n: content_keys(now[n]) for n in sorted(compared[::step], key=beside)}
 
-        pages = len(stand) or len(compared)
+        pages = len(compared)
         deltas.sort(key=lambda pair: beside(pair[0]))
         again: dict[int, SecondRead] = {}
         reads: Counter[int] = Counter()

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Final
 
-from crawler.lastmod.slots import KINDS, Move, kept_words, moves_of, own_differences, text_slots
+from crawler.lastmod.slots import KINDS, Move, kept_words, moves_of, own_differences, text_key, text_slots
 from crawler.parse.snapshot.diff import LINK, MOVED, REPEATED, Delta, Difference, nth_key
 
 # The table of constants. docs/lastmod-model.md tells which trial set each, and what breaks without it.
@@ -27,7 +27,6 @@ _WENT: Final = 2
 """What a text did, as bits. Shifted by :data:`_ALONE`, it did so alone at its place."""
 _ALONE: Final = 2
 
-T = TypeVar("T")
 Deltas = Callable[[], Iterable[tuple[int, Delta]]]
 """Gives the differences of each page that differs, translations in a row."""
 Sample = Callable[[], Mapping[int, Iterable[int]]]
@@ -37,7 +36,7 @@ Sample = Callable[[], Mapping[int, Iterable[int]]]
 class SiteChanges:
     """The differences of all pages of a run. ``pages`` were compared; ``known`` are the slots that earlier runs know.
 
-    The translations of a page are one page: ``translated`` has the page that stands for each of them.
+    ``translated`` has the page that stands for each of several translations: an author edits all of them at once.
 
     ``changed`` counts the pages by each slot and text, ``emptied`` those on which a slot only lost texts, ``words`` by
     each word and whether it left, and ``at`` by each place. ``resized`` counts those with more or fewer texts there,
@@ -49,11 +48,14 @@ class SiteChanges:
     ) -> None:
         self.pages = pages
         self._translated = translated
-        self._seen: tuple[int, dict[str, set[Any]]] = -1, {}  # of the last page with translations, by kind
+        self._pages_apart = pages - len(translated) + len({*translated.values()})
+        self._seen: tuple[int, set[int], set[tuple[int, bool]]] = -1, set(), set()  # on translations of the last page
+        self._again: Counter[int] = Counter()
+        self._words_again: Counter[tuple[int, bool]] = Counter()
         self._sample = sample
         self._deltas = deltas
         self._asked = {k ^ kind for k in known for kind in KINDS}
-        self.compared = 0
+        self.differing: set[int] = set()
         self._turned = 0
         self.changed: Counter[int] = Counter()
         self._max_changed = MAX_KEYS
@@ -74,21 +76,28 @@ class SiteChanges:
         """The page that stands for a page and its translations."""
         return self._translated.get(page, page)
 
-    def once(self, page: int, kind: str, found: set[T]) -> set[T]:
-        """What is found on a page, without what was found on its translations. To be asked of these in a row."""
-        if page not in self._translated:
-            return found
+    def apart(self, k: int) -> int:
+        """How many pages a slot or a text moved on, translations as one."""
+        return self.changed[k] - self._again[k]
+
+    def words_apart(self, word: int, gone: bool) -> int:
+        """How many pages a word came to, or left, translations as one."""
+        return self.words[word, gone] - self._words_again[word, gone]
+
+    def _count_again(self, page: int, keys: set[int], words: set[tuple[int, bool]]) -> None:
+        """Count what its translations have, too. They are added in a row."""
         if self._seen[0] != self._translated[page]:
-            self._seen = self._translated[page], {}
-        seen = self._seen[1].setdefault(kind, set())
-        new = found - seen
-        seen |= new
-        return new
+            self._seen = self._translated[page], set(), set()
+        _, seen, seen_words = self._seen
+        self._again.update(keys & seen)
+        self._words_again.update(words & seen_words)
+        seen |= keys
+        seen_words |= words
 
     def add(self, page: int, delta: Delta) -> None:
         """Count the differences of a page."""
-        self.compared += len(self.once(page, "compared", {0}))
-        self._turned += is_turned_over(delta) and len(self.once(page, "turned", {0}))
+        self.differing.add(page)
+        self._turned += is_turned_over(delta)
         sides: dict[int, int] = {}
         texts: set[int] = set()
         differences = own_differences(delta)
@@ -109,14 +118,16 @@ class SiteChanges:
         for d in differences:
             did = 0 if d.flags & MOVED else _WENT if d.gone else _CAME
             self._texts_did[d.exact] = self._texts_did.get(d.exact, 0) | did | (did << _ALONE if d.is_alone else 0)
-        pairs = [*zip(differences, moves, strict=True)]
-        self.changed.update(self.once(page, "changed", sides.keys() | texts))
-        self.words.update(self.once(page, "words", {(word, d.gone) for d, ws in news_of(differences) for word in ws}))
-        self.at.update(self.once(page, "at", {d.place for d in differences}))
-        self.resized.update(self.once(page, "resized", {d.place for d, move in pairs if move.more}))
-        self.refilled.update(self.once(page, "refilled", {d.place for d, move in pairs if move.is_whole}))
-        self._emptied.update(self.once(page, "emptied", {k for k, side in sides.items() if side == 1}))
-        self.moved.update(self.once(page, "moved", {*sides}))
+        words = {(word, d.gone) for d, words in news_of(differences) for word in words}
+        if page in self._translated:
+            self._count_again(page, sides.keys() | texts, words)
+        self.changed.update(sides.keys() | texts)
+        self.words.update(words)
+        self.at.update({d.place for d in differences})
+        self.resized.update({d.place for d, move in zip(differences, moves, strict=True) if move.more})
+        self.refilled.update({d.place for d, move in zip(differences, moves, strict=True) if move.is_whole})
+        self._emptied.update(k for k, side in sides.items() if side == 1)
+        self.moved.update(sides.keys())
         if len(self.changed) > self._max_changed:
             self.changed = Counter({k: n for k, n in self.changed.items() if n > 1})
             self._max_changed = max(MAX_KEYS, 2 * len(self.changed))
@@ -141,16 +152,20 @@ class SiteChanges:
     # ---- how common something is
 
     @cached_property
-    def _counted(self) -> tuple[Counter[int], dict[int, float]]:
-        """The pages that have each key that was asked for, and how many pages each page of the sample stands for."""
+    def _counted(self) -> tuple[Counter[int], dict[int, float], dict[int, int]]:
+        """The pages that have each key that was asked for, how many each of the sample stands for, and who has a key.
+
+        That is the one page that has it, in all its translations, or -1 for several.
+        """
         counts: Counter[int] = Counter()
+        held_by: dict[int, int] = {}
         sample = self._sample()
-        pages = {self.page_of(page) for page in sample}
-        weights = dict.fromkeys(pages, self.pages / max(1, len(pages)))
+        weights = {page: self.pages / len(sample) for page in sample}
         for page, keys in sample.items():
-            for k in self.once(page, "held", self._asked.intersection(keys)):
-                counts[k] += weights[self.page_of(page)]  # type: ignore[assignment]  # fractions of pages
-        return counts, weights
+            for k in self._asked.intersection(keys):
+                counts[k] += weights[page]  # type: ignore[assignment]  # fractions of pages
+                held_by[k] = self.page_of(page) if held_by.get(k, self.page_of(page)) == self.page_of(page) else -1
+        return counts, weights, held_by
 
     @property
     def held(self) -> Counter[int]:
@@ -160,18 +175,17 @@ class SiteChanges:
     @cached_property
     def kept(self) -> Counter[int]:
         """The pages that have each text and had it before this run, reckoned from the same pages as :attr:`held`."""
-        counts, weights = self._counted
+        counts, weights, _ = self._counted
         kept = counts.copy()
         for page, delta in self._deltas():
-            if weight := weights.get(self.page_of(page)):
-                came = {d.exact for d in delta.differences if not d.gone and not d.flags & MOVED}
-                for k in self.once(page, "came", came):
-                    kept[k] -= weight  # type: ignore[assignment]  # fractions of pages
+            if page in weights:
+                for k in {d.exact for d in delta.differences if not d.gone and not d.flags & MOVED}:
+                    kept[k] -= weights[page]  # type: ignore[assignment]  # fractions of pages
         return kept
 
-    def weight(self, page: int) -> float:
-        """How many pages of :attr:`held` stand for a page itself: 0 if it is not in the sample."""
-        return self._counted[1].get(self.page_of(page), 0)
+    def is_held_by_others(self, k: int, page: int) -> bool:
+        """Whether a page of the sample that is no translation of this one has a text."""
+        return self._counted[2].get(k, self.page_of(page)) != self.page_of(page)
 
     def having(self, k: int) -> float:
         """The pages with a slot, in this run or before it."""
@@ -186,7 +200,7 @@ class SiteChanges:
         words = {k: shape for shape, keys in self._numbers.items() if self._is_of_template(shape) for k in keys}
         shares = {}
         for k, pages in self.moved.items():
-            if pages < 2 and k not in words:
+            if self.apart(k) < 2 and k not in words:
                 continue
             share = self.changed[k] / max(self.changed[k], self.held[words[k]]) if k in words else self.share(k)
             if (pages >= FEW or k in words or share >= NEARLY_ALL) and share >= USUAL:
@@ -207,13 +221,15 @@ class SiteChanges:
     def is_word_of_site(self, word: int, gone: bool) -> bool:
         """Whether a word came to most pages, or left them; one in a text of which only links changed, several."""
         if word < 0:
-            return self.words[word, gone] >= max(SEVERAL, USUAL * self.pages)
-        return self.words[word, gone] + self.words[~word, gone] >= max(FEW, MOST * self.pages)
+            return self.words_apart(word, gone) >= SEVERAL and self.words[word, gone] >= USUAL * self.pages
+        is_of_several = self.words_apart(word, gone) + self.words_apart(~word, gone) >= FEW
+        return is_of_several and self.words[word, gone] + self.words[~word, gone] >= MOST * self.pages
 
     def shared_texts(self, d: Difference, move: Move) -> set[int]:
         """The places where the same text did the same on most pages that have them; 0 if it did so on most pages."""
-        found = ((self.changed[k], of) for k, of in text_slots(d, move))
-        return {of for n, of in found if n >= FEW and do_agree(n, self.held[of] if of else self.pages)}
+        found = [(k, of) for k, of in text_slots(d, move) if self.apart(k) >= FEW]
+        shared = {of for k, of in found if do_agree(self.changed[k], self.held[of] if of else self.pages)}
+        return shared | {0} if do_agree(self.apart(text_key(d)), self._pages_apart) else shared
 
     def has_done(self, text: int, gone: bool, *, alone: bool = False) -> bool:
         """Whether a text left a page (``gone``) or came to one, there ``alone`` at its place."""

@@ -134,7 +134,7 @@ class SignificanceModel:
             differences = own_differences(delta)
             of_site = self._are_of_site(differences, or_titles=False)
             left = {d.place for d, is_site in zip(differences, of_site, strict=True) if not is_site}
-            self._left.update(self._site.once(page, "left", left))
+            self._left.update(left)
 
     @property
     def is_landslide(self) -> bool:
@@ -172,7 +172,7 @@ class SignificanceModel:
         if not all(reasons):
             self._explain(differences, moves, reasons)
         own = [d for d, reason in zip(differences, reasons, strict=True) if not reason]
-        if len(self._additions) < MAX_ADDITIONS:
+        if page in self._site.differing and len(self._additions) < MAX_ADDITIONS:  # else it is a copy of another
             added = additions_of(differences)
             self._additions |= dict.fromkeys((self._site.page_of(page), d.news) for d in own if id(d) in added)
         return Judgement(own, [(d, reason) for d, reason in zip(differences, reasons, strict=True) if reason])
@@ -180,7 +180,7 @@ class SignificanceModel:
     def _explain(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
         """Explain differences by each other, and by what other pages show."""
         announced = [n for n, d in enumerate(differences) if not reasons[n] and self._announces(d)]
-        boxes = {d.place for d in differences if d.gone and self._site.changed[text_key(d, d.place)] >= SEVERAL}
+        boxes = {d.place for d in differences if d.gone and self._site.apart(text_key(d, d.place)) >= SEVERAL}
         self._explain_lists(differences, moves, reasons)
         self._explain_by_others(differences, moves, reasons)
         self._explain_by_place(differences, reasons)
@@ -259,7 +259,7 @@ class SignificanceModel:
     def _is_left(self, d: Difference) -> bool:
         """Whether a difference has words that came to few pages, and its place has such on few of those that differ."""
         few, at = max(2, OWN * self._pages), self._site.at[d.place]
-        is_own = any(self._site.words[word, d.gone] <= few for word in d.news if word not in d.named)
+        is_own = any(self._site.words_apart(word, d.gone) <= few for word in d.news if word not in d.named)
         return is_own and 0 < self._left[d.place] <= min(max(2, USUAL * at), HALF * at)
 
     def _explain_by_others(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
@@ -282,7 +282,7 @@ class SignificanceModel:
         for n, (d, move) in enumerate(zip(differences, moves, strict=True)):
             is_state = not d.figures and d.size < MIN_MOVED_TEXT  # the page's own, such as "sold out"
             did_so_alone = self._site.has_done(d.exact, d.gone, alone=True)
-            in_lists = self._site.changed[text_key(d, d.place)] > 1 and self._site.changed[text_key(d)] >= FEW
+            in_lists = self._site.apart(text_key(d, d.place)) > 1 and self._site.apart(text_key(d)) >= FEW
             if move.is_swap and not move.more and (did_so_alone or in_lists) and not (is_state or d.is_alone):
                 reasons[n] = reasons[n] or OF_OTHERS
 
@@ -302,7 +302,7 @@ class SignificanceModel:
         """Whether a text came that no other page and no earlier run showed."""
         if d.gone or d.flags & MOVED or move.words is not None or d.exact in self._memory.pool:
             return False
-        return self._site.changed[d.exact] <= 1 and self._site.held[d.exact] <= self._site.weight(self._page)
+        return self._site.apart(d.exact) <= 1 and not self._site.is_held_by_others(d.exact, self._page)
 
     def _is_own(self, d: Difference, move: Move) -> bool:
         """Whether a text is new, or left and no other page shows it and it did not come in an earlier run."""
@@ -328,7 +328,7 @@ class SignificanceModel:
                 is_shared = is_shared or (d.gone and any(map(self._left_with_template, move.slots)))
         if not is_shared and not move.is_born:
             # of the words around numbers, it is not known how many pages have them
-            moved = [k for k in move.slots.difference(*move.words or ()) if site.changed[k] >= FEW]
+            moved = [k for k in move.slots.difference(*move.words or ()) if site.apart(k) >= FEW]
             is_shared = any(do_agree(site.changed[k], site.changed[k] / site.share(k)) for k in moved)
             is_shared = is_shared and not self._is_own_edit(d, move)
         return is_shared and not self._is_among_own(d, move)
@@ -341,7 +341,7 @@ class SignificanceModel:
     def _is_own_edit(self, d: Difference, move: Move) -> bool:
         """Whether a new text among others of its place has words that came to few other pages."""
         fewest, most = (1, 2) if self._site.at[d.place] < WIDGET else (FEW, max(1, OWN * self._pages))
-        words = sum(self._site.words[word, False] <= most for word in d.news)
+        words = sum(self._site.words_apart(word, False) <= most for word in d.news)
         return move.is_swap and d.among > 1 and not d.flags & LINK and words >= fewest and self._is_new(d, move)
 
     def _is_among_own(self, d: Difference, move: Move) -> bool:
@@ -370,7 +370,7 @@ class SignificanceModel:
         It does if it moved between two reads, beside words of few pages, or if few other numbers move there.
         """
         words = {word for near in move.words or () for word in near}
-        is_of_few = any(self._reads.varies(word) and self._site.changed[word] < FEW for word in words)
+        is_of_few = any(self._reads.varies(word) and self._site.apart(word) < FEW for word in words)
         return self._is_counter(move) and (is_of_few or self._are_few_numbers(d.place))
 
     def _are_few_numbers(self, place: int) -> bool:
@@ -387,20 +387,20 @@ class SignificanceModel:
         """Whether numbers beside a word move on several pages, now or in most runs, or between two reads."""
         history = self._memory.history.get(word)
         is_usual = history is not None and history.runs > 0 and history.moved_share >= HALF
-        return is_usual or self._site.changed[word] >= FEW or self._reads.varies(word)
+        return is_usual or self._site.apart(word) >= FEW or self._reads.varies(word)
 
     def _moves_as_usual(self, k: int, d: Difference, move: Move) -> bool:
         """Whether a slot moves in most runs and now: on most of its pages, as a whole on several, or to known texts."""
         history = self._memory.history.get(k)
         if history is None or not history.runs or history.moved_share < HALF or history.share < USUAL:
             return False
-        is_few = self._site.changed[k] < FEW and move.words is None
+        is_few = self._site.apart(k) < FEW and move.words is None
         if is_few and (history.runs < 2 or (history.moved_share < NEARLY_ALWAYS and self._is_own(d, move))):
             return False
         is_place_of_few = self._site.at[d.place] < FEW and history.share * self._site.having(k) < FEW
         if is_few and is_place_of_few and history.share < HALF:
             return False  # an editor moves a large share of the pages of a small site
-        is_refilled = move.is_whole and self._site.changed[k] >= SEVERAL and history.runs >= 2
+        is_refilled = move.is_whole and self._site.apart(k) >= SEVERAL and history.runs >= 2
         return history.share >= HALF or is_refilled or not self._is_own(d, move)
 
     def _explain_by_place(self, differences: Sequence[Difference], reasons: list[str]) -> None:
@@ -466,15 +466,15 @@ class SignificanceModel:
 
     def _is_elsewhere(self, d: Difference) -> bool:
         """Whether another page shows a text, or an earlier run saw it come."""
-        held = self._site.held[d.exact]
-        return held > (0 if d.gone else self._site.weight(self._page)) or d.exact in self._memory.pool
+        is_held = self._site.held[d.exact] > 0 if d.gone else self._site.is_held_by_others(d.exact, self._page)
+        return is_held or d.exact in self._memory.pool
 
     # ---- what is learnt
 
     def learn(self) -> SiteMemory:
         """The memory of the site after this run. A landslide teaches nothing of what usually moves."""
         site, known = self._site, self._memory
-        if not site.compared or site.is_landslide:
+        if not site.differing or site.is_landslide:
             return known
         held = site.held if known.history else {}
         history = update_history(known.history, site.slots_to_learn(), held, known.compared)

@@ -24,8 +24,7 @@ _FROM_COMPARED: Final = """FROM asked_visit v JOIN memory m ON m.id = v.id JOIN 
   WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
 # Whether a page counts for what the site did: the variants of a product, with one canonical, are one page.
 _COUNTS: Final = f"(v.state != '{State.CANONICAL_ELSEWHERE}' OR v.id IN (SELECT id FROM published))"  # noqa: S608
-_PAGE: Final = "coalesce((SELECT page FROM translated t WHERE t.id = v.id), v.id)"
-_SQL: Final = statements("crawler.lastmod", "store.sql", _FROM_COMPARED=_FROM_COMPARED, _COUNTS=_COUNTS, _PAGE=_PAGE)
+_SQL: Final = statements("crawler.lastmod", "store.sql", _FROM_COMPARED=_FROM_COMPARED, _COUNTS=_COUNTS)
 MAX_NEW_PAGES: Final = 20_000
 """New pages of a run; when a run finds more, links to them are no news."""
 
@@ -67,10 +66,13 @@ class ObservationStore:
         self._run = run
 
     def deltas(self, *, copies: bool = False) -> Iterator[tuple[int, Delta]]:
-        """The pages with differences, and these; with ``copies`` also those of pages that name another as canonical."""
+        """The pages with differences, and these, translations in a row.
+
+        With ``copies`` also those of pages that name another as canonical.
+        """
         new, gone = self._new_pages, self._gone_pages
+        order = "(SELECT page FROM translated t WHERE t.id = v.id), v.id" if self.translated else "v.id"
         with storage_errors():
-            order = _PAGE if self.translated else "v.id"  # a page is beside its translations
             for number, url, packed, counts in self._db.execute(f"{_SQL['deltas']} {order}", (self._run,)):
                 if counts or copies:
                     delta = _decode_delta(packed)
@@ -98,12 +100,13 @@ class ObservationStore:
         Pages that name other alternates than those name are pages of their own.
         """
         with storage_errors():
-            found: dict[frozenset[Url], list[int]] = {}
+            found: dict[int, list[int]] = {}
             differing = self._db.execute(_SQL["differing"], (self._run,))
             if any(unpack_page(packed).alternates for (packed,) in differing):
-                for number, url, packed in self._db.execute(_SQL["named"]):
-                    named = frozenset((url, *(each.href for each in unpack_page(packed).alternates)))
-                    found.setdefault(named, []).append(number)
+                for number, url, packed in self._db.execute(_SQL["pages_with_url"]):
+                    if alternates := unpack_page(packed).alternates:
+                        named = hash(frozenset((url, *(each.href for each in alternates))))
+                        found.setdefault(named, []).append(number)
             translated = {number: page for page, *others in found.values() if others for number in (page, *others)}
             self._db.execute("CREATE TEMP TABLE IF NOT EXISTS translated (id INTEGER PRIMARY KEY, page INTEGER)")
             self._db.execute("DELETE FROM translated")
@@ -111,13 +114,13 @@ class ObservationStore:
         return translated
 
     def compared(self) -> int:
-        """The number of pages that were compared and are no copies; translations are one page."""
+        """The number of pages that were compared and are no copies."""
         with storage_errors():
             (count,) = self._db.execute(f"SELECT count(*) {_FROM_COMPARED} AND {_COUNTS}").fetchone()
-        return int(count) - len(self.translated) + len({*self.translated.values()})
+        return int(count)
 
     def sample(self) -> Mapping[int, Sequence[int]]:
-        """The content keys of some compared pages, by page: all translations of a page, or none.
+        """The content keys of some compared pages, by page.
 
         What an earlier run read of an unchanged page is not read again.
         """

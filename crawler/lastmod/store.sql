@@ -13,12 +13,13 @@ SELECT u.url FROM memory m JOIN url u ON u.id = m.id LEFT JOIN visit v ON v.id =
 -- name: differing
 SELECT c.page {_FROM_COMPARED} AND {_COUNTS} AND v.content != m.content AND c.run = ? AND c.delta != x''
 
--- name: named
-SELECT v.id, (SELECT url FROM url WHERE id = v.id), c.page {_FROM_COMPARED} AND {_COUNTS}
+-- name: pages_with_url
+SELECT v.id, u.url, c.page FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content
+  WHERE {_COUNTS} ORDER BY v.id
 
 -- name: sample
 SELECT v.id, c.id, c.text {_FROM_COMPARED} AND {_COUNTS}
-  AND ({_PAGE} * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY {_PAGE}
+  AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id
 
 -- name: mark_unchanged
 UPDATE visit AS v SET changed = 0, evidence = '', discounted = '' FROM memory m

@@ -11,14 +11,13 @@ import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
 import msgspec
 
 from crawler.config.config import Config, OutputConfig
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.errors import NEXT_RUN, SiteatlasError, StorageError, UsageError
-from crawler.lastmod.generators import GeneratorName
 from crawler.model import Url
 from crawler.publish.entries import EntryBuilder, EntryCounts
 from crawler.publish.listing import Listing
@@ -48,7 +47,6 @@ from sitemap import (
 _GROUPING = {"section": by_section(), "language": by_language(), "type": by_type()}
 
 
-_GENERATORS: Final = get_args(GeneratorName)
 _TOLD_KEY: Final = "told_of_files"
 _MAX_TOLD: Final = 10
 _DIGESTS_KEY: Final = "digests"
@@ -405,7 +403,10 @@ def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
     later = "Siteatlas gives later changes dates of their own"
     if policy in {"header", "page"}:
         later = f"With content.lastmod (--lastmod) = observed, {later}"
-    known = f"{', '.join(_GENERATORS[:-1])} or {_GENERATORS[-1]}"
+    from crawler.lastmod.generators import GENERATORS  # noqa: PLC0415 - few runs say so
+
+    *most, last = GENERATORS
+    known = f"{', '.join(most)} or {last}"
     git = f". If {known} makes the pages from files in Git, --lastmod git (content.lastmod) dates them"
     page = ". If pages state when they were edited, such as in article:modified_time, --lastmod page takes these dates"
     remedy = f"{'' if policy == 'git' else git}{'' if policy == 'page' else page}"
