@@ -327,3 +327,32 @@ def test_google_translations_of_a_page_are_no_other_pages(seed: int, process: Fo
             before, dates = dates, lastmods(tmp_path, served.url)
             moved = {path for path in dates if before and before[path] != dates[path]}
             assert moved == {f"/{language}{path}" for language in languages for path in edited} | {*translated}, day
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("asks", ["all", "some"])
+def test_ours_what_reaches_one_translation_a_night_is_an_edit_of_each(
+    asks: str, process: Forked, tmp_path: Path
+) -> None:
+    """Also in runs that ask for that page alone: the others stand for the same page."""
+    rng = random.Random(1)
+    languages, notice = ["en", "en-gb", "en-au", "en-ca"], f"<p>{sentence(rng, 14)}.</p>"
+    texts = {f"/{language}/p{n}": f"<p>{sentence(rng, 14)}.</p>" for n in range(9) for language in languages}
+
+    def page(path: str) -> str:
+        name = path.rpartition("/")[2]
+        head = "".join(f"<link rel=alternate hreflang={each} href=/{each}/{name}>" for each in languages)
+        return f"<html><head><title>{path}</title>{head}</head><main><h1>{path}</h1>{texts[path]}</main></html>"
+
+    with scripted({}) as served:
+        for day, edited in enumerate([None, None, *(f"/{language}/p0" for language in languages)]):
+            words = ["--set=fetch.recheck_within=30"]
+            if edited:
+                texts[edited] += notice
+                (tmp_path / "changed").write_text(f"{served.url}{edited[1:]}\n")
+                words += ["--changed", "changed"] if asks == "some" else []
+            served.routes = {"/": f"<main>{links(*texts)}</main>", **{path: page(path) for path in texts}}
+            before = lastmods(tmp_path, served.url) if day else {}
+            assert process.run(tmp_path, day, "crawl", served.url, *NIGHTLY, *words).status == 0
+            dates = lastmods(tmp_path, served.url)
+            assert {path for path in before if before[path] != dates[path]} == ({edited} if edited else set()), day

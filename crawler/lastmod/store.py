@@ -95,7 +95,7 @@ class ObservationStore:
 
     @cached_property
     def translated(self) -> dict[int, int]:
-        """The page that stands for each of several translations, which name each other by hreflang.
+        """The page that stands for each compared page with translations, which name each other by hreflang.
 
         Pages that name other alternates than those name are pages of their own.
         """
@@ -111,7 +111,7 @@ class ObservationStore:
             self._db.execute("CREATE TEMP TABLE IF NOT EXISTS translated (id INTEGER PRIMARY KEY, page INTEGER)")
             self._db.execute("DELETE FROM translated")
             self._db.executemany("INSERT INTO translated VALUES (?, ?)", translated.items())
-        return translated
+            return dict(self._db.execute(_SQL["translated"])) if translated else {}
 
     def compared(self) -> int:
         """The number of pages that were compared and are no copies."""

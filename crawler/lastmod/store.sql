@@ -17,6 +17,10 @@ SELECT c.page {_FROM_COMPARED} AND {_COUNTS} AND v.content != m.content AND c.ru
 SELECT v.id, u.url, c.page FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content
   WHERE {_COUNTS} ORDER BY v.id
 
+-- name: translated
+SELECT v.id, (SELECT page FROM translated t WHERE t.id = v.id) AS stands {_FROM_COMPARED} AND {_COUNTS}
+  AND stands NOT NULL
+
 -- name: sample
 SELECT v.id, c.id, c.text {_FROM_COMPARED} AND {_COUNTS}
   AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id
