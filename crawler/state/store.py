@@ -33,8 +33,9 @@ from crawler.version import __version__
 
 GENERATIONS_DIRECTORY: Final = "generations"
 BASELINE_KEY: Final = "baseline"
-OUTPUT_KEY: Final = "output"  # the directory that the last run wrote the files of the sitemap to
 """The key in ``about`` of a new state that replaces a damaged one, until it knows the published set."""
+OUTPUT_KEY: Final = "output"
+"""The key in ``about`` of the directory that the last run wrote the files of the sitemap to."""
 FORMATS_KEY: Final = "other formats"
 """The key in ``about`` of the names of the files in other formats that this state writes."""
 _PUBLIC_KEY: Final = "public"
