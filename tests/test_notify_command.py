@@ -28,18 +28,33 @@ def test_ours_pages_of_a_build_are_not_told_before_the_deploy_although_the_sitem
     site: Site, tmp_path: Path
 ) -> None:
     site.settings |= {"indexnow__key": KEY, "fetch__source": "build", "content__lastmod": "page"}
-    tables = site.tables(output__directory="build", notify__attempts=1, state__directory="built")
-    (tmp_path / "sites.toml").write_text("".join(_toml(tables)))
-    (tmp_path / "build").mkdir()
-    said = []
-    for text in ("old", "new"):
-        (tmp_path / "build" / "index.html").write_text(f"<title>Home</title><main><p>The {text} text</p></main>")
-        said.append(siteatlas(tmp_path, "run", "--config", "sites.toml").out)
-        site.double.files["/sitemap.xml"] = (tmp_path / "build" / "sitemap.xml").read_bytes()
-    assert "postponed: the sitemap did not change" in said[1]
+    assert "postponed: pages changed, but the sitemap did not" in _builds(site, tmp_path, "old", "new")[1]
     assert not site.double.messages
     assert siteatlas(tmp_path, "notify", "--config", "sites.toml").code == 0
     assert site.double.taken == {site.url("/"): 1}
+
+
+def test_ours_what_waits_for_a_deploy_of_the_sitemap_is_told_by_a_later_run(site: Site, tmp_path: Path) -> None:
+    site.settings |= {"indexnow__key": KEY, "fetch__source": "build"}
+    new = "new <a href='/a'>page</a>"
+    assert "postponed: the sitemap at" in _builds(site, tmp_path, "old", new)[1]
+    assert not site.double.messages
+    _builds(site, tmp_path, new)
+    assert site.double.taken == {site.url("/a"): 1, site.url("/"): 1}
+
+
+def _builds(site: Site, folder: Path, *texts: str) -> list[str]:
+    """What runs of a source say, of which each is deployed after it."""
+    tables = site.tables(output__directory="build", notify__attempts=1, state__directory="built")
+    (folder / "sites.toml").write_text("".join(_toml(tables)))
+    build, said = folder / "build", []
+    build.mkdir(exist_ok=True)
+    (build / "a.html").write_text("<title>A</title><main><p>Another text</p></main>")
+    for text in texts:
+        (build / "index.html").write_text(f"<title>Home</title><main><p>The {text} text</p></main>")
+        said.append(siteatlas(folder, "run", "--config", "sites.toml").out)
+        site.double.files["/sitemap.xml"] = (build / "sitemap.xml").read_bytes()
+    return said
 
 
 def _host(site: Site) -> str:

@@ -76,7 +76,7 @@ async def send_notifications(  # noqa: PLR0913 - by name
                 return NotifyResult(channels=channels.keys, notes=(note,))
             with _open_session(plan, name, clock, dry_run=dry_run) as session:
                 session.run_result, session.replay, session.is_forgotten = ended, again, is_forgotten
-                session.ask_live, session.live = partial(_check_live, plan, site, ended is not None), live
+                session.ask_live, session.live = partial(_check_live, session, site), live
                 if not is_faulty:
                     session.ledger.set_channels(channels.keys)
                 _note_refused(session, channels)
@@ -215,18 +215,20 @@ def _test_report(channel: str, result: SendResult) -> DeliveryReport:
     return DeliveryReport(channel=channel, occasion=Occasion.TEST, reception=result.reception, said=result.message)
 
 
-async def _check_live(plan: CrawlPlan, site: LiveSite, is_after_run: bool, run: Run) -> SendResult:
+async def _check_live(session: NotifySession, site: LiveSite, run: Run) -> SendResult:
     """Whether the files that a run published are live on the public site. Raises UsageError.
 
-    ``is_after_run``: with a source, the site may have the pages later than the run; a set without a copy of its own is
-    the one before, so the site serves it in any case.
+    With a source, the site may have the pages later than the run. If pages changed after the newest set with a copy,
+    the sitemap does not show whether the site has them.
     """
+    plan = session.plan
     if reason := why_not_uploaded(plan, run):
         return SendResult.deferred(f"{reason}: the next run uploads the files and then sends notifications")
     if not plan.config.notify.check_live:
         return SendResult.accepted("assumed to be live (notify.check_live)")
-    if is_after_run and plan.source and run.number not in copies(plan).numbers():
-        what = "the sitemap did not change, so it does not show whether the public site has the changed pages"
+    changed, known = RunStore(session.db).changed(), copies(plan).numbers()
+    if session.run_result and plan.source and changed and changed.number > max(known, default=0):
+        what = "pages changed, but the sitemap did not, so it cannot show whether the public site has these pages"
         return SendResult.deferred(f"{what}. After the deploy, siteatlas notify sends the changes")
     return await site.check_live(run.files[0])
 
