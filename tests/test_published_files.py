@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from run import crawl, published, siteatlas
+from run import crawl, listed, published, siteatlas
 from scripted import Answer, Route, links, scripted
 
 from crawler.publish.write import PublishedDigests
@@ -406,9 +406,27 @@ def test_ours_a_page_that_only_a_sitemap_names_is_told_once(tmp_path: Path) -> N
     write(tmp_path, a="one", b="two")
     left = tmp_path / "site" / "b.html"
     left.write_text(left.read_text() + '<a href="/b.html">link to this text</a>')
-    note = f"note: only a sitemap names 1 listed page, such as {URL}b.html: no page links there"
+    note = f"note: only a sitemap names 1 listed page, such as {URL}b.html: no page that was read links there"
     assert note not in siteatlas(tmp_path, *words).out
     write(tmp_path, a="one")
     for is_told in (True, False):
         ran = siteatlas(tmp_path, *words)
         assert ("3 pages listed" in ran.out, note in ran.out) == (True, is_told), ran.out
+
+
+def test_ours_a_page_that_a_page_which_was_not_read_may_link_to_is_not_said_to_be_unlinked(tmp_path: Path) -> None:
+    said = "only a sitemap names"
+    urls = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>{}b</loc></url></urlset>'
+    routes: dict[str, Route] = {"/": links("/a"), "/a": links("/b"), "/b": "b"}
+    with scripted(routes) as site:
+        site.routes["/old.xml"] = urls.format(site.url)
+        unread: dict[str, tuple[str, Route]] = {"blocked": ("/a", links("/b")), "failed": ("", Answer("no", 500))}
+        for name, (path, answer) in {**unread, "read": ("", "no link")}.items():
+            robots = f"User-agent: *\nDisallow: {path}\nSitemap: {site.url}old.xml\n"
+            site.routes |= {"/robots.txt": robots, "/a": answer}
+            ran = crawl(tmp_path, site.url, "--state", name, "--replace", "--set=fetch.retries=0")
+            assert (f"{site.url}b" in listed(tmp_path), said in ran.out) == (True, name == "read"), ran.out
+        site.routes |= {f"/{n or ''}": links(f"/{n + 1}") for n in range(9)} | {"/9": links("/b")}
+        cut = ("--set=scope.max_pages=6", "--set=output.partial=true")
+        ran = crawl(tmp_path, site.url, "--state", "cut", "--replace", *cut)
+        assert (ran.code, f"{site.url}b" in listed(tmp_path), said in ran.out) == (4, True, False), ran.out

@@ -51,8 +51,10 @@ SELECT sum(pages - 1), min(first), last FROM (
   GROUP BY c.digest HAVING pages > 1)
 
 -- name: unlinked
+-- A page that robots.txt blocks may link to any of them.
 SELECT count(*), min(u.url) FROM listing l JOIN visit v ON v.id = l.id JOIN url u ON u.id = l.id
   WHERE NOT l.kept AND v.found & ~({DiscoveredBy.SITEMAP} | {DiscoveredBy.PREVIOUS_RUN}) = 0
+    AND NOT EXISTS (SELECT 1 FROM visit WHERE state = '{State.ROBOTS}')
 
 -- name: lost_links
 SELECT count(*), min(u.url) FROM published p JOIN visit v ON v.id = p.id JOIN url u ON u.id = p.id

@@ -376,7 +376,9 @@ def unlinked_note(listing: Listing) -> tuple[str, ...]:
     """A note when only a sitemap names listed pages: a build may have left them behind."""
     count, first = listing.unlinked()
     pages = "1 listed page" if count == 1 else f"{count:,} listed pages"
-    note = f"only a sitemap names {pages}, such as {first}: no page links there. Remove what should be gone"
+    note = (
+        f"only a sitemap names {pages}, such as {first}: no page that was read links there. Remove what should be gone"
+    )
     return (note,) if count else ()
 
 

@@ -124,7 +124,8 @@ class RunFinisher:
             self._listing.drop_dates()
         self._find_site_images()
         write.assign_shards(self._plan, self._listing, self._entries, self._tally)
-        told_once = *write.copies_note(self._listing), *write.unlinked_note(self._listing)
+        unlinked = () if _is_degraded(verdict) else write.unlinked_note(self._listing)  # pages not read may link there
+        told_once = *write.copies_note(self._listing), *unlinked
         listing_notes = (write.lost_dates_note, write.disbelieved_note, write.build_date_note)
         notes = [*run.notes, *(note for note in told_once if not self._digests.is_told(note))]
         notes += (text for note in listing_notes for text in note(self._listing, policy))
