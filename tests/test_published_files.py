@@ -430,3 +430,21 @@ def test_ours_a_page_that_a_page_which_was_not_read_may_link_to_is_not_said_to_b
         cut = ("--set=scope.max_pages=6", "--set=output.partial=true")
         ran = crawl(tmp_path, site.url, "--state", "cut", "--replace", *cut)
         assert (ran.code, f"{site.url}b" in listed(tmp_path), said in ran.out) == (4, True, False), ran.out
+
+
+def test_ours_status_says_that_a_file_was_deleted_only_if_that_was_seen(tmp_path: Path) -> None:
+    with scripted({"/": links("/a"), "/a": "x"}) as site:
+        assert crawl(tmp_path, site.url, "--state", "state").code == 0
+    out = tmp_path / "out"
+    (out / "sitemap.xml").unlink()
+    said = f"{out / 'sitemap.xml'} was deleted since then"
+    assert said in siteatlas(tmp_path, "status", "--state", "state").out
+    out.chmod(0)  # only root may enter it
+    try:
+        assert (said in siteatlas(tmp_path, "status", "--state", "state").out) is os.access(out, os.X_OK)
+    finally:
+        out.chmod(0o755)
+    (file,) = tmp_path.glob("state/*/state.db")
+    with closing(STATE_DB.open(file)) as db:
+        db.execute("DELETE FROM about WHERE key = 'output'")  # as after a damaged state
+    assert "deleted" not in siteatlas(tmp_path, "status", "--state", "state").out

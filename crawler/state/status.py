@@ -1,7 +1,7 @@
 """The status of a site from its state: what is published, which process works on it, and its runs."""
 
-import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -88,8 +88,6 @@ def state_status(directory: Path, runs: int) -> StateStatus:
         records = RunStore(db)
         published_run = records.published()
         wrote = records.wrote()
-        output = Path(about.get(OUTPUT_KEY, "/"))
-        first = output / published_run.files[0].name if published_run and published_run.files else output
         return StateStatus(
             url=url,
             sitemap_url=(published_run and published_run.sitemap_url) or about.get("sitemap_url", ""),
@@ -108,8 +106,21 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             asked=asked_counts(db),
             continued=read_continued(about.get),
             robots=f"at the last request, {robots[0]}: crawlers obey an old copy or stay away" if robots else "",
-            gone="" if os.path.lexists(first) or not output.is_dir() else str(first),
+            gone=_gone(about.get(OUTPUT_KEY), published_run),
         )
+
+
+def _gone(output: str | None, published: Run | None) -> str:
+    """The first published file if it was seen that its directory lacks it; else ""."""
+    if not (output and published):
+        return ""
+    first = Path(output, published.files[0].name)
+    with suppress(OSError):  # a directory that we may not enter shows nothing
+        try:
+            first.lstat()
+        except FileNotFoundError:
+            return str(first) if first.parent.is_dir() else ""
+    return ""
 
 
 def published_sitemap_url(directory: Path, planned: Url) -> Url:
