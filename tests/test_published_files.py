@@ -35,7 +35,7 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
         sets.append(published(tmp_path))
         if len(sets) == 1:
             alone = siteatlas(tmp_path, "rollback", URL, "-o", "out")
-            said = "there is no earlier sitemap to publish again: the only copy is that of run 1"
+            said = "there is no earlier sitemap to publish again. The runs with a copy (--to RUN) are 1"
             assert (alone.code, said in alone.err) == (2, True)
     assert sets[0] != sets[1] != sets[2]
 
@@ -60,7 +60,7 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
 
     forgotten = siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1")
     assert forgotten.code == 2
-    assert "there is no copy of the sitemap of run 1. The runs with a copy are 2, 3" in forgotten.err
+    assert "there is no copy of the sitemap of run 1. The runs with a copy (--to RUN) are 2, 3" in forgotten.err
     assert published(tmp_path) == sets[1]
 
     assert siteatlas(tmp_path, *words, "--set=output.grace_period=0").code == 0
@@ -448,3 +448,17 @@ def test_ours_status_says_that_a_file_was_deleted_only_if_that_was_seen(tmp_path
     with closing(STATE_DB.open(file)) as db:
         db.execute("DELETE FROM about WHERE key = 'output'")  # as after a damaged state
     assert "deleted" not in siteatlas(tmp_path, "status", "--state", "state").out
+
+
+def test_ours_a_damaged_copy_of_the_sitemap_does_not_prevent_going_back_to_another_one(tmp_path: Path) -> None:
+    words = ("crawl", URL, "--source", "site", "-o", "out", "-q", "--set=output.swap_delay=0")
+    for pages in ({"a": "one"}, {"a": "one", "b": "two"}):
+        write(tmp_path, **pages)
+        assert siteatlas(tmp_path, *words).code == 0
+    (tmp_path / "out" / "sitemap.xml").unlink()
+    (copy,) = tmp_path.glob(".siteatlas/*/generations/2.json")
+    copy.write_text("{")
+    ran = siteatlas(tmp_path, "rollback", URL, "-o", "out")
+    assert (ran.code, "The runs with a copy (--to RUN) are 1, 2" in ran.err) == (2, True)
+    assert siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1").code == 0
+    assert len(listed(tmp_path)) == 2

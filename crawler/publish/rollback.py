@@ -101,16 +101,14 @@ def publish_previous(plan: CrawlPlan, number: int | None = None) -> Run:
     generations = copies(plan)
     with lock_state(plan.state):
         numbers = generations.numbers()
-        available = ", ".join(map(str, numbers))
+        available = ", ".join(map(str, numbers)) or "none"
         try:
-            before = copy_of_published(plan) if gone_text(plan) else next(iter(numbers[-2:-1]), None)
-            chosen = number if number is not None else before
-            if chosen is None:
-                only = f": the only copy is that of run {available}" if available else ""
-                raise UsageError(f"there is no earlier sitemap to publish again{only}")
+            chosen = number
+            if number is None:
+                chosen = copy_of_published(plan) if gone_text(plan) else next(iter(numbers[-2:-1]), None)
             if chosen not in numbers:
-                known = available or "none"
-                raise UsageError(f"there is no copy of the sitemap of run {chosen}. The runs with a copy are {known}")
+                what = "earlier sitemap to publish again" if chosen is None else f"copy of the sitemap of run {chosen}"
+                raise UsageError(f"there is no {what}. The runs with a copy (--to RUN) are {available}")
             return _record(plan, chosen, generations.restore(chosen, build_destination(plan)))
         except SitemapError as error:
             raise StorageError(str(error)) from error

@@ -112,14 +112,17 @@ def copies(plan: CrawlPlan) -> Generations:
 
 
 def copy_of_published(plan: CrawlPlan) -> int | None:
-    """The number of the copy of the published set; None if there is none. Raises StorageError, SitemapError."""
+    """The number of the copy of the published set; None if there is none that can be read. Raises StorageError."""
     if not STATE_DB.is_in(plan.state):
         return None
     with STATE_DB.reading(plan.state) as db:
         run = RunStore(db).published()
     kept = copies(plan)
-    numbers = reversed(kept.numbers() if run else [])
-    return next((number for number in numbers if run and published_files(kept.published(number)) == run.files), None)
+    for number in reversed(kept.numbers() if run else []):
+        with suppress(SitemapError):
+            if run and published_files(kept.published(number)) == run.files:
+                return number
+    return None
 
 
 def put_back_published(plan: CrawlPlan) -> bool:
