@@ -462,3 +462,24 @@ def test_ours_a_damaged_copy_of_the_sitemap_does_not_prevent_going_back_to_anoth
     assert (ran.code, "The runs with a copy (--to RUN) are 1, 2" in ran.err) == (2, True)
     assert siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1").code == 0
     assert len(listed(tmp_path)) == 2
+
+
+def test_ours_the_sitemap_is_not_gone_from_a_directory_that_never_had_it(tmp_path: Path) -> None:
+    words, sets = ("crawl", URL, "--source", "site", "-q", "--set=output.swap_delay=0"), []
+    for pages in ({"a": "one"}, {"a": "one", "b": "two"}):
+        write(tmp_path, **pages)
+        assert siteatlas(tmp_path, *words, "-o", "out").code == 0
+        sets.append((tmp_path / "out" / "sitemap.xml").read_bytes())
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "readme").touch()
+    index = tmp_path / "site" / "index.html"
+    index.write_text("<meta name=robots content=noindex><p>index</p>")
+    ran = siteatlas(tmp_path, *words, "-o", "other")
+    assert (ran.code, "earlier sitemap" in ran.err, (other / "sitemap.xml").exists()) == (5, False, False), ran.err
+    (tmp_path / "out" / "sitemap.xml").unlink()
+    assert "the earlier sitemap is gone" in siteatlas(tmp_path, *words, "-o", "out", "--fresh").err
+    assert siteatlas(tmp_path, "rollback", URL, "-o", "other").code == 0
+    assert (other / "sitemap.xml").read_bytes() == sets[0]
+    write(tmp_path, a="one", b="two")
+    assert "the last run of this state wrote to" in siteatlas(tmp_path, *words, "-o", "out").err

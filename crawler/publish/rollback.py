@@ -149,7 +149,9 @@ def _record(plan: CrawlPlan, number: int, published: Published) -> Run:
             formats, notes = publish_formats(db, chosen, build_destination(plan), published.url, beside)
             record = replace(record, other_formats=formats, notes=[*record.notes, *notes])
             runs.write(record)
-            PublishedDigests(db, plan.output).store(file.name for file in published.files)
+            digests = PublishedDigests(db, plan.output)
+            digests.begin()
+            digests.store(file.name for file in published.files)
         write_feeds(ChangeFeed(db), plan.state)
         return record
 

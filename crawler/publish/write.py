@@ -95,12 +95,15 @@ GONE: Final = "the earlier sitemap"
 def gone_text(plan: CrawlPlan, *, puts_back: bool = False) -> str:
     """That the sitemap of an earlier run is gone, as the rest of a sentence; "" if it stays, or is uploaded.
 
-    ``puts_back``: it is published again in a directory that has other files, as after a build. An empty one may be the
-    place of a disk that is not mounted.
+    It is not gone from a directory that the last run did not write to. ``puts_back``: it is published again in a
+    directory that has other files, as after a build. An empty one may be the place of a disk that is not mounted.
     """
-    if plan.config.upload.to or existing_sitemap(plan):
+    if plan.config.upload.to or existing_sitemap(plan) or not STATE_DB.is_in(plan.state):
         return ""
     with suppress(SiteatlasError, OSError):
+        with STATE_DB.reading(plan.state) as db:
+            if not PublishedDigests(db, plan.output).is_last:
+                return ""
         if puts_back and any(plan.output.iterdir()) and put_back_published(plan):
             return f"; {GONE} was gone from {plan.output.absolute()}, and is there again"
     return f"; {GONE} is gone from {plan.output.absolute()} (siteatlas rollback publishes it again)"

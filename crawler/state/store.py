@@ -65,7 +65,7 @@ _FORGET_PAGES: Final = (
     "DELETE FROM history_run",
     "DELETE FROM robots",
     "DELETE FROM run WHERE ended IS NULL",
-    f"DELETE FROM about WHERE key NOT IN ('{_PUBLIC_KEY}', '{FORGOTTEN_KEY}', '{FORMATS_KEY}')",  # noqa: S608 - our own
+    f"DELETE FROM about WHERE key NOT IN {(_PUBLIC_KEY, FORGOTTEN_KEY, FORMATS_KEY, OUTPUT_KEY)}",  # noqa: S608 - our own
     "DELETE FROM content WHERE id NOT IN (SELECT content FROM published)",
     "UPDATE published SET grp = '', shard = 0",
 )
