@@ -483,3 +483,31 @@ def test_ours_the_sitemap_is_not_gone_from_a_directory_that_never_had_it(tmp_pat
     assert (other / "sitemap.xml").read_bytes() == sets[0]
     write(tmp_path, a="one", b="two")
     assert "the last run of this state wrote to" in siteatlas(tmp_path, *words, "-o", "out").err
+
+
+def test_ours_a_refused_run_writes_a_lost_file_of_the_set_again_but_not_over_files_of_others(tmp_path: Path) -> None:
+    words = ("crawl", URL, "--source", "site", "-o", "out", "-q", "--set=output.max_urls=2")
+    write(tmp_path, a="one", b="two", c="three")
+    assert siteatlas(tmp_path, *words).code == 0
+    before = published(tmp_path)
+    child, *_, index = (tmp_path / "out" / name for name in before)
+    (tmp_path / "site" / "index.html").write_text("<meta name=robots content=noindex><p>index</p>")
+    child.unlink()
+    ran = siteatlas(tmp_path, *words)
+    assert (ran.code, "a part of the earlier sitemap was gone from" in ran.err) == (5, True), ran.err
+    assert published(tmp_path) == before
+    index.write_text("of a build")
+    ran = siteatlas(tmp_path, *words)
+    said = f"in {tmp_path}/out, sitemap.xml changed since the earlier sitemap was written (siteatlas rollback --to 1 "
+    assert (ran.code, said in ran.err, index.read_text()) == (5, True, "of a build"), ran.err
+    assert siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1").code == 0
+    assert published(tmp_path) == before
+
+
+def test_ours_what_a_cut_run_published_is_not_said_to_be_of_somebody_else(tmp_path: Path) -> None:
+    with scripted({"/": "home", **{f"/{n}": links(f"/{n + 1}") for n in range(1, 9)}}) as site:
+        assert crawl(tmp_path, site.url).code == 0
+        site.routes["/"] = links("/1")
+        assert crawl(tmp_path, site.url, "--set=scope.max_pages=4", "--set=output.partial=true").code == 4
+        assert "somebody else" not in crawl(tmp_path, site.url).out
+        assert len(listed(tmp_path)) == 9

@@ -20,7 +20,7 @@ from crawler.notify.notice import Effect, MessageChannel, Notice, Occasion, Send
 from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import ChangeSample
 from crawler.publish.gate import STILL_HELD
-from crawler.publish.write import gone_text
+from crawler.publish.write import lost_files
 from crawler.state.runs import PARTIAL, PUBLISHING_OUTCOMES, UNSERVED, RunResult, RunStatus
 from crawler.units import w3c
 
@@ -159,7 +159,7 @@ class MessageNotifier:
         effect = Effect.HELD if run and run.has_held else Effect.PUBLISHED if has_published else Effect.KEPT
         if not health.exit_code:
             effect = Effect.UNSERVED
-        elif effect is Effect.KEPT and gone_text(session.plan):
+        elif effect is Effect.KEPT and lost_files(session.plan).missing:
             effect = Effect.GONE
         return session.build_notice(
             effect=Effect.UNKNOWN if session.is_forgotten else effect,

@@ -20,7 +20,7 @@ from crawler.publish.write import (
     build_destination,
     copies,
     copy_of_published,
-    gone_text,
+    lost_files,
     moved_note,
     published_files,
     sitemap_names,
@@ -105,7 +105,7 @@ def publish_previous(plan: CrawlPlan, number: int | None = None) -> Run:
         try:
             chosen = number
             if number is None:
-                chosen = copy_of_published(plan) if gone_text(plan) else next(iter(numbers[-2:-1]), None)
+                chosen = copy_of_published(plan) if lost_files(plan).missing else next(iter(numbers[-2:-1]), None)
             if chosen not in numbers:
                 what = "earlier sitemap to publish again" if chosen is None else f"copy of the sitemap of run {chosen}"
                 raise UsageError(f"there is no {what}. The runs with a copy (--to RUN) are {available}")

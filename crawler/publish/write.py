@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -92,21 +92,51 @@ def existing_sitemap(plan: CrawlPlan) -> Path | None:
 GONE: Final = "the earlier sitemap"
 
 
-def gone_text(plan: CrawlPlan, *, puts_back: bool = False) -> str:
-    """That the sitemap of an earlier run is gone, as the rest of a sentence; "" if it stays, or is uploaded.
+class LostFiles(NamedTuple):
+    """The names of published files that the output directory lacks, and of those that somebody changed since."""
 
-    It is not gone from a directory that the last run did not write to. ``puts_back``: it is published again in a
-    directory that has other files, as after a build. An empty one may be the place of a disk that is not mounted.
+    missing: Sequence[str] = ()
+    changed: Sequence[str] = ()
+
+
+def lost_files(plan: CrawlPlan) -> LostFiles:
+    """What became of the published files in the directory that the last run wrote to: nothing in another directory.
+
+    Nor if they are uploaded. Raises StorageError, UsageError.
     """
-    if plan.config.upload.to or existing_sitemap(plan) or not STATE_DB.is_in(plan.state):
+    if plan.config.upload.to or not STATE_DB.is_in(plan.state):
+        return LostFiles()
+    with STATE_DB.reading(plan.state) as db:
+        digests, run = PublishedDigests(db, plan.output), RunStore(db).published()
+        if not (digests.is_last and run):
+            return LostFiles()
+        missing = [file.name for file in run.files if not os.path.lexists(plan.output / file.name)]
+        return LostFiles(missing, digests.changed())
+
+
+def gone_text(plan: CrawlPlan, *, puts_back: bool = False) -> str:
+    """That files of the sitemap of an earlier run are gone or changed, as the rest of a sentence; "" if not.
+
+    ``puts_back``: what is gone is published again in a directory that has other files, as after a build. An empty one
+    may be the place of a disk that is not mounted. A file that somebody else wrote stays: it may be there on purpose.
+    """
+    try:
+        missing, changed = lost_files(plan)
+        number = copy_of_published(plan) if missing or changed else None
+    except SiteatlasError:
         return ""
-    with suppress(SiteatlasError, OSError):
-        with STATE_DB.reading(plan.state) as db:
-            if not PublishedDigests(db, plan.output).is_last:
-                return ""
-        if puts_back and any(plan.output.iterdir()) and put_back_published(plan):
-            return f"; {GONE} was gone from {plan.output.absolute()}, and is there again"
-    return f"; {GONE} is gone from {plan.output.absolute()} (siteatlas rollback publishes it again)"
+    place = plan.output.absolute()
+    remedy = "" if number is None else f" (siteatlas rollback --to {number} publishes it again)"
+    if changed:
+        return f"; in {place}, {names_text(changed)} changed since {GONE} was written{remedy}"
+    if not missing:
+        return ""
+    what = f"a part of {GONE}" if existing_sitemap(plan) else GONE
+    with suppress(SiteatlasError, SitemapError, OSError):
+        if puts_back and number is not None and any(plan.output.iterdir()):
+            copies(plan).restore(number, build_destination(plan))
+            return f"; {what} was gone from {place}, and is there again"
+    return f"; {what} is gone from {place}{remedy}"
 
 
 def copies(plan: CrawlPlan) -> Generations:
@@ -210,20 +240,24 @@ class PublishedDigests:
         note = f"the last run of this state wrote to {before}, and the next run there continues from this one"
         return (f"{note}. For a try of its own, give it a state of its own (--state DIR)",)
 
+    def changed(self) -> list[str]:
+        """The names of the files that differ from what was published, sorted. Raises StorageError."""
+        known = self._known()
+        return sorted(name for name, digest in known.items() if self._digest(name, known)[2] not in ("", digest[2]))
+
     def changed_note(self, generator: str = "", page: str = "", writes: Collection[str] = ()) -> tuple[str, ...]:
         """A note on the files that differ from what was published; once if each build of a generator writes them.
 
         ``page`` is that of the manual about the ``generator``, ``writes`` the files of a sitemap that its builds write.
         Raises StorageError.
         """
-        known = self._known()
-        changed = [name for name, digest in known.items() if self._digest(name, known)[2] not in ("", digest[2])]
+        changed = self.changed()
         if not changed:
             return ()
-        names, verb = names_text(sorted(changed)), "was" if len(changed) == 1 else "were"
+        names, verb = names_text(changed), "was" if len(changed) == 1 else "were"
         if not {*changed} <= {*writes}:
             return (f"{names} {verb} changed by somebody else since the last run; this run replaces such changes",)
-        stale = [name for name in writes if name not in known and (self._directory / name).is_file()]
+        stale = [name for name in writes if name not in self._known() and (self._directory / name).is_file()]
         remove = f", and remove {stale[0]}, which stays that of {generator}" if stale else ""
         note = f"each build of {generator} writes {names}: run Siteatlas after each build{remove}"
         return () if self.is_told(note) else (f"{note}. siteatlas manual setups/{page} shows how",)

@@ -235,7 +235,9 @@ class RunFinisher:
     def _finish_partial(self, run: Run, verdict: Completeness, published: Published) -> FinishedRun:
         """Write files only: the run stays open, and its changes are recorded when it ends."""
         run = replace(run, outcome=PARTIAL, exit_code=Incomplete.exit_code, files=write.published_files(published))
-        return self._end(run, verdict, is_over=False, published=published)
+        with transaction(self._store.db):
+            self._digests.store(file.name for file in published.files)
+            return self._end(run, verdict, is_over=False, published=published)
 
     def _finish_unrecorded(
         self, run: Run, verdict: Completeness, published: Published, error: Exception
