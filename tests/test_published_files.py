@@ -511,3 +511,13 @@ def test_ours_what_a_cut_run_published_is_not_said_to_be_of_somebody_else(tmp_pa
         assert crawl(tmp_path, site.url, "--set=scope.max_pages=4", "--set=output.partial=true").code == 4
         assert "somebody else" not in crawl(tmp_path, site.url).out
         assert len(listed(tmp_path)) == 9
+
+
+def test_ours_what_was_told_once_is_told_again_only_if_there_is_more_of_it(tmp_path: Path) -> None:
+    with scripted({"/": "home", **{f"/{n}": f"page {n}" for n in range(6)}}) as site:
+        for names, is_told in (("34", True), ("04", False), ("4", False), ("34", False), ("234", True), ("", False)):
+            urls = "".join(f"<url><loc>{site.url}{name}</loc></url>" for name in names)
+            site.routes["/old.xml"] = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
+            site.routes["/robots.txt"] = f"Sitemap: {site.url}old.xml\n"
+            ran = crawl(tmp_path, site.url, "--accept-shrink")
+            assert ("only a sitemap names" in ran.out) is is_told, (names, ran.out)

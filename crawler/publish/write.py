@@ -46,9 +46,7 @@ from sitemap import (
 
 _GROUPING = {"section": by_section(), "language": by_language(), "type": by_type()}
 
-
-_TOLD_KEY: Final = "told_of_files"
-_MAX_TOLD: Final = 10
+_TOLD_KEY: Final = "told_counts"
 _DIGESTS_KEY: Final = "digests"
 
 
@@ -202,7 +200,7 @@ class PublishedDigests:
     def __init__(self, db: sqlite3.Connection, directory: Path) -> None:
         self._db = db
         self._directory = directory
-        self._told: list[str] = []
+        self._told: dict[str, int] = {}
 
     @property
     def is_last(self) -> bool:
@@ -228,7 +226,7 @@ class PublishedDigests:
             digests = msgspec.json.encode({name: self._digest(name, known) for name in names})
             write_about(self._db, _DIGESTS_KEY, digests.decode())
             if self._told:
-                write_about(self._db, _TOLD_KEY, "\n".join(self._told))
+                write_about(self._db, _TOLD_KEY, msgspec.json.encode(self._told).decode())
 
     def directory_note(self) -> tuple[str, ...]:
         """A note if the last run of this state wrote to another directory, which is still there."""
@@ -260,7 +258,7 @@ class PublishedDigests:
         stale = [name for name in writes if name not in self._known() and (self._directory / name).is_file()]
         remove = f", and remove {stale[0]}, which stays that of {generator}" if stale else ""
         note = f"each build of {generator} writes {names}: run Siteatlas after each build{remove}"
-        return () if self.is_told(note) else (f"{note}. siteatlas manual setups/{page} shows how",)
+        return () if self.is_told(generator, len(changed)) else (f"{note}. siteatlas manual setups/{page} shows how",)
 
     def deleted_note(self) -> tuple[str, bool]:
         """A note on published files that are gone from a directory that has others, such as a deploy leaves it.
@@ -274,14 +272,18 @@ class PublishedDigests:
         verb = "was" if len(names) == 1 else "were"
         note = f"{said} {verb} deleted since the last run, for example by a deploy; this run writes what is missing"
         note = f"{note}. If a deploy empties {self._directory}, run Siteatlas after each deploy"
-        return note, self.is_told(note)
+        return note, self.is_told("deleted", len(names))
 
-    def is_told(self, note: str) -> bool:
-        """Whether an earlier run told a note; later runs know it from :meth:`store` on."""
+    def is_told(self, kind: str, count: int) -> bool:
+        """Whether an earlier run told of as many of a ``kind``, or there are none; known from :meth:`store` on.
+
+        A set that shrinks is no news, also when it grows back; one that was empty in between is.
+        """
         with storage_errors():
-            told = (read_about(self._db, _TOLD_KEY) or "").splitlines()
-        self._told = [*dict.fromkeys((*told[-_MAX_TOLD:], *self._told, note))]
-        return note in told
+            told = msgspec.json.decode(read_about(self._db, _TOLD_KEY) or "{}", type=dict[str, int])
+        before = told.get(kind, 0)
+        self._told = told | self._told | {kind: count and max(before, count)}
+        return count <= before
 
     def _known(self) -> dict[str, tuple[int, int, str]]:
         with storage_errors():
@@ -412,24 +414,22 @@ def lost_links_note(listing: Listing) -> tuple[str, ...]:
     return (note,) if count else ()
 
 
-def unlinked_note(listing: Listing) -> tuple[str, ...]:
-    """A note when only a sitemap names listed pages: a build may have left them behind."""
+def unlinked_note(listing: Listing) -> tuple[int, str]:
+    """How many listed pages only a sitemap names, and a note on them: a build may have left them behind."""
     count, first = listing.unlinked()
     pages = "1 listed page" if count == 1 else f"{count:,} listed pages"
     note = (
         f"only a sitemap names {pages}, such as {first}: no page that was read links there. Remove what should be gone"
     )
-    return (note,) if count else ()
+    return count, note
 
 
-def copies_note(listing: Listing) -> tuple[str, ...]:
-    """A note when listed pages are the same document, such as a directory and its index.html."""
+def copies_note(listing: Listing) -> tuple[int, str]:
+    """How many listed pages are the same document as another, and a note: such as a directory and its index.html."""
     count, first, last = listing.copies()
-    if not count:
-        return ()
     are = "page is an exact copy" if count == 1 else "pages are exact copies"
     remedy = "Name one of them as the canonical, or redirect the other"
-    return (f"{count:,} listed {are} of another one, such as {last} of {first}. {remedy}",)
+    return count, f"{count:,} listed {are} of another one, such as {last} of {first}. {remedy}"
 
 
 def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:

@@ -124,10 +124,8 @@ class RunFinisher:
             self._listing.drop_dates()
         self._find_site_images()
         write.assign_shards(self._plan, self._listing, self._entries, self._tally)
-        unlinked = () if _is_degraded(verdict) else write.unlinked_note(self._listing)  # pages not read may link there
-        told_once = *write.copies_note(self._listing), *unlinked
         listing_notes = (write.lost_dates_note, write.disbelieved_note, write.build_date_note)
-        notes = [*run.notes, *(note for note in told_once if not self._digests.is_told(note))]
+        notes = [*run.notes, *self._told_once(verdict)]
         notes += (text for note in listing_notes for text in note(self._listing, policy))
         run = replace(run, listed=len(self._listing), kept=self._listing.kept_count, notes=notes)
         if self._destination is None:
@@ -151,6 +149,13 @@ class RunFinisher:
             raise
         except (StorageError, DestinationError, OSError) as error:
             return self._finish_unrecorded(run, verdict, published, error)
+
+    def _told_once(self, verdict: Completeness) -> list[str]:
+        """The notes on listed pages that no earlier run told."""
+        notes = {"copies": write.copies_note(self._listing)}
+        if not _is_degraded(verdict):  # else pages that were not read may link there
+            notes["unlinked"] = write.unlinked_note(self._listing)
+        return [note for kind, (count, note) in notes.items() if not self._digests.is_told(kind, count)]
 
     def _robots_note(self) -> list[str]:
         """That robots.txt does not name the sitemap any more, as it did in the last run."""
