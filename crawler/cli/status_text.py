@@ -196,7 +196,7 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
     else:
         yield "these runs have published nothing"
     if state.gone:
-        yield f"{safe(state.gone)} was deleted since then: siteatlas rollback writes it again, and so does the next run"
+        yield f"{safe(state.gone)} was deleted since then: siteatlas rollback writes it again, or a run that publishes"
     if state.robots:
         yield safe(state.robots)
     run = state.unfinished
