@@ -127,7 +127,7 @@ def test_html_parts_of_pages_files_titles_and_data(process: Forked, tmp_path: Pa
         ("target.file", "/gone.css"),
         ("page.title", "/bare"),
         ("page.same_title", "/p3"),
-        ("page.copy", "/twin"),
+        ("page.copy", "/copy"),
         ("page.data", "/p4"),
         ("page.canonical", "/p5"),
         ("place.box", "/offer"),
@@ -179,6 +179,24 @@ def test_ours_pages_that_nobody_chose_to_link_to(process: Forked, tmp_path: Path
         site.routes |= {name: page(name) for name in ("/new-in-menu", "/new-in-text")}
         found = audited(process, tmp_path, site.url, day=1)
     assert found == Counter([*(("place.box", post) for post in posts[:6]), ("place.new", "/new-in-menu")])
+
+
+def test_ours_findings_of_boxes_do_not_depend_on_the_order_in_which_pages_are_found(
+    process: Forked, tmp_path: Path
+) -> None:
+    topics = [f"/topic-{n}" for n in range(40)]
+    found = []
+    with scripted({f"/p{n}": page(f"P{n}") for n in range(6)} | {"/offer": page("Offer")}) as site:
+        for topic in topics:
+            names = [topic, *(f"{topic}/{part}" for part in "ab")]
+            links = "".join(f'<a href="{name}">{name}</a> ' for name in names)
+            site.routes |= {name: page(name).replace("<footer>", f"<aside>{links}</aside><footer>") for name in names}
+        for number, order in enumerate((topics, topics[::-1], topics[1::2] + topics[::2])):
+            site.routes["/"] = page("Home", "".join(f'<li><a href="{topic}">{topic}</a>' for topic in order))
+            (folder := tmp_path / str(number)).mkdir()
+            found.append(audited(process, folder, site.url))
+    assert len(found[0]) > 2
+    assert found[1:] == found[:1] * 2
 
 
 def test_ours_a_dead_link_of_the_template_is_one_finding_with_its_place(process: Forked, tmp_path: Path) -> None:

@@ -1,15 +1,17 @@
 """Reads what pages show: where their links stand, titles, texts, files and JSON-LD.
 
 Most of it is what the parser found in each page. Only the places of links and the texts need the markup: the snapshots
-of a sample of the pages, evenly over the order in which they were found. None of it costs a request.
+of a sample of the pages. None of it costs a request. A hash of its URL decides whether a page is in a sample: then
+neither the order in which pages are found nor other pages that come and go change what is said of a page.
 """
 
 import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
+from heapq import nsmallest
 from html import unescape
 from operator import attrgetter
 from typing import Final
@@ -25,6 +27,7 @@ from crawler.audit.graph.places import BOXES, CONTENT, Place, PlacedPage, find_p
 from crawler.audit.orphans.duplicates import is_paginated
 from crawler.model import DocumentKind, State, Url, unpack_page
 from crawler.parse.html.scripts import is_file
+from crawler.parse.snapshot.blocks import stable_hash
 from crawler.parse.snapshot.details import read_details
 from crawler.parse.snapshot.snapshot import load_markup
 from crawler.state.database import storage_errors
@@ -45,8 +48,8 @@ _NEAREST: Final = 3
 _LONG: Final = 500_000  # characters of markup that are not worth their time: a link on such a page is not decided
 _IS_PAGE: Final = f"v.state = '{State.INDEXABLE}' AND v.kind = {DocumentKind.PAGE:d} AND length(c.text) > 0"
 _FROM: Final = "FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content"
-_NUMBERS: Final = f"SELECT v.id {_FROM} WHERE {_IS_PAGE} ORDER BY v.id"
-_ROWS: Final = f"SELECT v.id, u.url, c.page {_FROM} WHERE {_IS_PAGE} ORDER BY v.id"
+_PAGES: Final = f"SELECT v.id, u.url {_FROM} WHERE {_IS_PAGE}"
+_ROWS: Final = f"SELECT v.id, u.url, c.page {_FROM} WHERE {_IS_PAGE} ORDER BY u.url"
 _MARKUP: Final = f"SELECT u.url, c.text {_FROM} WHERE v.id = ?"
 _URLS: Final = "SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id"
 _LISTED: Final = f"SELECT u.url {_FROM} WHERE {_IS_PAGE} AND u.url IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own
@@ -84,20 +87,20 @@ _PARSED: Final = attrgetter(*ParsedPage.__struct_fields__[2:])
 
 
 class ShownPages:
-    """At most ``limit`` indexable pages of a state, evenly over the order in which they were found.
+    """At most ``limit`` indexable pages of a state. ``is_whole``: these are all. ``pages`` is the sample of them.
 
-    ``is_whole``: these are all. ``pages`` is the sample of them. Raises StorageError.
+    Raises StorageError.
     """
 
     def __init__(self, db: sqlite3.Connection, limit: int) -> None:
         self._db = db
         self._resolver = UrlResolver()
         with storage_errors():
-            numbers = [number for (number,) in db.execute(_NUMBERS)]
-        self.numbers = _evenly(numbers, limit)
-        self.is_whole = len(self.numbers) == len(numbers)
-        self.total = len(numbers)
-        self.pages = [self._read(number) for number in _evenly(self.numbers, SAMPLE)]
+            urls = dict(db.execute(_PAGES).fetchall())
+        self.numbers = _sample(urls, urls, limit)
+        self.is_whole = len(self.numbers) == len(urls)
+        self.total = len(urls)
+        self.pages = [self._read(number) for number in self.numbers[:SAMPLE]]
 
     @cached_property
     def parsed(self) -> list[ParsedPage]:
@@ -204,14 +207,14 @@ class ShownPages:
             lengths = Counter(length for _, length in group)
             alike += [number for number, length in group if lengths[length] > 1 and number not in sample]
         others = [self._read(number) for number in alike[:SAMPLE]]
-        by_text: dict[frozenset[int], list[tuple[int, str]]] = defaultdict(list)
+        by_text: dict[frozenset[int], list[str]] = defaultdict(list)
         for page in (*self.pages, *others):
             own = frozenset(text for *_, text in page.placed.texts if 2 * common[text] <= len(sample))
             if len(own) >= MANY and page.number not in copies:
-                by_text[own].append((page.number, page.placed.url))
+                by_text[own].append(page.placed.url)
         for pages in by_text.values():
             if len(pages) > 1:
-                yield tuple(url for _, url in sorted(pages))
+                yield tuple(sorted(pages))
 
     def box_findings(self, graph: LinkGraph, *, is_first: bool) -> Iterator[AuditFinding]:
         """The pages that nobody chose to link to. ``is_first``: no earlier audit says which pages are new."""
@@ -232,9 +235,9 @@ class ShownPages:
         linked = (node for node, state in states if state is State.INDEXABLE and graph.inlinks[node])
         boxed = {urls[graph.nodes.ids[node]]: node for node in linked if node != graph.start and is_boxed(node)}
         sources = {url: {graph.nodes.ids[source] for source in graph.followed[node]} for url, node in boxed.items()}
-        left = self._read_linking(sources, {url: _nearest(graph, node) for url, node in boxed.items()})
+        left = self._read_linking(sources, {url: _nearest(graph, node, urls) for url, node in boxed.items()}, urls)
         slots = {url: set[int]().union(*places(node).values()) for url, node in boxed.items() if is_boxed(node)}
-        left |= self._linked_elsewhere(slots, sources)
+        left |= self._linked_elsewhere(slots, sources, urls)
         for url, node in boxed.items():
             number, found, pages = graph.nodes.ids[node], places(node), count_text(graph.inlinks[node], "page")
             seen = [] if self.total <= _MORE else [f"at most {_MORE:,} of the pages that link to it were read for this"]
@@ -248,7 +251,9 @@ class ShownPages:
                 where = " and ".join(sorted(found))
                 yield finding("place.box", url, f"only a {where} of the template links to it, on {pages}", [], seen)
 
-    def _read_linking(self, sources: Mapping[str, set[int]], nearest: Mapping[str, set[int]]) -> set[str]:
+    def _read_linking(
+        self, sources: Mapping[str, set[int]], nearest: Mapping[str, set[int]], urls: Mapping[int, str]
+    ) -> set[str]:
         """Read the pages that link to URLs where these are few, else those ``nearest`` to the start: lists stand there.
 
         Returns the URLs that stay undecided.
@@ -256,7 +261,7 @@ class ShownPages:
         read = {page.number for page in self.pages}
         asked = {url: (of if len(of) <= _FEW else nearest[url]) - read for url, of in sources.items()}
         linking = Counter(number for of in asked.values() for number in of)
-        chosen = [number for number, _ in linking.most_common()][: 2 * _FEW]
+        chosen = sorted(linking, key=lambda number: (-linking[number], urls[number]))[: 2 * _FEW]
         chosen = [number for number in chosen if len(self.markup(number)[1]) <= _LONG]
         if chosen:
             more = [self._read(number) for number in chosen]
@@ -280,7 +285,9 @@ class ShownPages:
                 if target != page.placed.url and "nofollow" not in anchor.rel.split():
                     self._found[target][place].add(anchor.slot)
 
-    def _linked_elsewhere(self, boxes: Mapping[str, set[int]], sources: Mapping[str, set[int]]) -> set[str]:
+    def _linked_elsewhere(
+        self, boxes: Mapping[str, set[int]], sources: Mapping[str, set[int]], urls: Mapping[int, str]
+    ) -> set[str]:
         """The URLs that a page outside the sample links to at other slots than those of ``boxes``.
 
         Only pages that name a URL more often than a page of the sample does are parsed.
@@ -294,7 +301,7 @@ class ShownPages:
         }
         known = {page.number for page in self.pages}
         found: set[str] = set()
-        for number in _evenly(sorted(set[int]().union(*(sources[url] for url in boxes)) - known), _MORE):
+        for number in _sample(set[int]().union(*(sources[url] for url in boxes)) - known, urls, _MORE):
             linked = [url for url in boxes if url not in found and number in sources[url]]
             _, markup = self.markup(number) if linked else ("", "")
             more = {url for url in linked if markup.count(names[url]) > usual[url]}
@@ -307,14 +314,15 @@ class ShownPages:
         return found
 
 
-def _nearest(graph: LinkGraph, node: int) -> set[int]:
+def _nearest(graph: LinkGraph, node: int, urls: Mapping[int, str]) -> set[int]:
     """The ids of the pages that link to a node and are the fewest clicks from the start."""
-    sources = sorted(graph.followed[node], key=lambda source: (graph.depth[source] < 0, graph.depth[source], source))
-    return {graph.nodes.ids[source] for source in sources[:_NEAREST]}
+    ids, depth = graph.nodes.ids, graph.depth
+    sources = nsmallest(_NEAREST, graph.followed[node], lambda at: (depth[at] < 0, depth[at], urls[ids[at]]))
+    return {ids[source] for source in sources}
 
 
-def _evenly(numbers: list[int], limit: int) -> list[int]:
-    return numbers[:: -(-len(numbers) // limit) or 1] if limit else []
+def _sample(numbers: Iterable[int], urls: Mapping[int, str], limit: int) -> list[int]:
+    return nsmallest(limit, numbers, lambda number: stable_hash(urls[number].encode()))
 
 
 def finding(rule: str, url: str, sentence: str, sources: list[str], evidence: list[str] | None = None) -> AuditFinding:
