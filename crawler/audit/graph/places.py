@@ -187,7 +187,11 @@ class _Template:
             place = Place.BODY
         elif is_own or (landmark == "nav" and target not in self.repeated[slot] and _is_like(target, page.url)):
             place = Place.LIST
-        elif is_repeated or (has_same_text and target not in self.boxes and target not in self.listed):  # a tool
+        elif has_same_text and target not in self.boxes and target not in self.listed:  # a tool
+            place = _in_template(page, at, own, is_repeated=is_repeated)
+        elif landmark == "main" and at >= own.end and target not in self.repeated[slot]:  # the numbers below a list
+            place = Place.LIST
+        elif is_repeated:
             place = _in_template(page, at, own, is_repeated=is_repeated)
         elif at < own.begin and landmark == "nav" and not has_same_text:
             place = Place.MENU
