@@ -165,7 +165,7 @@ class PageReader:
                 urls[at], numbers[at] = url or "", known.get(hash(url))
         positions = [*compress(count(1), numbers)]
         before = partial(bisect_right, positions)  # the links up to an anchor
-        texts = [(before(begin), before(end), text) for begin, end, text in details.texts]
+        texts = [(before(begin), before(end), slot, text) for begin, end, slot, text in details.texts]
         page = PlacedPage(row.url, [*compress(urls, numbers)], [*compress(details.anchors, numbers)], texts)
         return _Placed(_shown(details), page, [*filter(None, numbers)], positions, groups)
 

@@ -59,7 +59,7 @@ class PlacedPage(Struct):
     url: str
     targets: Sequence[str]
     anchors: Sequence[Anchor]
-    texts: Sequence[tuple[int, int, int]]
+    texts: Sequence[tuple[int, int, int, int]]
 
 
 class _Own(Struct):
@@ -113,10 +113,11 @@ class _Template:
         for url, having in self.boxes.items():
             for slot, targets in having.items():
                 by_slot[slot][url] = targets
+        sizes = Counter(  # pages that have a slot, also with a text that has no link
+            slot for page in pages for slot in {*self.boxes[page.url], *(slot for *_, slot, _ in page.texts)}
+        )
         few = min(_FEW, len(self.boxes) - 1)  # all pages of a small site are most of them
-        self.repeated = {
-            slot: _frequent(found, max(few + 1, _MOST * len(by_slot[slot]))) for slot, found in marks.items()
-        }
+        self.repeated = {slot: _frequent(found, max(few + 1, _MOST * sizes[slot])) for slot, found in marks.items()}
         self.trails = {slot for slot, having in by_slot.items() if self._has_trails(slot, having)}
         self.moving = self.changing | self.trails
 

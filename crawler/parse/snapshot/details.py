@@ -46,7 +46,8 @@ _MAX_ATTRIBUTES: Final = 8_192  # characters of one tag
 _MAX_ANCHOR: Final = 20_000  # characters of markup in one link
 _MAX_LANDMARKS: Final = 50  # in one another
 _MIN_TEXT: Final = 5  # words without links that make a text of a page, not a label
-_MIN_PROSE: Final = 3  # words without links in a sentence that contains a link
+_MIN_PROSE: Final = 3  # words without links in a sentence that contains a link, if nothing ends it
+_ENDS_OF_SENTENCES: Final = (".", "!", "?", "。")
 _OUTER: Final = frozenset({"footer", "aside"})
 _LANDMARKS: Final = frozenset({"nav", "header", "footer", "aside", "main", "article"})
 
@@ -77,7 +78,8 @@ class Headline(NamedTuple):
 class Details(Struct, frozen=True, array_like=True):
     """What a page shows, with the fields of its :class:`Headline`.
 
-    ``texts`` are its longer texts: the number of links before each and up to its end, and a hash of it without figures.
+    ``texts`` are its longer texts: the number of links before each and up to its end, its slot, and a hash of it
+    without figures.
     """
 
     h1: str
@@ -87,7 +89,7 @@ class Details(Struct, frozen=True, array_like=True):
     words: int
     base: str
     anchors: list[Anchor]
-    texts: list[tuple[int, int, int]] = []
+    texts: list[tuple[int, int, int, int]] = []
 
 
 def read_details(markup: str) -> Details:
@@ -256,7 +258,7 @@ class _Scan:
         if point.slot and (link or not is_blank) and (point.is_heading or not (is_label or is_blank)):
             self._passages.append((point, link + rest, before, len(self.anchors)))
 
-    def texts(self) -> list[tuple[int, int, int]]:
+    def texts(self) -> list[tuple[int, int, int, int]]:
         """The longer texts. Gives each link in a text its slot."""
         texts = []
         for point, raw, at, after in self._passages[:MAX_BLOCKS]:
@@ -278,9 +280,10 @@ class _Scan:
                 # the hash of a long place may begin with the mark of a statement
                 if part.compared_text and (words >= _MIN_TEXT or _is_heading(own)) and not own.startswith(b"="):
                     shown = mask_variable_text(part.text).encode("utf-8", "surrogatepass")
-                    texts.append((at + begin - len(found), at + begin, stable_hash(shown)))
+                    texts.append((at + begin - len(found), at + begin, _slot(own), stable_hash(shown)))
+                is_prose = words >= _MIN_PROSE or (words > 0 and part.text.endswith(_ENDS_OF_SENTENCES))
                 for anchor in found:
-                    anchor.slot, anchor.in_prose = _slot(own), words >= _MIN_PROSE
+                    anchor.slot, anchor.in_prose = _slot(own), is_prose
                     anchor.landmark = anchor.landmark or point.landmark
         return texts
 

@@ -166,6 +166,26 @@ def test_ours_a_document_of_the_page_itself_is_no_breadcrumb() -> None:
     assert Place.BREADCRUMB not in {place for places in found.values() for place in places}
 
 
+def test_ours_the_numbers_of_pages_below_a_list_in_main_are_a_list() -> None:
+    pages = {}
+    for topic in "abcdefgh":
+        paths = [f"/{topic}/", f"/{topic}/page/2/", f"/{topic}/page/3/"]
+        for at, path in enumerate(paths):
+            numbers = "".join(f"<a href={to}>{n}</a> " for n, to in enumerate(paths, 1) if to != path)
+            entries = f"<ul><li><a href=/goods/{topic}{at}>{topic}</a></ul>"
+            pages[path] = f"<main><h1>{topic} {text(at + ord(topic) * 9)}</h1>{entries}{numbers}</main>{FOOTER}"
+    assert {tuple(places) for places in placed(pages).values()} == {(Place.LIST,) * 3 + (Place.FOOTER,)}
+
+
+def test_ours_a_sentence_that_some_pages_repeat_is_text() -> None:
+    sentence = "<p>See also <a href=/gone>the old model</a>.</p>"
+    page = "<main><h1>{0}</h1><p>{1}</p><p>{2}</p>{3}</main>" + FOOTER
+    found = placed(
+        {f"/{n}": page.format(text(n), text(n + 100), text(n + 200), sentence * (n % 4 == 0)) for n in range(40)}
+    )
+    assert [places[0] for path, places in found.items() if len(places) > 1] == [Place.BODY] * 10
+
+
 def test_ours_landmarks_in_one_another_are_read_in_linear_time() -> None:
     def count(size: int) -> int:
         return steps(lambda: read_details("<article><nav>" * size + "<a href=/a>A</a>"))
