@@ -192,6 +192,16 @@ def test_ours_the_canonical_of_an_index_page_is_its_url(tmp_path: Path) -> None:
     assert [page.path for page in read_folder(tmp_path, known=known).pages] == ["/guide/"]
 
 
+def test_ours_a_map_of_a_folder_counts_the_pages_that_have_no_row(tmp_path: Path) -> None:
+    pages = {"a": "", "red": '<link rel="canonical" href="/a.html">', "cart": '<meta name="robots" content="noindex">'}
+    for folder in ("old", "new"):
+        (tmp_path / folder).mkdir()
+        for name, head in pages.items():
+            (tmp_path / folder / f"{name}.html").write_text(f"<!doctype html><title>{name}</title>{head}<p>text")
+    ran = siteatlas(tmp_path, "move", "map", "old", "new")
+    assert "note: 2 URLs of the old site that it does not list" in ran.err
+
+
 def test_ours_a_folder_has_the_pages_that_a_crawl_of_it_finds(tmp_path: Path) -> None:
     page = "<!doctype html><title>a</title><p>text"
     folder = tmp_path / "new"

@@ -136,6 +136,7 @@ def read_folder(folder: Path, origin: str = "", known: Collection[str] = ()) -> 
                 found.faults[path] = fault
             else:
                 found.pages.append(move_page(path, page.title, take_snapshot(body)))
+    found.others = len(found.faults)
     if not found.pages and not found.faults:
         raise UsageError(f"the folder {folder} has no pages. Give the folder that the generator of the site writes")
     return found
