@@ -88,7 +88,7 @@ def rank_actions(report: AuditReport, findings: AuditFindings) -> RankedActions:
 
 def _task_of(rule: Rule) -> _Task:
     """The task that resolves a rule: its own, or that of its family."""
-    keys = ("lint",) if rule.id in LINT else (rule.id, rule.family)
+    keys = (rule.id, rule.family, *["lint"] * (rule.id in LINT))
     return next(task for key in keys for task in _TASKS if key in task.rules)
 
 

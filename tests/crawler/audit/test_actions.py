@@ -148,6 +148,13 @@ def test_ours_a_url_that_several_rules_report_counts_once_in_the_title_and_its_v
     assert action.count == 4
 
 
+def test_ours_hreflang_that_a_sitemap_repeats_from_a_page_is_corrected_once() -> None:
+    found = [finding(rule, "/de") for rule in ("cluster.not_mutual", "hreflang.not_mutual")]
+    assert [action.title for action in rank_actions(audit(found), of(found)).actions] == [
+        "Correct the hreflang of 1 page"
+    ]
+
+
 def test_ours_a_pattern_of_urls_that_two_rules_report_is_in_the_title() -> None:
     found = [finding(rule, f"/old/page-{n}") for rule in ("gone.failing", "entry.failed") for n in range(40)]
     (action,) = rank_actions(audit(found), of(found)).actions
