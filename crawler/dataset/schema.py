@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from crawler.state.database import Database
 
-VERSION: Final = 8
+VERSION: Final = 9
 """Of the tables, as the manual has it: it grows when they change.
 
 Also when the numbers of ``LINK_TYPES`` do, such as by another order of ``Place``: kept rows hold the numbers.
