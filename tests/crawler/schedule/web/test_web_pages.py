@@ -125,7 +125,7 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
             "3 pages listed", "every day at 03:30, Europe/Berlin", "1 added, 1 changed, 1 removed",
             "https://example.com/new found by a link, first on https://example.com/",
             "https://example.com/a its content changed · lastmod 2026-01-01, now 2026-01-02",
-            "https://example.com/b no page links to it any more", "2 Jan 2026, 00:00 UTC", "54.3 kB",
+            "https://example.com/b nothing leads to it any more", "2 Jan 2026, 00:00 UTC", "54.3 kB",
             "webhook notified of all changes up to run 1", "search console not notified of any change yet",
             "webhook https://hooks.example.com 0a1b2c3d not notified of any change yet", "The eight digits identify",
             "pending: changes since run 1: answered 503",
