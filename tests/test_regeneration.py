@@ -227,7 +227,7 @@ def kill_at_random_moments(case: Case, count: int, seed: int) -> None:
             kills += case.run(folder, kill_at=chosen.randrange(1, moment + 1)).was_killed
             case.must_be_whole(folder)
         case.must_end_as_undisturbed(folder)
-    assert kills >= count * 0.9
+    assert kills >= count * 0.8  # a run may make fewer calls than the one that was counted, and end before the last
     assert 0 < switched < count
     print(f"{kills} kills at {count} moments, {switched} of them after the switch: always one whole generation")
 
