@@ -333,7 +333,8 @@ def inconclusive_counts(report: AuditReport, fail_on: Sequence[str]) -> list[Rul
     return [
         count
         for count in reported_counts(report)
-        if (count.open_ and count.rule in chosen.always) or (count.rule in chosen.new and may_be_new(report, count))
+        if (count.open_ and count.rule in chosen.always)
+        or (count.rule in chosen.new and count_unsettled(report, count))
     ]
 
 
@@ -342,7 +343,7 @@ def why_not_new(report: AuditReport, fail_on: Sequence[str]) -> list[str]:
     new = rules_failing(fail_on).new
     rules: dict[str, list[str]] = {}
     for count in reported_counts(report):
-        if count.rule in new and may_be_new(report, count):
+        if count.rule in new and count_unsettled(report, count):
             uncompared = report.compared.uncompared if report.compared else {}
             reason = report.why_uncompared or uncompared.get(count.rule, "inconclusive, and not in the previous audit")
             rules.setdefault(reason, []).append(count.rule)
@@ -355,7 +356,7 @@ def why_not_new(report: AuditReport, fail_on: Sequence[str]) -> list[str]:
 _NEXT_AUDIT_NOTE: Final = "the next audit is compared with this one, if the directory of --state is kept until then"
 
 
-def may_be_new(report: AuditReport, count: RuleCount) -> int:
+def count_unsettled(report: AuditReport, count: RuleCount) -> int:
     """How many findings of a rule are known neither as new nor as continued."""
     trend = report.trend(count.rule)
     return count.total - trend.new - trend.still

@@ -41,9 +41,9 @@ from crawler.audit.report.html_data import (
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, needs_complete
 from crawler.audit.source_record import SourceKind, file_name
 from crawler.audit.verdict import (
+    count_unsettled,
     empty_groups,
     group_counts,
-    may_be_new,
     reservation,
     rests_on,
     utc_minute,
@@ -90,7 +90,7 @@ def _comparison_values(report: AuditReport, findings: AuditFindings) -> dict[str
         if rule.id in trends and trends[rule.id].gone
     ]
     started = datetime.fromtimestamp(compared.started, UTC)
-    unsettled = sum(may_be_new(report, count) for count in report.counts)
+    unsettled = sum(count_unsettled(report, count) for count in report.counts)
     return {"started": started, "total": compared.total, "unsettled": unsettled, "missing": missing, "gaps": gaps}
 
 

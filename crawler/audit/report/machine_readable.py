@@ -19,8 +19,8 @@ from msgspec.structs import asdict, replace
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, ResolvedFinding, RuleCount, RuleTrend
 from crawler.audit.rules import REPORTED_RULES, WHY_LIKELY, RuleGroup, why_unproven
 from crawler.audit.verdict import (
+    count_unsettled,
     failing_counts,
-    may_be_new,
     reported_counts,
     reported_groups,
     why_inconclusive,
@@ -207,7 +207,7 @@ def write_sarif(report: AuditReport, findings: AuditFindings, file: BinaryIO, mo
             "becameAnother": report.compared.total.became,
         }
     fingerprints: Counter[str] = Counter()  # no more of them than results
-    is_compared = report.compared and not any(may_be_new(report, item) for item in report.counts)
+    is_compared = report.compared and not any(count_unsettled(report, item) for item in report.counts)
 
     def extra(finding: AuditFinding) -> dict[str, Any]:
         about = "\0".join((finding.rule, finding.url, finding.file))  # stable from audit to audit: GitHub matches by it

@@ -15,10 +15,10 @@ from crawler.audit.summary import rule_histories
 from crawler.audit.verdict import (
     NOT_ASKED_FOR,
     VerdictKind,
+    count_unsettled,
     empty_groups,
     group_counts,
     lower_first,
-    may_be_new,
     reservation,
     rests_on,
     utc_minute,
@@ -128,7 +128,7 @@ class TextReport:
             yield from [safe(self._report.why_uncompared)] if self._report.why_uncompared else []
             return
         total = compared.total
-        unsettled = sum(may_be_new(self._report, count) for count in self._report.counts)
+        unsettled = sum(count_unsettled(self._report, count) for count in self._report.counts)
         texts = [f"{total.new:,} new"] if total.new or not unsettled else []
         texts += [_resolved_text(total), f"{total.still:,} still there"]
         if total.undecided:
