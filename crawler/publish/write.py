@@ -112,10 +112,10 @@ def lost_files(plan: CrawlPlan) -> LostFiles:
         return LostFiles(missing, digests.changed())
 
 
-def gone_text(plan: CrawlPlan, *, puts_back: bool = False) -> str:
-    """That files of the sitemap of an earlier run are gone or changed, as the rest of a sentence; "" if not.
+def restore_gone(plan: CrawlPlan, *, may_write: bool = False) -> str:
+    """Tell what became of the sitemap of an earlier run, as the rest of a sentence; "" if all its files are there.
 
-    ``puts_back``: what is gone is published again in a directory that has other files, as after a build. An empty one
+    ``may_write``: what is gone is published again in a directory that has other files, as after a build. An empty one
     may be the place of a disk that is not mounted. A file that somebody else wrote stays: it may be there on purpose.
     """
     try:
@@ -130,9 +130,8 @@ def gone_text(plan: CrawlPlan, *, puts_back: bool = False) -> str:
     if not missing:
         return ""
     what = f"a part of {GONE}" if existing_sitemap(plan) else GONE
-    with suppress(SiteatlasError, SitemapError, OSError):
-        if puts_back and number is not None and any(plan.output.iterdir()):
-            copies(plan).restore(number, build_destination(plan))
+    with suppress(SiteatlasError, OSError):
+        if may_write and any(plan.output.iterdir()) and _restore_copy(plan):
             return f"; {what} was gone from {place}, and is there again"
     return f"; {what} is gone from {place}{remedy}"
 
@@ -163,8 +162,11 @@ def put_back_published(plan: CrawlPlan) -> bool:
     runs a site for the first time. What is there already stays: on a shared disk it is the published set. Raises
     StorageError, UsageError.
     """
-    if existing_sitemap(plan):
-        return False
+    return not existing_sitemap(plan) and _restore_copy(plan)
+
+
+def _restore_copy(plan: CrawlPlan) -> bool:
+    """Publish the copy of the published set; whether there is one. Raises StorageError, UsageError."""
     try:
         if (number := copy_of_published(plan)) is not None:
             copies(plan).restore(number, build_destination(plan))

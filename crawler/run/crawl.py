@@ -36,7 +36,7 @@ from crawler.publish.gate import reject_start
 from crawler.publish.listing import published_not_visited
 from crawler.publish.other_formats import check_formats_are_ours, check_names
 from crawler.publish.store import requeue_failed
-from crawler.publish.write import PublishedDigests, build_destination, build_writer, check_output_is_ours, gone_text
+from crawler.publish.write import PublishedDigests, build_destination, build_writer, check_output_is_ours, restore_gone
 from crawler.run.finish import FinishedRun, RunFinisher
 from crawler.run.report import Report, build_report
 from crawler.state.runs import RunStore
@@ -110,7 +110,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
                 store.record_failure(error, clock())
                 if store.is_first:
                     raise
-                gone = gone_text(plan, puts_back=not choices.dry_run)
+                gone = restore_gone(plan, may_write=not choices.dry_run)
                 raise NothingCrawlable(f"{error}{gone or '; the sitemap is unchanged'}") from error
             if fault:
                 refusal = f"{finished.run.refusal}; a run would be refused: {fault}"

@@ -213,7 +213,7 @@ class RunFinisher:
 
     def _gone(self) -> str:
         """What the end of a run says of an earlier sitemap that is gone; "" if it is not."""
-        return "" if self._store.is_first else write.gone_text(self._plan, puts_back=self._destination is not None)
+        return "" if self._store.is_first else write.restore_gone(self._plan, may_write=self._destination is not None)
 
     def _finish_refused(self, run: Run, verdict: Completeness, refusal: Refusal, *, is_over: bool) -> FinishedRun:
         """Store the record, and how long the losses stand: the next run must not build on what a refused run saw."""
