@@ -8,7 +8,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, MutableMapping
 from datetime import datetime
 from email.utils import formatdate
 from http import HTTPStatus
@@ -19,8 +19,9 @@ from wsgiref.util import FileWrapper
 
 from anyio import to_thread
 
-from crawler.errors import SiteatlasError, UsageError
+from crawler.errors import SiteatlasError
 from crawler.fetch.header_values import content_type, parse_http_date
+from crawler.model import Url
 from crawler.state.schema import STATE_DB
 from crawler.url.normalize import InvalidUrl, normalize_url
 from sitemap import parse_date
@@ -38,66 +39,68 @@ App = TypeVar("App")
 
 
 class ObservedDates:
-    """The lastmods of the pages of a site, as its sitemap has them, from the state of its last run.
+    """The lastmods of pages, as their sitemaps have them, from the states of the last runs.
 
-    ``state`` is the state directory of the runs, or the directory of one site in it. Raises UsageError if it has
-    several sites. The state may appear, change and go while the program runs. Any thread may use this.
+    ``state`` is the state directory of the runs, or the directory of one site in it. States may appear, change and go
+    while the program runs. Any thread may use this.
     """
 
     def __init__(self, state: str | os.PathLike[str] = ".siteatlas") -> None:
-        self._opened: tuple[object, sqlite3.Connection] | None = None
+        self._opened: dict[Path, tuple[object, sqlite3.Connection]] = {}
         self._root = Path(state)
         self._lock = Lock()
         self._fault = ""
-        self._file()
 
     def lastmod(self, url: str) -> datetime | None:
         """The lastmod of a page, an aware datetime (midnight in UTC for a day), or None if it is not known.
 
-        A state that cannot be read knows none, and a warning is logged.
+        The latest one, if several sites of the directory have the page. A state that cannot be read knows none, and a
+        warning is logged.
         """
         try:
-            with self._lock:
-                row = self._connection().execute(_LASTMOD, (normalize_url(url),)).fetchone()
+            address = normalize_url(url)
         except InvalidUrl:
             return None
-        except (SiteatlasError, OSError, sqlite3.Error) as error:
-            if str(error) != self._fault:
-                self._fault = str(error)
-                _log.warning("no lastmod is known: %s", error)
-            return None
-        moment = parse_date(row[0] or "") if row else None
-        return moment.instant() if moment else None
+        with self._lock:
+            known = [parse_date(text) for text in self._texts(address)]
+        return max((moment.instant() for moment in known if moment), default=None)
 
-    def _file(self) -> Path:
-        file = self._root / STATE_DB.file
-        files = [file] if file.exists() else sorted(self._root.glob(f"*/{STATE_DB.file}"))
-        if len(files) > 1:
-            names = ", ".join(str(found.parent) for found in files)
-            raise UsageError(f"{self._root} has the states of several sites. Give the directory of one: {names}")
-        return files[0] if files else file
-
-    def _connection(self) -> sqlite3.Connection:
-        """A connection to the file that is there now: a run may have replaced it, or this process is a fork."""
-        file = self._file()
-        try:
-            facts = file.stat()
-        except FileNotFoundError:
+    def _texts(self, url: Url) -> Iterator[str]:
+        own = self._root / STATE_DB.file
+        files = [own] if os.path.exists(own) else sorted(self._root.glob(f"*/{STATE_DB.file}"))  # noqa: PTH110 - False too in a closed directory
+        if not files:
             told = f"{self._root} has no state that this account can read. Run siteatlas first, with the same account"
-            raise UsageError(told) from None
-        key = (os.getpid(), facts.st_dev, facts.st_ino)
-        if self._opened is None or self._opened[0] != key:
-            self._close()
-            self._opened = (key, STATE_DB.open_read_only(file))
-        return self._opened[1]
+            self._warn(told)
+        for file in files:
+            try:
+                row = self._connection(file).execute(_LASTMOD, (url,)).fetchone()
+            except (SiteatlasError, OSError, sqlite3.Error) as error:
+                self._warn(str(error))
+            else:
+                yield (row and row[0]) or ""
 
-    def _close(self) -> None:
-        if self._opened:
-            self._opened[1].close()
-            self._opened = None
+    def _warn(self, fault: str) -> None:
+        """Log a fault once, until another one follows it."""
+        if fault != self._fault:
+            self._fault = fault
+            _log.warning("no lastmod is known: %s", fault)
+
+    def _connection(self, file: Path) -> sqlite3.Connection:
+        """A connection to the file that is there now: a run may have replaced it, or this process is a fork."""
+        facts = file.stat()
+        key = (os.getpid(), facts.st_dev, facts.st_ino)
+        if file not in self._opened or self._opened[file][0] != key:
+            self._close(file)
+            self._opened[file] = (key, STATE_DB.open_read_only(file))
+        return self._opened[file][1]
+
+    def _close(self, file: Path) -> None:
+        if opened := self._opened.pop(file, None):
+            opened[1].close()
 
     def __del__(self) -> None:
-        self._close()
+        for file in [*self._opened]:
+            self._close(file)
 
 
 def condition_status(header: Callable[[str], str], tags: Collection[str], modified: int) -> int:

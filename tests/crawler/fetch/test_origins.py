@@ -77,6 +77,12 @@ async def body(fetcher: Fetcher, url: str) -> bytes:
     return result.body
 
 
+async def test_rfc6761_names_below_localhost_are_this_machine(case: tuple[type, str], server: HostileServer) -> None:
+    origin = server.origin("shop.localhost")
+    async with make(case, origin) as fetcher:
+        assert await body(fetcher, f"{origin}/") == b"page"
+
+
 async def test_ours_name_is_resolved_once_and_pinned(case: tuple[type, str], server: HostileServer) -> None:
     names = Names(site_example=[["127.0.0.1"]])
     origin = server.origin("site.example")
