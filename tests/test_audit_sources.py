@@ -48,6 +48,15 @@ def test_ours_a_sitemap_that_an_index_names_is_read_once(audit: Command) -> None
     assert [each["name"] for each in report()["inputs"] if each["source"] == "sitemap"] == [f"{site.url}index.xml"]
 
 
+def test_ours_an_entry_of_each_sitemap_is_named_by_its_own_file(audit: Command) -> None:
+    named = {**pages(), "/robots.txt": robots("Sitemap: {url}sitemap.xml\nSitemap: {url}other.xml")}
+    with scripted({**named, "/other.xml": sitemap("lost")}) as site:
+        assert audit(site.url, "-o", "out").code == 0
+        (orphan,) = [each for each in report()["findings"] if each["rule"] == "orphan.sitemap"]
+        told = [text.partition(": ")[0].rpartition(":")[0] for text in orphan["evidence"]]
+        assert sorted(told) == [f"sitemap {site.url}{name}.xml" for name in ("other", "sitemap")]
+
+
 # ---------------------------------------------------------------- a page is a page, whatever its path ends in
 
 IMAGE = Answer(b"\x89PNG\r\n\x1a\n", headers={"Content-Type": "image/png"})

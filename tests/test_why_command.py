@@ -219,7 +219,7 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
                 "transient failures in 1 run in a row",
             ],
         ),
-        ("/keep", "lastmod", ["2020-09-01T10:00:00+00:00, from Last-Modified", "decided in run 1 (TIME)"]),
+        ("/keep", "lastmod", ["2020-09-01T10:00:00+00:00, from Last-Modified", "first seen in run 1 (TIME)"]),
         ("/a", "lastmod", [UNDATED]),
         ("/dup", "lastmod", []),
         (
@@ -257,7 +257,7 @@ def test_ours_a_page_that_changed_says_when_and_what(crawled: Crawled) -> None:
     told = crawled.told("/b", "lastmod")
     # run 2 follows run 1 within seconds, so the time of the change is known, and not only its day
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00, from an observed change", told[0])
-    assert told[1] == "decided in run 2 (TIME)"
+    assert told[1] == "changed in run 2 (TIME)"
     assert "This is what was written here since." in told[2]
     assert crawled.told("/b", "history")[-1].startswith("run 2 (TIME): changed: ")
 

@@ -68,7 +68,7 @@ CREATE TABLE memory (
   lastmod_source TEXT NOT NULL DEFAULT '',
   evidence TEXT NOT NULL DEFAULT '',          -- what changed when lastmod last moved
   first_run INTEGER NOT NULL,
-  changed_run INTEGER,                        -- in which lastmod was decided
+  changed_run INTEGER,                        -- in which the page changed last, or was first seen
   full_run INTEGER,                           -- in which the body was last fetched in full
   last_run INTEGER NOT NULL,                  -- in which the URL was last discovered
   failures INTEGER NOT NULL DEFAULT 0         -- runs in a row with a transient failure

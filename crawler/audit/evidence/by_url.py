@@ -33,7 +33,7 @@ _SUMS: Final = ", ".join(f"sum(c.{name})" for name in COUNT_NAMES)
 _OF_URL: Final = f"""SELECT 0, i.source, {_DAYS}, {_SUMS}, min(i.doubtful)
 FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ? GROUP BY i.source"""  # noqa: S608
 _EXPORTED: Final = ", ".join(f"c.{name}" for name in EXPORT_NAMES)
-_CLAIMS: Final = f"""SELECT c.url, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, {_EXPORTED},
+_CLAIMS: Final = f"""SELECT c.url, i.id, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, {_EXPORTED},
   c.lastmod, c.agents
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input WHERE h.id = ? ORDER BY i.id, c.url LIMIT ?"""  # noqa: S608 - columns
 _ADDRESSES: Final = """SELECT count(DISTINCT w.visitor >> 32) FROM home h JOIN visitor w ON w.url = h.url
@@ -82,10 +82,11 @@ class UrlEvidence:
 
     def _place(self, row: tuple[Any, ...]) -> str:
         """The source of a claim. For a sitemap entry this is its own file, which an index may have led to."""
-        spelled, source, account, *_ = row
+        spelled, number, source, account, *_ = row
         entry = None
         if source == SourceKind.SITEMAP:
-            entry = self._db.execute("SELECT file, line FROM entry WHERE url = ? LIMIT 1", (spelled,)).fetchone()
+            sql = "SELECT file, line FROM entry WHERE url = ? AND input = ? LIMIT 1"
+            entry = self._db.execute(sql, (spelled, number)).fetchone()
         return f"{file_name(entry[0])}:{entry[1]}" if entry else file_name(_decode_report(account).name)
 
 
@@ -123,7 +124,7 @@ def _sum_sources(rows: Iterable[tuple[Any, ...]]) -> SourceStats:
 
 
 def _source_sentence(url: Url, row: tuple[Any, ...], place: str) -> str:
-    spelled, source, account, first, last, *numbers, lastmod, agents = row
+    spelled, _, source, account, first, last, *numbers, lastmod, agents = row
     people, bots, status, *counts = numbers
     parts = []
     if people or bots:

@@ -230,7 +230,8 @@ def _lastmod(story: UrlStory, _: CrawlRules) -> Iterator[str]:
     if visit and visit.discounted:
         yield f"differs, and does not count: {visit.discounted}"
     if number is not None and observed.lastmod:
-        yield f"decided in {run_text(number, story)}"
+        is_new = history is None or history.first_run == number
+        yield f"{'first seen' if is_new else 'changed'} in {run_text(number, story)}"
     if observed.evidence:
         yield f"what changed (- removed, + added): {observed.evidence}"
     if latest := visit if visit and visit.seen_at is not None else history:
