@@ -46,7 +46,7 @@ class Forked:
         self._server = server
         self._work = work
 
-    def run(self, folder: Path, day: int, *words: str, kill_at: int = -1, marks: tuple[str, ...] = ()) -> Ended:
+    def run(self, folder: Path, day: float, *words: str, kill_at: int = -1, marks: tuple[str, ...] = ()) -> Ended:
         """Run siteatlas in a folder. ``kill_at`` is the number of the function call before which it dies.
 
         ``marks`` are functions, as ``file.py:Class.function``; with them all calls are counted.
@@ -54,7 +54,7 @@ class Forked:
         self._order(folder, day, words, kill_at=kill_at, marks=marks)
         return self._ended()
 
-    def traced(self, folder: Path, day: int, *words: str, inject: str = "") -> tuple[Ended, list[str]]:
+    def traced(self, folder: Path, day: float, *words: str, inject: str = "") -> tuple[Ended, list[str]]:
         """Run siteatlas, under strace from the moment when its visiting has ended. Answers its system calls too."""
         log = self._work / "strace"
         self._order(folder, day, words, waits=True)
@@ -71,7 +71,7 @@ class Forked:
             tracer.wait(20)
         return ended, log.read_text().splitlines()
 
-    def _order(self, folder: Path, day: int, words: tuple[str, ...], **more: Any) -> None:
+    def _order(self, folder: Path, day: float, words: tuple[str, ...], **more: Any) -> None:
         order = {"folder": str(folder), "day": day, "words": words, "said": str(self._work / "said"), **more}
         self._say(json.dumps(order).encode() + b"\n")
 

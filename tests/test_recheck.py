@@ -119,10 +119,10 @@ class Nights:
         self.site.live(self.number, list(came), list(went), list(edited))
         return self.run(*words, **more)
 
-    def run(self, *words: str, **more: Any) -> dict[str, Any]:
+    def run(self, *words: str, later: float = 0.0, **more: Any) -> dict[str, Any]:
         self.site.hits.clear()
         self.ended = self.process.run(
-            self.folder, self.number, "run", "--config", "site.toml", "--json", *words, **more
+            self.folder, self.number + later, "run", "--config", "site.toml", "--json", *words, **more
         )
         said = self.ended.said
         report: dict[str, Any] = json.loads(said[said.index("{") :])["sites"][0] if "{" in said else {}
@@ -239,6 +239,18 @@ def test_ours_a_changed_robots_txt_makes_a_run_ask_for_all(nights: Nights) -> No
     report = nights.run()
     assert report["completeness"] == "complete"
     assert any("robots.txt changed" in note for note in report["notes"])
+
+
+@pytest.mark.thorough
+def test_ours_rules_that_came_when_the_pages_were_asked_already_make_the_next_run_ask_for_all(nights: Nights) -> None:
+    """robots.txt fails until the pages are asked by its copy, and then has other rules."""
+    old, new = b"User-agent: *\nDisallow: /none\n", b"User-agent: *\nDisallow: /part3/\n"
+    for later, failures, rules in ((0.2, 0, old), (0.5, 3, new), (0.8, 0, new)):  # a copy holds for a day
+        nights.site.pages["/robots.txt"], nights.site.robots_failures = rules, failures
+        report = nights.run(later=later)
+        assert nights.site.robots_failures == 0
+        assert any("robots.txt changed" in note for note in report["notes"])
+    assert not any(path.startswith("/part3/") for path in published(nights.folder))
 
 
 @pytest.mark.thorough

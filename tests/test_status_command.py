@@ -288,3 +288,14 @@ def test_ours_a_run_that_could_not_publish_is_shown_with_the_exit_code_of_its_pr
         ran = crawl(tmp_path, site.url)
     (shown,) = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
     assert (ran.code, shown["runs"][0]["exit_code"]) == (7, 7), ran.err
+
+
+@pytest.mark.parametrize("lasts", [False, True])
+def test_ours_a_robots_file_that_answers_again_before_the_run_ends_fails_no_more(tmp_path: Path, lasts: bool) -> None:
+    rules = Answer("User-agent: *\nDisallow: /x\n", headers={"Content-Type": "text/plain"})
+    with scripted({"/": links("/p"), "/p": links(), "/robots.txt": rules}) as site:
+        crawl(tmp_path, site.url)
+        site.routes["/robots.txt"] = lambda before: Answer("", 503) if lasts or before < 4 else rules
+        ran = crawl(tmp_path, site.url)
+    assert "robots.txt answered 503, so Siteatlas obeyed its copy" in ran.err
+    assert ("robots.txt answered 503" in siteatlas(tmp_path, "status").out) is lasts

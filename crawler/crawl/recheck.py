@@ -133,6 +133,7 @@ class Recheck:
         self._keys = f"{keys} {__version__}"
         self.listed = frozenset(listed)
         self._dates = dates
+        self._obeyed = ""
 
     def begin(self, db: sqlite3.Connection, previous: Run, run: Run) -> bool:
         """Keep the visits of the previous run but for what is due; see :data:`crawler.state.store.Carry`."""
@@ -186,6 +187,7 @@ class Recheck:
     def further(self, db: sqlite3.Connection, frontier: SqliteFrontier, run: Run) -> bool:
         """Make more URLs pending, when no URL is. Returns whether there are any."""
         frontier.commit()
+        self._obeyed = _robots_digest(db)  # the visit may yet store an answer that its pages were not asked by
         if not is_partial(db):
             return bool(self.listed or db.execute(_BEGAN_PARTIAL).fetchone()) and self._drop_unreachable(db, frontier)
         lesson = _read(db)
@@ -253,7 +255,7 @@ class Recheck:
                 listing = ((Cause.LISTING, number) for number in _reachable(db)[2])
                 db.executemany("UPDATE asked SET cause = ? WHERE id = ?", listing)
             full_runs = (lesson.full_runs if is_same else 0) + was_full
-            lesson = _Lesson(run.number, self._keys, full_runs, _robots_digest(db), trust)
+            lesson = _Lesson(run.number, self._keys, full_runs, self._obeyed, trust)
             write_about(db, _KEY, msgspec.json.encode(lesson).decode())
         reason = _why_all(db, run)
         return [*([f"this run asked for all pages, because {reason}"] if reason else []), *_trust_note(trust)]

@@ -156,6 +156,15 @@ class RobotsCache:
                 self._put(origin, known)
             return known
 
+    async def ask_again(self, origin: str) -> None:
+        """Ask once more for a robots.txt that failed while its copy held: ``kept`` has the last answer of the run.
+
+        The rules in memory stay those that the run obeyed. Raises StorageError.
+        """
+        stored = self._kept.get(origin) if self._kept else None
+        if stored and stored.copy_at is not None and stored.copy_at < stored.fetched_at:
+            await self._fetch(origin)
+
     def _put(self, origin: str, robots: Robots) -> None:
         """Remember rules, and forget those used longest ago; never the last ones, however large."""
         if earlier := self._cache.pop(origin, None):

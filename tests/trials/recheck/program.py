@@ -37,7 +37,10 @@ notify = {{check_live = false}}
 
 
 class HistorySite:
-    """The site of a history on one night. ``hits`` are the paths that were asked."""
+    """The site of a history on one night. ``hits`` are the paths that were asked.
+
+    robots.txt answers 503 as often as ``robots_failures`` says.
+    """
 
     def __init__(self, history: dict[str, Any], coverage: float) -> None:
         self.paths: list[str] = [quote(f"/{path}") for path in history["pages"]]
@@ -46,6 +49,7 @@ class HistorySite:
         self.pages: dict[str, bytes] = {}
         self.changed: dict[str, float] = {}
         self.hits: list[str] = []
+        self.robots_failures = 0
         self.night = 0
 
     def live(self, night: int, came: list[int], went: list[int], edited: list[int]) -> None:
@@ -106,6 +110,10 @@ def serving(site: HistorySite) -> Iterator[str]:
             kind, body = "text/html; charset=utf-8", site.pages.get(path)
             if path == "/sitemap.xml":
                 kind, body = "application/xml", site.sitemap.replace("{base}", base).encode()
+            if path == "/robots.txt" and site.robots_failures:
+                site.robots_failures -= 1
+                self.send_error(503)
+                return
             tag = f'"{hashlib.sha1(body or b"").hexdigest()}"'
             if body is not None and self.headers.get("If-None-Match") == tag:
                 self.send_response(304)
