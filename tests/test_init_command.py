@@ -145,11 +145,16 @@ def test_ours_nothing_that_is_there_is_replaced_unless_it_is_forced(tmp_path: Pa
 def test_ours_a_directory_that_the_account_of_the_units_may_not_enter_is_told(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
-    told = f"the account nobody-yet cannot open {closed / 'siteatlas.toml'}, because "
-    assert told in init(closed, URL, "--systemd", "--user", "nobody-yet").err
-    assert told in init(closed, URL, "--cron", "--user", "nobody-yet", "--force").err
+    told = f"the account nobody-yet cannot open {closed}/siteatlas.toml, {closed}/public, {closed}/.siteatlas, because "
+    assert told in init(closed, URL, "-o", "public", "--systemd", "--user", "nobody-yet").err
+    assert told in init(closed, URL, "-o", "public", "--cron", "--user", "nobody-yet", "--force").err
     assert "cannot open" not in init(closed, URL, "--cron", "--force").err
     assert "cannot open" not in init(closed, URL, "--systemd", "--user", "root", "--force").err
+    text = f'site.url = "{URL}"\noutput.directory = "www"\n[upload]\nto = "sftp://b/c"\nsftp_key = "closed/id"'
+    (tmp_path / "k.toml").write_text(text)
+    others = ("--config", "k.toml", "--user", "nobody-yet", "--force")
+    assert f"{closed}/id, because " in init(tmp_path, *others, "--cron").err
+    assert f"{closed}/id" not in init(tmp_path, *others, "--systemd").err, "systemd reads it as root"
 
 
 def test_ours_kits_are_made_for_a_configuration_that_is_there(tmp_path: Path) -> None:

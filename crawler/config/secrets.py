@@ -16,10 +16,7 @@ _HIDDEN: Final = "***"
 
 
 def reveal_secret(text: str) -> str:
-    """The secret that a setting names, or the setting itself. Raises UsageError for a missing one.
-
-    In a service of systemd a credential replaces the file, which may be readable for root only.
-    """
+    """The secret that a setting names, or the setting itself. Raises UsageError for a missing one."""
     kind, _, name = text.partition(":")
     if kind == "env" and name:
         value = os.environ.get(name)
@@ -31,7 +28,7 @@ def reveal_secret(text: str) -> str:
         return value
     if kind == "file" and name:
         try:
-            return _secret_path(name).read_text(encoding="utf-8-sig").strip()
+            return secret_path(name).read_text(encoding="utf-8-sig").strip()
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise UsageError(f"the secret file:{name} cannot be read: {reason}") from None
@@ -40,10 +37,11 @@ def reveal_secret(text: str) -> str:
 
 def credential_name(path: str) -> str:
     """The name of the credential for a file: https://systemd.io/CREDENTIALS/"""
-    return path.strip("/").replace("/", "-")
+    return os.path.normpath(path).strip("/").replace("/", "-")
 
 
-def _secret_path(path: str) -> Path:
+def secret_path(path: str) -> Path:
+    """Where to read a secret file: in a service of systemd a credential replaces it, which only root may read."""
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
     credential = Path(folder, credential_name(path)) if folder else None
     return credential if credential and credential.is_file() else Path(path)

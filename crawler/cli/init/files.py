@@ -91,7 +91,7 @@ def _secret_steps(kit: InitKit) -> Iterator[Step]:
     """The secret files that systemd units need, readable by root only; existing ones stay."""
     environment, names = systemd.environment_file(kit), kit.secret_names()
     files = [(environment, ", ".join(f"{name}=…" for name in names))] if names else []
-    files += [(Path(file), "the secret") for file in kit.secret_files()]
+    files += [(Path(file), "the secret") for file in (*kit.secret_files(), *kit.key_files())]
     for path, content in files:
         if not os.path.exists(path):  # noqa: PTH110 - False too for a path that we may not read
             meaning = f"creates the file; write {content} into it, because units do not start without it"
@@ -261,23 +261,30 @@ def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
             f"{', '.join(map(str, taken))} belongs to another account, which may use it: choose another "
             f"state.directory for {kit.user}"
         )
-    if options.has_account and (closed := next(_closed_places(kit), None)):
-        file, folder = closed
+    for folder, files in _closed_places(options, kit).items() if options.has_account else ():
         yield (
-            f"the account {kit.user} cannot open {file}, because {folder} is closed to other accounts. Put it "
-            "elsewhere, such as into a directory of /opt, and run init again with --force"
+            f"the account {kit.user} cannot open {names_text(files)}, because {folder} is closed to other accounts. "
+            f"Put {'it' if len(files) == 1 else 'them'} elsewhere, such as into a directory of /opt, and run init "
+            "again with --force"
         )
     if {"github", "kubernetes", "kubernetes_workers"} & {*options.chosen} and (files := kit.secret_files()):
         yield f"{', '.join(files)} exists on this machine only: write this secret as env:NAME for GitHub and Kubernetes"
 
 
-def _closed_places(kit: InitKit) -> Iterator[tuple[Path, Path]]:
-    """The files of a run, with the directory on the way to each that its account may not enter."""
-    for file in (*kit.paths(), Path(sys.executable).resolve()):
+def _closed_places(options: InitOptions, kit: InitKit) -> dict[Path, list[str]]:
+    """The directories that the account of a run may not enter, each with the files of the run that lie below it.
+
+    systemd reads secrets as root, before it starts a unit.
+    """
+    secrets = () if options.is_unit else map(Path, (*kit.secret_files(), *kit.key_files()))
+    closed: dict[Path, list[str]] = {}
+    for file in dict.fromkeys((*kit.paths(), Path(sys.executable).resolve(), *secrets)):
         for folder in reversed(file.parents):
             with suppress(OSError):
                 if not _may(kit.user, folder, stat.S_IXOTH):
-                    yield file, folder
+                    closed.setdefault(folder, []).append(str(file))
+                    break
+    return closed
 
 
 def write_files(files: dict[Path, str], *, replaces: bool) -> None:
@@ -331,7 +338,7 @@ def _relative_path(config: Path, folder: Path) -> str:
 
 def _build_kit(options: InitOptions, text: str) -> InitKit:
     """The values for the texts; checks the configuration as a run does."""
-    file = options.config.absolute()
+    file = Path(os.path.normpath(options.config.absolute()))  # the same from whichever directory
     source = str(options.config)
     sites, places, writes = {}, [], []
     for site in load_sites(ConfigFile(file, text)):

@@ -184,19 +184,25 @@ class InitKit(Struct, frozen=True, kw_only=True):
         """The files that the configuration names for secrets."""
         accounts = (account for config in self.sites.values() for account in _google_accounts(config))
         plain = (account for account in accounts if account and not account.startswith((_ENV, _FILE)))
-        return list(dict.fromkeys((*self._named(_FILE), *plain)))
+        return _normal((*self._named(_FILE), *plain))
+
+    def key_files(self) -> list[str]:
+        """The files of private keys that the configuration names, but for those in the home of the account."""
+        keys = (key for config in self.sites.values() for key in (config.upload.sftp_key, config.fetch.signing_key))
+        return _normal(key for key in keys if key.startswith("/"))
 
     def _named(self, kind: str) -> list[str]:
         texts = (text for config in self.sites.values() for text in _texts(config.model_dump()))
         return list(dict.fromkeys(text.removeprefix(kind) for text in texts if text.startswith(kind)))
 
     def paths(self) -> Iterator[Path]:
-        """All paths that a run reads or writes."""
+        """All paths that a run reads or writes, but for those of secrets."""
         yield self.config
         yield Path(self.program[0])
         yield from self.writes
         for config in self.sites.values():
-            yield from (Path(text) for text in (config.fetch.source, config.upload.sftp_key) if text.startswith("/"))
+            if config.fetch.source.startswith("/"):
+                yield Path(config.fetch.source)
 
 
 def _extras(config: Config) -> Iterator[str]:
@@ -207,6 +213,11 @@ def _extras(config: Config) -> Iterator[str]:
         yield "google"
     if config.fetch.http2:
         yield "http2"
+
+
+def _normal(files: Iterable[str]) -> list[str]:
+    """Each path once, without "..", which systemd refuses."""
+    return list(dict.fromkeys(map(os.path.normpath, files)))
 
 
 def _google_accounts(config: Config) -> tuple[str, str]:

@@ -76,7 +76,9 @@ def _unit(kit: InitKit, template: str, unit: str, what: str, work: str = "") -> 
         in_tmp=_first_below(kit, _TMP),
         names=", ".join(kit.secret_names()),
         environment_file=_escaped(str(environment_file(kit))),
-        files=[_escaped(f"{credential_name(file)}:{file}") for file in kit.secret_files()],  # no quotes are allowed
+        files=[  # no quotes are allowed
+            _escaped(f"{credential_name(file)}:{file}") for file in (*kit.secret_files(), *kit.key_files())
+        ],
     )
 
 

@@ -16,7 +16,7 @@ import anyio
 import asyncssh
 from asyncssh import SFTPAttrs, SFTPClient, SSHClientConnection
 
-from crawler.config.secrets import reveal_secret
+from crawler.config.secrets import reveal_secret, secret_path
 from crawler.config.sections import UploadConfig
 from crawler.errors import UsageError
 from crawler.publish.upload.target import LocalFile, RemoteFile, SftpAddress, UploadError, error_meanings, meaning_of
@@ -80,7 +80,7 @@ def login_options(section: UploadConfig, address: SftpAddress) -> dict[str, Any]
 
 def _read_key(file: str) -> asyncssh.SSHKey:
     try:
-        return asyncssh.read_private_key(str(Path(file).expanduser()))
+        return asyncssh.read_private_key(str(secret_path(str(Path(file).expanduser()))))
     except OSError as error:
         raise UsageError(f"upload.sftp_key: {file} cannot be read: {error.strerror}") from None
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError, ValueError) as error:

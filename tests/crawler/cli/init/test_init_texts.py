@@ -22,7 +22,7 @@ from crawler.cli.init.files import SCHEDULERS, InitOptions, plan_files
 from crawler.cli.init.interval import Interval
 from crawler.config.cron import Cron
 from crawler.config.load import ConfigFile, build_config, known_keys, load_sites
-from crawler.config.secrets import reveal_secret
+from crawler.config.secrets import reveal_secret, secret_path
 from crawler.packages import IMAGE, WHEEL
 
 ALL = tuple(SCHEDULERS)
@@ -145,6 +145,27 @@ def test_systemd_gives_secrets_that_only_root_may_read(
     (tmp_path / name).write_text("the key\n")
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
     assert reveal_secret(f"file:{file}") == "the key"
+
+
+def test_systemd_gives_the_files_of_private_keys_too_without_dots_in_their_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "site.toml").write_text(
+        f'site.url = "{URL}"\noutput.directory = "www"\n[webhook]\nurls = ["file:here/../chat"]\n'
+        '[upload]\nto = "sftp://a@b.example/www"\nsftp_key = "id"\n'
+        '[fetch]\nsigning_key = "file:sign.pem"\nsignature_agent = "https://bot.example"\n'
+    )
+    made = texts(InitOptions(urls=(), config=Path("../site.toml"), chosen=("systemd", "cron")))
+    given = dict(each.split(":") for each in settings(made["siteatlas-site.service"], "LoadCredential"))
+    assert [*given.values()] == [f"{tmp_path}/{name}" for name in ("chat", "id", "sign.pem")]
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path / "here"))
+    for name in given:
+        (tmp_path / "here" / name).touch()
+    assert [secret_path(path).name for path in (f"{tmp_path}/here/../chat", f"{tmp_path}/id")] == [*given][:2]
+    assert f"--config {tmp_path}/site.toml --quiet" in made["siteatlas-site.service"]
+    assert f"# {tmp_path}/site.toml: begin\n" in made["siteatlas-site.crontab"]
 
 
 def test_systemd_makes_the_state_of_a_configuration_in_etc(monkeypatch: pytest.MonkeyPatch) -> None:

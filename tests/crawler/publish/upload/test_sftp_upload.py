@@ -113,6 +113,17 @@ def test_ours_openssh_gets_what_changed_or_was_altered_and_loses_only_what_is_ou
     assert there(site) == {**site.local(), "theirs.xml": b"theirs"}
 
 
+@pytest.mark.needs_sshd
+def test_systemd_hands_over_a_key_that_the_account_may_not_read(
+    site: Site, openssh: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / "nonexistent-id").write_bytes(openssh.key.read_bytes())
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path / "given"))
+    site.publish(*FIRST)
+    assert site.send(sftp_key="/nonexistent/id").sent == 4
+
+
 @pytest.mark.thorough
 @pytest.mark.needs_sshd
 def test_ours_openssh_refuses_in_sentences(site: Site, openssh: Sshd, tmp_path: Path) -> None:
