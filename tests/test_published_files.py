@@ -53,6 +53,10 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
     assert (gone["url"], gone["reason"]) == (f"{URL}c.html", "the sitemap of run 2 is published again")
     assert list(tmp_path.glob(".siteatlas/*/changes/000004.jsonl"))
 
+    named = "run 4 was a rollback: the sitemap of run 2 is published again, so these changes may not be published now"
+    for form in ("text", "json", "html"):
+        assert named in siteatlas(tmp_path, "compare", "--format", form).out
+
     twice = siteatlas(tmp_path, "rollback", URL, "-o", "out").out.splitlines()
     assert twice[0].startswith("the sitemap of run 2 is published already (--to RUN publishes another one): 3 pages")
     assert not [line for line in twice if "removed" in line]
@@ -63,14 +67,16 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
     assert "there is no copy of the sitemap of run 1. The runs with a copy (--to RUN) are 2, 3" in forgotten.err
     assert published(tmp_path) == sets[1]
 
-    assert siteatlas(tmp_path, *words, "--set=output.grace_period=0").code == 0
+    again = siteatlas(tmp_path, *words[:-1], "--set=output.grace_period=0")
+    assert "the changes of this run are counted from the rollback" in again.out
     assert published(tmp_path) == sets[2], "the next run publishes what it finds"
     (back,) = _told(tmp_path, "added")
     assert (back["url"], back["run"]) == (f"{URL}c.html", 5)
     status = siteatlas(tmp_path, "status").out
     assert "4 pages in 1 file published, written by run 5:" in status, status
     both = json.loads(siteatlas(tmp_path, "compare", "3", "5", "--format", "json").out)
-    assert [change["kind"] for change in both["sitemap"]["changes"] if change["url"] == f"{URL}c.html"] == ["changed"]
+    assert [(change["kind"], change["url"]) for change in both["sitemap"]["changes"]] == [("changed", f"{URL}c.html")]
+    assert both["sitemap"]["rollback"] == ""
 
 
 def _told(folder: Path, kind: str) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ from crawler.dataset.schema import DATASET
 from crawler.errors import UsageError
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change, ChangeCounts, ChangeSample, counts_text, sample_lines
+from crawler.state.runs import ROLLED_BACK, RunStore
 from crawler.state.schema import STATE_DB
 from crawler.units import count_text
 from sitemap import safe
@@ -88,10 +89,14 @@ class _Crawl(Struct):
 
 
 class _SitemapChanges(Struct):
-    """What changed in the sitemap between two runs: how much, and the first changes of each kind."""
+    """What changed in the sitemap between two runs: how much, and the first changes of each kind.
+
+    ``rollback`` says that a rollback has replaced the sitemap of the later run, or is "".
+    """
 
     counts: ChangeCounts
     changes: list[Change]
+    rollback: str = ""
 
 
 @with_flags("state.directory", "site.sitemap_url")
@@ -225,7 +230,10 @@ def _sitemap_changes(old: _Crawl, new: _Crawl, limit: int) -> _SitemapChanges | 
             return None
         sample = ChangeSample(feed.between(old.run, new.run), limit)
         shown = list(sample)  # counts all, too
-        return _SitemapChanges(sample.counts, shown)
+        last, rollback = RunStore(db).published(), ""
+        if last and last.outcome == ROLLED_BACK and last.number > new.run:
+            rollback = f"run {last.number} was a rollback: {last.refusal}, so these changes may not be published now"
+        return _SitemapChanges(sample.counts, shown, rollback)
 
 
 def _mapped(value: str, maps: list[tuple[str, str]]) -> str:
@@ -248,6 +256,7 @@ def _text(result: Comparison, sitemap: _SitemapChanges | None, labels: tuple[str
     if sitemap:
         counts, *changes = sample_lines(sitemap.changes, sitemap.counts)
         lines += ["", f"in the sitemap: {counts}", *changes]
+        lines += ["", sitemap.rollback] if sitemap.rollback else []
     yield fitted(lines)
 
 

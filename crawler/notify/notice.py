@@ -85,7 +85,8 @@ def notice_sentence(notice: Notice) -> str:
     listed = f"{notice.pages:,} {'page is' if notice.pages == 1 else 'pages are'} listed"
     if not notice.after:
         return f"the whole sitemap is new: {listed}"
-    return f"{counts_text(notice.counts)}; {listed} now"
+    since = f"since run {notice.after}: " if notice.until > notice.after + 1 else ""
+    return f"{since}{counts_text(notice.counts)}; {listed} now"
 
 
 class SendStatus(StrEnum):

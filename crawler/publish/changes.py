@@ -161,8 +161,9 @@ def merge_changes(changes: Iterable[Change], moves: Mapping[Url, Change]) -> Ite
     """Combine the changes of several runs into the changes from before the first to after the last.
 
     ``changes`` are sorted by URL, and those of one URL by run; the result is sorted by URL, with at most one change for
-    each. A URL that was added and removed has no change; one that was removed and came back is ``changed``. A move
-    leads to its final target: ``moves`` are the lasting moves (:func:`lasting_moves`).
+    each. A URL that was added and removed has no change, nor has one whose date alone changed, and changed back. One
+    that was removed and came back is ``changed``. A move leads to its final target: ``moves`` are the lasting moves
+    (:func:`lasting_moves`).
     """
     for _, url_changes in groupby(changes, key=attrgetter("url")):
         merged: Change | None = None
@@ -193,6 +194,8 @@ def _merge_two(earlier: Change | None, later: Change) -> Change | None:
         return replace(later, kind=ChangeKind.CHANGED, before=earlier.before, reason=reason)
     if earlier.kind is ChangeKind.ADDED:
         return replace(later, kind=ChangeKind.ADDED, before=earlier.before, reason=earlier.reason)
+    if earlier.reason == later.reason == ONLY_DATE and earlier.before == later.lastmod:
+        return None
     return replace(later, before=earlier.before, reason=earlier.reason if later.reason == ONLY_DATE else later.reason)
 
 

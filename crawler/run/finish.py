@@ -43,11 +43,14 @@ from crawler.publish.other_formats import begin_formats, publish_formats
 from crawler.publish.recent_feed import publish_recent_feed
 from crawler.publish.store import AcceptAfter, record_losses
 from crawler.state.database import transaction
-from crawler.state.runs import PARTIAL, Completeness, CompletenessLevel, PublishedFile, Run, RunStore
+from crawler.state.runs import PARTIAL, ROLLED_BACK, Completeness, CompletenessLevel, PublishedFile, Run, RunStore
 from crawler.state.store import Store, read_about, write_about
 from sitemap import DestinationError, Directory, Published, format_date
 
 _NAMED_KEY: Final = "named_in_robots"
+_AFTER_ROLLBACK_NOTE: Final = (
+    "the changes of this run are counted from the rollback. Notifications count from the run that they told last"
+)
 MAX_SHOWN_CHANGES: Final = 20  # changes of each kind in a summary
 
 
@@ -140,7 +143,8 @@ class RunFinisher:
         published = write.write_sitemap(
             self._plan, self._listing, self._entries, self._destination, today, former_names
         )
-        run = replace(run, notes=[*run.notes, *write.moved_note(previous, published)])
+        after_rollback = [_AFTER_ROLLBACK_NOTE] if previous and previous.outcome == ROLLED_BACK else []
+        run = replace(run, notes=[*run.notes, *after_rollback, *write.moved_note(previous, published)])
         try:
             if not is_complete:
                 return self._finish_partial(run, verdict, published)

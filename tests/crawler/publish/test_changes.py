@@ -1,10 +1,12 @@
 """What several runs come to, against a plain model of the site: sets of pages, and where each page went."""
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from crawler.model import Url
-from crawler.publish.changes import Change, ChangeKind, lasting_moves, merge_changes
+from crawler.publish.changes import ONLY_DATE, Change, ChangeKind, lasting_moves, merge_changes
 
 PATHS = "abcde"
 GONE = {ChangeKind.REMOVED, ChangeKind.MOVED, ChangeKind.DEINDEXED}
@@ -102,3 +104,15 @@ def test_ours_what_two_changes_come_to() -> None:
     assert (back.kind, back.before, back.lastmod) == ("changed", "before 1", "in 2")
     (edited,) = whole([[_change(1, a, ChangeKind.ADDED)], [_change(2, a, ChangeKind.CHANGED)]])
     assert (edited.kind, edited.before, edited.lastmod) == ("added", "", "in 2")
+
+
+@pytest.mark.parametrize(
+    ("reason", "date", "kinds"), [(ONLY_DATE, "1", []), (ONLY_DATE, "3", ["changed"]), ("+ x", "1", ["changed"])]
+)
+def test_ours_a_date_that_changed_back_is_no_change_if_the_content_stayed(
+    reason: str, date: str, kinds: list[str]
+) -> None:
+    """As after a rollback, and a run that publishes what was published before it."""
+    gone = replace(_change(1, "a", ChangeKind.CHANGED), before="1", lastmod="2", reason=ONLY_DATE)
+    back = replace(_change(2, "a", ChangeKind.CHANGED), before="2", lastmod=date, reason=reason)
+    assert [each.kind for each in whole([[gone], [back]])] == kinds
