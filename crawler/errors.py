@@ -110,12 +110,12 @@ class NextRun:
         self.command = ""
 
     @staticmethod
-    def of(file: Path) -> str:
-        """The command for a site of a configuration, without the name of the site.
+    def of(file: Path, *more: str) -> str:
+        """The command for the sites of a configuration, with ``more`` words.
 
         If nobody typed this one, its reader may be another account: that of an administrator who gets a mail.
         """
-        words = ("run", "--config", str(file.absolute()), "--site")
+        words = ("run", "--config", str(file.absolute()), *more)
         if os.isatty(0):
             return shlex.join(("siteatlas", *words))
         program = Path(sys.argv[0])  # a scheduler names it in full, and it may be in no PATH

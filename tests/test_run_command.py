@@ -454,7 +454,7 @@ def test_ours_status_has_the_same_word_for_a_failure_of_a_new_and_of_a_continued
 
 
 def test_ours_a_hint_to_a_run_that_nobody_typed_names_the_account(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = "siteatlas run --config '/etc/my sites.toml' --site"
+    words = "siteatlas run --config '/etc/my sites.toml'"
     monkeypatch.setattr(os, "isatty", lambda _: False)
     monkeypatch.setattr(os, "geteuid", lambda: 65_534)
     assert NEXT_RUN.of(Path("/etc/my sites.toml")) == f"runuser -u {pwd.getpwuid(65_534).pw_name} -- {words}"
@@ -464,6 +464,7 @@ def test_ours_a_hint_to_a_run_that_nobody_typed_names_the_account(monkeypatch: p
     assert NEXT_RUN.of(Path("/etc/my sites.toml")) == f"/opt/siteatlas/bin/{words}"
     monkeypatch.setattr(os, "isatty", lambda _: True)
     assert NEXT_RUN.of(Path("/etc/my sites.toml")) == words
+    assert NEXT_RUN.of(Path("/etc/my sites.toml"), "--site", "my shop") == f"{words} --site 'my shop'"
 
 
 @pytest.mark.parametrize("broken", ["generations", "changes"])

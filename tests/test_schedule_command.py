@@ -19,6 +19,7 @@ from pathlib import Path
 import psutil
 import pytest
 from doubles_listener import Reply, listening
+from doubles_mail import mailbox
 from kept import Kept, kept, status, wait_for, write
 from run import siteatlas
 from scripted import Answer, Route, Site, links, scripted
@@ -77,6 +78,21 @@ def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tm
     assert listed(tmp_path, "shop") == 3
     (site,) = status(tmp_path)["sites"]
     assert [(each["trigger"], each["status"]) for each in site["schedule"]["attempts"]] == [("first", "done")]
+
+
+def test_ours_a_mail_about_a_configuration_has_its_command_and_names_no_site_of_several(tmp_path: Path) -> None:
+    with mailbox() as box:
+        mail = f'[email]\nto = ["ops@site.test"]\nserver = "{box.address}"\n'
+        write(tmp_path, 'every = "1h"\nrun_on_start = false', mail, shop="http://a.test/", blog="http://b.test/")
+        with kept(tmp_path) as daemon:
+            daemon.said("schedules 2 sites")
+            (tmp_path / "sites.toml").write_text("[sites.", encoding="utf-8")
+            wait_for(lambda: box.envelopes)
+            text = box.envelopes[0].original_content.decode()
+            assert daemon.end() == 0
+    assert "Subject: sites.toml: problem: " in text
+    assert f" run --config {tmp_path}/sites.toml\n" in text.replace("\r", "").replace("=\n", "")
+    assert "a.test" not in text
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Runs the sites of a configuration one after the other, and then their audits; a failure does not stop the others."""
 
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -85,7 +84,7 @@ def run_sites(
 ) -> Iterator[SiteResult]:
     """Run the sites of a file one after the other. An interrupt ends the current site, and starts no other."""
     for number, (name, plan) in enumerate(sites):
-        NEXT_RUN.command = f"{NEXT_RUN.of(file)} {shlex.quote(name)}"
+        NEXT_RUN.command = NEXT_RUN.of(file, "--site", name)
         errors.site = name
         result = _run_site(name, plan, options, errors)
         if result.report and not options.as_json:
@@ -114,7 +113,7 @@ def with_audits(
     """
     is_over = options.dry_run or any(result.is_interrupted for result in results)
     for (name, plan), result in zip(sites, results, strict=True):
-        NEXT_RUN.command = f"{NEXT_RUN.of(file)} {shlex.quote(name)}"
+        NEXT_RUN.command = NEXT_RUN.of(file, "--site", name)
         errors.site = name
         followed = None if is_over else _audit_site(name, plan, result, options, errors)
         is_over = is_over or (followed is not None and followed.is_interrupted)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from crawler.config.plan import CrawlPlan
 from crawler.errors import SiteatlasError, StorageError, UsageError
+from crawler.model import Url
 from crawler.notify.configure import ConfiguredChannels, build_channels, build_http, check_channels
 from crawler.notify.delivery import catch_all, is_always_worth, send_with_retry
 from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus
@@ -182,18 +183,21 @@ async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: 
 
 
 async def send_of_configuration(
-    plan: CrawlPlan, name: str, occasion: Occasion, message: str, told: set[tuple[str, str]], clock: Clock = time.time
+    plan: CrawlPlan, name: str, occasion: Occasion, message: str, told: set[tuple[str, str]], *, is_one: bool
 ) -> list[str]:
     """Send the channels of a site what became of a changed configuration; returns what could not be sent.
 
-    ``name`` is that of the site, or of the file if it has several sites.
+    ``is_one``: the configuration has this site alone, and ``name`` is its name. Else ``name`` is that of the file, and
+    the message is about no site.
     ``told`` are the channels that know it already, by another site: the key and its section. Raises UsageError.
     """
     failed, section = list[str](), plan.config.notify
     async with _channels_and_site(plan) as (channels, _):
-        facts = {"at": w3c(clock()), "message": message, "effect": Effect.NONE}
+        facts = {"at": w3c(time.time()), "message": message, "effect": Effect.NONE}
         code = UsageError.exit_code if occasion is Occasion.TROUBLE else 0
         notice = notice_of(plan, name, occasion=occasion, exit_code=code, **facts)
+        if not is_one:
+            notice = replace(notice, url=Url(""), sitemap_url=Url(""), feed_url="")
         for channel in channels.message_channels if section.enabled else ():
             own = plan.config.all_channels.get(channel.key.partition(" ")[0], plan.config.plugins)
             receiver = channel.key, own.model_dump_json()

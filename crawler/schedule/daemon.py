@@ -136,7 +136,8 @@ class DaemonProcess:
         self._listener = listener
         self._is_verbose = is_verbose
         warn = partial(log.warning, "%s: %s")  # the log of a run holds warnings only
-        runner = ProcessRunner(warn, self._last, self._is_late, is_verbose=is_verbose, command=NEXT_RUN.of(file))
+        command, NEXT_RUN.command = NEXT_RUN.of(file, "--site"), NEXT_RUN.of(file)
+        runner = ProcessRunner(warn, self._last, self._is_late, is_verbose=is_verbose, command=command)
         self._scheduler = Scheduler(loaded.sites, history, runner, loaded.settings)
         self._manager = SystemdNotifier()
         self._read_at = time.time()
@@ -262,11 +263,12 @@ class DaemonProcess:
             if is_trouble != bool(self._error) or is_trouble == self._is_trouble_told:
                 return  # it is over, or never was told
             self._is_trouble_told = is_trouble
-            name = sites[0].name if len(sites) == 1 else self._file.name  # the fault may be in what all share
+            is_one = len(sites) == 1
+            name = sites[0].name if is_one else self._file.name  # the fault may be in what all share
             for site in sites:
                 try:
                     plan = plan_crawl(site.config)
-                    for fault in await send_of_configuration(plan, name, occasion, message, told):
+                    for fault in await send_of_configuration(plan, name, occasion, message, told, is_one=is_one):
                         log.warning("could not notify %s", fault)
                 except (SiteatlasError, OSError) as error:  # a site whose own secret is missing
                     log.warning("%s: could not notify: %s", site.name, error)

@@ -1,5 +1,7 @@
 """Telling others of a site with a history, on real sockets: all that changed, each once, whatever they answer."""
 
+from functools import partial
+
 import anyio
 import pytest
 from doubles_indexnow import KEY, Say, Site
@@ -228,6 +230,10 @@ def test_ours_each_receiver_is_told_once_of_a_configuration_whatever_else_its_si
         mail = hook | {"email__server": box.address, "email__to": ["a@site.test"]}
         for settings in (hook, hook | {"notify__check_live": False}, mail, mail | {"email__to": ["b@site.test"]}):
             plan = site.planned(**settings)
-            assert anyio.run(send_of_configuration, plan, "sites.toml", Occasion.TROUBLE, "no TOML", told) == []
-    assert [message["occasion"] for message in site.double.messages] == ["trouble"]
+            send = partial(send_of_configuration, is_one=False)
+            assert anyio.run(send, plan, "sites.toml", Occasion.TROUBLE, "no TOML", told) == []
+    (message,) = site.double.messages
+    assert (message["occasion"], message["site"]) == ("trouble", "sites.toml")
+    assert {message["url"], message["sitemap_url"], message["feed_url"]} == {""}, "it is about no site"
+    assert "Sitemap:" not in box.envelopes[0].original_content.decode()
     assert [envelope.rcpt_tos for envelope in box.envelopes] == [["a@site.test"], ["b@site.test"]]
