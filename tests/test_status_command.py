@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -299,3 +300,20 @@ def test_ours_a_robots_file_that_answers_again_before_the_run_ends_fails_no_more
         ran = crawl(tmp_path, site.url)
     assert "robots.txt answered 503, so Siteatlas obeyed its copy" in ran.err
     assert ("robots.txt answered 503" in siteatlas(tmp_path, "status").out) is lasts
+
+
+@pytest.mark.parametrize("code", [401, 404, 503])
+def test_ours_a_dry_run_is_no_verdict(tmp_path: Path, code: int) -> None:
+    answer = Answer("", code)
+    with scripted({"/": answer}) as site:
+        write(tmp_path, "", shop=site.url, other="http://127.0.0.1:9/")
+        words, one = ("run", "--config", "sites.toml", "--site", "shop"), ("status", "--config", "sites.toml")
+        assert siteatlas(tmp_path, *words, "--dry-run").code == 5
+        assert re.search(r"^shop .* not published ", siteatlas(tmp_path, *one).out, re.MULTILINE)
+        site.routes["/"] = links()
+        assert siteatlas(tmp_path, *words).code == 0
+        site.routes["/"] = answer
+        assert siteatlas(tmp_path, *words, "--dry-run").code in (3, 5)
+    assert re.search(r"^shop .* healthy ", siteatlas(tmp_path, *one).out, re.MULTILINE)
+    shop = next(each for each in status(tmp_path)["sites"] if each["name"] == "shop")
+    assert [run["outcome"] for run in shop["runs"]] == ["dry", "published", "dry"]

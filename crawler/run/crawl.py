@@ -39,7 +39,7 @@ from crawler.publish.store import requeue_failed
 from crawler.publish.write import PublishedDigests, build_destination, build_writer, check_output_is_ours, restore_gone
 from crawler.run.finish import FinishedRun, RunFinisher
 from crawler.run.report import Report, build_report
-from crawler.state.runs import RunStore
+from crawler.state.runs import DRY, RunStore
 from crawler.state.schema import STATE_DB
 from crawler.state.store import Resume, Store
 from crawler.url.normalize import InvalidUrl, join_url
@@ -107,7 +107,7 @@ async def crawl(plan: CrawlPlan, watch: Watch, choices: RunChoices = NO_CHOICES,
                 store.discard()
                 raise
             except NothingCrawlable as error:
-                store.record_failure(error, clock())
+                store.record_failure(error, clock(), DRY if choices.dry_run else "nothing")
                 if store.is_first:
                     raise
                 gone = restore_gone(plan, may_write=not choices.dry_run)

@@ -43,7 +43,7 @@ from crawler.publish.other_formats import begin_formats, publish_formats
 from crawler.publish.recent_feed import publish_recent_feed
 from crawler.publish.store import AcceptAfter, record_losses
 from crawler.state.database import transaction
-from crawler.state.runs import PARTIAL, ROLLED_BACK, Completeness, CompletenessLevel, PublishedFile, Run, RunStore
+from crawler.state.runs import DRY, PARTIAL, ROLLED_BACK, Completeness, CompletenessLevel, PublishedFile, Run, RunStore
 from crawler.state.store import Store, read_about, write_about
 from sitemap import DestinationError, Directory, Published, format_date
 
@@ -222,7 +222,8 @@ class RunFinisher:
     def _finish_refused(self, run: Run, verdict: Completeness, refusal: Refusal, *, is_over: bool) -> FinishedRun:
         """Store the record, and how long the losses stand: the next run must not build on what a refused run saw."""
         code = refusal.exit_code if is_over else Incomplete.exit_code
-        run = replace(run, outcome="refused", refusal=f"{refusal.sentence}{self._gone()}", exit_code=code)
+        outcome = DRY if self._destination is None else "refused"
+        run = replace(run, outcome=outcome, refusal=f"{refusal.sentence}{self._gone()}", exit_code=code)
         with transaction(self._store.db):
             self._record_history(run, is_over=is_over)
             if refusal.kinds and is_over and self._destination is not None:
@@ -235,7 +236,7 @@ class RunFinisher:
         sample = tuple(changes)
         counts = msgspec.structs.asdict(changes.counts)
         reason = "; ".join(filter(None, ("this was a dry run", run.refusal)))
-        run = replace(run, outcome="dry", refusal=reason, **counts)
+        run = replace(run, outcome=DRY, refusal=reason, **counts)
         is_over = not self._store.resumed  # a dry run does not discard the run that an earlier process began
         with transaction(self._store.db):
             self._record_history(run, is_over=is_over and verdict.kind is not CompletenessLevel.TRUNCATED)

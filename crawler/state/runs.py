@@ -157,6 +157,9 @@ class RunTotals(Struct, frozen=True, array_like=True):
 PUBLISHING_OUTCOMES: Final = ("published", "unchanged")
 """The outcomes of runs whose sitemap is published afterwards."""
 
+DRY: Final = "dry"
+"""The outcome of a dry run, whatever a run would come to: ``refusal`` and ``exit_code`` say that."""
+
 PARTIAL: Final = "partial"
 """The outcome of a run that published, and is still open."""
 

@@ -339,12 +339,12 @@ class Store:
         with storage_errors():
             return self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
 
-    def record_failure(self, error: SiteatlasError, now: float) -> None:
-        """Record that the run came to nothing. A resumed run stays open, to be resumed again."""
+    def record_failure(self, error: SiteatlasError, now: float, outcome: str = "nothing") -> None:
+        """Record that the run came to nothing, with this outcome. A resumed run stays open, to be resumed again."""
         ended = None if self.resumed else now
         seconds = self.run.seconds + max(0.0, now - self._now)
         record = replace(
-            self.run, outcome="nothing", refusal=str(error), exit_code=error.exit_code, ended=ended, seconds=seconds
+            self.run, outcome=outcome, refusal=str(error), exit_code=error.exit_code, ended=ended, seconds=seconds
         )
         RunStore(self.db).write(record)
 

@@ -131,7 +131,7 @@ def _exit_code(site: SiteStatus, snapshot: SiteSnapshot) -> float | None:
 
 def _failures(site: SiteStatus, snapshot: SiteSnapshot) -> float:
     """The failed attempts of the daemon, which may leave no run, or the failed runs."""
-    since_success = takewhile(lambda run: run.exit_code != 0, (run for run in snapshot.runs if run.ended is not None))
+    since_success = takewhile(lambda run: run.exit_code != 0, snapshot.ended)
     failed = sum(run.exit_code not in NEUTRAL_EXIT_CODES for run in since_success)
     return failed if is_by_hand(site, snapshot.last_ended) else max(site.failures, failed)
 

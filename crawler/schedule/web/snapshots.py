@@ -27,7 +27,7 @@ from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import SiteStatus, failures_text
-from crawler.state.runs import PUBLISHING_OUTCOMES, PublishedFile, Run, RunStatus, RunStore, RunTotals
+from crawler.state.runs import DRY, PUBLISHING_OUTCOMES, PublishedFile, Run, RunStatus, RunStore, RunTotals
 from crawler.state.schema import STATE_DB
 from crawler.state.status import StateStatus, state_status
 from crawler.units import count_text
@@ -74,9 +74,14 @@ class SiteSnapshot(Struct, frozen=True, kw_only=True):
         return self.standing.runs if self.standing else []
 
     @property
+    def ended(self) -> list[Run]:
+        """The runs that have ended, but for dry runs, the newest first."""
+        return [run for run in self.runs if run.ended is not None and run.outcome != DRY]
+
+    @property
     def last_ended(self) -> Run | None:
-        """The last run that has ended."""
-        return next((run for run in self.runs if run.ended is not None), None)
+        """The newest of them."""
+        return next(iter(self.ended), None)
 
     @property
     def last_good(self) -> Run | None:
@@ -260,7 +265,8 @@ def condition(site: SiteStatus | None, snapshot: SiteSnapshot) -> Condition:
 
 
 def _warnings(site: SiteStatus | None, snapshot: SiteSnapshot) -> Iterator[Condition]:
-    if ended := next((run for run in snapshot.runs if not run.is_open or run.exit_code is not None), None):
+    tried = (run for run in snapshot.runs if run.outcome != DRY and (not run.is_open or run.exit_code is not None))
+    if ended := next(tried, None):
         yield from _run_warning(ended)
     if snapshot.standing and snapshot.standing.unended:
         yield Condition(Tone.WARNING, "interrupted", snapshot.standing.unended)
@@ -323,8 +329,9 @@ def _quiet_badge(site: SiteStatus | None, snapshot: SiteSnapshot) -> Condition:
         return Condition(Tone.RUNNING, "running", reason)
     if standing and standing.unfinished:
         return Condition(Tone.QUIET, "interrupted", standing.unfinished.reason or "the next run resumes it")
-    if ended is None:
+    if not snapshot.runs:
         return Condition(Tone.QUIET, "not run yet")
     if standing and not standing.published:
         return Condition(Tone.QUIET, "not published", "these runs have published nothing")
-    return Condition(Tone.GOOD, "healthy", ended.refusal or (ended.reason if ended.exit_code else ""))
+    reason = ended.refusal or (ended.reason if ended.exit_code else "") if ended else ""
+    return Condition(Tone.GOOD, "healthy", reason)
