@@ -519,8 +519,9 @@ def test_ours_a_webhook_that_redirects_shows_in_status_metrics_and_health(tmp_pa
 def test_ours_status_promises_no_run_of_a_site_that_the_daemon_was_not_given(tmp_path: Path) -> None:
     with scripted(pages(1)) as site:
         write(tmp_path, shop=site.url, blog="http://127.0.0.1:9/")
-        with kept(tmp_path, "--site", "shop") as daemon:
-            daemon.said("shop: published after")
-            shop, blog = status(tmp_path)["sites"]
-            assert daemon.end() == 0
-    assert (shop["schedule"]["next"] is None, blog["schedule"]["next"]) == (False, None)
+        for words, others in (("--site", "shop"), False), ((), True), (("--site", "shop"), False):
+            with kept(tmp_path, *words) as daemon:
+                daemon.said("schedules ")
+                shop, blog = status(tmp_path)["sites"]
+                assert daemon.end() == 0
+            assert (shop["schedule"]["next"] is None, blog["schedule"]["next"] is None) == (False, not others)

@@ -101,7 +101,7 @@ def _schedule_history(
         if not HISTORY_DB.is_in(directory):
             return None
         with HistoryReader(directory) as reader:
-            return ScheduleHistory(directory=directory, daemon=reader.daemon(), config_error=reader.config_error())
+            return ScheduleHistory(directory=directory, daemon=reader.daemon(), config_error=reader.note().config_error)
     configs = [(name, config) for name, _, config in named if config]
     timed = any(config.schedule.is_timed for _, config in configs)
     if not timed and not HISTORY_DB.is_in(directory):
@@ -120,7 +120,7 @@ def _stored_schedule(directory: Path, configs: Sequence[tuple[str, Config]], run
 
     sites = [scheduled_site(name, plan_crawl(config)) for name, config in configs]
     with HistoryReader(directory) as reader:
-        schedule = ScheduleHistory(directory=directory, daemon=reader.daemon(), config_error=reader.config_error())
+        schedule = ScheduleHistory(directory=directory, daemon=reader.daemon(), config_error=reader.note().config_error)
         attempts = {name: tuple(reader.attempts(name, runs)) for name, _ in configs}
     return replace(schedule, board=stored_status(sites, directory, time.time()), attempts=attempts)
 

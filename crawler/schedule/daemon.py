@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from crawler.config.plan import plan_crawl
 from crawler.errors import NEXT_RUN, SiteatlasError
 from crawler.notify.notice import Occasion
-from crawler.schedule.history import History
+from crawler.schedule.history import DaemonNote, History
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.scheduler import Scheduler
 from crawler.schedule.site import LoadedConfig, ScheduledSite, config_changes
@@ -143,8 +143,13 @@ class DaemonProcess:
         self._read_at = time.time()
         self._error = ""
 
+    def _store_note(self) -> None:
+        names = tuple(site.name for site in self._loaded.sites)
+        self._history.store_note(DaemonNote(self._error, names))
+
     async def run(self) -> None:
         """Run from the first slot to the end of the last run."""
+        self._store_note()
         self._stop, self._closed, self._reading = anyio.Event(), anyio.Event(), anyio.Lock()
         self._telling, self._is_trouble_told = anyio.Lock(), False
         async with anyio.create_task_group() as tasks:
@@ -237,7 +242,7 @@ class DaemonProcess:
                 if not self._error:
                     self._tasks.start_soon(self._tell, Occasion.TROUBLE, text, self._loaded.sites)
                 self._error = str(error)
-                self._history.note_config_error(self._error)
+                self._store_note()
             self._manager.ready(self._sites())
 
     def _apply_config(self, loaded: LoadedConfig) -> None:
@@ -250,7 +255,7 @@ class DaemonProcess:
             text = f"the configuration was reloaded: {changes}"
             self._tasks.start_soon(self._tell, Occasion.RECOVERY, text, previous.sites)
         self._error, self._read_at = "", time.time()
-        self._history.note_config_error("")
+        self._store_note()
         self._log_next_runs()
 
     async def _tell(self, occasion: Occasion, message: str, sites: Sequence[ScheduledSite]) -> None:

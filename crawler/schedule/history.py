@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from crawler.errors import StateInUse, StorageError
@@ -44,6 +45,16 @@ ATTEMPT_COLUMNS: Final = tuple(_COLUMN_NAMES.get(name, name) for name in Attempt
 _SELECT_ATTEMPT: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt"  # noqa: S608 - names of our own
 
 
+class DaemonNote(Struct, frozen=True):
+    """What the daemon lets readers know, in its lock: why it cannot use the changed configuration, or "".
+
+    ``sites`` are the names of its sites; None before it has begun, or from another version.
+    """
+
+    config_error: str = ""
+    sites: tuple[str, ...] | None = None
+
+
 class HistoryReader:
     """The history in a directory, opened read-only while entered; there may be none yet.
 
@@ -68,9 +79,12 @@ class HistoryReader:
         """The daemon that holds this history: its process id or "unknown"; "" when there is none."""
         return lock_holder(self.directory, SCHEDULE_LOCK)
 
-    def config_error(self) -> str:
-        """Why the daemon cannot use the changed configuration, or ""."""
-        return lock_note(self.directory, SCHEDULE_LOCK) if self.daemon() else ""
+    def note(self) -> DaemonNote:
+        """What the daemon lets readers know; an empty note when there is none."""
+        text = lock_note(self.directory, SCHEDULE_LOCK) if self.daemon() else ""
+        with suppress(msgspec.DecodeError):
+            return msgspec.json.decode(text, type=DaemonNote)
+        return DaemonNote()
 
     def handled(self, site: str) -> float | None:
         """The Unix time up to which the slots of a site are handled; None for an unknown site."""
@@ -164,10 +178,10 @@ class History(HistoryReader):
             "from its backup, and start the daemon again"
         )
 
-    def note_config_error(self, text: str) -> None:
-        """Let readers know why the changed configuration cannot be used; "" if it can."""
-        with suppress(OSError):  # the log has it, too
-            note_in_lock(self._lock, text)
+    def store_note(self, note: DaemonNote) -> None:
+        """Let readers know."""
+        with suppress(OSError):  # the log has the error, too
+            note_in_lock(self._lock, msgspec.json.encode(note).decode())
 
     def store_handled(self, site: str, moment: float) -> None:
         """Store that the slots of a site are handled up to a moment."""

@@ -76,8 +76,8 @@ def sites_status(sites: Iterable[ScheduledSite], queue: RunQueue, now: float) ->
 def stored_status(sites: Iterable[ScheduledSite], directory: Path, now: float) -> ScheduleStatus:
     """The status of all sites by the history in a directory, for processes other than the daemon.
 
-    ``next_at`` is then when the next run would start if a daemon ran; None of a site that the running daemon has never
-    had, as it runs others only (--site). Raises StorageError, UsageError.
+    ``next_at`` is then when the next run would start if a daemon ran; None of a site that the running daemon does not
+    have, as it runs others only (--site). Raises StorageError, UsageError.
     """
     queue = RunQueue(0)
     sites = list(sites)
@@ -85,9 +85,9 @@ def stored_status(sites: Iterable[ScheduledSite], directory: Path, now: float) -
         is_alive = bool(history.daemon())
         for site in sites:
             load_history(queue, site, history, now, is_alive=is_alive)
-        strangers = {site.name for site in sites if is_alive and history.handled(site.name) is None}
+        known = history.note().sites
     found = sites_status(sites, queue, now)
-    planned = tuple(replace(site, next_at=None) if site.name in strangers else site for site in found)
+    planned = tuple(site if known is None or site.name in known else replace(site, next_at=None) for site in found)
     return ScheduleStatus(version=__version__, now=now, sites=planned, is_alive=is_alive)
 
 
