@@ -20,6 +20,7 @@ from sitemap import Rule, Severity
 _WEIGHTS: Final = {Severity.ERROR: 10.0, Severity.WARNING: 3.0, Severity.NOTE: 0.3}
 _DOUBTFUL: Final = 0.3  # factor for findings that are inconclusive
 _MAX_PATTERNS: Final = 3  # of one action
+_MAX_REMEDIES: Final = 3  # of one action
 _NEARLY_ALL: Final = 0.9  # of the findings of an action that a pattern must have to be in its title
 
 
@@ -38,7 +39,6 @@ class _Task(Struct, frozen=True):
     nouns: str
     cost: str
     gain: float
-    how: str
     rules: frozenset[str]
     file: str = ""
     prepared: str = ""
@@ -154,7 +154,7 @@ def _action(task: _Task, parts: list[_RuleWork]) -> Action:
     if patterns and number >= patterns[0].count >= _NEARLY_ALL * number:
         like = f"like {patterns[0].pattern}"
         noun = f"{noun} {like}" if patterns[0].count == number else f"{noun} ({patterns[0].count:,} {like})"
-    how = task.how
+    how = _remedies(parts)
     if task.file and prepared:
         some = "all" if prepared == number else f"{prepared:,}"
         how = f"{how} {task.file} {task.prepared} {'it' if number == 1 else f'{some} of them'}."
@@ -172,6 +172,18 @@ def _action(task: _Task, parts: list[_RuleWork]) -> Action:
         patterns=patterns[:_MAX_PATTERNS],
         file=task.file if prepared else "",
     )
+
+
+def _remedies(parts: list[_RuleWork]) -> str:
+    """The remedy of the rule that was found. If there are several, each follows the ids of its rules."""
+    rules: dict[str, list[str]] = {}
+    for part in parts:
+        rules.setdefault(part.rule.remedy, []).append(part.rule.id)
+    if len(rules) == 1:
+        return parts[0].rule.remedy
+    texts = [f"{', '.join(ids)}: {remedy}" for remedy, ids in rules.items()]
+    rest = ["Its other findings have other remedies."] * (len(rules) > _MAX_REMEDIES)
+    return " ".join([*texts[:_MAX_REMEDIES], *rest])
 
 
 def _cost_text(task: _Task, parts: list[_RuleWork]) -> str:

@@ -61,9 +61,9 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
     )
     assert "31 visits by people; 4 visits by bots; 12 clicks in search; 400 impressions; 7 sessions" in text
     assert "link it from https://www.example.com/old/ (its directory)" in text
-    assert "… 3 more\n    Link to it from a page" in text
+    assert "… 3 more\n    Link to the page from" in text
     assert "\n  note  1  Deep pages  reach.deep\n    https://" in text
-    assert "\n    Link to it from a page that is nearer to the start URL.\n" in text
+    assert "\n    Link to the page from one that is nearer to the start URL.\n" in text
     assert "lastmod 2024" not in text
     assert "URL listed twice in a file  duplicate.loc" in text
     assert text.index("entry.gone") < text.index("orphan.sitemap") < text.index("reach.deep")
