@@ -127,6 +127,12 @@ class NextRun:
         """What to do, as a phrase of a message: ``run siteatlas fleet run-now shop --fresh``."""
         return f"run {self.command} {option}" if self.command else f"{typed} {option}"
 
+    def starting_at(self, url: str) -> str:
+        """The same for another start URL, which a configuration has. ``command`` ends with the name of the site."""
+        if not self.command:
+            return f"run the same command with the URL {url}"
+        return f"set site.url of {shlex.split(self.command)[-1]} to {url} in its configuration"
+
 
 NEXT_RUN: Final = NextRun()
 """That of this process: a daemon or a worker of a fleet names its command to the processes of its runs."""

@@ -107,9 +107,9 @@ START = [
     ({"/": page(head='<meta name="robots" content="noindex">')}, "", "--set obey.noindex=false"),
     ({}, "", "404"),
     ({"/": Answer("", 401)}, "", "--basic-auth"),
-    ({"/": Answer("", 301, {"Location": "https://elsewhere.example/"})}, "", "siteatlas audit https://elsewhere.example/"),
+    ({"/": Answer("", 301, {"Location": "https://elsewhere.example/"})}, "", "the same command with the URL https://elsewhere.example/"),
     ({"/": Answer("", 302, {"Location": "/en/"}), "/en/": Answer("", 301, {"Location": "http://www.x.example/"})}, "",
-     "siteatlas audit http://www.x.example/"),
+     "run the same command with the URL http://www.x.example/"),
 ]  # fmt: skip
 
 

@@ -105,7 +105,7 @@ def test_ours_an_audit_of_a_site_that_was_never_crawled_names_where_it_is(tmp_pa
     with redirecting("shop.test", "http://www.shop.test:{port}/") as (site, url):
         words = ("--state", "state", "--rate", "0", *resolved(site, "shop.test", "www.shop.test"))
         audited = siteatlas(tmp_path, "audit", url, *words)
-        assert (audited.code, f"siteatlas audit {url.replace('shop', 'www.shop', 1)}" in audited.err) == (5, True)
+        assert (audited.code, f"command with the URL {url.replace('shop', 'www.shop', 1)}" in audited.err) == (5, True)
 
 
 @pytest.mark.parametrize("target", ["http://other.test:{port}/", "http://blog.shop.test:{port}/"])
@@ -115,7 +115,12 @@ def test_ours_a_start_url_that_redirects_to_another_site_stays_an_error_with_adv
     with redirecting("shop.test", target) as (site, url):
         ran = crawl(tmp_path, url, *resolved(site, "shop.test", "other.test", "blog.shop.test"))
         assert (ran.code, listed(tmp_path)) == (5, [])
-        assert "to crawl there: siteatlas crawl" in ran.out
+        advice = "to crawl there, {} " + target.replace("{port}", url.rstrip("/").rpartition(":")[2])
+        assert advice.format("run the same command with the URL") in ran.out
+        (tmp_path / "sites.toml").write_text(f'[sites.shop.site]\nurl = "{url}"\n[sites.shop.output]\ndirectory = "o"')
+        words = resolved(site, "shop.test", "other.test", "blog.shop.test")
+        ran = siteatlas(tmp_path, "run", "--config", "sites.toml", *words)
+        assert advice.format("set site.url of shop to") + " in its configuration" in ran.out
 
 
 def test_ours_start_urls_that_redirect_to_each_other_end_in_an_error(tmp_path: Path) -> None:

@@ -339,7 +339,7 @@ def test_ours_a_start_url_that_moved_is_told_with_where_to_go(tmp_path: Path) ->
     with scripted({"/": Answer("", 301, {"Location": "https://www.elsewhere.example/"})}) as site:
         ran = crawl(tmp_path, site.url)
         assert ran.code == 5
-        assert "siteatlas crawl https://www.elsewhere.example/" in ran.out
+        assert "run the same command with the URL https://www.elsewhere.example/" in ran.out
         assert "https://www.elsewhere.example/" in crawl(tmp_path, site.url, "-q").err
 
 

@@ -12,6 +12,7 @@ from crawler.audit.health.visit import VisitedUrl
 from crawler.audit.not_asked import AskableUrls
 from crawler.audit.source_record import SourceKind
 from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.errors import NEXT_RUN
 from crawler.model import DiscoveredBy, DiscoveredUrl, State, Url
 
 BATCH_SIZE: Final = 1_000  # URLs admitted at once
@@ -161,7 +162,7 @@ class StartUrlCheck:
         end = self._end
         if self.other_site:
             text = f"the start URL {self._seed} redirects to {end.url}, which is another site"
-            return f"{text}: run siteatlas audit {end.url}"
+            return f"{text}: {NEXT_RUN.starting_at(end.url)}"
         problem = f"no indexable page was found from the start URL {self._seed}"
         if not end.state or end.state == State.INDEXABLE:
             return problem
@@ -174,5 +175,5 @@ def _remedy(end: VisitedUrl) -> str:
     if end.status in _LOGIN_STATUSES:
         return "--basic-auth, --header or --cookie grant access"
     if end.state == State.CANONICAL_ELSEWHERE and end.target:
-        return f"run siteatlas audit {end.target} to audit its canonical"
+        return f"to audit its canonical, {NEXT_RUN.starting_at(end.target)}"
     return _REMEDIES.get(State(end.state), "start from another page")

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from crawler.config.config import Config
-from crawler.errors import NothingCrawlable, StorageError, UsageError
+from crawler.errors import NEXT_RUN, NothingCrawlable, StorageError, UsageError
 from crawler.model import Url
 from crawler.url.normalize import InvalidUrl, host_of, normalize_url, origin_of, path_of
 from crawler.url.params import UrlParams
@@ -28,7 +28,7 @@ class StartMoved(NothingCrawlable):
     """The start URL redirects to its own site: the first crawl of the site starts at ``target`` instead."""
 
     def __init__(self, start: Url, target: Url, reason: str) -> None:
-        super().__init__(f"the start URL {start} {reason}: siteatlas crawl {target}")
+        super().__init__(f"the start URL {start} {reason}: {NEXT_RUN.starting_at(target)}")
         self.target = target
 
 

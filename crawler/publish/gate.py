@@ -367,7 +367,7 @@ def _nothing_crawlable(start: StartUrlStatus) -> str:
     if verdict.reason.endswith(WHERE_SITEMAP_IS):
         top = f"{origin_of(start.url)}/sitemap.xml"
         return f"{sentence}. A sitemap may list only URLs below its directory. For the whole site: --sitemap-url {top}"
-    return f"{sentence}; to crawl there: siteatlas crawl {verdict.target}" if verdict.target else sentence
+    return f"{sentence}; to crawl there, {NEXT_RUN.starting_at(verdict.target)}" if verdict.target else sentence
 
 
 def _start_failed(start: StartUrlStatus) -> str:

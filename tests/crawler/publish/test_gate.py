@@ -295,7 +295,7 @@ def test_ours_an_empty_set_is_never_published() -> None:
             told = judge(facts(start=away, listed=0), GateLimits(accept_shrink=accepted))
             assert isinstance(told, Refusal)
             assert told.exit_code == 5
-            assert "to crawl there: siteatlas crawl https://b.example/" in told.sentence
+            assert "to crawl there, run the same command with the URL https://b.example/" in told.sentence
     assert "is indexable" in getattr(judge(facts(listed=0), GateLimits()), "sentence", "")
 
 
@@ -405,7 +405,7 @@ def test_ours_a_set_without_pages_names_the_start_url_its_reason_and_where_it_le
     assert said(start(State.NOINDEX)) == "no page that https://a.example/ leads to is indexable: the evidence (noindex)"
     assert said(start(State.REDIRECT, 301, PAGE)) == (
         "no page that https://a.example/ leads to is indexable: the evidence (redirect); "
-        "to crawl there: siteatlas crawl "
+        "to crawl there, run the same command with the URL "
         "https://a.example/p"
     )
 
