@@ -11,6 +11,7 @@ The history of a shallow clone begins with such a commit, and its dates would be
 https://git-scm.com/docs/git-log, https://git-scm.com/docs/shallow.
 """
 
+import hashlib
 import os
 import subprocess
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -73,8 +74,9 @@ class Repository:
         ).split("\n")
         self._top = Path(top)
         self.is_shallow = shallow == "true"
-        names = self._text("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD").split("\0")
-        self._files = {name for name in names if name.startswith(prefix)}
+        listed = self._text("ls-tree", "-r", "-z", "--full-tree", "HEAD").split("\0")
+        names = ((name, about.split()[-1]) for about, _, name in (line.partition("\t") for line in listed) if name)
+        self._files = {name: hashed for name, hashed in names if name.startswith(prefix)}  # with the hash of each
         generator = find_generator(self._files, content.generator or None)
         if generator is None:
             wanted = content.generator or f"a site generator that Siteatlas knows ({', '.join(GENERATORS)})"
@@ -105,6 +107,11 @@ class Repository:
         }
         count = f"source files of {self.generator.name} make {len(made):,} of {count_text(len(pages), 'page')}"
         note = f"{count}, and Git dates {len(dates):,} of these"
+        edited = len({file for number, file in made if number in dates and self._is_edited(file)})
+        if edited:
+            note += (
+                f"; {count_text(edited, 'file has', 'files have')} changes without a commit, which Git does not date"
+            )
         templates = sorted(file for number, file in made if number in dates and not file.endswith(_OF_AUTHORS))
         if templates:
             verb = "has" if len(templates) == 1 else "have"
@@ -119,6 +126,22 @@ class Repository:
         with suppress(OSError), (self._top / file).open("rb") as opened:
             return opened.read(-1 if size is None else size).decode("utf-8", "replace")
         return ""
+
+    def _is_edited(self, file: str) -> bool:
+        """Whether a file differs from its last commit: not in the ends of its lines, which Git may convert.
+
+        ``git status`` would run the filters that a repository names.
+        """
+        path, committed = self._top / file, self._files[file]
+        if path.is_symlink():
+            return False
+        with suppress(OSError):
+            content = path.read_bytes()
+            texts = (content, content.replace(b"\r\n", b"\n"))
+            name = "sha1" if len(committed) == 40 else "sha256"
+            hashes = (hashlib.new(name, b"blob %d\0%b" % (len(text), text)).hexdigest() for text in texts)
+            return committed not in hashes
+        return False
 
     def _edits(self) -> Iterator[Edit]:
         """The commits, the newest first. Only exact renames are detected, which needs no content of files."""

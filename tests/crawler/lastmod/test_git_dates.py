@@ -141,6 +141,16 @@ def test_ours_two_urls_of_one_file_are_counted_alike(site: Site) -> None:
     assert notes == ("source files of mkdocs make 4 of 5 pages, and Git dates 4 of these",)
 
 
+def test_ours_git_does_not_date_changes_without_a_commit(site: Site) -> None:
+    site.commit(docs__a_DOT_md="a\n", docs__b_DOT_md="b\n", docs__c_DOT_md="c\n", docs__d_DOT_md="d\n")
+    (site.top / "docs" / "a.md").write_text("a, edited\n")
+    (site.top / "docs" / "b.md").write_bytes(b"b\r\n")  # as Git checks files out with core.autocrlf
+    (site.top / "docs" / "c.md").unlink()
+    urls = [(number, Url(f"{SITE}{path}/")) for number, path in enumerate("abcd")]
+    _, (note,) = Repository(ContentConfig(lastmod="git", repository=str(site.top))).page_dates(urls, Url(SITE))
+    assert note.endswith("Git dates 4 of these; 1 file has changes without a commit, which Git does not date")
+
+
 def test_ours_a_branch_dates_the_files_that_it_edits(site: Site) -> None:
     site.commit(docs__a_DOT_md="a", docs__b_DOT_md="b")
     site.git("checkout", "-q", "-b", "work")
