@@ -212,6 +212,24 @@ def test_ours_a_dead_link_of_the_template_is_one_finding_with_its_place(process:
     }
 
 
+@pytest.mark.thorough
+def test_ours_each_dead_link_has_its_place_or_why_it_is_not_known(process: Forked, tmp_path: Path) -> None:
+    """The sample has 60 pages, and 40 more are read. What links lead to says nothing of it elsewhere."""
+    with scripted({}) as site:
+        for n in range(120):
+            words = [text(f"{n}{part}", 6) for part in "abc"]
+            body = '<p>{} <a href="/gone{n}">{}</a> {} <a href="/p{next}">on</a>.</p>'.format(*words, n=n, next=n + 1)
+            site.routes[f"/p{n}"] = page(f"P{n}", body)
+        site.routes["/"] = page("Home")
+        audited(process, tmp_path, site.url)
+    found = json.loads((tmp_path / "out" / "audit.json").read_bytes())["findings"]
+    dead = [each["sentence"] for each in found if each["rule"] == "gone.linked" and "/gone" in each["url"]]
+    told = Counter(sentence.rpartition("; ")[2] for sentence in dead)
+    why = "it is not known where on their pages the links stand, because only some pages are read for that"
+    assert told.keys() == {"links seen in: body", why}
+    assert told[why] < 25, told
+
+
 def test_ours_pages_in_boxes_that_change(process: Forked, tmp_path: Path) -> None:
     pool = [f"/pool/{n}" for n in range(8)]
     draw = random.Random(4)
@@ -353,6 +371,8 @@ def test_rfc9110_links_to_other_sites_are_dead_only_if_no_visitor_reaches_them(p
         hosts = [url.split("/")[2] for url in (*urls.values(), silent)]
         words = ("--check-external", *(word for host in hosts for word in ("--resolve", f"{host}:127.0.0.1")))
         first = audited(process, tmp_path, site.url, *words)
+        told = json.loads((tmp_path / "out" / "audit.json").read_bytes())["findings"]
+        assert all("; links seen in: " in each["sentence"] for each in told if each["rule"] == "target.once")
         asked = [*server.asked]
         server.asked.clear()
         server.back = {"gone-410"}

@@ -7,6 +7,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -64,6 +65,9 @@ from crawler.version import __version__
 
 RecordHistory = Callable[[sqlite3.Connection, int, int], object]
 """Records what a run changed of each page, by the state, its number and how many runs to keep."""
+_OF_LINKS: Final = (*LINK_RULES, "target.external", "target.fragment", "target.once")  # links, no pictures
+_LOOKED_FOR: Final = 1_000
+"""Findings, the first ones, for which pages are read that link to their URLs."""
 NO_LIMIT: Final = -1  # a limit of inlinks that no page falls under
 
 
@@ -183,7 +187,7 @@ class AuditFinisher:
         self._found.put(self._with_visits(pages, trails.canonicals()))
         if shown := targets.shown:
             linked = (found if found.referrers else pages.with_referrers(found) for found in targets.findings)
-            self._found.put((found.inlinks, shown.with_place(found)) for found in linked)
+            self._found.put(_placed(((found.inlinks, found) for found in linked), shown))
             found = shown.box_findings(graph, is_first=self._store.run.number == 1)
             self._found.put(self._with_visits(pages, map(pages.with_hubs, found)))
             self._found.put(self._with_visits(pages, shown.facts(pages.copies)))
@@ -323,9 +327,13 @@ class AuditFinisher:
 def _placed(
     found: Iterable[tuple[float, AuditFinding]], shown: ShownPages | None
 ) -> Iterator[tuple[float, AuditFinding]]:
-    """Ranked findings: those whose remedy is to correct links say where these stand."""
-    for rank, each in found:
-        yield rank, shown.with_place(each) if shown and each.rule.startswith(LINK_RULES) else each
+    """Ranked findings: those whose remedy is to correct links say where these stand, or that this is not known."""
+    found = iter(found)
+    first = list(islice(found, _LOOKED_FOR))
+    if shown:
+        shown.look_for([each for _, each in first if each.rule.startswith(_OF_LINKS)])
+    for rank, each in chain(first, found):
+        yield rank, shown.with_place(each) if shown and each.rule.startswith(_OF_LINKS) else each
 
 
 def _join_claims(review: ClaimReview, matcher: UrlMatcher, graph: LinkGraph, *, trust_logs: bool) -> dict[int, int]:

@@ -45,6 +45,7 @@ _MORE: Final = 500
 _FEW: Final = 20  # pages that link to a page, up to which all of them are read for the places of these links
 _NEAREST: Final = 3
 """Pages nearest to the start that are read for the places of links to a page to which more than ``_FEW`` link."""
+_UNPLACED: Final = "it is not known where on their pages the links stand, because only some pages are read for that"
 _LONG: Final = 500_000  # characters of markup that are not worth their time: a link on such a page is not decided
 _IS_PAGE: Final = f"v.state = '{State.INDEXABLE}' AND v.kind = {DocumentKind.PAGE:d} AND length(c.text) > 0"
 _FROM: Final = "FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content"
@@ -52,7 +53,7 @@ _PAGES: Final = f"SELECT v.id, u.url {_FROM} WHERE {_IS_PAGE}"
 _ROWS: Final = f"SELECT v.id, u.url, c.page {_FROM} WHERE {_IS_PAGE} ORDER BY u.url"
 _MARKUP: Final = f"SELECT u.url, c.text {_FROM} WHERE v.id = ?"
 _URLS: Final = "SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id"
-_LISTED: Final = f"SELECT u.url {_FROM} WHERE {_IS_PAGE} AND u.url IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own
+_LISTED: Final = f"SELECT u.url, v.id {_FROM} WHERE {_IS_PAGE} AND u.url IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own
 _NEW: Final = "SELECT v.id FROM visit v LEFT JOIN memory m ON m.id = v.id WHERE m.id IS NULL"
 _styles = re.compile(
     r"<link\b(?=[^<>]*?\brel\s*+=\s*+[\"']?stylesheet\b)[^<>]*?\shref\s*+=\s*+[\"']?([^\s\"'>]++)", re.IGNORECASE
@@ -149,14 +150,23 @@ class ShownPages:
                 changing[placed[number].url] = {url_of(self._db, target) for target in shown}
         targets = msgspec.json.encode(sorted({target for page in pages for target in page.placed.targets})).decode()
         with storage_errors():
-            listed = {url for (url,) in self._db.execute(_LISTED, (targets,))}
+            listed = {url for url, _ in self._db.execute(_LISTED, (targets,))}
         return find_places([*placed.values()], changing, listed)
 
     def with_place(self, found: AuditFinding) -> AuditFinding:
         """A finding about the target of links, with where these were seen: one in a template needs one correction."""
-        if not (places := self._places_by_target.get(found.url)):
-            return found
-        return msgspec.structs.replace(found, sentence=f"{found.sentence}; links seen in: {', '.join(sorted(places))}")
+        places = ", ".join(sorted(self._places_by_target.get(found.url, ())))
+        told = f"links seen in: {places}" if places else _UNPLACED
+        return msgspec.structs.replace(found, sentence=f"{found.sentence}; {told}")
+
+    def look_for(self, findings: Iterable[AuditFinding]) -> None:
+        """Read pages that link to the URLs of findings, if the sample does not, and the places of these links."""
+        unplaced = [found for found in findings if not self._places_by_target.get(found.url)]
+        linking = msgspec.json.encode(sorted({by.url for found in unplaced for by in found.referrers})).decode()
+        with storage_errors():
+            ids = dict(self._db.execute(_LISTED, (linking,)).fetchall())
+        sources = {found.url: {ids[by.url] for by in found.referrers if by.url in ids} for found in unplaced}
+        self._read_linking(sources, sources, {number: url for url, number in ids.items()})
 
     def resources(self) -> Iterator[tuple[str, str, str]]:
         """What the pages load: kind, URL and page. Style sheets belong to templates, so those of the sample are all."""
