@@ -27,5 +27,5 @@ def test_ours_a_page_that_moved_under_another_name_is_found_by_its_old_title_and
     found = json.loads(Path("out/audit.json").read_bytes())["findings"]
     (target,) = next(each["targets"] for each in found if each["url"].endswith("/p/1"))
     assert target["url"].endswith("/shop/xyz")
-    assert target["reason"] == "the same main text, the same title and heading"
+    assert target["reason"] == "all words of the main text, all words of the title and heading"
     assert target["score"] > 0.9

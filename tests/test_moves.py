@@ -98,7 +98,21 @@ def test_ours_twelve_pages_with_equal_titles_and_texts_are_found(tmp_path: Path)
     rows = rows_of(tmp_path / "moves.csv")
     assert {row["new"][1] for row in rows.values()} == set("mnopqrstuvwx")
     assert rows["/a0/"]["new"] == "/m0/"
-    assert "the same main text" in rows["/a0/"]["reason"]
+    assert "all words of the main text" in rows["/a0/"]["reason"]
+
+
+def test_ours_the_reason_of_a_match_claims_no_more_than_the_words_show() -> None:
+    """Another order, and more words, are no other words."""
+    text = [f"word{number}" for number in range(60)]
+    old = [MovePage.of("/a", "Boats of oak", text), MovePage.of("/z", "Zinc", ["zinc"])]
+    for new_text, said in (
+        (text[::-1], "all words of the main text"),
+        ([*text, "and", "more"], "all words of the main text"),
+        (text[:40], "all words of the main text"),
+        ([*text[:-1], "other"], "main text 98% alike"),
+    ):
+        (match, _) = match_pages(old, [MovePage.of("/b", "Oak of boats", new_text)])
+        assert match.reason == f"{said}, all words of the title and heading"
 
 
 def test_ours_what_a_person_said_holds_and_other_formats_get_no_doubtful_row(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import lru_cache
 from heapq import nlargest
 from itertools import chain
-from math import exp, log
+from math import exp, isclose, log
 from typing import Final, Self
 from zlib import crc32
 
@@ -248,8 +248,8 @@ class _Matcher:
 
 
 def _agreement_text(name: str, share: float) -> str:
-    if share >= _MOST:
-        return f"the same {name}"
+    if share >= _MOST:  # in whatever order
+        return f"{'all' if isclose(share, 1) else 'nearly all'} words of the {name}"
     return f"{name} {share:.0%} alike" if share >= _ANOTHER else ""
 
 
