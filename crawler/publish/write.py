@@ -442,21 +442,10 @@ def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
         return (f"no page has a lastmod, because none states when it was last changed ({names}): --lastmod page",)
     if not dates:
         return ()
-    named = "lastmods that are not from Git" if policy == "git" else "lastmods"
+    named = "lastmods not from Git" if policy == "git" else "lastmods"
     share = f"all {total:,}" if count == total else f"{count:,} of {total:,}"
-    later = "Siteatlas gives later changes dates of their own"
-    if policy in {"header", "page"}:
-        later = f"With content.lastmod (--lastmod) = observed, {later}"
-    from crawler.lastmod.generators import GENERATORS  # noqa: PLC0415 - few runs say so
-
-    *most, last = GENERATORS
-    known = f"{', '.join(most)} or {last}"
-    git = f". If {known} makes the pages from files in Git, --lastmod git (content.lastmod) dates them"
-    page = ". If pages state when they were edited, such as in article:modified_time, --lastmod page takes these dates"
-    remedy = f"{'' if policy == 'git' else git}{'' if policy == 'page' else page}"
-    note = (
-        f"{share} {named} {dates}, like those of a build: they do not say when somebody edited a page. {later}{remedy}"
-    )
+    better = {"git": "page", "page": "observed or git", "header": "observed, git or page"}.get(policy, "git or page")
+    note = f"{share} {named} {dates}, like those of a build. See --lastmod {better} in siteatlas manual lastmod"
     return (note,)
 
 
