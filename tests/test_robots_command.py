@@ -53,7 +53,8 @@ def test_ours_a_patch_asks_nobody_and_can_be_tried(tmp_path: Path) -> None:
     assert f"\n+Sitemap: {ASKS_NOBODY}docs/sitemap.xml\n" in tried.out
     assert file.read_text() == "User-agent: *\nDisallow:\n"
     added = siteatlas(tmp_path, *words)
-    assert added.out == f"added to {file}:\n  Sitemap: {ASKS_NOBODY}docs/sitemap.xml\n"
+    live = "crawlers see it once the site serves this file: after the next build or deploy, if one copies it"
+    assert added.out == f"added to {file}:\n  Sitemap: {ASKS_NOBODY}docs/sitemap.xml\n{live}\n"
     once = file.read_bytes()
     again = siteatlas(tmp_path, *words)
     assert (again.code, again.out) == (0, f"{file} already names {ASKS_NOBODY}docs/sitemap.xml: nothing to add\n")

@@ -122,6 +122,7 @@ def patch_message(urls: Sequence[Url], patch: RobotsTxtPatch, *, dry_run: bool) 
     else:
         yield f"{'added to' if patch.before is not None else 'created'} {path}:"
         yield from (Line(f"  {line}") for line in patch.added)
+        yield "crawlers see it once the site serves this file: after the next build or deploy, if one copies it"
 
 
 def discovery_lines(declared: Declaration) -> Iterator[str | Line]:
