@@ -15,6 +15,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from http.client import HTTPConnection
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import msgspec
@@ -324,7 +325,15 @@ def test_ours_files_behind_nginx_get_a_weekly_sitemap_by_the_commands_of_their_p
         (root / f"{name}.html").write_text(
             f"<title>{name}</title><a href=/a.html>a</a> <a href=/b.html>b</a><p>{WORDS}"
         )
-    with nginx(root) as server, Double() as receiver:
+    (rule,) = re.findall(r"`(location ~ .*?)`", (PAGES / "nginx.md").read_text(encoding="utf-8"))
+    for name in (".siteatlas-waiting", ".well-known"):
+        (root / name).mkdir()
+        (root / name / "a.txt").touch()
+    with nginx(root, rule) as server, Double() as receiver:
+        assert urlopen(f"{server.url}.well-known/a.txt").status == 200
+        with pytest.raises(HTTPError, match="404"):
+            urlopen(f"{server.url}.siteatlas-waiting/a.txt")
+        shutil.rmtree(root / ".siteatlas-waiting")
         run = prepared(tmp_path, {"SITEATLAS_INDEXNOW_ENDPOINT": receiver.home})
         words = commands_of("nginx").replace("https://www.example.com/", server.url).replace("/srv/www/site", "site")
         run(words)
