@@ -85,6 +85,19 @@ def _told(folder: Path, kind: str) -> list[dict[str, Any]]:
     return [each for each in map(json.loads, last.read_text().splitlines()) if each["kind"] == kind]
 
 
+def test_ours_a_site_without_dates_is_told_once_how_pages_get_some(tmp_path: Path) -> None:
+    note = "no page has a lastmod, because none states when it was last changed"
+    with scripted({"/": links("/a"), "/a": links()}) as site:
+        words = ("crawl", site.url, "-o", "out", "--set=output.swap_delay=0")
+        assert note not in siteatlas(tmp_path, *words, "--lastmod", "none").out
+        told = [note in " ".join(siteatlas(tmp_path, *words).out.split()) for _ in range(2)]
+        assert told == [True, False]
+        dated = links("/a", head='<meta property="article:modified_time" content="2026-03-04">')
+        site.routes["/"] = Answer(dated)
+        assert note not in siteatlas(tmp_path, *words).out
+        assert "lastmod>2026" in (tmp_path / "out/sitemap.xml").read_text()
+
+
 def test_ours_a_try_in_another_directory_is_told_that_it_shares_the_state(tmp_path: Path) -> None:
     write(tmp_path, a="one")
     words = ("crawl", URL, "--source", "site", "--set=output.swap_delay=0")

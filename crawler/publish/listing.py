@@ -118,6 +118,11 @@ class Listing:
         """The number of new pages without a lastmod whose Last-Modified the policy does not believe."""
         return self._count(_SQL["disbelieved"], policy=policy)
 
+    @property
+    def is_dated(self) -> bool:
+        """Whether any page has a lastmod."""
+        return bool(self._count("SELECT EXISTS (SELECT 1 FROM listing WHERE lastmod != '')"))
+
     def lost_links(self) -> tuple[int, str | None]:
         """How many pages leave because they are gone, although links lead to them, and one of them or None."""
         with storage_errors():

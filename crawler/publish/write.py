@@ -434,12 +434,17 @@ def copies_note(listing: Listing) -> tuple[int, str]:
     return count, f"{count:,} listed {are} of another one, such as {last} of {first}. {remedy}"
 
 
+def undated_note(listing: Listing, policy: str) -> tuple[int, str]:
+    """Whether no listed page has a lastmod, and a note on that; ``policy`` makes the dates."""
+    is_new = len(listing) and policy != "none" and not (listing.is_dated or listing.disbelieved(policy))
+    names = "dateModified, article:modified_time or og:updated_time; <time> does not count"
+    later = "" if policy in {"header", "page"} else ". Siteatlas dates each page when it sees that it changed"
+    return int(is_new), f"no page has a lastmod, because none states when it was last changed ({names}){later}"
+
+
 def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
-    """A note when most lastmods are the time of a build, by the lint rule, or none is known; ``policy`` made them."""
+    """A note when most lastmods are the time of a build, by the lint rule; ``policy`` made them."""
     dates, count, total = listing.build_dates()
-    if policy == "page" and not total and len(listing):
-        names = "dateModified, article:modified_time or og:updated_time; <time> does not count"
-        return (f"no page has a lastmod, because none states when it was last changed ({names}): --lastmod page",)
     if not dates:
         return ()
     named = "lastmods not from Git" if policy == "git" else "lastmods"

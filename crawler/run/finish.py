@@ -128,7 +128,7 @@ class RunFinisher:
         self._find_site_images()
         write.assign_shards(self._plan, self._listing, self._entries, self._tally)
         listing_notes = (write.lost_dates_note, write.disbelieved_note, write.build_date_note)
-        notes = [*run.notes, *self._told_once(verdict)]
+        notes = [*run.notes, *self._told_once(verdict, policy)]
         notes += (text for note in listing_notes for text in note(self._listing, policy))
         run = replace(run, listed=len(self._listing), kept=self._listing.kept_count, notes=notes)
         if self._destination is None:
@@ -154,9 +154,9 @@ class RunFinisher:
         except (StorageError, DestinationError, OSError) as error:
             return self._finish_unrecorded(run, verdict, published, error)
 
-    def _told_once(self, verdict: Completeness) -> list[str]:
-        """The notes on listed pages that no earlier run told."""
-        notes = {"copies": write.copies_note(self._listing)}
+    def _told_once(self, verdict: Completeness, policy: str) -> list[str]:
+        """The notes on listed pages that no earlier run told; ``policy`` made their dates."""
+        notes = {"copies": write.copies_note(self._listing), "undated": write.undated_note(self._listing, policy)}
         if not _is_degraded(verdict):  # else pages that were not read may link there
             notes["unlinked"] = write.unlinked_note(self._listing)
         return [note for kind, (count, note) in notes.items() if not self._digests.is_told(kind, count)]
