@@ -12,9 +12,11 @@ from scripted import Answer, Site, links, scripted
 
 from crawler.config.load import build_config
 from crawler.config.plan import CrawlPlan, plan_crawl
+from crawler.crawl.engine import Watch
 from crawler.publish.change_feed import ChangeFeed, feed_file
 from crawler.run.crawl import crawl
 from crawler.run.report import Report
+from crawler.state.runs import RunStore
 from crawler.state.schema import STATE_DB
 from sitemap import read
 
@@ -39,12 +41,12 @@ class Regenerated:
         self.plan: CrawlPlan = plan_crawl(build_config({**SETTINGS, "output": output, **tables}))
         self.runs = 0
 
-    def run(self) -> Report:
+    def run(self, watch: Watch = lambda _: None) -> Report:
         began, day = time.time(), START + DAY * self.runs
         self.runs += 1
 
         async def regenerate() -> Report:
-            return await crawl(self.plan, lambda _: None, clock=lambda: day + time.time() - began)
+            return await crawl(self.plan, watch, clock=lambda: day + time.time() - began)
 
         return anyio.run(regenerate)
 
@@ -146,3 +148,20 @@ def test_ours_a_scripted_history_has_exactly_these_feeds(regenerated: Regenerate
     newest = read(regenerated.plan.output / "sitemap-recent.atom")
     strip = regenerated.site.url.rstrip("/")
     assert [entry.loc.removeprefix(strip) for entry in newest] == ["/", "/c", "/a3", "/b"]
+
+
+def test_ours_a_run_that_another_day_continues_ends_on_that_day(regenerated: Regenerated) -> None:
+    class Killed(Exception):
+        pass
+
+    def die(_: object) -> None:
+        raise Killed
+
+    with pytest.raises((Killed, ExceptionGroup)):
+        regenerated.run(die)
+    regenerated.run()
+    with STATE_DB.reading(regenerated.plan.state) as db:
+        last = RunStore(db).last(1)[0]
+    assert (last.number, int((last.started - START) / DAY), last.outcome) == (1, 0, "published")
+    assert last.ended
+    assert int((last.ended - START) / DAY) == 1

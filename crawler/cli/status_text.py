@@ -102,8 +102,8 @@ def status_lines(report: StatusReport, width: int, option: str) -> Iterator[str]
         if site.condition.tone in URGENT:
             yield from wrap(f"{site.name}: {safe(site.condition.sentence)}", width, rest="  ")
     yield from _schedule(report.schedule, width)
-    begun = [run.started for site in sites for run in site.runs[:1]]
-    zone = zones([*begun, *(at for site in sites if site.schedule and (at := site.schedule.next_at))])
+    last = [run.ended or run.started for site in sites for run in site.runs[:1]]
+    zone = zones([*last, *(at for site in sites if site.schedule and (at := site.schedule.next_at))])
     times = f"; times are {zone}" if zone else ""
     yield from wrap(f"{count_text(len(sites), 'site')}{times}; {option} shows one of them in full", width)
 
@@ -128,7 +128,7 @@ def _summary(site: SiteOverview, *, is_kept: bool) -> tuple[str, ...]:
     return (
         site.name,
         f"{standing.pages:,}" if standing else "-",
-        short_local_time(run.started) if run else "-",
+        short_local_time(run.ended or run.started) if run else "-",
         site.condition.word,
         _duration(run) if run and not _is_running(site, run) else "-",
         _next_run(next_at, is_kept=is_kept),

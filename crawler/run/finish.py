@@ -337,7 +337,8 @@ class RunFinisher:
         sample: tuple[Change, ...] = (),
         published: Published | None = None,
     ) -> FinishedRun:
-        run = replace(run, notes=[*run.notes, *self._tally.notes], ended=run.started + run.seconds if is_over else None)
+        notes = [*run.notes, *self._tally.notes]
+        run = replace(run, notes=notes, ended=self._store.end_of(run) if is_over else None)
         RunStore(self._store.db).write(run)
         return FinishedRun(run, verdict, self._tally, sample, published, self._listing.held_count)
 

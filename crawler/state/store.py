@@ -339,6 +339,10 @@ class Store:
         with storage_errors():
             return self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
 
+    def end_of(self, run: Run) -> float:
+        """When this process ended its work on the run, by the seconds that it took; an earlier one may have begun."""
+        return self._now + run.seconds - self.run.seconds
+
     def record_failure(self, error: SiteatlasError, now: float, outcome: str = "nothing") -> None:
         """Record that the run came to nothing, with this outcome. A resumed run stays open, to be resumed again."""
         ended = None if self.resumed else now
