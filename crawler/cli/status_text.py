@@ -195,8 +195,8 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
         )
     else:
         yield "these runs have published nothing"
-    if state.gone:
-        yield f"{safe(state.gone)} was deleted since then: siteatlas rollback writes it again, or a run that publishes"
+    if deleted := state.deleted:
+        yield safe(deleted)
     if state.robots:
         yield safe(state.robots)
     run = state.unfinished

@@ -268,13 +268,14 @@ class PublishedDigests:
         And whether an earlier run told the same, or there is nothing to tell (""). Raises StorageError.
         """
         names = [name for name in self._known() if not os.path.lexists(self._directory / name)]
+        is_told = self.is_told("deleted", len(names))
         if not (self.is_last and names and any(self._directory.iterdir())):
             return "", True
         said = names[0] if len(names) == 1 else f"{len(names):,} files of the sitemap, such as {names[0]},"
         verb = "was" if len(names) == 1 else "were"
         note = f"{said} {verb} deleted since the last run, for example by a deploy; this run writes what is missing"
         note = f"{note}. If a deploy empties {self._directory}, run Siteatlas after each deploy"
-        return note, self.is_told("deleted", len(names))
+        return note, is_told
 
     def is_told(self, kind: str, count: int) -> bool:
         """Whether an earlier run told of as many of a ``kind``, or there are none; known from :meth:`store` on.

@@ -31,8 +31,7 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     the newest first. ``totals`` are those of all runs that have ended, by their result. While a process works on it,
     ``known`` counts the URLs that the run knows, and ``pending`` those of them that it has not visited yet. ``asked``
     is None for a run that asks for all pages. ``continued`` is the last run that was continued. ``robots`` says why
-    the last robots.txt is a copy, or is "". ``gone`` is the first published file if somebody deleted it,
-    or "".
+    the last robots.txt is a copy, or is "". ``file`` is the first published file; None if none is known.
     """
 
     url: str
@@ -52,7 +51,19 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     asked: AskedCounts | None = None
     continued: Continued = Continued()
     robots: str = ""
-    gone: str = ""
+    file: Path | None = None
+
+    @property
+    def deleted(self) -> str:
+        """That the first published file is not in its directory any more, in a sentence; "" if that is not seen."""
+        with suppress(OSError):  # a directory that we may not enter shows nothing
+            try:
+                if self.file:
+                    self.file.lstat()
+            except FileNotFoundError:
+                if self.file and self.file.parent.is_dir():
+                    return f"{self.file} was deleted: siteatlas rollback writes it again, or a run that publishes"
+        return ""
 
     @property
     def unended(self) -> str:
@@ -86,7 +97,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
         holder = holder or lock_holder(directory)
         known, pending = db.execute(_PROGRESS).fetchone() if holder else (0, 0)
         records = RunStore(db)
-        published_run = records.published()
+        published_run, output = records.published(), about.get(OUTPUT_KEY)
         wrote = records.wrote()
         return StateStatus(
             url=url,
@@ -106,21 +117,8 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             asked=asked_counts(db),
             continued=read_continued(about.get),
             robots=f"at the last request, {robots[0]}: crawlers obey an old copy or stay away" if robots else "",
-            gone=_gone(about.get(OUTPUT_KEY), published_run),
+            file=Path(output, published_run.files[0].name) if output and published_run else None,
         )
-
-
-def _gone(output: str | None, published: Run | None) -> str:
-    """The first published file if it was seen that its directory lacks it; else ""."""
-    if not (output and published):
-        return ""
-    first = Path(output, published.files[0].name)
-    with suppress(OSError):  # a directory that we may not enter shows nothing
-        try:
-            first.lstat()
-        except FileNotFoundError:
-            return str(first) if first.parent.is_dir() else ""
-    return ""
 
 
 def published_sitemap_url(directory: Path, planned: Url) -> Url:

@@ -270,6 +270,8 @@ def _warnings(site: SiteStatus | None, snapshot: SiteSnapshot) -> Iterator[Condi
         yield from _run_warning(ended)
     if snapshot.standing and snapshot.standing.unended:
         yield Condition(Tone.WARNING, "interrupted", snapshot.standing.unended)
+    if snapshot.standing and (deleted := snapshot.standing.deleted):
+        yield Condition(Tone.WARNING, "sitemap deleted", deleted)
     if snapshot.standing and snapshot.standing.robots:
         yield Condition(Tone.WARNING, "robots.txt fails", snapshot.standing.robots)
     if pending := notify_pending(site, snapshot):
