@@ -229,7 +229,11 @@ class SiteChanges:
         """The places where the same text did the same on most pages that have them; 0 if it did so on most pages."""
         found = [(k, of) for k, of in text_slots(d, move) if self.apart(k) >= FEW]
         shared = {of for k, of in found if do_agree(self.changed[k], self.held[of] if of else self.pages)}
-        return shared | {0} if do_agree(self.apart(text_key(d)), self._pages_apart) else shared
+        return shared | {0} if self.is_on_most(d) else shared
+
+    def is_on_most(self, d: Difference) -> bool:
+        """Whether the same text did the same on most pages."""
+        return do_agree(self.apart(text_key(d)), self._pages_apart)
 
     def has_done(self, text: int, gone: bool, *, alone: bool = False) -> bool:
         """Whether a text left a page (``gone``) or came to one, there ``alone`` at its place."""

@@ -43,6 +43,7 @@ from crawler.parse.snapshot.diff import (
     FACT,
     FINGERPRINT,
     FRAME,
+    HEADING,
     LABELLED,
     LINK,
     MIN_MOVED_TEXT,
@@ -77,6 +78,7 @@ VARIES: Final = "differs between two reads of a page"
 VARIES_HERE: Final = "is in a place that differs between two reads of such pages"
 COUNTER: Final = "has numbers that change on several pages"
 IN_MOST_RUNS: Final = "is in a place that changes in most runs"
+OF_HEADING: Final = "repeats a heading of the page"
 OF_OTHERS: Final = "is a text of other pages, such as the title of one"
 
 
@@ -120,7 +122,8 @@ class SignificanceModel:
             known.append(is_rolled_out or bool(of_site))
             is_new_link = bool(d.news) and not words and not is_rolled_out
             not_own = {REPEATED, *d.named} if or_titles and of_site else {REPEATED}
-            own.append(bool(set(words) - of_site - not_own or d.flags & (FACT | MONEY) or is_new_link))
+            is_own = bool(set(words) - of_site - not_own or d.flags & (FACT | MONEY) or is_new_link)
+            own.append(is_own and not d.flags & HEADING)
         is_all = any(known) and not any(own)
         return [
             (is_known or is_all) and not is_own and not d.flags & MOVED
@@ -197,6 +200,8 @@ class SignificanceModel:
         """
         if d.flags & FRAME:
             return IN_FRAME
+        if d.flags & HEADING:
+            return OF_HEADING
         if d.exact in self._reads.unsure:
             return VARIES
         if self._announces(d):
@@ -260,7 +265,7 @@ class SignificanceModel:
         """Whether a difference has words that came to few pages, and its place has such on few of those that differ."""
         few, at = max(2, OWN * self._pages), self._site.at[d.place]
         is_own = any(self._site.words_apart(word, d.gone) <= few for word in d.news if word not in d.named)
-        return is_own and 0 < self._left[d.place] <= min(max(2, USUAL * at), HALF * at)
+        return is_own and not self._site.is_on_most(d) and 0 < self._left[d.place] <= min(max(2, USUAL * at), HALF * at)
 
     def _explain_by_others(self, differences: Sequence[Difference], moves: Sequence[Move], reasons: list[str]) -> None:
         """Explain texts that other pages show in turn, or that many pages had: but not a label or a state alone."""

@@ -75,8 +75,7 @@ class ObservationStore:
         with storage_errors():
             for number, url, packed, counts in self._db.execute(f"{_SQL['deltas']} {order}", (self._run,)):
                 if counts or copies:
-                    delta = _decode_delta(packed)
-                    yield number, with_news(delta, url, new, gone) if new or gone else delta
+                    yield number, with_news(_decode_delta(packed), url, new, gone)
 
     @cached_property
     def _new_pages(self) -> frozenset[Url]:

@@ -6,7 +6,7 @@
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
 from operator import itemgetter
@@ -50,6 +50,7 @@ _number: Final = re.compile(r"[0-9]{1,15}(?:,[0-9]{3})*(?:\.[0-9]{1,15})*").find
 _word: Final = re.compile(r"[0-9](?:[0-9.,]*[0-9])?(?![^\W_])|\w+|[^\w\s]").findall
 _thousands: Final = re.compile(r"(?<=[0-9])[.,](?=[0-9]{3}(?:[^0-9]|\Z))").sub
 _is_title: Final = re.compile(rb"\x1f(?:title|h1)(?: [^\x1f]*)?\Z").search
+_is_heading: Final = re.compile(rb"\x1f(?:title|h[1-6])(?: [^\x1f]*)?\Z").search
 MAX_NEWS: Final = 64
 """Words of a difference that are kept."""
 _SHAPE_OF_FIGURE: Final = 0x1234_5678
@@ -74,6 +75,8 @@ NEWS = 256
 """Flag of a difference: it is a link that came, to a page that is new on the site. :func:`with_news` sets it."""
 MONEY = 512
 """Flag of a difference: it shows a price."""
+HEADING = 2048
+"""Flag of a difference: it repeats a heading that both versions have, as a table of contents does."""
 LABELLED = 1024
 """Flag of a difference: it is a link behind a label, such as "Next:" or "Author:"."""
 MAX_TARGETS: Final = 4
@@ -155,6 +158,7 @@ def compare(before: bytes, after: bytes) -> Delta:
     in_gained = _changed(versions[1], _surplus(in_new, in_old), moved)
     lost = _differences(versions[0], in_lost, moved, True)
     gained = _differences(versions[1], in_gained, moved, False)
+    lost, gained = ([*_with_headings(d, b, versions[1], in_gained)] for d, b in ((lost, in_lost), (gained, in_gained)))
     named = {*_words_of_titles(versions[1], in_gained)}
     lost, gained = _with_news(lost, in_lost, in_gained, named), _with_news(gained, in_gained, in_lost, named)
     if _letters_anew(lost, in_lost) == _letters_anew(gained, in_gained):  # these texts are divided anew
@@ -176,10 +180,10 @@ def joined(one: Delta, other: Delta) -> Delta:
     return Delta(one.differences + more, one.more or other.more, one.known and other.known)
 
 
-def with_news(delta: Delta, url: Url, new_pages: Container[str], gone_pages: Container[str] = ()) -> Delta:
+def with_news(delta: Delta, url: Url, new_pages: Collection[str], gone_pages: Collection[str] = ()) -> Delta:
     """The differences of the page ``url``, with the flag ``NEWS`` at links that say so of other pages.
 
-    They came to one of the ``new_pages``, or left one of the ``gone_pages``.
+    They came to one of the ``new_pages``, or left one of the ``gone_pages``. A link elsewhere repeats no heading.
     """
     if not any(d.targets for d in delta.differences):
         return delta
@@ -187,9 +191,13 @@ def with_news(delta: Delta, url: Url, new_pages: Container[str], gone_pages: Con
     return replace(delta, differences=list(found))
 
 
-def _with_announced(d: Difference, url: Url, pages: Container[str]) -> Difference:
-    is_news = any(_join(url, target) in pages for target in d.targets)
-    return replace(d, flags=d.flags | NEWS) if is_news else d
+def _with_announced(d: Difference, url: Url, pages: Collection[str]) -> Difference:
+    flags = d.flags
+    if flags & HEADING and any(_join(url, target.partition("#")[0]) != url for target in d.targets):
+        flags &= ~HEADING
+    if pages and any(_join(url, target) in pages for target in d.targets):
+        flags |= NEWS
+    return d if flags == d.flags else replace(d, flags=flags)
 
 
 def _join(url: Url, target: str) -> str:
@@ -226,11 +234,27 @@ def _states_same_price(version: PageVersion, lost: dict[int, ContentBlock], gain
 
 def _words_of_titles(version: PageVersion, changed: Container[int]) -> Iterator[str]:
     """The words of the titles that both versions have: templates repeat them."""
+    for block in _kept_at(version, changed, _is_title):
+        yield from (word for word, _ in _own_words(block))
+
+
+def _kept_at(
+    version: PageVersion, changed: Container[int], is_there: Callable[[bytes], object]
+) -> Iterator[ContentBlock]:
+    """The blocks at these places that both versions have."""
     for at, entry in enumerate(version.entries):
-        place = entry.place if isinstance(entry, ContentBlock) else entry[1]
-        if at not in changed and _is_title(place):
-            for block in blocks_of(entry):
-                yield from (word for word, _ in _own_words(block))
+        if at not in changed and is_there(entry.place if isinstance(entry, ContentBlock) else entry[1]):
+            yield from blocks_of(entry)
+
+
+def _with_headings(
+    differences: list[Difference], changed: dict[int, ContentBlock], version: PageVersion, in_gained: Container[int]
+) -> Iterator[Difference]:
+    """The differences, those of these blocks flagged that repeat a heading: not pictures, whose text is no other."""
+    headings = {block.text for block in _kept_at(version, in_gained, _is_heading)} if differences else set()
+    for d, block in zip(differences, changed.values(), strict=False):
+        is_one = block.text in headings and (d.targets or not block.is_link)
+        yield replace(d, flags=d.flags | HEADING) if is_one else d
 
 
 def _with_news(

@@ -42,9 +42,8 @@ def said(before: Site, after: Site, learnt: SiteMemory | None = None, step: int 
 
 def own(page: int, number: int = 0) -> str:
     """A sentence that only this page has."""
-    return " ".join(
-        WORDS[(page * 7 + number * 5 + at * (page % 11 + 1)) % 12] + "xyzuvw"[(page >> at) % 6] for at in range(9)
-    )
+    words = [WORDS[(page * 7 + number * 5 + at * (page % 11 + 1)) % 12] + "xyzuvw"[(page >> at) % 6] for at in range(9)]
+    return " ".join([*words, *([WORDS[number // 12 % 12]] if number >= 12 else [])])
 
 
 def article(page: int, more: str = "", foot: str = "Acme", side: str = "") -> str:
@@ -821,3 +820,28 @@ def test_ours_data_that_leave_all_pages_are_the_template_though_most_pages_have_
     for n in (2, 22):
         assert said(before, {**before, n: after[n]}) == {n}
         assert said(after, {**after, n: before[n]}) == {n}
+
+
+@pytest.mark.parametrize("size", [8, 12])
+def test_ours_a_theme_may_name_the_page_elsewhere_by_its_heading(size: int) -> None:
+    def page(n: int, tag: str, here: str) -> str:
+        links = "".join(f"<li><a href={here if m == n else f'/{m}'}>{own(m, 8)}</a>" for m in range(size))
+        return f"<{tag}><ul>{links}</ul></{tag}>{article(n, f'<h2>{own(n, 7)}</h2>')}"
+
+    one, other = site(size, lambda n: page(n, "div", f"./{n}")), site(size, lambda n: page(n, "nav", "#"))
+    for before, after in ((one, other), (other, one)):
+        assert said(before, after) == set()
+        assert said(before, {**after, 3: after[3].replace("</h2>", f" and {own(3, 5)}</h2>")}) == {3}
+
+
+def test_ours_a_text_that_leaves_all_pages_is_the_site_s_though_one_page_has_its_words_elsewhere() -> None:
+    keys = "<table class=keys><tr><td>Previous page<td>Next page<td>Search this site</table>"
+    before = site(12, lambda n: article(n, keys))
+    after = site(12, lambda n: article(n, f"<p class=near><a href=/{n - 1}>Previous</a></p>" * (n != 0)))
+    assert said(before, after) == set()
+
+
+@pytest.mark.parametrize("shown", ["<img alt='{}' src=/{}.jpg>", "<p><a href=/files/{1}.pdf>{0}</a></p>"])
+def test_ours_a_picture_or_a_file_that_is_named_like_the_page_is_no_copy_of_its_heading(shown: str) -> None:
+    before = site(12, lambda n: article(n, shown.format(own(n, 8), n)))
+    assert said(before, {**before, 4: article(4, shown.format(own(4, 8), "new"))}) == {4}
