@@ -424,6 +424,28 @@ def test_ours_a_build_that_the_gate_refuses_keeps_the_earlier_sitemap(tmp_path: 
     assert sitemap.read_bytes() == before
 
 
+def test_ours_a_build_without_many_pages_is_refused_as_a_whole_and_leaves_no_date(tmp_path: Path) -> None:
+    words = ("crawl", URL, "--source", "site", "-o", "out", "--replace", "--set=output.swap_delay=0", "-q")
+    whole = {f"p{number}": f"page number {number}" for number in range(12)}
+    write(tmp_path, **whole)
+    assert siteatlas(tmp_path, *words).code == 0
+    before = published(tmp_path)
+    shutil.rmtree(tmp_path / "site")
+    write(tmp_path, **dict(list(whole.items())[:7]))  # the start page changes with it
+    ran = siteatlas(tmp_path, *words)
+    assert ran.code == 3
+    assert "5 of the 13 published pages would leave" in ran.err
+    assert "stay as they were" not in ran.err
+    assert published(tmp_path) == before
+    write(tmp_path, **whole)
+    assert siteatlas(tmp_path, *words).code == 0
+    assert published(tmp_path) == before
+    shutil.rmtree(tmp_path / "site")
+    write(tmp_path, **dict(list(whole.items())[:7]))
+    assert siteatlas(tmp_path, *words, "--accept-shrink").code == 0
+    assert len(listed(tmp_path)) == 8
+
+
 def test_ours_a_page_that_only_a_sitemap_names_is_told_once(tmp_path: Path) -> None:
     words = ("crawl", URL, "--source", "site", "-o", "site")
     write(tmp_path, a="one", b="two")

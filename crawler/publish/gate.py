@@ -145,7 +145,8 @@ class GateLimits(Struct, frozen=True):
     """The tolerated shares of pages. ``accept_shrink``: the operator accepts the set as it is.
 
     ``accept_after`` is the number of days after which an explicit reason is believed; 0: never.
-    ``user_agent`` is the name under which a firewall may let the crawler through.
+    ``user_agent`` is the name under which a firewall may let the crawler through. ``is_build``: the pages are a build,
+    which goes live as a whole or not at all, so no pages of it are held.
     """
 
     max_failed: float = 0.2
@@ -153,6 +154,7 @@ class GateLimits(Struct, frozen=True):
     accept_shrink: bool = False
     accept_after: int = 7
     user_agent: str = "Siteatlas"
+    is_build: bool = False
 
 
 class Refusal(Struct, frozen=True):
@@ -191,7 +193,7 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
     if start.verdict and (sentence := _start_delisted(start)):
         kinds |= {kind_of(start.verdict.state, start.status)}
         return Refusal(f"{sentence}; if this is intended, {_accept()}", kinds=kinds)
-    if landslide.breaks_crawl:
+    if landslide.breaks_crawl or (limits.is_build and (landslide.lost or landslide.alike)):
         sentence = "; ".join(_sentences(facts, landslide, limits))
         return Refusal(f"{sentence}; if this is intended, {_accept()}", kinds=kinds)
     held = [lost for lost in landslide.rest if lost.are_held]

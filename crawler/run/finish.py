@@ -191,7 +191,12 @@ class RunFinisher:
         config = self._plan.config
         output = config.output
         limits = GateLimits(
-            output.max_failed, output.max_shrink, accept_shrink, output.accept_after, config.fetch.user_agent
+            output.max_failed,
+            output.max_shrink,
+            accept_shrink,
+            output.accept_after,
+            config.fetch.user_agent,
+            is_build=self._plan.is_of_folder,
         )
         after = AcceptAfter(output.accept_after, now)
         facts = gate_facts(self._store.db, self._plan.seed, output.max_shrink, after)
