@@ -255,9 +255,8 @@ def test_ours_a_broken_configuration_is_told_with_the_way_to_the_runs(tmp_path: 
     (tmp_path / "siteatlas.toml").write_text('[state]\ndirectory = "state"\n[sites.shop\n')
     ran = siteatlas(tmp_path, "status")
     assert ran.code == 2
-    assert ran.err.rstrip().endswith(
-        "(siteatlas status --state DIR shows the runs without it; the usual DIR is .siteatlas)"
-    )
+    told = f"(siteatlas status --state DIR shows the runs without it; the usual DIR is {tmp_path / '.siteatlas'})"
+    assert ran.err.rstrip().endswith(told)
     assert siteatlas(tmp_path, "status", "--state", "state").code == 0
 
 

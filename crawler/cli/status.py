@@ -1,14 +1,13 @@
 """``siteatlas status``: shows the sites, their published sitemaps, their last and next runs. Changes nothing."""
 
+import shlex
 import sys
-from typing import Any, Final
+from typing import Any
 
 from crawler.audit.report.layout import output_width
 from crawler.cli.errors import CommandErrors, print_json
 from crawler.cli.options import StatesConfigOption, with_flags
 from crawler.errors import StorageError, UsageError
-
-_WITHOUT_CONFIG: Final = "siteatlas status --state DIR shows the runs without it; the usual DIR is .siteatlas"
 
 
 @with_flags("state.directory")
@@ -35,7 +34,9 @@ def status(
         except UsageError as error:
             if config is None or site:
                 raise
-            raise UsageError(f"{error} ({_WITHOUT_CONFIG})") from None
+            usual = shlex.quote(str(config.absolute().parent / ".siteatlas"))
+            said = f"siteatlas status --state DIR shows the runs without it; the usual DIR is {usual}"
+            raise UsageError(f"{error} ({said})") from None
         if any(site_status.snapshot.error for site_status in report.sites):
             errors.exit_code = StorageError.exit_code
         if as_json:
