@@ -95,7 +95,7 @@ def _order(row: SiteRow) -> tuple[int, str, str]:
 
 def site_row(site: SiteStatus, snapshot: SiteSnapshot) -> SiteRow:
     """The row of a site."""
-    last, standing = snapshot.last_ended, snapshot.standing
+    last, standing = snapshot.last_tried, snapshot.standing
     return SiteRow(
         site=site,
         condition=condition(site, snapshot),
@@ -110,15 +110,16 @@ def site_row(site: SiteStatus, snapshot: SiteSnapshot) -> SiteRow:
 
 def _last_end(site: SiteStatus, run: Run | None) -> LastEnd | None:
     """The end of the last run; the schedule knows it when the attempt left no run in the state."""
-    last, at = site.last, (run.ended if run else None) or 0.0
+    last = site.last
+    at = (run.ended or run.started + run.seconds) if run else 0.0  # one that was cut short may be continued
     if last and last.ended and last.ended > at and (run is None or last.run != run.number):
         result = f"{last.status}, exit code {last.exit_code}" if last.status else "interrupted"
         result = outcome_text(last.outcome) if last.outcome else result
         return LastEnd(at=last.ended, outcome=result, seconds=last.ended - last.began)
-    if run is None or run.ended is None:
+    if run is None:
         return None
     seconds = run.seconds if run.has_figures or run.seconds else None
-    return LastEnd(at=run.ended, outcome=outcome_text(run.result), seconds=seconds)
+    return LastEnd(at=at, outcome=outcome_text(run.result), seconds=seconds)
 
 
 def run_counts(run: Run) -> ChangeCounts:

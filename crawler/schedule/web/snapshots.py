@@ -84,6 +84,14 @@ class SiteSnapshot(Struct, frozen=True, kw_only=True):
         return next(iter(self.ended), None)
 
     @property
+    def last_tried(self) -> Run | None:
+        """The newest run that has ended or was cut short, but for dry runs."""
+        tried = (
+            run for run in self.runs if run.outcome != DRY and (run.ended is not None or run.exit_code is not None)
+        )
+        return next(tried, None)
+
+    @property
     def last_good(self) -> Run | None:
         """The last run that succeeded: all of its result is where it belongs."""
         return self.standing.succeeded if self.standing else None
@@ -265,8 +273,7 @@ def condition(site: SiteStatus | None, snapshot: SiteSnapshot) -> Condition:
 
 
 def _warnings(site: SiteStatus | None, snapshot: SiteSnapshot) -> Iterator[Condition]:
-    tried = (run for run in snapshot.runs if run.outcome != DRY and (not run.is_open or run.exit_code is not None))
-    if ended := next(tried, None):
+    if ended := snapshot.last_tried:
         yield from _run_warning(ended)
     if snapshot.standing and snapshot.standing.unended:
         yield Condition(Tone.WARNING, "interrupted", snapshot.standing.unended)

@@ -21,7 +21,7 @@ from crawler.robots.rules import disallow_all, parse_robots
 from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.schedule.web.app import health_response
 from crawler.schedule.web.metrics import SiteMetrics, exposition
-from crawler.schedule.web.pages import relative_time, time_text
+from crawler.schedule.web.pages import relative_time, site_row, time_text
 from crawler.schedule.web.snapshots import SiteSnapshot, condition, read_snapshot
 from crawler.state.runs import PublishedFile, RunStatus, RunStore
 from crawler.state.schema import STATE_DB
@@ -345,6 +345,14 @@ def test_ours_a_run_that_was_stopped_is_not_told_as_one_that_failed(tmp_path: Pa
     shop = site(tmp_path, "x", failures=2, last=attempt("x", status=RunStatus.STOPPED, message="it was interrupted"))
     told = condition(shop, SiteSnapshot()).sentence
     assert told == "failing: 2 runs in a row failed, and one after that was stopped: it was interrupted"
+
+
+def test_ours_the_last_run_of_a_site_may_be_one_that_was_cut_short(tmp_path: Path) -> None:
+    cut = {"outcome": "cut short", "ended": None, "exit_code": 4, "refusal": "the site is down"}
+    made = site(tmp_path, "shop")
+    state(made.state, [PAGES, PAGES], ["sitemap.xml"], **cut)
+    row = site_row(made, read_snapshot(made.state, SiteSnapshot()))
+    assert (row.condition.word, row.ended and row.ended.outcome) == ("failed", "cut short")
 
 
 def test_ours_a_site_whose_runs_published_nothing_is_not_called_healthy(tmp_path: Path) -> None:
