@@ -16,7 +16,7 @@ import os
 import pwd
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -104,18 +104,21 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 1,
 
 
 class NextRun:
-    """How a person gives an option to the next run of a site: with ``command``, or with the command that they typed."""
+    """How a person gives an option to the next run of a site: with ``command``, or with the command that they typed.
+
+    ``overrides`` are the words of this command that override keys of the configuration.
+    """
 
     def __init__(self) -> None:
         self.command = ""
+        self.overrides: Sequence[str] = ()
 
-    @staticmethod
-    def of(file: Path, *more: str) -> str:
-        """The command for the sites of a configuration, with ``more`` words.
+    def of(self, file: Path, *more: str) -> str:
+        """The command for the sites of a configuration, with the ``overrides`` of this one, and ``more`` words.
 
         If nobody typed this one, its reader may be another account: that of an administrator who gets a mail.
         """
-        words = ("run", "--config", str(file.absolute()), *more)
+        words = ("run", "--config", str(file.absolute()), *self.overrides, *more)
         if os.isatty(0):
             return shlex.join(("siteatlas", *words))
         program = Path(sys.argv[0])  # a scheduler names it in full, and it may be in no PATH

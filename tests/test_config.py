@@ -27,7 +27,7 @@ def test_ours_the_reference_has_every_key_at_its_default_with_its_option() -> No
     known = {f"{name}.{key}": None for name, keys in known_keys().items() for key in keys}
     assert written.keys() ^ known.keys() == set(), "in one of crawler/config/config.py and reference.toml, not in both"
     assert list(written) == list(known), "reference.toml has the order of the fields"
-    flags = {flag.key: flag.long for flag in FLAGS}
+    flags = {flag.key: flag.name() for flag in FLAGS}
     for name, section in sections.items():
         about = section.lines.partition("\n")[2].replace("\n# ", " ")
         documented = " ".join(str(section_of(name).__doc__).split())

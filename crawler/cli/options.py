@@ -17,7 +17,7 @@ import typer
 from msgspec import Struct
 
 from crawler.config.config import Config
-from crawler.config.load import SECRET_KEYS, ConfigFile, Layers, load_site
+from crawler.config.load import SECRET_KEYS, ConfigFile, Layers, load_site, resolve_paths
 from crawler.config.reference import reference_sections
 from crawler.config.settings import (
     Setting,
@@ -26,6 +26,7 @@ from crawler.config.settings import (
     misspelt_variables,
     parse_setting,
     section_of,
+    value_of,
 )
 from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
@@ -57,10 +58,10 @@ class Flag(Struct, frozen=True):
         """The name of the parameter that carries it."""
         return self.key.replace(".", "__")
 
-    @property
-    def long(self) -> str:
-        """The name that messages use."""
-        return next(name for name in self.names.split("/")[0].split() if name.startswith("--"))
+    def name(self, value: object = True) -> str:
+        """The name that messages use, of a switch the one that sets ``value``."""
+        names = self.names.rpartition("/")[2] if value is False else self.names.partition("/")[0]
+        return next(name for name in names.split() if name.startswith("--"))
 
 
 _TEXTS: Final[dict[str, Any]] = tomllib.loads((files("crawler.cli") / "options.toml").read_text(encoding="utf-8"))
@@ -186,7 +187,7 @@ def given_layers(flags: Mapping[str, Any], url: str | None = None) -> Layers:
     """
     typed = [Setting(path=("site", "url"), value=url, origin="URL")] if url is not None else []
     typed += [
-        Setting(path=tuple(flag.key.split(".")), value=value, origin=flag.long)
+        Setting(path=tuple(flag.key.split(".")), value=value, origin=flag.name(value))
         for flag in FLAGS
         if (value := flags.get(flag.field)) not in (None, [], ())
     ]
@@ -198,6 +199,26 @@ def given_layers(flags: Mapping[str, Any], url: str | None = None) -> Layers:
         if other != setting.origin:
             raise UsageError(f"{other} and {setting.origin} set the same key. Give only one of them")
     return environment_settings(os.environ), typed
+
+
+def override_words(flags: Mapping[str, Any]) -> list[str]:
+    """The options that override a configuration, as words that do the same for ``run`` in any directory.
+
+    VALUE stands for a secret. Raises UsageError.
+    """
+    words: list[str] = []
+    for setting in given_layers(flags)[1]:
+        section, key = setting.path[:2]
+        read = value_of(setting) if setting.is_toml else setting.value
+        given = read if isinstance(read, str) else setting.value
+        for value in given if isinstance(given, list) else [given]:
+            text = resolve_paths({section: {key: value}}, Path.cwd())[section][key]
+            text = "VALUE" if section == "plugins" or key in SECRET_KEYS.get(section, ()) else text
+            if setting.is_toml:
+                words += f"{setting.origin}={text}".split(" ", 1)
+            elif f"{section}.{key}" in CRAWL_KEYS:
+                words += [setting.origin] if isinstance(value, bool) else [setting.origin, text]
+    return words
 
 
 def site_config(

@@ -5,8 +5,8 @@ from typing import Any
 
 from crawler.audit.report.layout import fitted
 from crawler.cli.errors import INTERRUPTED, CommandErrors, print_json
-from crawler.cli.options import CRAWL_KEYS, NO_CONFIG, RUN_OPTIONS, SitesConfigOption, with_flags
-from crawler.errors import UsageError, worst_exit_code
+from crawler.cli.options import CRAWL_KEYS, NO_CONFIG, RUN_OPTIONS, SitesConfigOption, override_words, with_flags
+from crawler.errors import NEXT_RUN, UsageError, worst_exit_code
 from crawler.run.options import RunOptions
 
 
@@ -30,6 +30,7 @@ def run(config: SitesConfigOption = None, site: list[str] | None = None, **flags
         from crawler.cli.run_sites import run_sites, site_plans, summary_line, with_audits  # noqa: PLC0415
 
         plans = site_plans(config, flags, site or [])
+        NEXT_RUN.overrides = override_words(flags)
         if options.accept_shrink and len(plans) > 1:
             raise UsageError("--accept-shrink applies to one site. Choose the site with --site")
         results = list(run_sites(plans, config, options, errors))

@@ -9,9 +9,10 @@ from typing import Any
 
 import anyio
 
+from crawler.cli.options import override_words
 from crawler.cli.run_sites import check_site, site_plans
 from crawler.cli.sites import history_directory, shared_config
-from crawler.errors import UsageError, single_error
+from crawler.errors import NEXT_RUN, UsageError, single_error
 from crawler.run.options import loop_options
 from crawler.schedule.daemon import ConfigWatcher, DaemonProcess
 from crawler.schedule.history import History
@@ -57,6 +58,7 @@ def run_daemon(file: Path, flags: Mapping[str, Any], names: Sequence[str], *, is
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it
     watcher = ConfigWatcher(file)
     loaded = read()
+    NEXT_RUN.overrides = override_words(flags)
     with (
         History(loaded.directory, loaded.settings.history_limit) as history,
         bind_socket(loaded.settings.listen) if loaded.settings.listen else nullcontext() as listener,
