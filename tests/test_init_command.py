@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from run import Ran, siteatlas
+from run import AT_ONCE, Ran, siteatlas
 from scripted import Answer, links, scripted
 
 from crawler.packages import WHEEL
@@ -108,6 +108,56 @@ def test_ours_a_build_deletes_neither_the_key_nor_robots_txt(
     assert ("each build deletes sitemap.xml: run Siteatlas after each build" in made.err) is not bool(source)
     assert ("put a copy of the key file" in made.err) is not bool(source)
     assert (f" --patch {Path(source) / 'robots.txt'}" in made.out) is bool(source)
+
+
+@pytest.mark.parametrize(
+    ("marker", "output", "words", "is_built", "has_git"),
+    [
+        ("hugo.toml", "public", (), True, True),
+        ("conf.py", "_build/html", (), True, True),
+        ("hugo.toml", "public/en", (), False, False),
+        ("hugo.toml", "www", (), False, False),
+        ("README.md", "public", (), False, False),
+        ("hugo.toml", "public", ("--container",), True, False),
+        ("hugo.toml", "public", ("--systemd", "--user", "nobody"), True, False),
+        ("hugo.toml", "public", ("--config", "../siteatlas.toml"), True, False),  # outside of the repository
+    ],
+)
+def test_ours_the_folder_of_a_generator_is_what_runs_read(
+    tmp_path: Path, marker: str, output: str, words: tuple[str, ...], is_built: bool, has_git: bool
+) -> None:
+    (project := tmp_path / "project").mkdir()
+    (project / marker).write_text("")
+    for command in "init -q", "add -A", "-c user.name=a -c user.email=a@b commit -qm x":
+        subprocess.run(["git", "-C", str(project), *command.split()], check=True)
+    made = init(project, URL, "-o", output, "--indexnow", *words)
+    (config,) = tmp_path.rglob("siteatlas.toml")
+    tables = tomllib.loads(config.read_text())
+    source = tables.get("fetch", {}).get("source", "")
+    assert ((config.parent / source).resolve() == (project / output).resolve()) is is_built
+    assert (tables["content"].get("lastmod") == "git") is has_git
+    told = " ".join(made.out.split())
+    assert ("after each build, publishes the sitemap in" in told) is is_built
+    assert ("after each deploy, sends the changes" in told) is is_built
+    assert ("siteatlas schedule --config" in told) is not (is_built or bool(words))
+
+
+def test_ours_the_runs_after_init_read_the_next_build_and_date_it_by_git(tmp_path: Path) -> None:
+    for name in "docs", "site":
+        (tmp_path / name).mkdir()
+    (tmp_path / "mkdocs.yml").write_text("site_name: x")
+    pages = ("index", "a", "b")
+    for name in pages:
+        (tmp_path / "docs" / f"{name}.md").write_text(name)
+        (tmp_path / "site" / f"{name}.html").write_text(links("/a.html") + f"<p>{name}")
+    for command in "init -q", "add -A", "-c user.name=a -c user.email=a@b commit -qm x --date=2025-03-04T10:00Z":
+        subprocess.run(["git", "-C", str(tmp_path), *command.split()], check=True)
+    assert init(tmp_path, "https://www.example.com/", "-o", "site").code == 0
+    words = ("run", "--config", "siteatlas.toml", "--replace", *AT_ONCE)
+    assert siteatlas(tmp_path, *words).code == 0
+    (tmp_path / "site" / "index.html").write_text(links("/a.html", "/b.html"))
+    assert siteatlas(tmp_path, *words).code == 0
+    assert "/b.html</loc><lastmod>2025-03-04T10:00:00" in (tmp_path / "site" / "sitemap.xml").read_text()
 
 
 def test_ours_a_second_init_keeps_the_key_and_tells_of_no_file_that_it_did_not_write(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ GENERATORS: Final[dict[GeneratorName, GeneratorRules]] = {
         ("mkdocs.yml", "mkdocs.yaml"), ("md", "markdown"), _mkdocs, "docs/", "docs_dir", "docs/", "site", "site_dir"
     ),
     "jekyll": GeneratorRules(_JEKYLL, ("md", "markdown", "html"), _jekyll, "", "", "./", "_site", "destination"),
-    "sphinx": GeneratorRules(("conf.py",), ("rst", "md", "ipynb", "txt"), _same_path),
+    "sphinx": GeneratorRules(("conf.py",), ("rst", "md", "ipynb", "txt"), _same_path, output="_build/html"),
     "nikola": GeneratorRules(
         ("conf.py",),
         ("rst", "md", "ipynb", "txt", "html"),

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from crawler.cli.init.kit import fill
 
 
-def new_config(
+def new_config(  # noqa: PLR0913 - what init finds out is wide
     sites: Mapping[str, tuple[str, str]],
     *,
     file: str,
@@ -17,11 +17,14 @@ def new_config(
     cron: str,
     is_scheduled: bool,
     indexnow_key: str = "",
+    is_built: bool = False,
+    has_git_dates: bool = False,
 ) -> str:
     """The text of a configuration. ``sites`` are start URL and output directory by name; one site needs no name.
 
     ``file`` is the name of the file, ``state`` the directory of the state; ``is_scheduled`` switches ``cron`` on,
-    ``indexnow_key`` IndexNow.
+    ``indexnow_key`` IndexNow. ``is_built``: a generator builds the output directory, so runs read the pages there, and
+    take their dates from Git if that ``has_git_dates``.
     """
     urls = [url for url, _ in sites.values()]
     described = [
@@ -49,6 +52,8 @@ def new_config(
         host=(urlsplit(urls[0]).hostname or "").removeprefix("www."),
         show_key=_show_key(sites),
         indexnow_key=indexnow_key,
+        is_built=is_built,
+        has_git_dates=has_git_dates,
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -22,13 +22,14 @@ from crawler.cli.init import github, kubernetes, systemd
 from crawler.cli.init.config import new_config, site_names
 from crawler.cli.init.interval import Interval
 from crawler.cli.init.kit import InitKit, crontab, fill, install_command, stable_time, timer_schedule
-from crawler.config.config import Config, FetchConfig
+from crawler.config.config import Config, ContentConfig, FetchConfig
 from crawler.config.fetcher import request_signer
 from crawler.config.load import ConfigFile, SitePaths, check_distinct_paths, load_sites, split_sites
 from crawler.config.plan import plan_crawl
 from crawler.config.start import parse_url_setting
 from crawler.errors import StorageError, UsageError, account_name
-from crawler.lastmod.generators import find_generator
+from crawler.lastmod.generators import SiteGenerator, find_generator
+from crawler.lastmod.git import Repository
 from crawler.packages import IMAGE, WHEEL, installed_from
 from crawler.publish.write import foreign_sitemap
 from crawler.units import names_text
@@ -46,13 +47,15 @@ def first_run_steps(kit: InitKit, config: Path, *, by_account: bool) -> Iterator
         program = f"{_sudo_prefix(kit.user)}{shlex.join(kit.program)}"
     file = shlex.quote(str(config))
     where = "in the directories it names" if len(kit.sites) > 1 else f"in {relative_path(kit.outputs[0])}"
-    where += "" if kit.outputs[0].exists() or len(kit.sites) > 1 else ", a new directory"
+    where += "" if kit.is_built or kit.outputs[0].exists() or len(kit.sites) > 1 else ", a new directory"
     found = filter(None, map(foreign_sitemap, kit.sites.values()))
-    once = replaces = ""
-    if foreign := ", ".join(str(relative_path(path)) for path in found):
+    when = once = replaces = ""
+    if kit.is_built:
+        when, once, replaces = "after each build, ", " --replace", ", also in place of one of the generator"
+    elif foreign := ", ".join(str(relative_path(path)) for path in found):
         once, replaces = " --replace", f", and replaces {foreign}; later runs need no --replace"
         replaces += ". If each build of your site writes it again, let each build end with a run"
-    meaning = f"publishes the sitemap {where}{replaces}. With --dry-run, it only shows what it would publish"
+    meaning = f"{when}publishes the sitemap {where}{replaces}. With --dry-run, it only shows what it would publish"
     yield f"{program} run --config {file}{once}", meaning
     local = kit.outputs[0] / "robots.txt"
     source = _source_of(local) if urlsplit(kit.urls[0]).path.count("/") < 2 else None
@@ -61,6 +64,8 @@ def first_run_steps(kit: InitKit, config: Path, *, by_account: bool) -> Iterator
         patch = f" --patch {shlex.quote(str(relative_path(source or local)))}"
         does = f"adds the line with the sitemap{' to the file that each build copies' if source else ''}"
     yield f"siteatlas robots --config {file}{patch}", f"checks robots.txt, and {does}"
+    if kit.is_built and kit.first_config.indexnow.key:
+        yield f"siteatlas notify --config {file}", "after each deploy, sends the changes to search engines"
 
 
 def install_steps(kit: InitKit) -> Iterator[Step]:
@@ -221,26 +226,38 @@ def plan_files(options: InitOptions) -> InitFiles:
     preparation = list(install_steps(kit)) if options.has_account else []
     preparation += _secret_steps(kit) if options.is_unit else ()
     first_runs = list(first_run_steps(kit, options.config, by_account=options.has_account)) if is_new else []
-    if not options.schedulers:
+    if not options.schedulers and (options.every or not kit.is_built):
         often = "" if options.every else " --every 1d"
         keep = f"siteatlas schedule --config {shlex.quote(str(options.config))}{often}"
         steps.append((keep, "keeps it up to date; or let init write files for another scheduler"))
     return InitFiles(files, notes, [*preparation, *first_runs, *steps])
 
 
-def _source_of(file: Path) -> Path | None:
-    """The file that each build of a generator copies to a published file, whether it exists or not.
+class _Build(NamedTuple):
+    """The ``generator`` in the directory ``root``, and the ``folder`` into which it builds the site."""
 
-    The generator is one of a directory above, or the one here, that builds the published directory.
-    """
-    for root in (*file.parent.parents, Path.cwd()):
+    root: Path
+    generator: SiteGenerator
+    folder: Path
+
+
+def _build_of(folder: Path) -> _Build | None:
+    """The generator that builds a folder or one above: that of a directory above, or the one here."""
+    for root in (*folder.parents, Path.cwd()):
         with suppress(OSError, UnicodeDecodeError):
             if found := find_generator([f"{path.name}/" if path.is_dir() else path.name for path in root.iterdir()]):
                 found = found.with_settings((root / found.marker).read_text(encoding="utf-8"))
-                static, built = found.static, Path(os.path.normpath(root / found.output))
-                if file.is_relative_to(built):
-                    return root / static / file.relative_to(built) if static and (root / static).is_dir() else None
+                build = _Build(root, found, Path(os.path.normpath(root / found.output)))
+                if folder.is_relative_to(build.folder):
+                    return build
     return None
+
+
+def _source_of(file: Path) -> Path | None:
+    """The file that each build of a generator copies to a published file, whether it exists or not."""
+    build = _build_of(file.parent)
+    static = build.root / build.generator.static if build and build.generator.static else None
+    return static / file.relative_to(build.folder) if build and static and static.is_dir() else None
 
 
 def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
@@ -317,6 +334,8 @@ def _config_text(options: InitOptions) -> str:
         name: (url, _relative_path(options.config, folder))
         for name, url, folder in zip(names, urls, folders, strict=True)
     }
+    built = Path(os.path.normpath(Path.cwd() / output))
+    is_built = len(urls) == 1 and (build := _build_of(built)) is not None and build.folder == built
     return new_config(
         sites,
         file=str(options.config),
@@ -324,7 +343,19 @@ def _config_text(options: InitOptions) -> str:
         cron=(options.every or Interval.DAY).cron(*stable_time(urls[0])),
         is_scheduled=options.every is not None or bool({"systemd_daemon", "container"} & {*options.chosen}),
         indexnow_key=options.indexnow_key,
+        is_built=is_built,
+        has_git_dates=is_built and _has_git_dates(options),
     )
+
+
+def _has_git_dates(options: InitOptions) -> bool:
+    """Whether the runs can date the pages of a generator: Git shows a repository only to its owner."""
+    is_owner = not options.has_account or (options.user or _current_user()) == account_name()
+    if not is_owner or {"container", "kubernetes"} & {*options.chosen}:  # the image has no Git
+        return False
+    with suppress(UsageError):
+        return bool(Repository(ContentConfig(repository=str(options.config.absolute().parent))))
+    return False
 
 
 def _relative_path(config: Path, folder: Path) -> str:
@@ -344,7 +375,9 @@ def _build_kit(options: InitOptions, text: str) -> InitKit:
     for site in load_sites(ConfigFile(file, text)):
         name, config = site.name, site.config
         _keep_private(options.config, Path(config.output.directory))
-        plan = plan_crawl(config)
+        is_built = config.fetch.source == config.output.directory  # perhaps by a build that is still to come
+        fetch = config.fetch.model_copy(update={"source": ""} if is_built else {})
+        plan = plan_crawl(config.model_copy(update={"fetch": fetch}))
         site_name = name or host_of(plan.seed)
         sites[site_name] = config
         file_name = plan.sitemap_url.partition("?")[0].rpartition("/")[2]

@@ -168,6 +168,11 @@ class InitKit(Struct, frozen=True, kw_only=True):
         return [Path(os.path.normpath(config.output.directory)) for config in self.sites.values()]
 
     @property
+    def is_built(self) -> bool:
+        """Whether a run reads the pages of a site in the directory that is published, after a build."""
+        return any(config.fetch.source == config.output.directory for config in self.sites.values())
+
+    @property
     def stop_seconds(self) -> int:
         """Seconds in which a process that is stopped saves the state of its runs."""
         return round(self.first_config.daemon.shutdown_timeout) + _AFTER_STOP
