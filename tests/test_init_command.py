@@ -325,6 +325,9 @@ def test_ours_a_workflow_lies_at_the_top_of_the_repository(tmp_path: Path) -> No
     outside = init(folder, URL, "-o", "/srv/www", "--github", "--force")
     assert outside.code == 2
     assert "outside the Git repository" in outside.err
+    (folder / "hugo.toml").touch()
+    built = init(folder, URL, "-o", "public", "--github", "--force")
+    assert (built.code, "add the run to the workflow that builds the site" in built.err) == (2, True)
 
 
 @pytest.mark.parametrize(

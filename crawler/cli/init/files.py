@@ -13,23 +13,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from crawler.cli.init import github, kubernetes, systemd
+from crawler.cli.init.build import build_of, has_commits, source_of
 from crawler.cli.init.config import new_config, site_names
 from crawler.cli.init.interval import Interval
 from crawler.cli.init.kit import InitKit, crontab, fill, install_command, stable_time, timer_schedule
-from crawler.config.config import Config, ContentConfig, FetchConfig
+from crawler.config.config import Config, FetchConfig
 from crawler.config.fetcher import request_signer
 from crawler.config.load import ConfigFile, SitePaths, check_distinct_paths, load_sites, split_sites
 from crawler.config.plan import plan_crawl
 from crawler.config.start import parse_url_setting
 from crawler.errors import StorageError, UsageError, account_name
-from crawler.lastmod.generators import SiteGenerator, find_generator
-from crawler.lastmod.git import Repository
 from crawler.packages import IMAGE, WHEEL, installed_from
 from crawler.publish.write import foreign_sitemap
 from crawler.units import names_text
@@ -58,7 +57,7 @@ def first_run_steps(kit: InitKit, config: Path, *, by_account: bool) -> Iterator
     meaning = f"{when}publishes the sitemap {where}{replaces}. With --dry-run, it only shows what it would publish"
     yield f"{program} run --config {file}{once}", meaning
     local = kit.outputs[0] / "robots.txt"
-    source = _source_of(local) if urlsplit(kit.urls[0]).path.count("/") < 2 else None
+    source = source_of(local) if urlsplit(kit.urls[0]).path.count("/") < 2 else None
     patch, does = "", "prints the line to add"
     if len(kit.sites) == 1 and (source or local.is_file()):
         patch = f" --patch {shlex.quote(str(relative_path(source or local)))}"
@@ -218,7 +217,7 @@ def plan_files(options: InitOptions) -> InitFiles:
     files = {options.config: text} if is_new else {}
     if options.indexnow_key:
         keys = [path / f"{options.indexnow_key}.txt" for path in kit.outputs]
-        files |= {relative_path(path): options.indexnow_key for path in [*keys, *filter(None, map(_source_of, keys))]}
+        files |= {relative_path(path): options.indexnow_key for path in [*keys, *filter(None, map(source_of, keys))]}
     notes, steps = list(_notes(options, kit)), list[tuple[str, str]]()
     for name, (word, make) in SCHEDULERS.items():
         if name in options.chosen:
@@ -233,36 +232,9 @@ def plan_files(options: InitOptions) -> InitFiles:
     return InitFiles(files, notes, [*preparation, *first_runs, *steps])
 
 
-class _Build(NamedTuple):
-    """The ``generator`` in the directory ``root``, and the ``folder`` into which it builds the site."""
-
-    root: Path
-    generator: SiteGenerator
-    folder: Path
-
-
-def _build_of(folder: Path) -> _Build | None:
-    """The generator that builds a folder or one above: that of a directory above, or the one here."""
-    for root in (*folder.parents, Path.cwd()):
-        with suppress(OSError, UnicodeDecodeError):
-            if found := find_generator([f"{path.name}/" if path.is_dir() else path.name for path in root.iterdir()]):
-                found = found.with_settings((root / found.marker).read_text(encoding="utf-8"))
-                build = _Build(root, found, Path(os.path.normpath(root / found.output)))
-                if folder.is_relative_to(build.folder):
-                    return build
-    return None
-
-
-def _source_of(file: Path) -> Path | None:
-    """The file that each build of a generator copies to a published file, whether it exists or not."""
-    build = _build_of(file.parent)
-    static = build.root / build.generator.static if build and build.generator.static else None
-    return static / file.relative_to(build.folder) if build and static and static.is_dir() else None
-
-
 def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
     key = f"a copy of the key file {options.indexnow_key}.txt and " if options.indexnow_key else ""
-    if outputs := [str(relative_path(path)) for path in kit.outputs if not _source_of(path / "robots.txt")]:
+    if outputs := [str(relative_path(path)) for path in kit.outputs if not source_of(path / "robots.txt")]:
         yield (
             f"if a generator or a deploy empties {names_text(outputs)}, each build deletes sitemap.xml: run "
             f"Siteatlas after each build, and put {key}a robots.txt with the line of the sitemap into the folder "
@@ -335,7 +307,7 @@ def _config_text(options: InitOptions) -> str:
         for name, url, folder in zip(names, urls, folders, strict=True)
     }
     built = Path(os.path.normpath(Path.cwd() / output))
-    is_built = len(urls) == 1 and (build := _build_of(built)) is not None and build.folder == built
+    is_built = len(urls) == 1 and (build := build_of(built)) is not None and build.folder == built
     return new_config(
         sites,
         file=str(options.config),
@@ -353,9 +325,7 @@ def _has_git_dates(options: InitOptions) -> bool:
     is_owner = not options.has_account or (options.user or _current_user()) == account_name()
     if not is_owner or {"container", "kubernetes"} & {*options.chosen}:  # the image has no Git
         return False
-    with suppress(UsageError):
-        return bool(Repository(ContentConfig(repository=str(options.config.absolute().parent))))
-    return False
+    return has_commits(options.config.absolute().parent)
 
 
 def _relative_path(config: Path, folder: Path) -> str:

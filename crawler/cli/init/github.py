@@ -17,6 +17,11 @@ WORKFLOW_FILE: Final = Path(".github/workflows/sitemap.yml")
 
 def workflow(kit: InitKit, root: Path) -> str:
     """The text of the workflow. ``root`` is the repository, which must contain all paths. Raises UsageError."""
+    if kit.is_built:
+        raise UsageError(
+            f"a workflow of its own has no pages to read, because a build makes {kit.outputs[0]}. Leave --github out, "
+            "and add the run to the workflow that builds the site: siteatlas manual setups/built-sites shows the steps"
+        )
     config = _path_within(kit.config, root, "the configuration")
     outputs = [_path_within(path, root, "output.directory") for path in kit.outputs]
     states = [_path_within(path, root, "state.directory") for path in kit.writes if path not in kit.outputs]
