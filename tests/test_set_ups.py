@@ -100,6 +100,19 @@ def test_ours_pages_of_one_commit_are_not_told_as_those_of_a_build(tmp_path: Pat
     assert (ran.code, "Git dates 6 of these" in ran.out, "of a build" in ran.out) == (0, True, False), ran.out + ran.err
 
 
+@pytest.mark.parametrize(("marker", "told"), [("mkdocs.yml", [True, False]), ("README.md", [False, False])])
+def test_ours_built_pages_without_a_date_are_told_once_of_those_of_git(
+    tmp_path: Path, marker: str, told: list[bool]
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / marker).write_text("site_name: Boats\n")
+    commit(tmp_path, "2025-03-04T10:00:00Z")
+    for name in "index", "a", "b":
+        (tmp_path / "site" / f"{name}.html").write_text(links("/a.html", "/b.html") + name)
+    words = ("crawl", "https://www.example.com/", "--source", "site", "-o", "out", *AT_ONCE)
+    assert ["--lastmod git dates the pages" in siteatlas(tmp_path, *words).out for _ in range(2)] == told
+
+
 def test_ours_a_page_of_a_set_up_is_short_and_says_what_matters() -> None:
     for page in PAGES.glob("*.md"):
         text = page.read_text(encoding="utf-8")

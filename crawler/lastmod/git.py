@@ -160,6 +160,13 @@ class Repository:
         return _git(self._directory, "content.repository", *words)
 
 
+def dates_pages(content: ContentConfig) -> bool:
+    """Whether ``lastmod = "git"`` finds a repository with commits and a generator that it knows."""
+    with suppress(UsageError):
+        return not Repository(content).is_shallow
+    return False
+
+
 def former_pages(folder: Path) -> set[str]:
     """The paths of the pages that the Git history of a folder ever had: of built files, or of a generator's sources.
 

@@ -51,6 +51,7 @@ _NAMED_KEY: Final = "named_in_robots"
 _AFTER_ROLLBACK_NOTE: Final = (
     "the changes of this run are counted from the rollback. Notifications count from the run that they told last"
 )
+_GIT_NOTE: Final = "--lastmod git dates the pages that a generator makes from files in Git: siteatlas manual lastmod"
 MAX_SHOWN_CHANGES: Final = 20  # changes of each kind in a summary
 
 
@@ -157,6 +158,11 @@ class RunFinisher:
     def _told_once(self, verdict: Completeness, policy: str) -> list[str]:
         """The notes on listed pages that no earlier run told; ``policy`` made their dates."""
         notes = {"copies": write.copies_note(self._listing), "undated": write.undated_note(self._listing, policy)}
+        lacks = bool(self._plan.config.fetch.source) and policy in {"observed", "header", "page"}
+        if lacks and (notes["undated"][0] or self._listing.disbelieved(policy)):
+            from crawler.lastmod.git import dates_pages  # noqa: PLC0415 - few sites need it
+
+            notes["git"] = int(dates_pages(self._plan.config.content)), _GIT_NOTE
         if not _is_degraded(verdict):  # else pages that were not read may link there
             notes["unlinked"] = write.unlinked_note(self._listing)
         return [note for kind, (count, note) in notes.items() if not self._digests.is_told(kind, count)]

@@ -1,14 +1,11 @@
-"""Finds the generator that builds a directory, its static files, and whether Git dates its pages."""
+"""Finds the generator that builds a directory, and its static files."""
 
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from crawler.config.config import ContentConfig
-from crawler.errors import UsageError
 from crawler.lastmod.generators import SiteGenerator, find_generator
-from crawler.lastmod.git import Repository
 
 
 class SiteBuild(NamedTuple):
@@ -36,10 +33,3 @@ def source_of(file: Path) -> Path | None:
     build = build_of(file.parent)
     static = build.root / build.generator.static if build and build.generator.static else None
     return static / file.relative_to(build.folder) if build and static and static.is_dir() else None
-
-
-def has_commits(folder: Path) -> bool:
-    """Whether a run with ``lastmod = "git"`` in a configuration in this directory finds a generator and its commits."""
-    with suppress(UsageError):
-        return bool(Repository(ContentConfig(repository=str(folder))))
-    return False

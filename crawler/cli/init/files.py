@@ -19,16 +19,17 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from crawler.cli.init import github, kubernetes, systemd
-from crawler.cli.init.build import build_of, has_commits, source_of
+from crawler.cli.init.build import build_of, source_of
 from crawler.cli.init.config import new_config, site_names
 from crawler.cli.init.interval import Interval
 from crawler.cli.init.kit import InitKit, crontab, fill, install_command, stable_time, timer_schedule
-from crawler.config.config import Config, FetchConfig
+from crawler.config.config import Config, ContentConfig, FetchConfig
 from crawler.config.fetcher import request_signer
 from crawler.config.load import ConfigFile, SitePaths, check_distinct_paths, load_sites, split_sites
 from crawler.config.plan import plan_crawl
 from crawler.config.start import parse_url_setting
 from crawler.errors import StorageError, UsageError, account_name
+from crawler.lastmod.git import dates_pages
 from crawler.packages import IMAGE, WHEEL, installed_from
 from crawler.publish.write import foreign_sitemap
 from crawler.units import names_text
@@ -325,7 +326,7 @@ def _has_git_dates(options: InitOptions) -> bool:
     is_owner = not options.has_account or (options.user or _current_user()) == account_name()
     if not is_owner or {"container", "kubernetes"} & {*options.chosen}:  # the image has no Git
         return False
-    return has_commits(options.config.absolute().parent)
+    return dates_pages(ContentConfig(repository=str(options.config.absolute().parent)))
 
 
 def _relative_path(config: Path, folder: Path) -> str:
