@@ -49,7 +49,7 @@ class ObservedDates:
         self._opened: dict[Path, tuple[object, sqlite3.Connection]] = {}
         self._root = Path(state)
         self._lock = Lock()
-        self._fault = ""
+        self._faults: set[str] = set()
 
     def lastmod(self, url: str) -> datetime | None:
         """The lastmod of a page, an aware datetime (midnight in UTC for a day), or None if it is not known.
@@ -71,6 +71,8 @@ class ObservedDates:
         if not files:
             told = f"{self._root} has no state that this account can read. Run siteatlas first, with the same account"
             self._warn(told)
+        for file in self._opened.keys() - {*files}:
+            self._close(file)
         for file in files:
             try:
                 row = self._connection(file).execute(_LASTMOD, (url,)).fetchone()
@@ -80,9 +82,9 @@ class ObservedDates:
                 yield (row and row[0]) or ""
 
     def _warn(self, fault: str) -> None:
-        """Log a fault once, until another one follows it."""
-        if fault != self._fault:
-            self._fault = fault
+        """Log a fault once."""
+        if fault not in self._faults:
+            self._faults.add(fault)
             _log.warning("no lastmod is known: %s", fault)
 
     def _connection(self, file: Path) -> sqlite3.Connection:

@@ -45,7 +45,7 @@ _MORE: Final = 500
 _FEW: Final = 20  # pages that link to a page, up to which all of them are read for the places of these links
 _NEAREST: Final = 3
 """Pages nearest to the start that are read for the places of links to a page to which more than ``_FEW`` link."""
-_UNPLACED: Final = "it is not known where on their pages the links stand, because only some pages are read for that"
+_UNPLACED: Final = "it is not known where on their pages the links stand"
 _LONG: Final = 500_000  # characters of markup that are not worth their time: a link on such a page is not decided
 _IS_PAGE: Final = f"v.state = '{State.INDEXABLE}' AND v.kind = {DocumentKind.PAGE:d} AND length(c.text) > 0"
 _FROM: Final = "FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content"

@@ -164,7 +164,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
                 search = Soft404s(page_fetcher, throttle, pool, plan.seed, renderer)
                 await search.run(store.db, not_found_checks(plan), lambda: engine.stopping)
                 frontier.reread()
-                await robots_cache.ask_again(origin_of(plan.seed))
+                await robots_cache.ask_again([] if engine.stopping else [origin_of(plan.seed)])
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
     moved = [f"the start URL {url} leads to {plan.seed}, so the crawl starts there" for url in plan.moved_from[:1]]

@@ -20,13 +20,16 @@ _FAMILY_DELAY = 0.25  # seconds until the next address is tried too (RFC 8305, s
 
 
 async def system_resolver(host: str, port: int) -> list[str]:
-    """The addresses of a name as the operating system knows them; names below localhost are this machine.
+    """The addresses of a name as the operating system knows them.
 
-    RFC 6761, section 6.3, demands that of every resolver; not all systems do it.
+    A name below localhost that it does not know is this machine, as in browsers (RFC 6761, section 6.3).
     """
-    if host.endswith(".localhost"):
-        host = "localhost"
-    entries = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        entries = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except socket.gaierror:
+        if not host.endswith(".localhost"):
+            raise
+        entries = await anyio.getaddrinfo("localhost", port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 

@@ -13,6 +13,7 @@ https://git-scm.com/docs/git-log, https://git-scm.com/docs/shallow.
 
 import hashlib
 import os
+import re
 import subprocess
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -60,6 +61,8 @@ class Edit(Struct, frozen=True):
     renamed: Mapping[str, str]
 
 
+_converts: Final = re.compile(r"\s(?:filter=|ident\b|working-tree-encoding)").search
+"""Whether attributes of files make Git store other bytes than the files have: https://git-scm.com/docs/gitattributes"""
 _OF_AUTHORS: Final = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".org", ".txt", ".html", ".htm", ".ipynb")
 """Files that have the text of a page. Others are templates, which may fill in what other files say."""
 
@@ -107,7 +110,9 @@ class Repository:
         }
         count = f"source files of {self.generator.name} make {len(made):,} of {count_text(len(pages), 'page')}"
         note = f"{count}, and Git dates {len(dates):,} of these"
-        edited = len({file for number, file in made if number in dates and self._is_edited(file)})
+        attributes = "".join(self._head(file) for file in self._files if file.endswith(".gitattributes"))
+        is_as_stored = not _converts(attributes)
+        edited = len({file for number, file in made if is_as_stored and number in dates and self._is_edited(file)})
         if edited:
             note += (
                 f"; {count_text(edited, 'file has', 'files have')} changes without a commit, which Git does not date"

@@ -267,9 +267,10 @@ class PublishedDigests:
 
         And whether an earlier run told the same, or there is nothing to tell (""). Raises StorageError.
         """
-        names = [name for name in self._known() if not os.path.lexists(self._directory / name)]
+        is_there = self.is_last and any(self._directory.iterdir())
+        names = [name for name in self._known() if is_there and not os.path.lexists(self._directory / name)]
         is_told = self.is_told("deleted", len(names))
-        if not (self.is_last and names and any(self._directory.iterdir())):
+        if not names:
             return "", True
         said = names[0] if len(names) == 1 else f"{len(names):,} files of the sitemap, such as {names[0]},"
         verb = "was" if len(names) == 1 else "were"
@@ -439,6 +440,7 @@ def undated_note(listing: Listing, policy: str) -> tuple[int, str]:
     """Whether no listed page has a lastmod, and a note on that; ``policy`` makes the dates."""
     is_new = len(listing) and policy != "none" and not (listing.is_dated or listing.disbelieved(policy))
     names = "dateModified, article:modified_time or og:updated_time; <time> does not count"
+    names = "Last-Modified" if policy == "header" else names
     later = "" if policy in {"header", "page"} else ". Siteatlas dates each page when it sees that it changed"
     return int(is_new), f"no page has a lastmod, because none states when it was last changed ({names}){later}"
 

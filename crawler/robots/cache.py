@@ -6,7 +6,7 @@ The table ``robots`` of the state keeps the last answer and the last readable co
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Final
 
@@ -98,6 +98,7 @@ MAX_REDIRECTS = 5  # RFC 9309 2.3.1.2
 MAX_WEIGHT: Final = 48 * 2**20
 """Bytes of rules in memory, roughly: those of tens of thousands of origins, or of two of the largest robots.txt."""
 MAX_RETRIES: Final = RetryPolicy(2, first=0.5, longest=150.0)
+_ONCE: Final = RetryPolicy()
 
 
 ReadRobots = Callable[[bytes, float], Awaitable[Robots]]
@@ -156,14 +157,15 @@ class RobotsCache:
                 self._put(origin, known)
             return known
 
-    async def ask_again(self, origin: str) -> None:
-        """Ask once more for a robots.txt that failed while its copy held: ``kept`` has the last answer of the run.
+    async def ask_again(self, origins: Iterable[str]) -> None:
+        """Ask once more for each robots.txt that failed while its copy held: ``kept`` has the last answer of the run.
 
         The rules in memory stay those that the run obeyed. Raises StorageError.
         """
-        stored = self._kept.get(origin) if self._kept else None
-        if stored and stored.copy_at is not None and stored.copy_at < stored.fetched_at:
-            await self._fetch(origin)
+        for origin in origins:
+            stored = self._kept.get(origin) if self._kept else None
+            if stored and stored.copy_at is not None and stored.copy_at < stored.fetched_at:
+                await self._fetch(origin, _ONCE)
 
     def _put(self, origin: str, robots: Robots) -> None:
         """Remember rules, and forget those used longest ago; never the last ones, however large."""
@@ -191,8 +193,8 @@ class RobotsCache:
             self._expiries[origin] = robots.expires
         return robots
 
-    async def _fetch(self, origin: str) -> Robots:
-        async for _ in Retries(MAX_RETRIES, origin):
+    async def _fetch(self, origin: str, policy: RetryPolicy | None = None) -> Robots:
+        async for _ in Retries(policy or MAX_RETRIES, origin):
             fetch = partial(self._fetcher.fetch, body=ROBOTS_BODY)
             answer = await follow(fetch, normalize_url(f"{origin}/robots.txt"), MAX_REDIRECTS, self._params)
             now = self._clock()

@@ -82,9 +82,10 @@ class HistoryReader:
     def note(self) -> DaemonNote:
         """What the daemon lets readers know; an empty note when there is none."""
         text = lock_note(self.directory, SCHEDULE_LOCK) if self.daemon() else ""
-        with suppress(msgspec.DecodeError):
+        try:
             return msgspec.json.decode(text, type=DaemonNote)
-        return DaemonNote()
+        except msgspec.DecodeError:  # the text of an error, from a daemon of an earlier version
+            return DaemonNote(text)
 
     def handled(self, site: str) -> float | None:
         """The Unix time up to which the slots of a site are handled; None for an unknown site."""

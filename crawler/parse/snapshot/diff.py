@@ -76,7 +76,7 @@ NEWS = 256
 MONEY = 512
 """Flag of a difference: it shows a price."""
 HEADING = 2048
-"""Flag of a difference: it repeats a heading that both versions have, as a table of contents does."""
+"""Flag of a difference: it is a link to its page that repeats a heading which both versions have, as a menu does."""
 LABELLED = 1024
 """Flag of a difference: it is a link behind a label, such as "Next:" or "Author:"."""
 MAX_TARGETS: Final = 4
@@ -250,10 +250,10 @@ def _kept_at(
 def _with_headings(
     differences: list[Difference], changed: dict[int, ContentBlock], version: PageVersion, in_gained: Container[int]
 ) -> Iterator[Difference]:
-    """The differences, those of these blocks flagged that repeat a heading: not pictures, whose text is no other."""
+    """The differences, those of these blocks flagged that are links which repeat a heading."""
     headings = {block.text for block in _kept_at(version, in_gained, _is_heading)} if differences else set()
     for d, block in zip(differences, changed.values(), strict=False):
-        is_one = block.text in headings and (d.targets or not block.is_link)
+        is_one = d.targets and block.text in headings and not _is_heading(block.place)
         yield replace(d, flags=d.flags | HEADING) if is_one else d
 
 

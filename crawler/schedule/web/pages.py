@@ -112,7 +112,7 @@ def _last_end(site: SiteStatus, run: Run | None) -> LastEnd | None:
     """The end of the last run; the schedule knows it when the attempt left no run in the state."""
     last = site.last
     at = (run.ended or run.started + run.seconds) if run else 0.0  # one that was cut short may be continued
-    if last and last.ended and last.ended > at and (run is None or last.run != run.number):
+    if last and last.ended and last.ended > at and (run is None or run.ended is None or last.run != run.number):
         result = f"{last.status}, exit code {last.exit_code}" if last.status else "interrupted"
         result = outcome_text(last.outcome) if last.outcome else result
         return LastEnd(at=last.ended, outcome=result, seconds=last.ended - last.began)

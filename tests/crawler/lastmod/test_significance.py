@@ -845,3 +845,14 @@ def test_ours_a_text_that_leaves_all_pages_is_the_site_s_though_one_page_has_its
 def test_ours_a_picture_or_a_file_that_is_named_like_the_page_is_no_copy_of_its_heading(shown: str) -> None:
     before = site(12, lambda n: article(n, shown.format(own(n, 8), n)))
     assert said(before, {**before, 4: article(4, shown.format(own(4, 8), "new"))}) == {4}
+
+
+@pytest.mark.parametrize(
+    "shown", ["<p class=state>{}</p>", "<table><tr><td>Stock<td>{}</table>", "<ul><li>Ann<li>{}</ul>"]
+)
+@pytest.mark.parametrize("now", ["In stock", "Pending", "$19"])
+def test_ours_a_text_that_becomes_that_of_a_heading_is_an_edit(shown: str, now: str) -> None:
+    before = site(12, lambda n: article(n, f"<h2>{now}</h2>{shown.format('Sold out')}"))
+    assert said(before, {**before, 4: before[4].replace("Sold out", now)}) == {4}
+    renamed = before[5].replace(f"<h1>{own(5, 8)}</h1>", f"<h1>{own(5, 9)}</h1>")  # to that of the title
+    assert said(before, {**before, 5: renamed}) == {5}

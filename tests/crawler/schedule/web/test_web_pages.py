@@ -353,6 +353,12 @@ def test_ours_the_last_run_of_a_site_may_be_one_that_was_cut_short(tmp_path: Pat
     state(made.state, [PAGES, PAGES], ["sitemap.xml"], **cut)
     row = site_row(made, read_snapshot(made.state, SiteSnapshot()))
     assert (row.condition.word, row.ended and row.ended.outcome) == ("failed", "cut short")
+    tried = attempt(
+        "shop", status=RunStatus.FAILED, outcome="cut short", run=2, ended=NOW - 5
+    )  # the day after it began
+    row = site_row(replace(made, last=tried), read_snapshot(made.state, SiteSnapshot()))
+    assert row.ended
+    assert row.ended.at == NOW - 5
 
 
 def test_ours_a_site_whose_runs_published_nothing_is_not_called_healthy(tmp_path: Path) -> None:
