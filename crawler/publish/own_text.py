@@ -56,10 +56,15 @@ def shingles(snapshot: bytes, url: str = "") -> frozenset[int]:
 
 
 def _shingles(texts: Iterable[str], url: str) -> frozenset[int]:
-    words = [word for text in texts for word in _words(text.casefold())]
-    for address in _addresses(url):
-        words = f" {' '.join(words)} ".replace(f" {address} ", " ").split()
-    return frozenset(hash(tuple(words[at : at + SHINGLE])) for at in range(max(1, len(words) - SHINGLE + 1)) if words)
+    """The shingles of each text alone: a theme may put others beside it, and repeat a heading in a menu."""
+    addresses = _addresses(url)
+    found: set[int] = set()
+    for text in texts:
+        words = _words(text.casefold())
+        for address in addresses:
+            words = f" {' '.join(words)} ".replace(f" {address} ", " ").split()
+        found.update(hash(tuple(words[at : at + SHINGLE])) for at in range(max(1, len(words) - SHINGLE + 1)) if words)
+    return frozenset(found)
 
 
 def _addresses(url: str) -> list[str]:
@@ -163,6 +168,5 @@ class GainedText:
         same. That is at least a third as long: a notice between words of the template parts a few of them.
         """
         gained, lost = now - before, before - now
-        beside = SHINGLE - 1  # a text has so many more shingles than words: those with the words around it
-        is_quoted = len(gained) - beside <= 3 * (len(lost & self._lost) - beside)
+        is_quoted = len(gained) <= 3 * len(lost & self._lost)
         return bool(gained) and len(gained & self._gained) >= MIN_REPEATED * len(gained) and not is_quoted

@@ -146,3 +146,22 @@ def test_ours_a_new_page_that_says_what_the_lost_ones_say_is_one_of_them() -> No
     other = "<title>New</title><main><p>please log in to read this page, thank you</p></main>"
     assert texts.is_like_them(shingles(take_snapshot(other.encode())))
     assert not texts.is_like_them(shingles(take_snapshot(site.page(99).encode())))
+
+
+@pytest.mark.parametrize("size", [8, 12, 40])
+def test_ours_a_theme_that_no_longer_repeats_the_headings_of_short_pages_empties_none(size: int) -> None:
+    def page(n: int, theme: str) -> bytes:
+        noun = f"noun{n}"
+        body = (
+            f"<h1>{noun}</h1><p>The {noun} needs a careful description of its own.</p><h2>More about {noun}</h2>"
+            f"<p>Our crew has collected {n * 7} notes on {noun}, from three decades at sea.</p>"
+        )
+        links = f"<li><a href=.>{noun}</a><li><a href=#more>More about {noun}</a>"
+        menu = "".join(f"<ul><li>{label}{links}<li>{label} end</ul>" for label in ("Guide", "Next", "On this page"))
+        around = {"plain": "", "rich": f"<div class=menu>{menu}</div><table><tr><td>Keys<td>Open this help</table>"}
+        return take_snapshot(f"<title>{noun} - Boats</title><div class=text>{body}</div>{around[theme]}".encode())
+
+    for then, now in (("plain", "rich"), ("rich", "plain")):
+        versions = [(shingles(page(n, then)), shingles(page(n, now))) for n in range(size)]
+        own = OwnText(versions, max(3, size // 5))
+        assert not any(own.is_lost(*version) for version in versions)
