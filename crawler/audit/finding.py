@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
@@ -18,6 +18,14 @@ class Certainty(StrEnum):
     CERTAIN = "certain"  # no page that the audit did not see can disprove it
     LIKELY = "likely"  # a page that failed may disprove it; 97 of 100 such findings are true
     INCONCLUSIVE = "inconclusive"
+
+
+MAX_KEPT: Final = 1_000
+"""URLs in ``AuditFinding.rests_on`` that are kept for the next audit: a link of a template is on every page."""
+THROUGH: Final = "> "
+"""Stands there before a URL through which a link leads, and that need not be read unless pages still link to it."""
+MORE_URLS: Final = "*"
+"""Stands in ``AuditFinding.rests_on`` for more than that."""
 
 
 class Referrer(Struct, frozen=True):
@@ -73,6 +81,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     domains: int = 0  # that have backlinks
     spellings: list[str] = field(default_factory=list)  # others that the sources use for it
     referrers: list[Referrer] = field(default_factory=list)  # some of them
+    rests_on: list[str] = field(default_factory=list)  # other URLs to read before it is resolved: FindingStore.put
     hubs: list[LinkSuggestion] = field(default_factory=list)  # the best first
     targets: list[LinkSuggestion] = field(default_factory=list)  # of a redirect of a dead URL, the best first
     evidence: list[str] = field(default_factory=list)  # sentences, each naming its source
@@ -140,20 +149,28 @@ def sum_trends(trends: Collection[RuleTrend]) -> RuleTrend:
     return RuleTrend("", *(sum(getattr(trend, name) for trend in trends) for name in RuleTrend.__struct_fields__[1:]))
 
 
+class UndecidedFinding(Struct, frozen=True):
+    """A finding of an earlier audit that this one does not have, and the reason ``why`` it may not be resolved."""
+
+    rule: str
+    url: str
+    why: str
+
+
 class AuditComparisonResult(Struct, frozen=True, kw_only=True):
     """The comparison of an audit with the previous one, which began at ``started`` (Unix time).
 
     ``uncompared`` has the reason why findings that only one of the two audits has are neither new nor resolved, by the
     id of a rule: one of the two did not check it, or could not decide it. A rule that the previous audit could not
-    decide is compared with the last audit that could: its start is in ``earlier``. ``undecided`` are the first URLs of
-    findings that this one could not decide.
+    decide is compared with the last audit that could: its start is in ``earlier``. ``undecided`` are the first findings
+    that this one could not decide.
     """
 
     started: float
     trends: list[RuleTrend]
     uncompared: dict[str, str] = {}
     earlier: dict[str, float] = {}
-    undecided: tuple[str, ...] = ()
+    undecided: tuple[UndecidedFinding, ...] = ()
 
     @property
     def total(self) -> RuleTrend:

@@ -14,6 +14,8 @@ from html import unescape
 from typing import Final
 from urllib.parse import unquote
 
+from msgspec.structs import replace
+
 from crawler.audit.finding import AuditFinding
 from crawler.audit.shown import MANY, MAX_REFERRERS, ShownPages, finding
 from crawler.parse.html.parts import NO_PARTS, ROUTES, page_number, part_number, unpack_numbers
@@ -51,13 +53,15 @@ class MissingParts:
                 if parts[part] == [target]:
                     own[part].append(target)
                 else:
-                    yield finding("target.fragment", f"{target}#{part}", "the page has no such part", parts[part])
+                    found = finding("target.fragment", f"{target}#{part}", "the page has no such part", parts[part])
+                    yield replace(found, rests_on=[*parts[part], target])
         for part, pages in sorted(own.items()):
             if len(pages) > MANY:
                 told = (
                     f"the page has no such part, nor have {len(pages) - 1:,} other pages with this link to themselves"
                 )
-                yield finding("target.fragment", f"{pages[0]}#{part}", told, [], pages[1:MAX_REFERRERS])
+                found = finding("target.fragment", f"{pages[0]}#{part}", told, [], pages[1:MAX_REFERRERS])
+                yield replace(found, rests_on=pages)
             else:
                 for page in pages:
                     yield finding("target.fragment", f"{page}#{part}", "the page has no such part", [page])

@@ -13,7 +13,7 @@ https://developers.google.com/search/docs/crawling-indexing/javascript/javascrip
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -22,7 +22,7 @@ import msgspec
 
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.visits import url_of
-from crawler.audit.finding import AuditFinding, Certainty, Referrer
+from crawler.audit.finding import MAX_KEPT, MORE_URLS, THROUGH, AuditFinding, Certainty, Referrer
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.links import LinkKind
 from crawler.audit.graph.load import LinkSuggester, node_names
@@ -40,7 +40,7 @@ from crawler.audit.orphans.classes import (
     orphan_classes,
 )
 from crawler.audit.orphans.duplicates import is_paginated
-from crawler.audit.rules import ORPHAN_FAMILIES, RULES, needs_complete, rests_on_visits
+from crawler.audit.rules import ORPHAN_FAMILIES, RULES, needs_complete, rests_on_links, rests_on_visits
 from crawler.audit.source_record import SourceKind
 from crawler.model import State, Url, unpack_page
 from crawler.state.database import storage_errors
@@ -50,6 +50,7 @@ from crawler.url.normalize import section_of
 _STATS: Final = ("first", "last", "people", "bots", "clicks", "impressions", "sessions", "views", "users", "domains")
 _ANY_STATUS: Final = 0xFFFF  # all flags of DiscoveredBy
 MAX_REFERRERS: Final = 10  # of a finding
+_MAX_CACHED: Final = 20_000  # URLs in memory: many findings rest on the same pages
 _GONE_STATUS: Final = 410  # https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11
 _SENTENCES: Final = {
     "orphan.sitemap": "listed in a sitemap, but no page of the site links to it",
@@ -94,6 +95,7 @@ class PageFindings:
         is_listing_whole: bool,
     ) -> None:
         self._db = db
+        self._url_of = lru_cache(_MAX_CACHED)(partial(url_of, db))
         self._graph = graph
         self._evidence = by_url
         self._limits = limits
@@ -167,7 +169,17 @@ class PageFindings:
             inlinks=self._graph.all_inlinks(node),
             weight=round(self._graph.weight[node], 3),
             referrers=finding.referrers or self._referrers(node),
+            rests_on=finding.rests_on or self._linking_urls(finding.rule, node),
         )
+
+    def _linking_urls(self, rule: str, node: int) -> list[str]:
+        """The URLs that lead to a node, if a rule rests on them."""
+        if not rests_on_links(rule):
+            return []
+        linking, spellings = self._graph.leading(node)
+        if len(linking) + len(spellings) > MAX_KEPT:
+            return [MORE_URLS]
+        return [*map(self._url, sorted(linking)), *(f"{THROUGH}{self._url(other)}" for other in spellings)]
 
     def with_hubs(self, finding: AuditFinding) -> AuditFinding:
         """The same, with pages that should link to it, and as certain as findings about links are."""
@@ -232,6 +244,7 @@ class PageFindings:
             finding = msgspec.structs.replace(
                 base,
                 rule=rule,
+                rests_on=self._linking_urls(rule, node),
                 sentence=self._sentence(rule, facts, stats, base),
                 is_certain=certainty is Certainty.CERTAIN,
                 certainty=certainty,
@@ -296,7 +309,7 @@ class PageFindings:
         return referrers
 
     def _url(self, node: int) -> Url:
-        return url_of(self._db, self._graph.nodes.ids[node])
+        return self._url_of(self._graph.nodes.ids[node])
 
     def _sentence(self, rule: str, facts: UrlFacts, stats: SourceStats, base: AuditFinding) -> str:
         match rule:

@@ -27,6 +27,11 @@ def needs_complete(rule: str) -> bool:
     return rule.partition(".")[0] in _OF_LINKS or rule == "render.orphan"
 
 
+def rests_on_links(rule: str) -> bool:
+    """Whether a finding of the rule rests on the links of other pages: it is resolved when none of them has the link."""
+    return rule.partition(".")[0] in ("link", "target", "place") or rule in ("gone.linked", "gone.failing")
+
+
 def rests_on_visits(rule: str) -> bool:
     """Whether a finding of the rule says that somebody visits a URL, so that a log of another site could cause it."""
     return rule in ("gone.visited", "gone.down")

@@ -18,6 +18,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.audit.evidence.visits import url_of
 from crawler.audit.finding import AuditFinding, Referrer
@@ -203,7 +204,8 @@ class ShownPages:
             for first, *others in sorted(group for group in found if len(group) > 1):
                 named = f"such as {others[0]}" if len(others) > 1 else others[0]
                 told = f"{count_text(len(others), 'other page has', 'other pages have')} the same {what}: {named}"
-                yield finding(rule, first, told, [], [f"{url} has it, too" for url in others[:MAX_REFERRERS]])
+                alike = finding(rule, first, told, [], [f"{url} has it, too" for url in others[:MAX_REFERRERS]])
+                yield replace(alike, rests_on=others)
 
     def _same_texts(self, groups: list[list[tuple[int, int]]], copies: Container[int]) -> Iterator[tuple[str, ...]]:
         """The pages of the sample that have the same text; also those of its size that have the same title.
@@ -341,4 +343,6 @@ def finding(rule: str, url: str, sentence: str, sources: list[str], evidence: li
         some = sources[0] if len(sources) == 1 else f"{count_text(len(sources), 'page')}, such as {sources[0]}"
         sentence = f"{sentence}; linked from {some}"
     referrers = [Referrer(source, "link") for source in sources[:MAX_REFERRERS]]
-    return AuditFinding(rule=rule, url=url, sentence=sentence, referrers=referrers, evidence=evidence or [])
+    return AuditFinding(
+        rule=rule, url=url, sentence=sentence, referrers=referrers, rests_on=sources, evidence=evidence or []
+    )

@@ -110,8 +110,10 @@ _SELECT_FAILED: Final = f"""SELECT u.url, v.reason FROM asked_visit v JOIN url u
 _SELECT_CHALLENGED: Final = f"""SELECT v.reason, count(*), min(u.url) FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = '{State.CHALLENGED}' GROUP BY 1 ORDER BY 2 DESC, 1"""  # noqa: S608
 
-IS_TRUNCATED: Final = """v.reason != '' AND (v.reason LIKE '%only the beginning was read%'
-  OR v.reason LIKE '%links cut at%' OR v.reason LIKE '%reading stopped after%')"""
+TRUNCATED: Final = ("only the beginning was read", "links cut at", "reading stopped after")
+"""Parts of the reasons of visits that read only a part of the document."""
+_LIKE: Final = " OR ".join(f"v.reason LIKE '%{part}%'" for part in TRUNCATED)
+IS_TRUNCATED: Final = f"v.reason != '' AND ({_LIKE})"
 """Condition on a visit: its reason says that only a part of the document was read."""
 _SELECT_TRUNCATED: Final = f"""SELECT count(*), coalesce(min(u.url), '') FROM visit v JOIN url u ON u.id = v.id
   WHERE {IS_TRUNCATED}"""  # noqa: S608

@@ -23,6 +23,7 @@ from crawler.audit.compare.finding_status import (
     replaced_by,
     what_became,
     why_none_new,
+    why_undecided,
 )
 from crawler.audit.compare.store import AuditHistory
 from crawler.audit.finding import AuditComparisonResult, AuditReport
@@ -36,7 +37,7 @@ from crawler.config.plan import CrawlPlan
 from crawler.config.sections import AuditConfig
 from crawler.errors import StorageError, UsageError
 
-_MAX_UNDECIDED: Final = 10  # URLs
+_MAX_UNDECIDED: Final = 10  # findings
 FIRST_AUDIT: Final = "first audit of this site: nothing to compare with"
 _SITEMAP_GROUPS: Final = ("health", "media", "lint")
 _OWN_SITEMAPS: Final = "the sitemaps that the site names"
@@ -89,7 +90,7 @@ class AuditComparison:
                 return replace(report, why_uncompared=FIRST_AUDIT)
             self._past.resolve_missing(self._decider(now, report, media))
             trends = [trend for trend in self._past.trends() if trend.rule in now]  # a rule of your own may be gone
-            undecided = self._past.undecided_urls(_MAX_UNDECIDED)
+            undecided = self._past.undecided(_MAX_UNDECIDED)
         except StorageError as error:
             self._warn_unusable(error)
             return self._with_comparison(report, None)
@@ -163,6 +164,7 @@ class AuditComparison:
     def _decider(self, now: Mapping[str, RuleCoverage], report: AuditReport, media: CheckedMedia) -> _Decision:
         scope = AuditScope(
             is_doubtful=bool(report.doubts),
+            trusts_blocked=self._plan.config.audit.trust_blocked,
             is_named=bool(self._plan.config.audit.sitemaps),
             is_media_whole=media.is_whole,
             answering=frozenset(media.answering),
@@ -172,16 +174,16 @@ class AuditComparison:
         def decide(previous: PreviousFinding, current: CurrentState) -> tuple[FindingStatus, str, str]:
             coverage = now.get(previous.rule)
             if coverage is None or self._changed:
-                return FindingStatus.DROPPED, "", ""
+                return FindingStatus.DROPPED, self._changed or "the rule is no longer in the configuration", ""
             if coverage.gap:
-                return FindingStatus.INCONCLUSIVE, "", ""
+                return FindingStatus.INCONCLUSIVE, coverage.gap, ""
             earlier = self._then[previous.rule][1] if previous.rule in self._then else coverage
             if earlier.limit != coverage.limit:
-                return FindingStatus.DROPPED, "", ""
-            if previous.rule not in _SOURCES_BY_RULE and set(earlier.sources) - set(coverage.sources):
-                return FindingStatus.INCONCLUSIVE, "", ""
+                return FindingStatus.DROPPED, why_none_new(earlier, coverage), ""
+            if previous.rule not in _SOURCES_BY_RULE and (left := set(earlier.sources) - set(coverage.sources)):
+                return FindingStatus.INCONCLUSIVE, f"this audit did not have {', '.join(sorted(left))}", ""
             if not (text := what_became(previous, current, scope)):
-                return FindingStatus.INCONCLUSIVE, "", ""
+                return FindingStatus.INCONCLUSIVE, why_undecided(previous, current, scope), ""
             rule = replaced_by(previous, current)
             return (FindingStatus.REPLACED if rule else FindingStatus.RESOLVED), text, rule
 

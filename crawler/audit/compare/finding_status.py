@@ -1,7 +1,8 @@
 """Decides what a finding of one audit is in the next: the same, new, resolved, replaced, or inconclusive. Pure.
 
 A finding is new if the last audit that could decide its rule, with the same sources, did not have it. It is resolved if
-this audit saw the new state of its URL. Any other stays inconclusive until an audit sees it.
+this audit saw the new state of its URL and of the other URLs that the finding rests on: pages with a link to its URL,
+language versions, pages with the same title. Any other stays inconclusive until an audit sees them.
 """
 
 from collections.abc import Iterable
@@ -10,19 +11,22 @@ from typing import Final
 
 from msgspec import Struct
 
+from crawler.audit.finding import MAX_KEPT, MORE_URLS
 from crawler.audit.finding_identity import OUTSIDE_RULE
+from crawler.audit.orphans.certainty import is_closed
 from crawler.audit.orphans.classes import is_gone
-from crawler.audit.rules import REPORTED_RULES, RULES
+from crawler.audit.rules import REPORTED_RULES, RULES, rests_on_links
 from crawler.fetch.retry import FAILURES
 from crawler.model import State
+from crawler.publish.gate_facts import TRUNCATED
 from sitemap import RULES as LINT
 from sitemap import Severity
 
 _PAGE_STATES: Final = frozenset(
     {State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX, State.SOFT_404, State.WRONG_TYPE}
 )
+_RULES_OF_ALIKE: Final = ("page.same_title", "page.copy")
 _HIDING_STATES: Final = FAILURES | {State.PENDING, State.ROBOTS}
-_PAGE_RULE_FAMILIES: Final = frozenset({"cluster", "canonical", "link"})  # they depend on another URL too
 _OTHER_ENTRY_RULES: Final = ("entry.lastmod_", "entry.duplicate", "entry.outside")  # not about what the URL returns
 _ANSWER_RULES: Final = (
     *("gone.", "lost.", "link.", "canonical."),
@@ -38,10 +42,11 @@ _RELATED_RULES: Final = (
     ("place.",),
 )
 """Prefixes of rules that answer one question: a finding of one can replace a finding of another."""
-_RULES_OF_ONE_PAGE: Final = ("page.canonical", "page.data", "page.title")  # whatever other pages and links are
 _IN_ORDER: Final = "it is in order now, or no link leads to it"
 _UNLISTED: Final = "no sitemap lists it any more"
 _UNLINKED: Final = "no page links to it any more"
+_COMPLETE: Final = "A complete crawl decides it"
+_TRUST: Final = "If the page has no such link, use --set audit.trust_blocked=true"
 
 
 class RuleCoverage(Struct, frozen=True):
@@ -96,29 +101,42 @@ class PreviousFinding(Struct, frozen=True):
     is_inconclusive: bool = False
 
 
+class OtherUrl(Struct, frozen=True):
+    """The state in this audit of another URL that a finding rests on; ``""``: it was not fetched."""
+
+    url: str
+    state: str = ""
+    status: int | None = None
+    reason: str = ""
+
+
 class CurrentState(Struct, frozen=True):
     """The state of a URL in this audit (``""``: it was not fetched), and the rules of its new findings.
 
-    ``is_end_seen`` is False when the target of the URL, or another URL of the finding, did not answer for good.
+    ``others`` are the other URLs that the finding rests on, ``ends`` those where redirects and canonicals lead to.
     """
 
     state: str = ""
     status: int | None = None
     target: str = ""
+    reason: str = ""
     rules: tuple[str, ...] = ()
     is_listed: bool = False
     is_file_read: bool = True
-    is_end_seen: bool = True
+    others: tuple[OtherUrl, ...] = ()
+    ends: tuple[OtherUrl, ...] = ()
 
 
 class AuditScope(Struct, frozen=True):
     """What this audit covered. ``is_doubtful``: not everything that the start leads to.
 
-    ``is_named``: it read the sitemaps that the user named, not those of the site. ``answering`` images and videos can
-    be fetched, ``unsure`` ones are unknown; ``is_media_whole``: it fetched all listed ones.
+    ``trusts_blocked``: the user vouches that blocked pages have no links. ``is_named``: it read the sitemaps that the
+    user named, not those of the site. ``answering`` images and videos can be fetched, ``unsure`` ones are unknown;
+    ``is_media_whole``: it fetched all listed ones.
     """
 
     is_doubtful: bool = False
+    trusts_blocked: bool = False
     is_named: bool = False
     is_media_whole: bool = True
     answering: frozenset[str] = frozenset()
@@ -131,7 +149,7 @@ def what_became(previous: PreviousFinding, current: CurrentState, scope: AuditSc
     The audit could decide the rule.
     """
     family = previous.rule.partition(".")[0]
-    can_miss = not scope.is_named or (current.is_file_read if previous.file else not previous.is_inconclusive)
+    can_miss = _can_miss(previous, current, scope)
     if previous.rule in LINT or previous.rule == OUTSIDE_RULE:
         return _became_of_file(previous, current) if can_miss else ""
     if family == "declared":
@@ -152,6 +170,52 @@ def what_became(previous: PreviousFinding, current: CurrentState, scope: AuditSc
     return _became_of_page(previous, current, scope)
 
 
+def why_undecided(previous: PreviousFinding, current: CurrentState, scope: AuditScope) -> str:
+    """Why :func:`what_became` returns "", with the remedy."""
+    if previous.rule.startswith("media."):
+        return "the audit did not fetch all images and videos"
+    if previous.rule.startswith("declared.") or not _can_miss(previous, current, scope):
+        return "the audit did not read its sitemap"
+    if why := _why_unread(previous, current, scope):
+        return why
+    reason = current.reason or current.state or "the audit did not request it"
+    return f"the URL was not read ({reason})"
+
+
+def _can_miss(previous: PreviousFinding, current: CurrentState, scope: AuditScope) -> bool:
+    """Whether the audit would have seen an entry of a sitemap."""
+    return not scope.is_named or (current.is_file_read if previous.file else not previous.is_inconclusive)
+
+
+def _why_unread(previous: PreviousFinding, current: CurrentState, scope: AuditScope) -> str:
+    """The first URL that a finding rests on, apart from its own, and that this audit did not read; "" if it read all.
+
+    If the crawl saw everything that the start leads to, it saw all links. Else it saw those of the pages that it read.
+    """
+    rule, is_about_links = previous.rule, rests_on_links(previous.rule)
+    for end in current.ends if is_about_links or rule.startswith(("cluster.", "canonical.")) else ():
+        if is_hidden(end.state, end.status):
+            return f"{end.url} was not read ({end.reason or end.state}). Audit again when it responds"
+    has_changed = previous.state and current.state != previous.state and _is_seen(current)
+    if not scope.is_doubtful or (is_about_links and has_changed):
+        return ""
+    if not current.others and (is_about_links or rule in _RULES_OF_ALIKE):
+        return f"it is not known which pages it rests on. {_COMPLETE}"
+    unread = (_why_not_read(other, scope, is_about_links=is_about_links) for other in current.others)
+    return next(filter(None, unread), "")
+
+
+def _why_not_read(other: OtherUrl, scope: AuditScope, *, is_about_links: bool) -> str:
+    if other.url == MORE_URLS:
+        return f"more than {MAX_KEPT:,} pages had the link. {_COMPLETE}"
+    reason = other.reason or other.state or "not requested"
+    if is_about_links and other.state and is_closed(State(other.state), other.status):
+        return "" if scope.trusts_blocked else f"{other.url} was not read ({reason}). {_TRUST}"
+    if any(part in other.reason for part in TRUNCATED):
+        return f"only a part of {other.url} was read. {_COMPLETE}"
+    return "" if is_seen(other.state, other.status) else f"{other.url} was not read ({reason}). {_COMPLETE}"
+
+
 def _became_of_file(previous: PreviousFinding, current: CurrentState) -> str:
     if previous.url == previous.file or current.is_listed:
         return "its sitemap no longer breaks this rule"
@@ -162,11 +226,12 @@ def _became_of_part(previous: PreviousFinding, current: CurrentState, scope: Aud
     """What became of a finding about a part of a page, or about a link in it."""
     if _replacing_rule(previous, current):
         return _current_text(previous, current)
-    if not scope.is_doubtful:
-        return _IN_ORDER
-    if current.state == State.INDEXABLE:
-        return _IN_ORDER if previous.rule in _RULES_OF_ONE_PAGE else ""
-    return _current_text(previous, current) if _is_seen(current) and not previous.rule.startswith("target.") else ""
+    if scope.is_doubtful and not previous.rule.startswith("target."):
+        if not _is_seen(current):
+            return ""
+        if current.state != State.INDEXABLE:
+            return _current_text(previous, current)
+    return "" if _why_unread(previous, current, scope) else _IN_ORDER
 
 
 def _became_of_medium(url: str, scope: AuditScope, *, can_miss: bool) -> str:
@@ -177,17 +242,14 @@ def _became_of_medium(url: str, scope: AuditScope, *, can_miss: bool) -> str:
 
 
 def _became_of_page(previous: PreviousFinding, current: CurrentState, scope: AuditScope) -> str:
-    family = previous.rule.partition(".")[0]
-    is_about_links = family == "link" or previous.rule in ("gone.linked", "gone.failing")
-    if not current.state and family == "lost":
+    if not current.state and previous.rule.startswith("lost."):
         return "the sitemap lists it again, or its end is accepted"
-    if not current.state and is_about_links and not scope.is_doubtful:
-        return _UNLINKED
-    if not _is_seen(current) or (family in _PAGE_RULE_FAMILIES and not current.is_end_seen):
+    is_same = previous.rule.startswith("gone.") and current.state == previous.state != State.REDIRECT
+    is_unlinked = rests_on_links(previous.rule) and (is_same or not current.state)
+    if not (is_unlinked or _is_seen(current)) or _why_unread(previous, current, scope):
         return ""
-    if scope.is_doubtful and (family == "cluster" or (is_about_links and current.state == previous.state)):
-        return ""  # its links, or hreflang annotations, may be on a page that the crawl did not see
-    return _current_text(previous, current)
+    is_replaced = bool(_replacing_rule(previous, current))
+    return _UNLINKED if is_unlinked and not is_replaced else _current_text(previous, current)
 
 
 def _is_seen(current: CurrentState) -> bool:

@@ -11,10 +11,12 @@ from typing import Any, Final
 
 import msgspec
 
-from crawler.audit.compare.finding_status import CurrentState, FindingStatus, PreviousFinding, RuleCoverage, is_hidden
+from crawler.audit.compare.finding_status import CurrentState, FindingStatus, OtherUrl, PreviousFinding, RuleCoverage
 from crawler.audit.compare.history import AUDIT_HISTORY_DB
 from crawler.audit.evidence.visits import VisitLookup
-from crawler.audit.finding import RuleTrend
+from crawler.audit.finding import THROUGH, RuleTrend, UndecidedFinding
+from crawler.audit.health.visit import VisitedUrl
+from crawler.audit.rules import rests_on_links
 from crawler.audit.summary import AuditSummary
 from crawler.model import State
 from crawler.state.database import statements, transaction
@@ -31,7 +33,7 @@ SELECT ours.id, theirs.id, theirs.certain FROM ours JOIN theirs USING ({of}, pla
 CREATE_PAIR: Final = f"""
 CREATE TEMP TABLE pair (now INTEGER PRIMARY KEY, before INTEGER NOT NULL UNIQUE, certain INTEGER NOT NULL);
 CREATE TEMP TABLE comparable (rule TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, rule TEXT, times INTEGER, outcome INTEGER);
+CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, rule TEXT, times INTEGER, outcome INTEGER, why TEXT);
 CREATE TEMP TABLE read AS SELECT DISTINCT file FROM main.entry;
 {_TWINS.format(of="key, url, file", by="id")}
 {_TWINS.format(of="key, url", by="file, id")}
@@ -111,7 +113,7 @@ class AuditHistory:
     ) -> None:
         """Decide the outcome of each finding that this audit does not have, in flat memory.
 
-        ``decide`` returns the outcome, the current state in words, and the rule that replaces it.
+        ``decide`` returns the outcome, the current state or the doubt in words, and the rule that replaces it.
         """
         with AUDIT_HISTORY_DB.used(self._path):
             self._db.executescript(_SQL["indexes"])
@@ -122,10 +124,10 @@ class AuditHistory:
                 for row in batch:
                     previous, current = _row(row, visits)
                     outcome, now, rule = decide(previous, current)
-                    gone.append((row[0], previous.rule, row[7], outcome))
+                    gone.append((row[0], previous.rule, row[7], outcome, now))
                     if outcome in (FindingStatus.RESOLVED, FindingStatus.REPLACED):
                         resolved.append((previous.rule, previous.url, previous.since, now, previous.file, rule))
-                self._db.executemany("INSERT INTO temp.gone VALUES (?, ?, ?, ?)", gone)
+                self._db.executemany("INSERT INTO temp.gone VALUES (?, ?, ?, ?, ?)", gone)
                 self._db.executemany(
                     "INSERT INTO main.mended (rule, url, since, now, file, became) VALUES (?, ?, ?, ?, ?, ?)", resolved
                 )
@@ -135,10 +137,10 @@ class AuditHistory:
         with AUDIT_HISTORY_DB.used(self._path):
             return [RuleTrend(*row) for row in self._db.execute(_SQL["rule_trends"])]
 
-    def undecided_urls(self, limit: int) -> tuple[str, ...]:
-        """The first URLs of findings that this audit does not have and cannot decide."""
+    def undecided(self, limit: int) -> tuple[UndecidedFinding, ...]:
+        """The first findings that this audit does not have and cannot decide."""
         with AUDIT_HISTORY_DB.used(self._path):
-            return tuple(url for (url,) in self._db.execute(_SQL["undecided_urls"], (limit,)))
+            return tuple(UndecidedFinding(*row) for row in self._db.execute(_SQL["undecided"], (limit,)))
 
     def store(
         self,
@@ -177,20 +179,28 @@ class AuditHistory:
 
 def _row(row: tuple[Any, ...], visits: VisitLookup) -> tuple[PreviousFinding, CurrentState]:
     _, rule, url, file, state, since, others, _, is_carried, *current = row
-    state_now, status, target, rules, is_listed, is_file_read = current
-    related = msgspec.json.decode(others, type=tuple[str, ...])
+    state_now, status, target, reason, rules, is_listed, is_file_read = current
+    stored = msgspec.json.decode(others, type=list[str])
+    related = [visits.get(other).visited for other in stored if not other.startswith(THROUGH)]
+    leading = [] if rests_on_links(rule) else [*related]  # pages with a link may lead anywhere
+    leading += [visits.get(other.removeprefix(THROUGH)).visited for other in stored if other.startswith(THROUGH)]
     if state_now in (State.REDIRECT, State.CANONICAL_ELSEWHERE):
-        related = (*related, url)
-    ends = [visits.get(related_url).visited.last for related_url in related]
+        leading.append(visits.get(url).visited)
     return (
         PreviousFinding(rule, url, file, state, since, bool(is_carried)),
         CurrentState(
             state=state_now,
             status=status,
             target=target,
+            reason=reason,
             rules=tuple(rules.split(",")) if rules else (),
             is_listed=bool(is_listed),
             is_file_read=bool(is_file_read),
-            is_end_seen=not any(is_hidden(related_url.state, related_url.status) for related_url in ends),
+            others=tuple(map(_other_url, related)),
+            ends=tuple(_other_url(visited.last) for visited in leading),
         ),
     )
+
+
+def _other_url(visited: VisitedUrl) -> OtherUrl:
+    return OtherUrl(visited.url, visited.state, visited.status, visited.reason)

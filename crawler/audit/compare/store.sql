@@ -40,6 +40,7 @@ CREATE INDEX by_door ON entry (door) WHERE door != '';
 -- Findings that this audit does not have, with the current state of their URL and its new findings.
 SELECT b.id, b.rule, b.url, b.file, b.state, b.since, b.others, b.times, b.missed,
   coalesce(d.state, v.state, ''), coalesce(d.status, v.status), coalesce(d.target, v.target, ''),
+  coalesce(d.reason, v.reason, ''),
   (SELECT group_concat(DISTINCT f.rule) FROM main.finding f WHERE f.url = b.url
     AND f.id NOT IN (SELECT now FROM temp.pair)),
   EXISTS (SELECT 1 FROM entry e WHERE e.url = b.url)
@@ -57,9 +58,9 @@ SELECT rule, coalesce(sum(new), 0), sum(still), sum(mended), sum(undecided), sum
   UNION ALL SELECT rule, 0, 0, times * (outcome = 1), times * (outcome IN (2, 3)), times * (outcome = 4) FROM temp.gone)
 GROUP BY rule
 
--- name: undecided_urls
-SELECT DISTINCT iif(b.url = '', b.file, b.url) FROM temp.gone g JOIN past.finding b ON b.id = g.id
-WHERE g.outcome IN (2, 3) ORDER BY 1 LIMIT ?
+-- name: undecided
+SELECT DISTINCT g.rule, iif(b.url = '', b.file, b.url), g.why FROM temp.gone g JOIN past.finding b ON b.id = g.id
+WHERE g.outcome IN (2, 3) ORDER BY 1, 2 LIMIT ?
 
 -- name: forget_findings
 -- Deletes earlier findings, except those that this audit could not decide; these too after so many audits.

@@ -90,7 +90,7 @@ CREATE TABLE finding (
   file TEXT NOT NULL,                         -- these five as in value
   state TEXT NOT NULL,
   times INTEGER NOT NULL,
-  others TEXT NOT NULL,                       -- JSON: the URLs of its referrers, of a finding about hreflang
+  others TEXT NOT NULL,                       -- JSON: rests_on in value
   key BLOB NOT NULL,                          -- finding_identity.finding_identity
   since TEXT NOT NULL DEFAULT '',             -- replaces the one in value
   new INTEGER,                                -- how many of its times are new, NULL: no earlier audit can tell

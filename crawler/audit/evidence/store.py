@@ -14,7 +14,15 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.audit.accepted import Acceptances
-from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount, UncrawledPage
+from crawler.audit.finding import (
+    MAX_KEPT,
+    MORE_URLS,
+    AcceptedCount,
+    AuditFinding,
+    ResolvedFinding,
+    RuleCount,
+    UncrawledPage,
+)
 from crawler.audit.finding_identity import finding_identity
 from crawler.audit.patterns import Segments
 from crawler.audit.source_record import COUNT_NAMES, SourceRecord, SourceReport
@@ -47,7 +55,10 @@ class FindingStore:
         self._segments = segments
 
     def put(self, findings: Iterable[tuple[float, AuditFinding]]) -> None:
-        """Store findings, each with its rank: the greater, the more important."""
+        """Store findings, each with its rank: the greater, the more important.
+
+        ``rests_on`` is stored for the comparison with the next audit, and no method returns it.
+        """
         rows = iter(findings)
         if self._segments:
             rows = ((rank, self._segments.with_segment(finding)) for rank, finding in findings)
@@ -116,12 +127,10 @@ class FindingStore:
 
 
 def _finding_row(rank: float, finding: AuditFinding) -> tuple[object, ...]:
-    others = "[]"
-    if finding.referrers and finding.rule.startswith("cluster."):
-        others = msgspec.json.encode([by.url for by in finding.referrers]).decode()
+    others = msgspec.json.encode(finding.rests_on if len(finding.rests_on) <= MAX_KEPT else [MORE_URLS]).decode()
     certain = 0 if finding.is_open else finding.times
     likely = 0 if finding.is_certain else certain
-    columns = (finding.rule, rank, certain, likely, finding.url, _encode_finding(finding))
+    columns = (finding.rule, rank, certain, likely, finding.url, _encode_finding(replace(finding, rests_on=[])))
     return (*columns, finding.file, finding.state, finding.times, others, finding_identity(finding))
 
 

@@ -169,6 +169,10 @@ class LinkGraph:
         """The nodes whose links to a node or to another spelling of it have one of these flags of DiscoveredBy."""
         return self._having(flags, node, *self._aliases.get(node, ()))
 
+    def leading(self, node: int) -> tuple[set[int], list[int]]:
+        """The other nodes with a link of any kind to a node or to another spelling of it, and these spellings."""
+        return self.linking(node, LINK_FLAGS) - {node}, self._aliases.get(node, [])
+
     def all_inlinks(self, node: int) -> int:
         """How many other nodes have a link to this one that may be followed, whether it counts or not."""
         return len(self._having(int(DiscoveredBy.LINK), node) - {node})

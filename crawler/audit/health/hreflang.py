@@ -138,7 +138,7 @@ def check_hreflang_cluster(page: PageHreflang, others: HreflangLookup) -> tuple[
     if not page.visited.is_page or not (page.own_alternates or page.faults or page.listed):
         return [], []
     checks = _ClusterChecks(page, others)
-    rules = (
+    rules: tuple[tuple[str, Iterator[tuple[str, ...]]], ...] = (
         ("cluster.code", checks.invalid_codes()),
         ("cluster.conflict", checks.conflicts()),
         ("cluster.target", checks.bad_targets()),
@@ -188,10 +188,12 @@ def _is_label_right(page: PageHreflang, other: PageHreflang) -> bool:
     )
 
 
-def _finding(rule: str, page: PageHreflang, faults: list[tuple[str, str]], alternates: list[Alternate]) -> AuditFinding:
-    """A finding of several faults: pairs of a sentence and the URL that it is about."""
+def _finding(
+    rule: str, page: PageHreflang, faults: Sequence[tuple[str, ...]], alternates: list[Alternate]
+) -> AuditFinding:
+    """A finding of several faults: each is a sentence and the URLs that it is about."""
     more = len(faults) - 1
-    versions = [url for _, url in faults if url and url != page.url]
+    versions = [*dict.fromkeys(url for _, *urls in faults for url in urls if url not in ("", page.url))]
     return AuditFinding(
         rule=rule,
         url=page.url,
@@ -199,8 +201,9 @@ def _finding(rule: str, page: PageHreflang, faults: list[tuple[str, str]], alter
         title=page.visited.title,
         state=page.visited.state,
         status=page.visited.status,
-        referrers=[Referrer(url, "version") for url in dict.fromkeys(versions)][:MAX_EVIDENCE],
-        evidence=[sentence for sentence, _ in faults[:MAX_EVIDENCE]],
+        referrers=[Referrer(url, "version") for url in versions[:MAX_EVIDENCE]],
+        rests_on=[] if rule == "cluster.conflict" else versions,  # what the page and the sitemap state is enough
+        evidence=[sentence for sentence, *_ in faults[:MAX_EVIDENCE]],
         group=_group(page.url, alternates),
         file=page.listed[0].file if page.listed else "",
         line=page.listed[0].line if page.listed else 0,
@@ -214,7 +217,7 @@ def _group(url: str, alternates: list[Alternate]) -> str:
 
 
 class _ClusterChecks:
-    """The checks of one page. Each yields its faults: a sentence, and the URL that it is about or ""."""
+    """The checks of one page. Each yields its faults: a sentence, and the URLs that it is about or ""."""
 
     def __init__(self, page: PageHreflang, others: HreflangLookup) -> None:
         self._page = page
@@ -272,7 +275,7 @@ class _ClusterChecks:
             versions = f"{many:,} other versions" if many > 1 else f"one other version ({others[0]})"
             yield f"the page lists {versions}, but not itself", ""
 
-    def swapped_labels(self) -> Iterator[tuple[str, str]]:
+    def swapped_labels(self) -> Iterator[tuple[str, str, str]]:
         """Pairs of versions where each states the language of the other's label."""
         wrong = self._wrong[:MAX_COMPARED]
         for number, (label, url, own) in enumerate(wrong):
@@ -283,7 +286,7 @@ class _ClusterChecks:
                         f"{url} is labelled {label} but states {own}",
                         f"and {other} is labelled {other_label}",
                     )
-                    yield f"{first}, {second} but states {others_own}", other
+                    yield f"{first}, {second} but states {others_own}", other, url
 
     def wrong_labels(self) -> list[HreflangLink]:
         """Versions that state another language than their label; call it after :meth:`swapped_labels`."""

@@ -91,7 +91,11 @@ def _comparison_values(report: AuditReport, findings: AuditFindings) -> dict[str
     ]
     started = datetime.fromtimestamp(compared.started, UTC)
     unsettled = sum(count_unsettled(report, count) for count in report.counts)
-    return {"started": started, "total": compared.total, "unsettled": unsettled, "missing": missing, "gaps": gaps}
+    undecided: dict[str, list[str]] = {}
+    for each in compared.undecided:
+        undecided.setdefault(each.why, []).append(f"{each.url} ({each.rule})")
+    lists = {"missing": missing, "gaps": gaps, "undecided": undecided}
+    return {"started": started, "total": compared.total, "unsettled": unsettled, **lists}
 
 
 MAX_FINDINGS: Final = 100_000  # findings in the file

@@ -136,7 +136,8 @@ class TextReport:
         texts += [f"{unsettled:,} may be new"] if unsettled else []
         line = f"since the audit of {utc_minute(compared.started)}: {', '.join(texts)}"
         yield self._paint(line, "31" if total.new else "33" if unsettled else "32")
-        yield from (f"  not decided: {safe(url)}" for url in compared.undecided)
+        for each in compared.undecided:
+            yield f"  not decided: {safe(each.url)} ({each.rule}): {safe(each.why)}"
 
     def _actions(self) -> _Lines:
         """What to do first: the actions with the most effect; by title only, if the few findings below say the rest."""

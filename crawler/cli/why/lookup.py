@@ -217,8 +217,9 @@ def _stored_config(db: sqlite3.Connection, directory: Path, flags: Mapping[str, 
 def _finding_text(finding: StoredFinding) -> str:
     title = REPORTED_RULES[finding.rule].title if finding.rule in REPORTED_RULES else finding.rule
     doubt = "" if finding.is_certain else ", inconclusive"
-    carried = "; the last audit could not check it again" if finding.is_inconclusive else ""
-    return f"{title} ({finding.rule}{doubt}), found since {finding.since}{carried}"
+    text = f"{title} ({finding.rule}{doubt}), found since {finding.since}"
+    undecided = "the last audit did not find it again, but could not decide whether it is resolved"
+    return f"{text}; {undecided}" if finding.is_inconclusive else text
 
 
 _TITLE_WIDTH: Final = 11  # columns of the names of topics
