@@ -438,6 +438,23 @@ def test_ours_urls_of_live_sites_and_their_sitemaps_are_sides_of_a_move(tmp_path
     assert (ran.code, len(ran.err.splitlines())) == (5, 1)
 
 
+def test_ours_a_copy_whose_canonicals_name_another_host_is_no_side_until_they_do_not_count(tmp_path: Path) -> None:
+    def copied(path: str) -> str:
+        return links("/a", head=f'<title>{path}</title><link rel="canonical" href="https://www.example.com{path}">')
+
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "a.html").write_text("<title>/a</title>")
+    with scripted({"/": copied("/"), "/a": copied("/a")}) as old:
+        words = ("move", "map", old.url, "new", "-o", "map.csv", "--rate", "0")
+        ran = siteatlas(tmp_path, *words)
+        assert (ran.code, len(ran.err.splitlines())) == (5, 1)
+        assert "canonical is https://www.example.com/" in ran.err
+        assert not (tmp_path / "map.csv").exists()
+        ran = siteatlas(tmp_path, *words, "--set=obey.canonical=false")
+        assert ran.code == 0, ran.err
+        assert ran.err.startswith("2 old pages:")
+
+
 def test_ours_two_old_urls_that_claim_one_new_url_are_for_a_person_to_decide() -> None:
     names = [f"{word}-{other}" for word in ("oak", "pine", "elm") for other in ("boat", "sail", "rope", "mast")]
     old = [MovePage.of(f"/{language}/{name}") for language in ("en", "de") for name in names]

@@ -24,7 +24,7 @@ from crawler.config.plan import AUDIT
 from crawler.crawl.documents import is_url, named_files, open_documents
 from crawler.crawl.sitemap_download import Downloader, origins_of
 from crawler.dataset.build import open_dataset
-from crawler.errors import FindingsFound, NothingCrawlable, UsageError
+from crawler.errors import FindingsFound, Incomplete, NothingCrawlable, UsageError
 from crawler.model import Url
 from crawler.moves.check import NOTE, MapFinding, check_answers, check_map, trail
 from crawler.moves.formats import FORMATS, Redirect, csv_table, read_map, write_map
@@ -255,8 +255,9 @@ def _crawled(url: str, flags: Mapping[str, Any]) -> Inventory:
         config = site_config(None, layers, url)
         report = anyio.run(lambda: crawl_site(config))
         state = state_in(Path(directory) / "state")
-        if state is None or report.published is None:
-            raise NothingCrawlable(f"{url} has no pages: siteatlas crawl {url} shows why")
+        if state is None or not report.published:
+            error = Incomplete if report.exit_code == Incomplete.exit_code else NothingCrawlable
+            raise error(report.refusal or f"{url} has no pages: siteatlas crawl {url} shows why")
         return read_state(state)
 
 
