@@ -29,7 +29,7 @@ class Job:
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m crawler "$@"\n')
         program.chmod(0o755)
 
-    def run(self, *, publish: bool = False, gone: str = "") -> int:
+    def run(self, *, publish: bool = False, gone: str = "", accepted: str = "") -> int:
         """The exit code of the step. As in the action, only what is published keeps the state."""
         temp, state = self.folder / "temp", self.folder / ".siteatlas-check"
         shutil.rmtree(temp, ignore_errors=True)
@@ -51,6 +51,7 @@ class Job:
             FOLDER="build",
             STATE=".siteatlas-check",
             FAIL_ON=inputs["fail-on"],
+            ACCEPTED=accepted,
             GONE=gone,
             PUBLISHED="http://127.0.0.1:1/sitemap.xml",
         )
@@ -110,6 +111,10 @@ def test_ours_a_build_fails_for_lost_urls_and_new_findings_and_for_no_host(tmp_p
     assert job.run() == 1
     assert job.errors == ["::error::The build has findings that --fail-on new:warning selects."]
     summary = (tmp_path / "summary").read_text()
+    entry = '[[accepted]]\nurl = "/*"\nrule = "{}"\nreason = "known"\nuntil = 2999-12-31\n'
+    (tmp_path / "accepted.toml").write_text("".join(map(entry.format, ("gone", "entry", "listed"))))
+    assert job.run(accepted="accepted.toml") == 0, job.said
+    assert job.run() == 1
     assert summary.count("### ") == 4
     assert 'robots: now "noindex"' in summary
     assert "is empty now" not in summary

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks a folder of built pages. The action beside it runs this, with SITE, FOLDER, STATE, FAIL_ON, GONE, PUBLISHED.
+# Checks a folder of built pages. The action beside it runs this, with SITE, FOLDER, STATE, FAIL_ON, ACCEPTED, GONE, PUBLISHED.
 set -uo pipefail
 report=$RUNNER_TEMP/siteatlas-report
 : "${PUBLISHED:=${SITE%/*}/sitemap.xml}"
@@ -41,7 +41,7 @@ section "Lost URLs" siteatlas urls check --folder "$FOLDER" --state "$STATE" ||
   fail "Published URLs are lost. Redirect them in $FOLDER/_redirects, or name them in gone."
 
 section "Findings" siteatlas audit "$SITE" --source "$FOLDER" -o "$report" --state "$STATE" "${fail_on[@]}" \
-  --set audit.trust_blocked=true  # a link to a blocked page would leave each orphan inconclusive
+  ${ACCEPTED:+--accepted "$ACCEPTED"} --set audit.trust_blocked=true  # a link to a blocked page would leave each orphan inconclusive
 case $? in
   0) ;;
   4) echo "::notice::Some findings are inconclusive." ;;
