@@ -53,6 +53,7 @@ def crawl_coverage(
     """
     audit, start = plan.config.audit, plan.seed
     coverage = read_coverage(db, stopped, since)
+    unread, failed = _unread(graph, trust_blocked=audit.trust_blocked, trust_failed=audit.trust_failed)
     return CrawlCoverage(
         end_states=_end_states(db, graph),
         stopped=stopped,
@@ -64,22 +65,25 @@ def crawl_coverage(
         unseen_in_boxes=unseen_in_boxes(db),
         swapping=_swapping(db),
         trust_blocked=audit.trust_blocked,
-        unread=_unread(graph, trust_blocked=audit.trust_blocked, trust_failed=audit.trust_failed),
+        unread=unread,
+        failed=failed,
         scripted=_scripted(db, graph),
         render_remedy=render_remedy(plan.config),
     )
 
 
-def _unread(graph: LinkGraph, *, trust_blocked: bool, trust_failed: int) -> list[int]:
+def _unread(graph: LinkGraph, *, trust_blocked: bool, trust_failed: int) -> tuple[list[int], int]:
     """The nodes of pages that the start leads to and that may link to anything, unless the user vouches for them.
 
-    These failed, and no earlier visit read them; or robots.txt or a login closes them.
+    These failed, and no earlier visit read them; or robots.txt or a login closes them. The number is that of all failed
+    pages if some of the nodes failed, else 0.
     """
     nodes, remembered = graph.nodes, {*graph.nodes.remembered}
     failed = [node for node, is_unread in enumerate(nodes.unread) if is_unread and graph.touched[node]]
     keys = enumerate(zip(nodes.state, nodes.status, strict=True))
     closed = [node for node, key in keys if is_closed(*key) and graph.touched[node] and not trust_blocked]
-    return closed + [node for node in failed if node not in remembered and len(failed) > trust_failed]
+    unknown = [node for node in failed if node not in remembered and len(failed) > trust_failed]
+    return closed + unknown, len(failed) if unknown else 0
 
 
 def _swapping(db: sqlite3.Connection) -> EndedUrls | None:

@@ -43,6 +43,7 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     ``stopped`` says why the crawl stopped early, as the end of a sentence, or is "". ``cut`` counts pages that were
     read in part, ``out_of_scope`` URLs outside the start's directory, ``alias_urls`` URLs under another name of the
     site. ``unread`` are the nodes of pages that may link to anything, and for which the user does not vouch.
+    ``failed`` is how many pages failed if ``unread`` has some of them, else 0.
     ``no_robots`` lists origins whose robots.txt could not be fetched. ``scripted`` are the pages that a script that
     was not run may add links to, at most ``MAX_SCRIPTED`` of them; ``render_remedy`` says how it can be run.
     ``linked_pages`` is the number of linked pages if they are so few that scripts may make most links, else 0.
@@ -63,6 +64,7 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     render_remedy: str = ""
     trust_blocked: bool = False
     unread: Sequence[int] = ()
+    failed: int = 0
 
     @property
     def unrendered(self) -> str:
@@ -99,7 +101,7 @@ def assumptions(coverage: CrawlCoverage) -> list[str]:
     trusted = [limit.sentence for limit in _limits(coverage) if limit.is_trusted and coverage.trust_blocked]
     # the last sentence is the remedy
     return [
-        f"{shorten(text.rpartition('. ')[0])}; --set audit.trust_blocked=true assumes that they contain no other links"
+        f"{shorten(text.rpartition('. ')[0])}; audit.trust_blocked is set, so they count as pages without other links"
         for text in trusted
     ]
 
@@ -138,8 +140,10 @@ def _limits(coverage: CrawlCoverage) -> Iterator[_Limit]:
         yield from _of_urls(pending, "{urls} {were} not visited, {example}. Run the same command again to continue")
     deep = "{urls} {were} further from the start than scope.max_depth allows. Audit without scope.max_depth"
     yield from _of_urls(ended_as(State.TOO_DEEP), deep)
+    trust = f", or use --set audit.trust_failed={coverage.failed} to assume that they contain no other links"
+    trust = trust if coverage.failed else ""
     for state, ended in _summed(coverage, has_failed).items():
-        failed = f"{{urls}} failed ({state.value}), {{example}}. Audit again when these pages respond"
+        failed = f"{{urls}} failed ({state.value}), {{example}}. Audit again when these pages respond{trust}"
         yield from _of_urls(ended, failed, is_mild=True)
     if coverage.no_robots:
         origins = ", ".join(coverage.no_robots[:3])
