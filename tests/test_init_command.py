@@ -140,6 +140,8 @@ def test_ours_the_folder_of_a_generator_is_what_runs_read(
     assert ("after each build, publishes the sitemap in" in told) is is_built
     assert ("after each deploy, sends the changes" in told) is is_built
     assert ("siteatlas schedule --config" in told) is not (is_built or bool(words))
+    is_scheduled = "--container" in words or "--systemd" in words
+    assert ("they neither build nor deploy" in " ".join(made.err.split())) is (is_built and is_scheduled)
 
 
 def test_ours_the_runs_after_init_read_the_next_build_and_date_it_by_git(tmp_path: Path) -> None:
