@@ -130,6 +130,7 @@ def test_ours_a_hint_repeats_what_overrides_the_configuration_but_no_secret(tmp_
     configure(tmp_path, shop="https://www.example.com/")
     typed = ("--config", "sites.toml", "--source", "my build", "--lastmod", "header", "--exclude", "/a*", "--exclude")
     typed += ("/b c", "--ignore-robots", "--set", "state.directory=own", "--basic-auth", "ann:secret", *FAST)
+    typed += ("--set=audit.sitemaps=https://ann:secret@www.example.com/map.xml", '--set=audit.logs=["a.log", "b.log"]')
     assert siteatlas(tmp_path, "run", *typed).code == 0
     for number in range(1, 5):
         (build / f"{number}.html").unlink()
@@ -140,6 +141,9 @@ def test_ours_a_hint_repeats_what_overrides_the_configuration_but_no_secret(tmp_
     (elsewhere := tmp_path / "elsewhere").mkdir()
     assert command[command.index("--basic-auth") + 1] == "VALUE"
     command[command.index("--basic-auth") + 1] = "ann:secret"
+    assert f'audit.logs=["{tmp_path}/a.log", "{tmp_path}/b.log"]' in command
+    at = command.index("audit.sitemaps=VALUE")
+    del command[at - 1 : at + 1]
     again = siteatlas(elsewhere, *command[1:], "--json")
     assert (again.code, json.loads(again.out)["sites"][0]["listed"]) == (0, 1), again.err
     assert "--ignore-robots" in command

@@ -1,6 +1,7 @@
 """The options of the commands: those with a key of the configuration, ``--set`` for every key, and common others."""
 
 import inspect
+import json
 import os
 import re
 import shlex
@@ -19,6 +20,7 @@ from msgspec import Struct
 from crawler.config.config import Config
 from crawler.config.load import SECRET_KEYS, ConfigFile, Layers, load_site, resolve_paths
 from crawler.config.reference import reference_sections
+from crawler.config.secrets import mask_password
 from crawler.config.settings import (
     Setting,
     environment_settings,
@@ -211,9 +213,12 @@ def override_words(flags: Mapping[str, Any]) -> list[str]:
         section, key = setting.path[:2]
         read = value_of(setting) if setting.is_toml else setting.value
         given = read if isinstance(read, str) else setting.value
-        for value in given if isinstance(given, list) else [given]:
+        is_list = setting.is_toml and isinstance(read, list)
+        for value in [read] if is_list else given if isinstance(given, list) else [given]:
             text = resolve_paths({section: {key: value}}, Path.cwd())[section][key]
-            text = "VALUE" if section == "plugins" or key in SECRET_KEYS.get(section, ()) else text
+            shown = json.dumps(text) if is_list else str(text)
+            is_secret = section == "plugins" or key in SECRET_KEYS.get(section, ()) or mask_password(shown) != shown
+            text = "VALUE" if is_secret else shown
             if setting.is_toml:
                 words += f"{setting.origin}={text}".split(" ", 1)
             elif f"{section}.{key}" in CRAWL_KEYS:

@@ -273,6 +273,7 @@ class SiteGenerator(Struct, frozen=True):
 
 def _stated(setting: str, text: str) -> str:
     """The path that a setting has in the text of a configuration, or ""."""
+    text = re.sub(r"(?m)^[ \t]*(?:#|//).*", "", text)
     stated = setting and re.search(rf"\b{setting}\b[\"']?[ \t]*[:=][ \t]*[\"']?([\w./-]+)", text)
     return stated[1] if stated else ""
 

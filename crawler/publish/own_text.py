@@ -21,7 +21,9 @@ from crawler.parse.snapshot.blocks import parse_blocks
 from crawler.parse.snapshot.diff import FRAME, MOVED, Delta
 
 SHINGLE: Final = 3
-"""Words of a shingle."""
+"""Words of a shingle; a shorter text is one."""
+MOST: Final = 0.8
+"""Share of the pages from which on a text of fewer words that they have is the site's: tables have many such."""
 MAX_CHARACTERS: Final = 200_000
 """Characters of markup that are compared of a page."""
 MIN_KEPT: Final = 0.5
@@ -63,7 +65,9 @@ def _shingles(texts: Iterable[str], url: str) -> frozenset[int]:
         words = _words(text.casefold())
         for address in addresses:
             words = f" {' '.join(words)} ".replace(f" {address} ", " ").split()
-        found.update(hash(tuple(words[at : at + SHINGLE])) for at in range(max(1, len(words) - SHINGLE + 1)) if words)
+        is_short = len(words) < SHINGLE  # in the lowest bit
+        parts = (words[at : at + SHINGLE] for at in range(max(1, len(words) - SHINGLE + 1)) if words)
+        found.update(hash(tuple(part)) & ~1 | is_short for part in parts)
     return frozenset(found)
 
 
@@ -115,17 +119,21 @@ def count_doubtful(pages: Sequence[ChangedPage], many: int, most: float) -> tupl
 class OwnText:
     """What pages share before and now. ``versions`` are the shingles of pages at their last good visit, and now.
 
-    A shingle that at least ``many`` of the pages have belongs to the site.
+    A shingle that at least ``many`` of the pages have belongs to the site; a short text that most of them have.
     """
 
     def __init__(self, versions: Iterable[tuple[frozenset[int], frozenset[int]]], many: int) -> None:
         before: Counter[int] = Counter()
         now: Counter[int] = Counter()
-        for then, here in versions:
+        total = 0
+        for total, (then, here) in enumerate(versions, 1):  # noqa: B007 - their number
             before.update(then)
             now.update(here)
-        self._shared_before = frozenset(shingle for shingle, pages in before.items() if pages >= many)
-        self._shared_now = frozenset(shingle for shingle, pages in now.items() if pages >= many)
+        least = many, max(many, MOST * total)
+        self._shared_before, self._shared_now = (
+            frozenset(shingle for shingle, pages in side.items() if pages >= least[shingle & 1])
+            for side in (before, now)
+        )
         self._came = self._shared_now - self._shared_before
 
     def is_lost(self, before: frozenset[int], now: frozenset[int]) -> bool:

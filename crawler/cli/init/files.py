@@ -241,7 +241,7 @@ def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
             f"Siteatlas after each build, and put {key}a robots.txt with the line of the sitemap into the folder "
             "of static files of your site. siteatlas manual setups/built-sites shows how"
         )
-    if kit.is_built and options.schedulers:
+    if kit.is_built and (options.schedulers or options.every):
         yield (
             "the runs read the last build: they neither build nor deploy. Let the scheduler run a script that does all "
             "that. siteatlas manual setups/built-sites shows its commands"

@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Final
 
+from crawler.cli.init.build import build_of
 from crawler.cli.init.kit import InitKit, fill
 from crawler.errors import UsageError
 from crawler.packages import wheel_requirement
@@ -17,7 +18,7 @@ WORKFLOW_FILE: Final = Path(".github/workflows/sitemap.yml")
 
 def workflow(kit: InitKit, root: Path) -> str:
     """The text of the workflow. ``root`` is the repository, which must contain all paths. Raises UsageError."""
-    if kit.is_built:
+    if kit.is_built and build_of(kit.outputs[0]):
         raise UsageError(
             f"a workflow of its own has no pages to read, because a build makes {kit.outputs[0]}. Leave --github out, "
             "and add the run to the workflow that builds the site: siteatlas manual setups/built-sites shows the steps"

@@ -165,3 +165,18 @@ def test_ours_a_theme_that_no_longer_repeats_the_headings_of_short_pages_empties
         versions = [(shingles(page(n, then)), shingles(page(n, now))) for n in range(size)]
         own = OwnText(versions, max(3, size // 5))
         assert not any(own.is_lost(*version) for version in versions)
+
+
+@pytest.mark.parametrize("size", [6, 12, 40])
+@pytest.mark.parametrize("bad", ["", "<p>Please log in to read this page.</p>"])
+def test_ours_a_table_of_single_words_is_a_page_s_own_though_others_have_each_word(size: int, bad: str) -> None:
+    def page(n: int, text: str) -> bytes:
+        return take_snapshot(f"<title>Swift {n}</title><h1>Swift {n}</h1>{text}".encode())
+
+    words = [f"word{at}" for at in range(15)]
+    versions = []
+    for n in range(size):
+        rows = "".join(f"<tr><td>{word}" for word in random.Random(n).choices(words, k=8))
+        versions.append((shingles(page(n, f"<table>{rows}</table>")), shingles(page(n, bad))))
+    own = OwnText(versions, max(3, size // 5))
+    assert all(own.is_lost(*version) for version in versions)
