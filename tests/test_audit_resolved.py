@@ -58,7 +58,7 @@ def became(url: str) -> tuple[set[tuple[str, str]], dict[tuple[str, str], str]]:
 
     resolved = {name(each) for each in whole["mended"] if not each["became"]}
     undecided = {name(each): each["why"] for each in whole["compared"]["undecided"]}
-    about = ("gone.", "link.", "cluster.")
+    about = ("gone.", "link.", "cluster.", "target.")
     return (
         {each for each in resolved if each[0].startswith(about)},
         {each: why for each, why in undecided.items() if each[0].startswith(about)},
@@ -120,3 +120,70 @@ def test_ours_a_redirect_that_fails_this_time_may_still_lead_to_what_is_gone(aud
         resolved, undecided = became(served.url)
         assert not resolved
         assert undecided.keys() >= {("gone.linked", "dead")}
+
+
+@pytest.mark.parametrize(
+    ("to", "answer", "robots_txt"), [("new", Answer("", 503), NO_BLOCK), ("private/new", page("/", "/dead"), BLOCKED)]
+)
+def test_ours_a_page_that_moved_to_where_it_cannot_be_read_may_still_have_the_link(
+    audit: Command, to: str, answer: Answer, robots_txt: Answer
+) -> None:
+    with scripted(site(NO_BLOCK) | {"/b": page("/"), "/list/": page("/", "/lost")}) as served:
+        audit(served.url)
+        moved = Answer("", 301, {"Location": f"/{to}"})
+        served.routes |= {"/robots.txt": robots_txt, "/a": moved, f"/{to}": answer, "/list/": page("/")}
+        audit(served.url)
+        resolved, undecided = became(served.url)
+        assert resolved == {("gone.linked", "lost")}
+        assert f"{served.url}{to} was not read" in undecided.pop(("gone.linked", "dead"))
+        assert not undecided
+
+
+def test_ours_a_page_that_moved_to_another_site_has_no_link_of_this_one(audit: Command) -> None:
+    with scripted(site() | {"/b": page("/"), "/list/": page("/")}) as served:
+        audit(served.url)
+        served.routes["/a"] = Answer("", 301, {"Location": "https://other.example/"})
+        ran = audit(served.url)
+        assert "blocked by robots.txt" in ran.out
+        assert became(served.url) == ({("gone.linked", "dead")}, {})
+
+
+def test_ours_a_target_that_does_not_answer_this_time_may_still_be_dead(audit: Command) -> None:
+    style = '<link rel="stylesheet" href="/style.css">'
+    with scripted({"/dead": Answer("", 404)}) as other:
+        port = other.url.rstrip("/").rpartition(":")[2]
+        link = f"http://other.siteatlas-check.net:{port}/dead"
+        asked = "--set=audit.check_external=true", f"--resolve=other.siteatlas-check.net:{port}:127.0.0.1"
+        faults = {("target.once", link), ("target.file", "style.css")}
+        with scripted(site(NO_BLOCK) | {"/a": page("/", link, head=style), "/style.css": Answer("", 404)}) as served:
+            audit(served.url, *asked)
+            other.routes["/dead"] = served.routes["/style.css"] = Answer("", 503)
+            audit(served.url, *asked)
+            resolved, undecided = became(served.url)
+            assert not resolved
+            assert undecided.keys() == faults
+            assert undecided["target.once", link].startswith("no answer says whether it can be fetched")
+            other.routes["/dead"] = served.routes["/style.css"] = page()
+            audit(served.url, *asked)
+            assert became(served.url) == (faults, {})
+
+
+@pytest.mark.parametrize("is_closed_by_robots", [False, True])
+def test_ours_a_part_of_a_page_that_is_closed_this_time_may_still_be_missing(
+    audit: Command, *, is_closed_by_robots: bool
+) -> None:
+    trusting = "--set=audit.trust_blocked=true"
+    fault = "target.fragment", "private/#part"
+    with scripted(site(NO_BLOCK) | {"/a": page("/", "/private/#part")}) as served:
+        audit(served.url, trusting)
+        served.routes |= {"/robots.txt": BLOCKED} if is_closed_by_robots else {"/private/": Answer("", 401)}
+        audit(served.url, trusting)
+        resolved, undecided = became(served.url)
+        assert not resolved
+        assert f"{served.url}private/ was not read" in undecided.pop(fault)
+        assert not undecided
+        served.routes |= {"/robots.txt": NO_BLOCK, "/private/": page("/"), "/a": page("/")}
+        audit(served.url, trusting)
+        resolved, undecided = became(served.url)
+        assert fault in resolved
+        assert not undecided

@@ -133,9 +133,8 @@ def audit(  # noqa: PLR0913 - what to audit, and who hears of it
                 judged = own(plan.state) if result.ending is FinishReason.COMPLETE else None
                 report = _with_own(report, findings, judged)
             report = _set_aside(acceptances, structs.replace(report, not_asked=askable.listed()), findings)
-            report = structs.replace(
-                comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
-            )
+            report = comparison.compare(report, media, targets.unsure)
+            report = structs.replace(report, seconds=clock() - start, crawl=base.reported(store, report.seconds))
             news = summarize(report, store.run.number, findings)
             report = structs.replace(
                 report, history=[*map(audit_point, comparison.audits_before(news.number)), audit_point(news)]

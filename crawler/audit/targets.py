@@ -33,6 +33,7 @@ FRESH: Final = 7 * 86_400.0
 """Seconds for which an answer counts that is neither dead nor a failure."""
 _LESSON: Final = "external links"  # name in the table lesson
 _OF_OTHERS: Final = ("target.external", "target.once")
+_SAY_NOTHING: Final = (TargetState.REFUSED, TargetState.UNKNOWN)
 _OF_BOXES: Final = ("place.box", "place.changing", "place.new")
 _RETRIES: Final = 1  # a host that fails is asked again in the next audit
 _EXTERNAL: Final = f"""SELECT u.url FROM visit v JOIN url u ON u.id = v.id
@@ -43,7 +44,10 @@ _decode = msgspec.msgpack.Decoder(dict[str, Seen]).decode
 
 
 class CheckedTargets(Struct):
-    """The findings, notes for the reader, why rules were not checked or in part only, and the pages that were read."""
+    """The findings, notes for the reader, why rules were not checked or in part only, and the pages that were read.
+
+    Of ``unsure`` targets it is unknown whether they can be fetched.
+    """
 
     findings: list[AuditFinding] = []
     notes: list[str] = []
@@ -51,6 +55,7 @@ class CheckedTargets(Struct):
     undecided: dict[str, str] = {}
     shown: ShownPages | None = None  # None: the crawl was cut short
     origins: list[AuditFinding] = []  # findings about other names of the site
+    unsure: list[str] = []
 
 
 class TargetCheck:
@@ -72,6 +77,7 @@ class TargetCheck:
         self._own = {origin_of(plan.seed), *alias_origins(plan.seed)}
         self._requests = MediaRequests(plan.config, fetcher, robots_cache, nouns="targets of links", retries=_RETRIES)
         self._notes: list[str] = []
+        self._unsure: list[str] = []
 
     async def run(self, shown: ShownPages) -> CheckedTargets:
         """Check all targets that the settings allow."""
@@ -91,7 +97,9 @@ class TargetCheck:
             unchecked = dict.fromkeys(_OF_OTHERS, NO_OTHER_SITES)
         if not audit.max_link_pages:
             unchecked |= dict.fromkeys(("targets", "pages", *_OF_BOXES), "audit.max_link_pages is 0")
-        return CheckedTargets(found, [*self._notes, *self._requests.notes()], unchecked, undecided, shown)
+        return CheckedTargets(
+            found, [*self._notes, *self._requests.notes()], unchecked, undecided, shown, unsure=self._unsure
+        )
 
     async def _check_files(self, shown: ShownPages) -> list[AuditFinding]:
         kinds: dict[str, str] = {}
@@ -104,6 +112,7 @@ class TargetCheck:
             missing = [url for url in kinds if not self._db.execute(_VISITED, (url,)).fetchone()]
         answers = await self._requests.follow_all(self._limited(missing, "files"), self._watch)
         judged = {url: judge_target(answer) for url, answer in answers.items()}
+        self._unsure += [url for url in missing if url not in judged or judged[url][0] in _SAY_NOTHING]
         return [
             finding("target.file", url, f"the {kinds[url]} cannot be fetched: {why}", [*dict.fromkeys(pages[url])])
             for url, (state, why) in judged.items()
@@ -130,6 +139,7 @@ class TargetCheck:
         with transaction(self._db):
             self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_LESSON, msgspec.msgpack.encode(known)))
         unknown = [(url, why) for url in urls if (why := _why_unknown(known.get(url)))]
+        self._unsure += [url for url, _ in unknown]
         if unknown:
             url, why = unknown[0]
             text = f"of {len(unknown):,} of {len(urls):,} URLs of other sites nothing is known, such as {url} ({why})"

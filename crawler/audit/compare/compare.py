@@ -77,8 +77,11 @@ class AuditComparison:
         except (StorageError, UsageError) as error:
             self._warn_unusable(error)
 
-    def compare(self, report: AuditReport, media: CheckedMedia) -> AuditReport:
-        """The report with its comparison, if there is a previous audit; marks new findings in the database."""
+    def compare(self, report: AuditReport, media: CheckedMedia, unsure: Sequence[str] = ()) -> AuditReport:
+        """The report with its comparison, if there is a previous audit; marks new findings in the database.
+
+        Of ``unsure`` targets of links it is unknown whether they can be fetched.
+        """
         if self._past is None:
             return self._with_comparison(report, None)
         now = self._rule_coverage(report)
@@ -88,7 +91,7 @@ class AuditComparison:
             self._past.compare(today, (rule for rule, reason in reasons.items() if not reason))
             if self._started is None:
                 return replace(report, why_uncompared=FIRST_AUDIT)
-            self._past.resolve_missing(self._decider(now, report, media))
+            self._past.resolve_missing(self._decider(now, report, media, unsure))
             trends = [trend for trend in self._past.trends() if trend.rule in now]  # a rule of your own may be gone
             undecided = self._past.undecided(_MAX_UNDECIDED)
         except StorageError as error:
@@ -161,14 +164,16 @@ class AuditComparison:
             for rule in group.rules
         }
 
-    def _decider(self, now: Mapping[str, RuleCoverage], report: AuditReport, media: CheckedMedia) -> _Decision:
+    def _decider(
+        self, now: Mapping[str, RuleCoverage], report: AuditReport, media: CheckedMedia, unsure: Sequence[str]
+    ) -> _Decision:
         scope = AuditScope(
             is_doubtful=bool(report.doubts),
             trusts_blocked=self._plan.config.audit.trust_blocked,
             is_named=bool(self._plan.config.audit.sitemaps),
             is_media_whole=media.is_whole,
             answering=frozenset(media.answering),
-            unsure=frozenset(media.uncertain),
+            unsure=frozenset([*media.uncertain, *unsure]),
         )
 
         def decide(previous: PreviousFinding, current: CurrentState) -> tuple[FindingStatus, str, str]:

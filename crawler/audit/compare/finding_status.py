@@ -131,8 +131,8 @@ class AuditScope(Struct, frozen=True):
     """What this audit covered. ``is_doubtful``: not everything that the start leads to.
 
     ``trusts_blocked``: the user vouches that blocked pages have no links. ``is_named``: it read the sitemaps that the
-    user named, not those of the site. ``answering`` images and videos can be fetched, ``unsure`` ones are unknown;
-    ``is_media_whole``: it fetched all listed ones.
+    user named, not those of the site. ``answering`` images and videos can be fetched; ``is_media_whole``: it fetched
+    all listed ones. Of ``unsure`` ones, and of ``unsure`` targets of links, it is unknown whether they can be fetched.
     """
 
     is_doubtful: bool = False
@@ -193,6 +193,8 @@ def _why_unread(previous: PreviousFinding, current: CurrentState, scope: AuditSc
     If the crawl saw everything that the start leads to, it saw all links. Else it saw those of the pages that it read.
     """
     rule, is_about_links = previous.rule, rests_on_links(previous.rule)
+    if rule.startswith("target.") and previous.url in scope.unsure:
+        return "no answer says whether it can be fetched. Audit again when it responds"
     for end in current.ends if is_about_links or rule.startswith(("cluster.", "canonical.")) else ():
         if is_hidden(end.state, end.status):
             return f"{end.url} was not read ({end.reason or end.state}). Audit again when it responds"
@@ -207,7 +209,7 @@ def _why_unread(previous: PreviousFinding, current: CurrentState, scope: AuditSc
 
 def _why_not_read(other: OtherUrl, scope: AuditScope, *, is_about_links: bool) -> str:
     if other.url == MORE_URLS:
-        return f"more than {MAX_KEPT:,} pages had the link. {_COMPLETE}"
+        return f"it rests on more than {MAX_KEPT:,} pages. {_COMPLETE}"
     reason = other.reason or other.state or "not requested"
     if is_about_links and other.state and is_closed(State(other.state), other.status):
         return "" if scope.trusts_blocked else f"{other.url} was not read ({reason}). {_TRUST}"

@@ -57,7 +57,7 @@ FROM place LEFT JOIN ours USING (rule, file) LEFT JOIN theirs USING (rule, file)
 _SQL: Final = statements("crawler.audit.compare", "store.sql")
 
 
-BATCH_ROWS: Final = 5_000  # rows at once
+BATCH_ROWS: Final = 500  # rows at once, each with up to MAX_KEPT URLs
 
 
 class AuditHistory:
@@ -184,8 +184,10 @@ def _row(row: tuple[Any, ...], visits: VisitLookup) -> tuple[PreviousFinding, Cu
     related = [visits.get(other).visited for other in stored if not other.startswith(THROUGH)]
     leading = [] if rests_on_links(rule) else [*related]  # pages with a link may lead anywhere
     leading += [visits.get(other.removeprefix(THROUGH)).visited for other in stored if other.startswith(THROUGH)]
-    if state_now in (State.REDIRECT, State.CANONICAL_ELSEWHERE):
-        leading.append(visits.get(url).visited)
+    if rule == "target.fragment" or state_now in (State.REDIRECT, State.CANONICAL_ELSEWHERE):
+        leading.append(visits.get(url.partition("#")[0]).visited)
+    moved = [_redirect_end(visited.url, visits) for visited in related if visited.state == State.REDIRECT]
+    related += [end for end in moved if end.state != State.OUT_OF_SCOPE]
     return (
         PreviousFinding(rule, url, file, state, since, bool(is_carried)),
         CurrentState(
@@ -200,6 +202,12 @@ def _row(row: tuple[Any, ...], visits: VisitLookup) -> tuple[PreviousFinding, Cu
             ends=tuple(_other_url(visited.last) for visited in leading),
         ),
     )
+
+
+def _redirect_end(url: str, visits: VisitLookup) -> VisitedUrl:
+    """The URL that is read instead of one that redirects; one of the redirects if they form a loop."""
+    trail = visits.redirect_trail(url)
+    return next((each for each in trail if each.state != State.REDIRECT), visits.get(trail[-1].target).visited)
 
 
 def _other_url(visited: VisitedUrl) -> OtherUrl:
