@@ -21,9 +21,7 @@ from crawler.parse.snapshot.blocks import parse_blocks
 from crawler.parse.snapshot.diff import FRAME, MOVED, Delta
 
 SHINGLE: Final = 3
-"""Words of a shingle; a shorter text is one."""
-MOST: Final = 0.8
-"""Share of the pages from which on a text of fewer words that they have is the site's: tables have many such."""
+"""Words of a shingle."""
 MAX_CHARACTERS: Final = 200_000
 """Characters of markup that are compared of a page."""
 MIN_KEPT: Final = 0.5
@@ -58,17 +56,10 @@ def shingles(snapshot: bytes, url: str = "") -> frozenset[int]:
 
 
 def _shingles(texts: Iterable[str], url: str) -> frozenset[int]:
-    """The shingles of each text alone: a theme may put others beside it, and repeat a heading in a menu."""
-    addresses = _addresses(url)
-    found: set[int] = set()
-    for text in texts:
-        words = _words(text.casefold())
-        for address in addresses:
-            words = f" {' '.join(words)} ".replace(f" {address} ", " ").split()
-        is_short = len(words) < SHINGLE  # in the lowest bit
-        parts = (words[at : at + SHINGLE] for at in range(max(1, len(words) - SHINGLE + 1)) if words)
-        found.update(hash(tuple(part)) & ~1 | is_short for part in parts)
-    return frozenset(found)
+    words = [word for text in texts for word in _words(text.casefold())]
+    for address in _addresses(url):
+        words = f" {' '.join(words)} ".replace(f" {address} ", " ").split()
+    return frozenset(hash(tuple(words[at : at + SHINGLE])) for at in range(max(1, len(words) - SHINGLE + 1)) if words)
 
 
 def _addresses(url: str) -> list[str]:
@@ -119,21 +110,17 @@ def count_doubtful(pages: Sequence[ChangedPage], many: int, most: float) -> tupl
 class OwnText:
     """What pages share before and now. ``versions`` are the shingles of pages at their last good visit, and now.
 
-    A shingle that at least ``many`` of the pages have belongs to the site; a short text that most of them have.
+    A shingle that at least ``many`` of the pages have belongs to the site.
     """
 
     def __init__(self, versions: Iterable[tuple[frozenset[int], frozenset[int]]], many: int) -> None:
         before: Counter[int] = Counter()
         now: Counter[int] = Counter()
-        total = 0
-        for total, (then, here) in enumerate(versions, 1):  # noqa: B007 - their number
+        for then, here in versions:
             before.update(then)
             now.update(here)
-        least = many, max(many, MOST * total)
-        self._shared_before, self._shared_now = (
-            frozenset(shingle for shingle, pages in side.items() if pages >= least[shingle & 1])
-            for side in (before, now)
-        )
+        self._shared_before = frozenset(shingle for shingle, pages in before.items() if pages >= many)
+        self._shared_now = frozenset(shingle for shingle, pages in now.items() if pages >= many)
         self._came = self._shared_now - self._shared_before
 
     def is_lost(self, before: frozenset[int], now: frozenset[int]) -> bool:
@@ -176,5 +163,6 @@ class GainedText:
         same. That is at least a third as long: a notice between words of the template parts a few of them.
         """
         gained, lost = now - before, before - now
-        is_quoted = len(gained) <= 3 * len(lost & self._lost)
+        beside = SHINGLE - 1  # a text has so many more shingles than words: those with the words around it
+        is_quoted = len(gained) - beside <= 3 * (len(lost & self._lost) - beside)
         return bool(gained) and len(gained & self._gained) >= MIN_REPEATED * len(gained) and not is_quoted

@@ -146,37 +146,3 @@ def test_ours_a_new_page_that_says_what_the_lost_ones_say_is_one_of_them() -> No
     other = "<title>New</title><main><p>please log in to read this page, thank you</p></main>"
     assert texts.is_like_them(shingles(take_snapshot(other.encode())))
     assert not texts.is_like_them(shingles(take_snapshot(site.page(99).encode())))
-
-
-@pytest.mark.parametrize("size", [8, 12, 40])
-def test_ours_a_theme_that_no_longer_repeats_the_headings_of_short_pages_empties_none(size: int) -> None:
-    def page(n: int, theme: str) -> bytes:
-        noun = f"noun{n}"
-        body = (
-            f"<h1>{noun}</h1><p>The {noun} needs a careful description of its own.</p><h2>More about {noun}</h2>"
-            f"<p>Our crew has collected {n * 7} notes on {noun}, from three decades at sea.</p>"
-        )
-        links = f"<li><a href=.>{noun}</a><li><a href=#more>More about {noun}</a>"
-        menu = "".join(f"<ul><li>{label}{links}<li>{label} end</ul>" for label in ("Guide", "Next", "On this page"))
-        around = {"plain": "", "rich": f"<div class=menu>{menu}</div><table><tr><td>Keys<td>Open this help</table>"}
-        return take_snapshot(f"<title>{noun} - Boats</title><div class=text>{body}</div>{around[theme]}".encode())
-
-    for then, now in (("plain", "rich"), ("rich", "plain")):
-        versions = [(shingles(page(n, then)), shingles(page(n, now))) for n in range(size)]
-        own = OwnText(versions, max(3, size // 5))
-        assert not any(own.is_lost(*version) for version in versions)
-
-
-@pytest.mark.parametrize("size", [6, 12, 40])
-@pytest.mark.parametrize("bad", ["", "<p>Please log in to read this page.</p>"])
-def test_ours_a_table_of_single_words_is_a_page_s_own_though_others_have_each_word(size: int, bad: str) -> None:
-    def page(n: int, text: str) -> bytes:
-        return take_snapshot(f"<title>Swift {n}</title><h1>Swift {n}</h1>{text}".encode())
-
-    words = [f"word{at}" for at in range(15)]
-    versions = []
-    for n in range(size):
-        rows = "".join(f"<tr><td>{word}" for word in random.Random(n).choices(words, k=8))
-        versions.append((shingles(page(n, f"<table>{rows}</table>")), shingles(page(n, bad))))
-    own = OwnText(versions, max(3, size // 5))
-    assert all(own.is_lost(*version) for version in versions)
