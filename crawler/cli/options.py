@@ -206,7 +206,8 @@ def given_layers(flags: Mapping[str, Any], url: str | None = None) -> Layers:
 def override_words(flags: Mapping[str, Any]) -> list[str]:
     """The options that override a configuration, as words that do the same for ``run`` in any directory.
 
-    VALUE stands for a secret. Raises UsageError.
+    Only ``--lastmod git`` depends on the directory, without ``content.repository``. VALUE stands for a secret. Raises
+    UsageError.
     """
     words: list[str] = []
     for setting in given_layers(flags)[1]:

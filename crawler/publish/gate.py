@@ -188,10 +188,10 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
     if limits.accept_shrink:
         return None
     landslide = _landslide(facts, limits.max_shrink)
-    kinds = frozenset() if limits.is_build else frozenset(lost.kind for lost in landslide.lost)
+    kinds = frozenset(lost.kind for lost in landslide.lost)
     start = facts.start
     if start.verdict and (sentence := _start_delisted(start)):
-        kinds |= frozenset() if limits.is_build else {kind_of(start.verdict.state, start.status)}
+        kinds |= {kind_of(start.verdict.state, start.status)}
         return Refusal(f"{sentence}; if this is intended, {_accept()}", kinds=kinds)
     if landslide.breaks_crawl or (limits.is_build and (landslide.lost or landslide.is_over_alike)):
         sentence = "; ".join(_sentences(facts, landslide, limits))

@@ -237,7 +237,8 @@ class RunFinisher:
         run = replace(run, outcome=outcome, refusal=f"{refusal.sentence}{self._gone()}", exit_code=code)
         with transaction(self._store.db):
             self._record_history(run, is_over=is_over)
-            if refusal.kinds and is_over and self._destination is not None:
+            may_hold = not self._plan.is_of_folder  # else no later run holds what this one lost
+            if refusal.kinds and may_hold and is_over and self._destination is not None:
                 record_losses(self._store.db, run.started, refusal.kinds)
             return self._end(run, verdict, is_over=is_over)
 

@@ -86,9 +86,7 @@ class SiteSnapshot(Struct, frozen=True, kw_only=True):
     @property
     def last_tried(self) -> Run | None:
         """The newest run that has ended or was cut short, but for dry runs."""
-        tried = (
-            run for run in self.runs if run.outcome != DRY and (run.ended is not None or run.exit_code is not None)
-        )
+        tried = (run for run in self.runs if run.outcome != DRY and not (run.is_open and run.exit_code is None))
         return next(tried, None)
 
     @property
